@@ -24,7 +24,7 @@ const MISSING_FIX = 'restore the files from a backup; until then the payloads ca
 
 const NO_ROOM_FIX = 'delete some data, or run relay prune; GET /ready shows what is full';
 
-type Found = Omit<Check, 'name'>;
+type Finding = Omit<Check, 'name'>;
 
 /** How long another `relay` may take to print its version. */
 const PROGRAM_MS = 5_000;
@@ -63,8 +63,8 @@ export async function* diagnose(
     clock: () => checkClock(host),
     server: () => checkServer(host, config),
   };
-  const checks: { readonly [name: string]: () => Promise<Found> } = remote === null ? here : elsewhere;
-  const begun: { readonly [name: string]: Promise<Found> } = {};
+  const checks: { readonly [name: string]: () => Promise<Finding> } = remote === null ? here : elsewhere;
+  const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
   // Opening the store creates the home that other checks read. If it hangs, they continue without it.
   const ground = remote === null ? 'store' : 'server';
@@ -82,24 +82,24 @@ export async function* diagnose(
   }
 }
 
-function ok(found: string): Found {
+function ok(found: string): Finding {
   return { state: 'ok', found };
 }
 
-function warning(found: string, fix: string): Found {
+function warning(found: string, fix: string): Finding {
   return { state: 'warning', found, fix };
 }
 
-function wrong(found: string, fix: string): Found {
+function wrong(found: string, fix: string): Finding {
   return { state: 'wrong', found, fix };
 }
 
-function failed(error: unknown): Found {
+function failed(error: unknown): Finding {
   if (isRelayError(error)) return wrong(error.message, error.hintFor('cli'));
   return wrong((error as Error).message, 'RELAY_DEBUG=1 relay status shows where it happened');
 }
 
-function checkRuntime(remote: boolean): Found {
+function checkRuntime(remote: boolean): Finding {
   const found = `${RUNTIME} at ${process.execPath}`;
   if (hasSqlite() || remote) return ok(found);
   return wrong(found, `the local store needs Node ${SQLITE_SINCE.join('.')} or newer: ${GET_RUNTIME}`);
@@ -109,7 +109,7 @@ function checkRuntime(remote: boolean): Found {
  * Warns if the PATH has a `relay` of another version, which hooks and people would run. Returns null if it has none,
  * or this one.
  */
-async function checkProgramOnPath(own: string, env: Environment): Promise<Found | null> {
+async function checkProgramOnPath(own: string, env: Environment): Promise<Finding | null> {
   const place = findProgram('relay', env);
   // A relative folder on the PATH may be inside someone else's project.
   if (place === null || !isAbsolute(place)) return null;
@@ -128,7 +128,7 @@ async function checkProgramOnPath(own: string, env: Environment): Promise<Found 
   return warning(found, 'install the same version in both places, or remove one of them from the PATH');
 }
 
-function checkHome(home: string): Found {
+function checkHome(home: string): Finding {
   if (!existsSync(home)) return ok(`${home} does not exist yet; the first command creates it`);
   const stat = statSync(home);
   if (process.platform === 'win32') return ok(home);
@@ -138,7 +138,7 @@ function checkHome(home: string): Found {
   return ok(`${home}, only you can read it`);
 }
 
-async function checkStore(host: Host): Promise<Found> {
+async function checkStore(host: Host): Promise<Finding> {
   await using store = await host.store.open();
   const usage = await store.usage();
   const { count, some } = await store.missingBodies();
@@ -150,7 +150,7 @@ async function checkStore(host: Host): Promise<Found> {
 }
 
 /** Pushes a small text, pulls it, compares it, and deletes it. */
-async function roundTrip(host: Host): Promise<Found> {
+async function roundTrip(host: Host): Promise<Finding> {
   const text = `relay doctor ${Date.now()} ☂`;
   await using open = await host.relay.open();
   const client = await open.client();
@@ -161,7 +161,7 @@ async function roundTrip(host: Host): Promise<Found> {
   return ok('pushed, pulled and deleted a message');
 }
 
-async function checkDisk(home: string): Promise<Found> {
+async function checkDisk(home: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(home);
   const free = bavail * bsize;
   const found = `${bytes(free)} free`;
@@ -171,7 +171,7 @@ async function checkDisk(home: string): Promise<Found> {
 }
 
 /** The clock must agree with the cluster's and the disk's, and must not be behind the last write to the store. */
-async function checkClock(host: Host): Promise<Found> {
+async function checkClock(host: Host): Promise<Finding> {
   const {
     home,
     store: { engine },
@@ -201,7 +201,7 @@ async function checkClock(host: Host): Promise<Found> {
 async function checkServer(
   { server: openControl, program: { version } }: Host,
   { host, port }: Config,
-): Promise<Found> {
+): Promise<Finding> {
   const server = await openControl();
   const running = server.running();
   if (running !== null) {
@@ -228,7 +228,7 @@ async function checkServer(
   return warning(found, `relay up --port ${taken.free ?? 0}`);
 }
 
-async function checkRemote(host: Host, url: string): Promise<Found> {
+async function checkRemote(host: Host, url: string): Promise<Finding> {
   const health = await (await host.server()).health(url);
   if (health === null) return wrong(`${url} does not answer`, 'relay up, or unset CONTEXTRELAY_URL');
   if (health.status !== 'ok') return wrong(`${url} reports: ${health.status}`, 'check the log of the server');

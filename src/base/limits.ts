@@ -336,7 +336,7 @@ export const HANDOFFS_KEPT = 20;
 /** Longest deadline of a hand-off. */
 export const HANDOFF_DEADLINE_MS = 30 * DAY;
 /** Interval at which a waiting parent polls state.json. */
-export const HANDOFF_LOOK_MS = 500;
+export const HANDOFF_POLL_MS = 500;
 /** Time for which a command waits for the lock of the project files. */
 export const PROJECT_LOCK_WAIT_MS = 30 * SECOND;
 /** Age after which a lock of the project files is stale. Writes take milliseconds. A holder that slept checks the lock before it writes. */
@@ -456,7 +456,7 @@ export const A2A_TASK_TTL_MS = 7 * DAY;
 /** Time after which a waiting A2A call returns the current task, before proxies and clients time out. */
 export const A2A_WAIT_MS = 10 * 60 * SECOND;
 /** Poll interval of a followed task. Leases and cancellations cause no message, so they are polled. */
-export const A2A_LOOK_MS = SECOND;
+export const A2A_POLL_MS = SECOND;
 /** Largest message that is stored in the record of its task. Parts above 16 KB are stored separately. */
 export const A2A_MESSAGE_BYTES = 32 * KiB;
 export const A2A_PARTS = 100;

@@ -23,17 +23,19 @@ export function meterBody(
 ): MeteredBody {
   if (declaredSize !== undefined && declaredSize > maxStoredBytes(payloadBytes))
     throw tooLarge(kind, payloadBytes);
-  return body instanceof Uint8Array ? whole(body, payloadBytes, kind) : streamed(body, payloadBytes, kind);
+  return body instanceof Uint8Array
+    ? meterBytes(body, payloadBytes, kind)
+    : meterStream(body, payloadBytes, kind);
 }
 
-function whole(bytes: Uint8Array, payloadBytes: number, kind: Kind): MeteredBody {
+function meterBytes(bytes: Uint8Array, payloadBytes: number, kind: Kind): MeteredBody {
   checkEmpty(bytes.byteLength, kind);
   const limit = limitFor(bytes, payloadBytes);
   if (bytes.byteLength > limit) throw tooLarge(kind, limit);
   return { body: bytes, isText: () => isUtf8(bytes) };
 }
 
-function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number, kind: Kind): MeteredBody {
+function meterStream(source: ReadableStream<Uint8Array>, payloadBytes: number, kind: Kind): MeteredBody {
   const utf8 = new Utf8Check();
   const start: number[] = [];
   let size = 0;

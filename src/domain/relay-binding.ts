@@ -76,7 +76,7 @@ function guarded(verb: Verb, method: string, service: Loadable, caller: CallerAt
     const id = given[ofThread];
     let args = typeof id === 'string' ? given.with(ofThread, id.toLowerCase()) : given;
     // The holder of a share link is a person, so its reads are not counted as a model's.
-    if (caller.thread !== undefined) args = unseen(verb, args);
+    if (caller.thread !== undefined) args = withoutCounting(verb, args);
     try {
       // Only a key bound to a prefix is checked for channels, and only a share link for its thread.
       const bound = caller.channelPrefix !== undefined || caller.thread !== undefined;
@@ -95,7 +95,7 @@ function hasOwnKey(arg: unknown): boolean {
   return typeof arg === 'object' && arg !== null && isOwnKey((arg as PushInput).idempotency_key);
 }
 
-function unseen({ args: { length } }: Verb, given: readonly unknown[]): readonly unknown[] {
+function withoutCounting({ args: { length } }: Verb, given: readonly unknown[]): readonly unknown[] {
   const args = Array.from({ length: length + 1 }, (_, i) => given[i]);
   return args.with(length, { ...(given[length] as object | undefined), counted: false, dry: true });
 }

@@ -284,9 +284,9 @@ export class RelayCore {
   }
 
   /** Stores the storage size of recently active tenants for their figures, at most `most` at once. */
-  async noteStorage({ seen } = this.deps.activity, most = Number.POSITIVE_INFINITY): Promise<void> {
-    const tenants = [...seen].slice(0, most);
-    for (const tenant of tenants) seen.delete(tenant);
+  async noteStorage({ activeTenants } = this.deps.activity, most = Number.POSITIVE_INFINITY): Promise<void> {
+    const tenants = [...activeTenants].slice(0, most);
+    for (const tenant of tenants) activeTenants.delete(tenant);
     for (const tenant of tenants) await writeStorage(this.deps, tenant, await this.storage.used(tenant));
   }
 
@@ -296,7 +296,7 @@ export class RelayCore {
     const pointer = await this.channels.pointerOf(caller.tenant, channel, seq);
     if (pointer === null) return;
     this.receipts.acked(pointer, caller.name, group);
-    if (!(await this.channels.groups.wanted(caller.tenant, channel, seq)))
+    if (!(await this.channels.groups.isNeeded(caller.tenant, channel, seq)))
       await releasePointer(this.deps, pointer);
   }
 }

@@ -8,18 +8,18 @@ const BYTES = 32;
 /** A secret that the store creates once, to derive ids and marks that nobody can guess. */
 export class StoreSecret {
   readonly #deps: Deps;
-  #known: Promise<Uint8Array<ArrayBuffer>> | undefined;
+  #secret: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    this.#known ??= this.#load().catch((error: unknown) => {
-      this.#known = undefined;
+    this.#secret ??= this.#load().catch((error: unknown) => {
+      this.#secret = undefined;
       throw error;
     });
-    return this.#known;
+    return this.#secret;
   }
 
   async #load(): Promise<Uint8Array<ArrayBuffer>> {

@@ -5,7 +5,7 @@ import type { FileSpace, FileToWrite } from '../sdk/files.ts';
 
 /** A path segment has at most 255 bytes, so a longer name becomes its beginning and a hash. */
 const SEGMENT_BYTES = 200;
-const KEPT_BYTES = 120;
+const PREFIX_BYTES = 120;
 
 /**
  * Encodes any text as one path segment: letters, digits and `-` unchanged, the rest percent-encoded, an empty text as
@@ -14,9 +14,9 @@ const KEPT_BYTES = 120;
  */
 export async function segment(text: string): Promise<string> {
   if (text === '') return '_';
-  const encoded = encoder.encode(text).reduce((path, byte) => path + SHOWN[byte]!, '');
+  const encoded = encoder.encode(text).reduce((path, byte) => path + ENCODED_BYTES[byte]!, '');
   if (encoded.length <= SEGMENT_BYTES) return encoded;
-  return `${encoded.slice(0, KEPT_BYTES)}~${await sha256Hex(text)}`;
+  return `${encoded.slice(0, PREFIX_BYTES)}~${await sha256Hex(text)}`;
 }
 
 export async function segments(texts: readonly string[]): Promise<string> {
@@ -37,7 +37,7 @@ export function backwards(text: string): string {
 
 const encoder = new TextEncoder();
 
-const SHOWN: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
+const ENCODED_BYTES: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
   const char = String.fromCharCode(byte);
   return /[A-Za-z0-9-]/.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 });

@@ -6,7 +6,7 @@ const POINTER = /\/pull\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/gi;
 const TOGETHER = 100;
 
 /** Maximum of remembered expiries, more than one conversation has. */
-const MOST_KNOWN = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /**
  * Extends the pointers that a stored text names to at least the text's own life: `ttl` seconds, or as long as the
@@ -51,7 +51,7 @@ export class KeptPointers {
   #note(id: string, at: number): void {
     this.#renewAt.delete(id);
     this.#renewAt.set(id, at);
-    if (this.#renewAt.size > MOST_KNOWN) this.#renewAt.delete(this.#renewAt.keys().next().value!);
+    if (this.#renewAt.size > MAX_REMEMBERED) this.#renewAt.delete(this.#renewAt.keys().next().value!);
   }
 }
 

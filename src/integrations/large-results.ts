@@ -35,9 +35,9 @@ const RESULT_BYTES = 16 * 1024;
 const DAY_S = 24 * 3600;
 
 /** More large results than one conversation has. */
-const MOST_KNOWN = 1000;
+const MAX_REMEMBERED = 1000;
 
-interface ShownOptions {
+interface ReplaceOptions {
   readonly signal?: AbortSignal;
   /** The text is stored elsewhere for an unknown time: without a `ttl` the pointer lives as long as the relay allows. */
   readonly forever?: boolean;
@@ -51,7 +51,7 @@ export class LargeResults {
   readonly #relay: ContextRelay;
   readonly #options: LargeResultOptions;
   /** Recent replacements, because some frameworks send every result again with each step. */
-  readonly #known = new Map<string, { readonly shown: string; readonly renewAt: number }>();
+  readonly #replacements = new Map<string, { readonly shown: string; readonly renewAt: number }>();
 
   constructor(relay: ContextRelay, options: LargeResultOptions = {}) {
     this.#relay = relay;
@@ -59,7 +59,7 @@ export class LargeResults {
   }
 
   /** Returns the text for the model: the text itself if it is small enough, else its replacement. */
-  async shown(text: string, tool: string, o: ShownOptions = {}): Promise<string> {
+  async shown(text: string, tool: string, o: ReplaceOptions = {}): Promise<string> {
     const { signal } = o;
     const { maxBytes = RESULT_BYTES, except = [] } = this.#options;
     // A character has at most three bytes, so a short text need not be measured.
@@ -76,12 +76,12 @@ export class LargeResults {
     }
   }
 
-  async #swap(bytes: Uint8Array<ArrayBuffer>, tool: string, o: ShownOptions): Promise<string> {
+  async #swap(bytes: Uint8Array<ArrayBuffer>, tool: string, o: ReplaceOptions): Promise<string> {
     const { signal } = o;
     const { channel, encrypted, ttl } = this.#options;
     const key = await sha256Hex(JSON.stringify([tool, channel, ttl, await sha256Hex(bytes)]));
     const entry = o.forever ? `${key} forever` : key;
-    const known = this.#known.get(entry);
+    const known = this.#replacements.get(entry);
     if (known && known.renewAt > Date.now()) return known.shown;
     const what = `the result of ${tool}`;
     const pushed = await this.#relay.pushDetailed(bytes, {
@@ -96,23 +96,24 @@ export class LargeResults {
       signal,
     });
     const { created_at } = await this.#relay.inspect(pushed.url, { signal });
-    const shown = await shownInstead({
+    const shown = await describeLargeText({
       ...pushed,
       what,
       size: bytes.byteLength,
-      start: bytes.subarray(0, LOOK_BYTES),
+      start: bytes.subarray(0, PREVIEW_BYTES),
       by: tool,
       at: created_at ?? pushed.expires_at,
     });
     const expires = await this.#renewed(pushed, o);
     const now = Date.now();
-    this.#known.set(entry, { shown, renewAt: now + (expires - now) / 8 });
-    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    this.#replacements.set(entry, { shown, renewAt: now + (expires - now) / 8 });
+    if (this.#replacements.size > MAX_REMEMBERED)
+      this.#replacements.delete(this.#replacements.keys().next().value!);
     return shown;
   }
 
   /** Renews a reused pointer and returns its new expiry. If the relay cannot renew it, the old expiry stays. */
-  async #renewed({ url, expires_at }: Pushed, { forever, signal }: ShownOptions): Promise<number> {
+  async #renewed({ url, expires_at }: Pushed, { forever, signal }: ReplaceOptions): Promise<number> {
     const expires = Date.parse(expires_at);
     const ttl = this.#options.ttl ?? (forever ? undefined : DAY_S);
     if (ttl !== undefined && expires - Date.now() >= (ttl * 1000 * 7) / 8) return expires;
@@ -139,7 +140,7 @@ function warn(error: unknown): void {
 }
 
 /** Bytes of a payload that are enough for a preview. */
-export const LOOK_BYTES = 16 * 1024;
+export const PREVIEW_BYTES = 16 * 1024;
 
 interface LargeText {
   readonly url: string;
@@ -159,7 +160,7 @@ interface LargeText {
  * Returns the replacement of a text that is too large for a prompt: what it is, its token count, its beginning framed
  * as foreign data, and how to read more. The same pointer always gives the same bytes, so that prompt caches work.
  */
-async function shownInstead(large: LargeText): Promise<string> {
+async function describeLargeText(large: LargeText): Promise<string> {
   const { url, id, what, size, tokens, start, by, at } = large;
   const price = tokens
     ? `, ${tokens.estimated ? 'about ' : ''}${count(tokens.tokens)} tokens (${tokens.tokenizer})`
@@ -178,7 +179,7 @@ async function shownInstead(large: LargeText): Promise<string> {
 }
 
 /** Returns the replacement for a pointer that a model asked for, pulling only what it shows. */
-export async function insteadOf(
+export async function describePointer(
   relay: ContextRelay,
   url: string,
   found: Inspected,
@@ -187,8 +188,8 @@ export async function insteadOf(
 ): Promise<string> {
   // An encrypted payload has no readable beginning, and a pull may be one of few.
   const looks = !url.includes('#key=') && found.max_pulls === null && found.text !== false;
-  const range = { start: 0, end: Math.min(LOOK_BYTES, found.size ?? LOOK_BYTES) };
-  const told = await shownInstead({
+  const range = { start: 0, end: Math.min(PREVIEW_BYTES, found.size ?? PREVIEW_BYTES) };
+  const told = await describeLargeText({
     url,
     id: found.id,
     what: found.text === false ? 'the payload, which is not text' : 'the payload',

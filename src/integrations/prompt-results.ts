@@ -1,4 +1,4 @@
-type Shown = (text: string, tool: string) => Promise<string>;
+type Replace = (text: string, tool: string) => Promise<string>;
 
 interface ResultPart {
   readonly type: 'tool-result';
@@ -9,7 +9,7 @@ interface ResultPart {
 /** Replaces tool results in a prompt of the AI SDK or of frameworks built on it. Images and files stay. */
 export async function swapResults<M extends { readonly role: string; readonly content: unknown }>(
   prompt: readonly M[],
-  shown: Shown,
+  shown: Replace,
 ): Promise<M[]> {
   return Promise.all(
     prompt.map(async (message) => {

@@ -5,7 +5,7 @@ import type { ContextRelay } from '../sdk/context-relay.ts';
 import { PEEK_TOOL, PULL_TOOL, PUSH_TOOL, peekText } from '../sdk/context-tools.ts';
 import { parsePartText } from '../text/parts/part-request.ts';
 import { cutNear } from '../text/preview/cut.ts';
-import { insteadOf } from './large-results.ts';
+import { describePointer } from './large-results.ts';
 
 /** A tool before a framework wraps it. It answers with text for a model, also for errors. */
 export interface RelayTool {
@@ -89,7 +89,7 @@ function pullTool(relay: ContextRelay, { maxBytes = PULL_BYTES }: RelayToolOptio
       // Fernet turns three bytes into four.
       if ((url.includes('#key=') ? (size * 3) / 4 : size) <= maxBytes)
         return relay.pull(url, undefined, { signal });
-      return insteadOf(relay, url, found, maxBytes, signal);
+      return describePointer(relay, url, found, maxBytes, signal);
     },
   });
 }

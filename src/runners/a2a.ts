@@ -26,7 +26,7 @@ import { collect } from '../sdk/payload.ts';
 import { endWhenAborted } from './processes.ts';
 
 /** Poll interval for a task of an agent that does not stream. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 /** Stores texts that are too large for a message. */
 type Parcels = Pick<ContextRelay, 'push'>;
@@ -69,7 +69,7 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
         let answer = await ask(task, true);
         while (answer.task_id !== null && !isFinal(answer.state)) {
           task.onState?.(answer);
-          await pause(LOOK_MS, task.signal);
+          await pause(POLL_MS, task.signal);
           task.signal?.throwIfAborted();
           answer = await find(answer.task_id);
         }
@@ -178,7 +178,7 @@ function tokenFetch(origin: string, token: string | undefined): typeof fetch {
 function outcomeOf(answer: Task | Message): AgentOutcome {
   if ('messageId' in answer) {
     const { contextId: context_id, parts } = answer;
-    return { task_id: null, context_id, state: 'completed', note: null, parts: parts.map(shown) };
+    return { task_id: null, context_id, state: 'completed', note: null, parts: parts.map(toAgentPart) };
   }
   const { id, contextId, status, artifacts } = answer;
   return {
@@ -186,7 +186,7 @@ function outcomeOf(answer: Task | Message): AgentOutcome {
     context_id: contextId,
     state: stateName(status?.state),
     note: noteOf(status?.message?.parts),
-    parts: artifacts.flatMap(({ parts }) => parts.map(shown)),
+    parts: artifacts.flatMap(({ parts }) => parts.map(toAgentPart)),
   };
 }
 
@@ -199,7 +199,7 @@ function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): Ag
     return { ...outcome, state: stateName(status?.state), note: noteOf(status?.message?.parts) };
   }
   const { artifact, append } = payload.value;
-  const added = artifact?.parts.map(shown) ?? [];
+  const added = artifact?.parts.map(toAgentPart) ?? [];
   // Chunks of one text arrive one after another.
   const [last, next] = [outcome.parts.at(-1), added[0]];
   if (append && added.length === 1 && last && next && 'text' in last && 'text' in next)
@@ -233,7 +233,7 @@ function stateName(state: TaskState | undefined): string {
   return (TaskState[state ?? 0] ?? 'unspecified').replace('TASK_STATE_', '').toLowerCase();
 }
 
-function shown({ content, filename, mediaType }: Part): AgentPart {
+function toAgentPart({ content, filename, mediaType }: Part): AgentPart {
   if (content?.$case === 'text') return { text: content.value };
   if (content?.$case === 'url') return { url: content.value, name: filename, media_type: mediaType };
   if (content?.$case === 'data') return { data: content.value as Json };
@@ -242,25 +242,25 @@ function shown({ content, filename, mediaType }: Part): AgentPart {
 }
 
 function noteOf(parts: readonly Part[] | undefined): string | null {
-  const text = parts?.map(shown).flatMap((part) => ('text' in part ? [part.text] : []));
+  const text = parts?.map(toAgentPart).flatMap((part) => ('text' in part ? [part.text] : []));
   return text?.join('\n') || null;
 }
 
-type Asked = Pick<Job, 'prompt' | 'signal' | 'message'>;
+type BridgeJob = Pick<Job, 'prompt' | 'signal' | 'message'>;
 
 /** Maximum of conversations that a bridge remembers. A forgotten one starts anew at the other agent. */
-const TALKS = 1_000;
+const MAX_CONVERSATIONS = 1_000;
 
 /** Ids of one of our conversations at the other agent: the context, and the task that waits for an answer. */
-type Talk = Pick<AgentTask, 'contextId' | 'taskId'>;
+type Conversation = Pick<AgentTask, 'contextId' | 'taskId'>;
 
 /**
  * A remote A2A agent as a runner: each task is a message to it, and its artifacts are the output. A task that came
  * over A2A is forwarded unchanged with its parts, one remote context per context here, and so is the answer.
  */
-export function a2aBridgeRunner(url: string): Runner & { run(job: Asked): Promise<Ran> } {
+export function a2aBridgeRunner(url: string): Runner & { run(job: BridgeJob): Promise<Ran> } {
   let agent: Promise<RemoteAgent> | null = null;
-  const talks = new Map<string, Talk>();
+  const talks = new Map<string, Conversation>();
   const connected = (): Promise<RemoteAgent> => {
     agent ??= connectAgent(url).catch((error: Error) => {
       agent = null;
@@ -277,7 +277,7 @@ export function a2aBridgeRunner(url: string): Runner & { run(job: Asked): Promis
   };
 }
 
-async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>): Promise<Ran> {
+async function perform(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Conversation>): Promise<Ran> {
   const { message, prompt: text } = job;
   let started: string | null = null;
   const leaving = new AbortController();
@@ -312,14 +312,14 @@ async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>)
   }
 }
 
-function noteTalk(talks: Map<string, Talk>, message: JobMessage, outcome: AgentOutcome): void {
+function noteTalk(talks: Map<string, Conversation>, message: JobMessage, outcome: AgentOutcome): void {
   const contextId = outcome.context_id || undefined;
   const asks = outcome.state === 'input_required' || outcome.state === 'auth_required';
   talks.set(message.contextId, { contextId });
   talks.delete(message.taskId);
   if (asks) talks.set(message.taskId, { contextId, taskId: outcome.task_id ?? undefined });
   for (const key of talks.keys()) {
-    if (talks.size <= TALKS) break;
+    if (talks.size <= MAX_CONVERSATIONS) break;
     talks.delete(key);
   }
 }

@@ -133,7 +133,7 @@ class AcpProcess {
   static async start(o: AcpOptions): Promise<AcpProcess> {
     const agent = new AcpProcess(o);
     try {
-      await agent.#ask(
+      await agent.#waitFor(
         agent.#connection.agent.request(methods.agent.initialize, {
           protocolVersion: PROTOCOL_VERSION,
           // The agent reads and writes files itself, as it does in a terminal.
@@ -151,7 +151,7 @@ class AcpProcess {
   async newSession() {
     const { agent } = this.#connection;
     const opened = agent.request(methods.agent.session.new, { cwd: this.#cwd, mcpServers: [] });
-    const { sessionId } = await this.#ask(opened, START_MS);
+    const { sessionId } = await this.#waitFor(opened, START_MS);
     return {
       /**
        * Sends a prompt and resolves with the agent's stop reason. `told` is called with the agent's text as it
@@ -162,7 +162,7 @@ class AcpProcess {
         const request = { sessionId, prompt: [{ type: 'text' as const, text }] };
         try {
           const asked: Promise<PromptResponse> = agent.request(methods.agent.session.prompt, request);
-          return (await this.#ask(asked)).stopReason;
+          return (await this.#waitFor(asked)).stopReason;
         } finally {
           this.#listeners.delete(sessionId);
         }
@@ -186,7 +186,7 @@ class AcpProcess {
   }
 
   /** Returns the answer, or rejects with why there will be none. */
-  async #ask<T>(asked: Promise<T>, withinMs?: number): Promise<T> {
+  async #waitFor<T>(asked: Promise<T>, withinMs?: number): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const gone = this.ended.then((why) => {
       throw new RelayError('agent_gone', { what: why });

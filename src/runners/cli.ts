@@ -143,7 +143,7 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
     },
     signal: AbortSignal.any([place.signal, tooMuch.signal]),
     onOutput: (chunk) => {
-      place.said(decoder.decode(chunk, { stream: true }));
+      place.onOutput(decoder.decode(chunk, { stream: true }));
       keep(chunk);
       bytes += chunk.byteLength;
       if (bytes > STEP_OUTPUT_BYTES) tooMuch.abort();

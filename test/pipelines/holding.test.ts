@@ -20,7 +20,7 @@ async function startWaitingRun(o: Parameters<typeof openPipelines>[1] = {}) {
     { name: 'ann', ...o },
   );
   const begun = Promise.withResolvers<string>();
-  const ended = first.start(dag([{ id: 'a' }]), {}, { begun: begun.resolve });
+  const ended = first.start(dag([{ id: 'a' }]), {}, { onStart: begun.resolve });
   ended.catch(() => {});
   await working.promise;
   return { first, ended, run: await begun.promise, say: answer.resolve };

@@ -26,7 +26,7 @@ export function openPipelines(
     cache?: AnswerCache;
     env?: Env;
     name?: string;
-    lives?: Worker['lives'];
+    lives?: Worker['isAlive'];
     pause?(ms: number): void;
   } = {},
 ): OpenPipelines {
@@ -53,7 +53,7 @@ export function openPipelines(
       a2a: runner,
     },
     pause: async (ms) => o.pause?.(ms),
-    worker: { name: o.name ?? 'a test', lives: o.lives ?? (() => null) },
+    worker: { name: o.name ?? 'a test', isAlive: o.lives ?? (() => null) },
   });
   const options = (more: Partial<RunOptions> = {}): RunOptions => ({
     signal: new AbortController().signal,

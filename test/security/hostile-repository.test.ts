@@ -41,7 +41,7 @@ const run = (folder: HostileFolder, args: readonly string[]) =>
 /** Runs every git query that the program uses on a folder. */
 async function askEverything(folder: string): Promise<void> {
   const git = projectGit(folder);
-  const head = (await git.standing()).commit ?? 'HEAD';
+  const head = (await git.status()).commit ?? 'HEAD';
   await Promise.allSettled([
     git.commits({ limit: 5 }),
     git.changedLines(),

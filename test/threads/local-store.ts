@@ -21,7 +21,7 @@ export function temporaryHome(t: TestContext): string {
 export interface LocalStore extends AsyncDisposable {
   readonly core: OpenCore['core'];
   readonly threads: ThreadsApi;
-  readonly legible: OpenCore['legible'];
+  readonly legible: OpenCore['readableFiles'];
 }
 
 /** Opens the store of a home as the program does. */
@@ -35,7 +35,7 @@ export async function openLocal(
   return {
     core: opened.core,
     threads,
-    legible: opened.legible,
+    legible: opened.readableFiles,
     [Symbol.asyncDispose]: opened[Symbol.asyncDispose],
   };
 }

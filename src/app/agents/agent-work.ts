@@ -102,7 +102,7 @@ function pipelineWorker(remote: string | null): Worker {
   const host = hostname();
   return {
     name: `${user()} on ${host}, process ${process.pid}`.slice(-200),
-    lives: (name) => {
+    isAlive: (name) => {
       const [, elsewhere, pid] = / on (.+), process (\d+)$/.exec(name) ?? [];
       if (remote !== null || elsewhere !== host) return null;
       return isAlive({ pid: Number(pid), birth: null });
@@ -156,7 +156,7 @@ interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
 }
 
 /** The step's own timeout ends the wait; this is only an upper bound. */
-const PATIENCE_MS = 24 * 60 * 60 * 1000;
+const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
 
 /** Returns the runners for the steps of a pipeline. */
 function stepRunners({
@@ -184,7 +184,7 @@ function stepRunners({
     return prompts.bundle({ thread_id: run, words: prompt, system, refs, previews: refs.length });
   };
   return {
-    async provider(call, { signal, said }) {
+    async provider(call, { signal, onOutput }) {
       const { provider, model, base_url: baseUrl, max_tokens: maxTokens, system } = call.agent;
       const chosen = parts.model({ provider, model, baseUrl, maxTokens });
       const bundle = await bundleOf(call, system);
@@ -192,7 +192,7 @@ function stepRunners({
       let heard = '';
       const onText = (text: string) => {
         heard += text;
-        said(text);
+        onOutput(text);
       };
       const o = { signal, onText, tools: only.length > 0, only };
       const { text, billed, cut, pulls } = await prompts.answer(bundle, chosen, o).catch((error: Error) => {
@@ -238,7 +238,7 @@ function stepRunners({
         summary: `${call.step} of run ${call.run}`,
         idempotencyKey: `step:${call.key}:${call.attempt}`,
       });
-      const waiting = bridge.wait(id, { signal, timeout: PATIENCE_MS });
+      const waiting = bridge.wait(id, { signal, timeout: MAX_WAIT_MS });
       const answer = await waiting.catch(async (error) => {
         // After a timeout nobody waits for the task any more, so cancel it. A stopped run would resume it. The timeout
         // is reported even if canceling fails.

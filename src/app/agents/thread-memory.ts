@@ -10,7 +10,7 @@ import { makeHome } from '../store/home.ts';
 export function openThreadMemory(home: string, remote: string | null): ThreadMemory {
   const path = join(home, 'current-thread.json');
   const relay = remote ?? 'local';
-  const write = (known: Known) =>
+  const write = (known: ThreadByRelay) =>
     writeAtomically(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
   return {
     get: () => read(path)[relay],
@@ -27,15 +27,15 @@ export function openThreadMemory(home: string, remote: string | null): ThreadMem
   };
 }
 
-type Known = { readonly [relay: string]: string };
+type ThreadByRelay = { readonly [relay: string]: string };
 
 /** Reads the file. An unreadable file counts as empty, because it is only a convenience. */
-function read(path: string): Known {
+function read(path: string): ThreadByRelay {
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (!isJsonObject(parsed)) return {};
     const entries = Object.entries(parsed).filter(([, id]) => typeof id === 'string' && isUuid(id));
-    return Object.fromEntries(entries) as Known;
+    return Object.fromEntries(entries) as ThreadByRelay;
   } catch {
     return {};
   }

@@ -21,7 +21,7 @@ import {
   type Scope,
   type SettingsTarget,
 } from './clients.ts';
-import { isOurServer, otherHandlers, ourHandlers, ourHook, serverWords } from './entries.ts';
+import { isOurServer, otherHandlers, ourHandlers, ourHook, serverCommandLine } from './entries.ts';
 import { type InstallSettings, runInstall } from './installer.ts';
 import { isOurProgram, shellLine } from './launcher.ts';
 import { fireHooks, listTools } from './trial-runs.ts';
@@ -174,7 +174,7 @@ async function tryServer({ file, entries, value }: Installed, o: Trying): Promis
   ];
   const server = serversAt(entry.path, value).relay;
   if (!isOurServer(server)) return trial('warning', `no entry in ${file}, so the agent has no relay tools`);
-  const [command = '', ...args] = serverWords(server);
+  const [command = '', ...args] = serverCommandLine(server);
   const fault = programFault(shellLine({ command, args: args.slice(0, -1) }, []), own, env);
   if (fault !== null) return trial(fault.state, fault.found, fault.fix);
   try {
@@ -223,7 +223,7 @@ function programFault(program: string, own: string, env: Environment): Fault | n
       return { state: 'wrong', found: `${name} is not on the PATH, so relay cannot run`, fix };
     if (name !== 'relay' || isOurProgram(place)) return null;
   } else if (isAbsolute(name) && place === null) return wrong(`${name} does not exist`);
-  const shown = plainLine(portable ? place! : program, SHOWN_CHARS);
+  const shown = plainLine(portable ? place! : program, COMMAND_CHARS);
   return { state: 'warning', found: `${shown} is not this program, so it was not tested` };
 }
 
@@ -233,7 +233,7 @@ function firstWord(line: string): string {
 }
 
 /** Maximum length to display of another program's command. */
-const SHOWN_CHARS = 80;
+const COMMAND_CHARS = 80;
 
 /** Names hooks and servers of other programs in the files that contain ours. They are never run. */
 function othersIn(client: Client, installed: readonly Installed[]): Check[] {
@@ -241,13 +241,15 @@ function othersIn(client: Client, installed: readonly Installed[]): Check[] {
     entries.flatMap((entry) => {
       if (entry.kind === 'hooks')
         return otherHandlers(value, client).map(
-          ({ event, words }) => `hook ${event} (${plainLine(words, SHOWN_CHARS)})`,
+          ({ event, words }) => `hook ${event} (${plainLine(words, COMMAND_CHARS)})`,
         );
       return Object.entries(serversAt(entry.path, value)).flatMap(([name, server]) => {
         if (name === 'relay' && isOurServer(server)) return [];
         const words =
-          serverWords(server).join(' ') || (isJsonObject(server) && String(server.url ?? '')) || 'no command';
-        return [`server ${plainLine(name, SHOWN_CHARS)} (${plainLine(words, SHOWN_CHARS)})`];
+          serverCommandLine(server).join(' ') ||
+          (isJsonObject(server) && String(server.url ?? '')) ||
+          'no command';
+        return [`server ${plainLine(name, COMMAND_CHARS)} (${plainLine(words, COMMAND_CHARS)})`];
       });
     }),
   );

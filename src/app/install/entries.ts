@@ -35,14 +35,14 @@ export function ourHook(
 }
 
 /** Returns the program and arguments of a server. */
-export function serverWords(value: Json | undefined): string[] {
+export function serverCommandLine(value: Json | undefined): string[] {
   const { command, args } = isJsonObject(value) ? value : {};
   return [command, args].flat().filter((word) => typeof word === 'string');
 }
 
 /** Returns whether a server runs `relay mcp`, in any form that clients write. */
 export function isOurServer(value: Json | undefined): boolean {
-  const words = serverWords(value);
+  const words = serverCommandLine(value);
   return (
     words.at(-1) === 'mcp' &&
     words.some((word) => /(?:^|[/\\])(?:context)?relay(?:\.js|\.ts|\.cmd)?$/.test(word))

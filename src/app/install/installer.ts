@@ -84,13 +84,13 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
       const next = request.scope === 'project' && (await findProject(project)) === null ? [NEXT] : [];
       return {
         ...report,
-        notes: [...(launcher.command === 'relay' ? [] : [instead(launcher)]), ...report.notes, ...next],
+        notes: [...(launcher.command === 'relay' ? [] : [launcherNote(launcher)]), ...report.notes, ...next],
       };
     },
   };
 }
 
-function instead({ command, args, portable }: Launcher): string {
+function launcherNote({ command, args, portable }: Launcher): string {
   const price = portable
     ? 'which uses the copy in this project and starts more slowly'
     : 'which works on this machine only';

@@ -24,14 +24,14 @@ export async function fireHooks(
 ): Promise<Map<string, string | null>> {
   const root = mkdtempSync(join(tmpdir(), 'relay-doctor-'));
   try {
-    const stage = await deadline.race<Stage | null>(setStage(root, env, deadline), () => null);
+    const stage = await deadline.race<TestProject | null>(createTestProject(root, env, deadline), () => null);
     const unset = `not run: relay could not create a test project within ${deadline.seconds} s`;
     const fired = events.map(async (event): Promise<[string, string | null]> => {
       if (stage === null) return [event, unset];
       let fault: string | null = null;
       for (let tries = TRIES; tries > 0 && !deadline.signal.aborted; tries--) {
         const ran = await fire(client, event, stage);
-        fault = ran.fault ?? lookFor(event, ran.stdout, stage);
+        fault = ran.fault ?? checkEffect(event, ran.stdout, stage);
         if (fault === null || ran.fault !== null) break;
       }
       return [event, fault];
@@ -45,9 +45,9 @@ export async function fireHooks(
 /** A hook gives up instead of delaying its agent. That can happen while all checks run at once, so retry. */
 const TRIES = 3;
 
-type Stage = Awaited<ReturnType<typeof setStage>>;
+type TestProject = Awaited<ReturnType<typeof createTestProject>>;
 
-async function setStage(root: string, env: Environment, deadline: Deadline) {
+async function createTestProject(root: string, env: Environment, deadline: Deadline) {
   const [folder, home] = [join(root, 'project'), join(root, 'home')];
   const mark = `doctor-${process.pid}-${Date.now().toString(36)}`;
   mkdirSync(folder);
@@ -70,7 +70,7 @@ async function setStage(root: string, env: Environment, deadline: Deadline) {
   return stage;
 }
 
-function lookFor(event: string, stdout: string, { folder, mark }: Stage): string | null {
+function checkEffect(event: string, stdout: string, { folder, mark }: TestProject): string | null {
   switch (event) {
     case 'session-start':
       return stdout.includes(mark) ? null : 'it ran, but its output has no brief';
@@ -87,7 +87,11 @@ function lookFor(event: string, stdout: string, { folder, mark }: Stage): string
   }
 }
 
-function fire(client: string, event: string, { folder: cwd, env, mark, deadline }: Stage): Promise<Ran> {
+function fire(
+  client: string,
+  event: string,
+  { folder: cwd, env, mark, deadline }: TestProject,
+): Promise<RunResult> {
   const input = { cwd, session_id: mark, source: 'startup', trigger: 'manual', prompt: 'doctor' };
   const words = [...ownCommand(), 'hook', client, event];
   return run({ words, cwd, env, input: JSON.stringify(input) }, deadline);
@@ -132,7 +136,7 @@ function readAnswer(line: string): JsonObject {
   return message;
 }
 
-interface Ran {
+interface RunResult {
   readonly stdout: string;
   /** Why it failed, as text; null if it succeeded. */
   readonly fault: string | null;
@@ -148,11 +152,11 @@ interface Start {
 }
 
 /** Runs a program. At the deadline it is killed with all its children. */
-function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promise<Ran> {
+function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promise<RunResult> {
   const [command, ...args] = words;
   const grouped = process.platform !== 'win32';
   const child = spawn(command!, args, { ...o, env: { ...o.env }, detached: grouped, windowsHide: true });
-  const { promise, resolve } = Promise.withResolvers<Ran>();
+  const { promise, resolve } = Promise.withResolvers<RunResult>();
   let [stdout, stderr] = ['', ''];
   const timeUp = () => {
     signalGroup(child, 'SIGKILL');

@@ -65,7 +65,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
     const payload: JsonObject = { ...event.payload };
     if (makes) payload.version = ++version;
     if (makes && type !== 'thread.created') payload.ops = makes.ops;
-    const artifacts = named(event, rest);
+    const artifacts = takeNamedArtifacts(event, rest);
     const legacy = {
       ...(id !== undefined && LEGACY_EVENT_ID.test(id) ? { id } : {}),
       timestamp,
@@ -96,7 +96,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
   for (let event = waiting.shift(); event; event = waiting.shift()) {
     const to = event.type === 'state.patch.applied' ? event.payload.version : undefined;
     if (typeof to !== 'number' || to <= version || to > versions.length) {
-      write(fitting(event, notes));
+      write(convertEvent(event, notes));
       continue;
     }
     waiting.unshift(event);
@@ -116,7 +116,7 @@ function withRest(events: StoredEvent[], rest: ReadonlyMap<string, Artifact>): S
   return [...events.slice(0, -1), { ...last, legacy: { ...last.legacy!, artifacts } }];
 }
 
-function named({ payload }: LegacyLogEvent, rest: Map<string, Artifact>): CountedArtifact[] {
+function takeNamedArtifacts({ payload }: LegacyLogEvent, rest: Map<string, Artifact>): CountedArtifact[] {
   const found: CountedArtifact[] = [];
   for (const ref of [payload.ref, payload.artifact_ref]) {
     const artifact = typeof ref === 'string' ? rest.get(ref) : undefined;
@@ -132,7 +132,7 @@ function counted({ ref, size, tokens, provenance }: Artifact): CountedArtifact {
 }
 
 /** Returns an event that makes no version, changed so that it fits our log. */
-function fitting(event: LegacyLogEvent, notes: string[]): LegacyLogEvent {
+function convertEvent(event: LegacyLogEvent, notes: string[]): LegacyLogEvent {
   const { type, payload } = event;
   const tooLong = jsonBytes(payload) > PAYLOAD_BYTES;
   if (tooLong)

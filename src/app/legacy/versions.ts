@@ -94,7 +94,7 @@ function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVe
   return { ...stamp, metrics: Object.fromEntries(figures) as Metrics };
 }
 
-type Told = { left: string[]; emptied: boolean };
+type ConversionNotes = { left: string[]; emptied: boolean };
 
 /**
  * Converts a Go relay's state. `content` has all lists, and the summary if there is one. `left` says in sentences what
@@ -102,19 +102,19 @@ type Told = { left: string[]; emptied: boolean };
  * we omit them. `refs` maps artifact refs that had to change.
  */
 export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>) {
-  const told: Told = { left: [], emptied: false };
+  const told: ConversionNotes = { left: [], emptied: false };
   const { left } = told;
   const content: JsonObject = {};
   for (const list of Object.keys(LISTS) as ListName[]) {
     const items = state[list] ?? [];
-    content[list] = Array.isArray(items) ? fitAll(list, items, refs, told) : [];
+    content[list] = Array.isArray(items) ? convertItems(list, items, refs, told) : [];
     told.emptied ||= state[list] === null;
   }
   const { session_summary } = state;
   if (typeof session_summary === 'string' && session_summary !== '')
     content.session_summary = session_summary;
   for (const [name, value] of Object.entries(state)) {
-    const isKept = name === 'session_summary' ? checkField(name, value) === null : KEPT.has(name);
+    const isKept = name === 'session_summary' ? checkField(name, value) === null : RELAY_FIELDS.has(name);
     const isList = Object.hasOwn(LISTS, name) && Array.isArray(value);
     if (!isKept && !isList && value !== null)
       left.push(`the field "${name}" of the state cannot be imported and was dropped`);
@@ -123,18 +123,23 @@ export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, strin
 }
 
 /** Fields that the relay itself maintains. */
-const KEPT = new Set('$schema version thread_id name created_at updated_at metrics'.split(' '));
+const RELAY_FIELDS = new Set('$schema version thread_id name created_at updated_at metrics'.split(' '));
 
-function fitAll(list: ListName, items: Json[], refs: ReadonlyMap<string, string>, told: Told): Json[] {
+function convertItems(
+  list: ListName,
+  items: Json[],
+  refs: ReadonlyMap<string, string>,
+  told: ConversionNotes,
+): Json[] {
   return items.flatMap((item, i) => {
-    const fitting = fit(list, withNewRefs(item, refs), i, told);
+    const fitting = convertItem(list, withNewRefs(item, refs), i, told);
     if (!fitting) told.left.push(`/${list}/${i} of the state is not valid and was dropped`);
     return fitting ? [fitting] : [];
   });
 }
 
 /** Converts one item, or returns null. In Go the id is optional. */
-function fit(list: ListName, item: Json, index: number, told: Told): JsonObject | null {
+function convertItem(list: ListName, item: Json, index: number, told: ConversionNotes): JsonObject | null {
   if (!isJsonObject(item)) return null;
   const { required, optional } = LISTS[list];
   const fields = Object.entries(item).filter(([name, value]) => {

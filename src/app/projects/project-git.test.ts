@@ -19,7 +19,7 @@ test('commits and head are read from a repository, from a folder in it and from 
     );
   try {
     git('init', '-q', '-b', 'trunk');
-    assert.equal((await projectGit(folder).standing()).commit, null, 'no commit yet');
+    assert.equal((await projectGit(folder).status()).commit, null, 'no commit yet');
     for (const subject of ['first', 'second: with a colon', 'thrid'])
       git('commit', '-q', '--allow-empty', '-m', subject);
     git('commit', '-q', '--amend', '--allow-empty', '-m', 'third');
@@ -31,12 +31,12 @@ test('commits and head are read from a repository, from a folder in it and from 
         commits.map(({ subject }) => subject),
         ['third', 'second: with a colon'],
       );
-      const { branch, commit } = await projectGit(at).standing();
+      const { branch, commit } = await projectGit(at).status();
       assert.deepEqual({ branch, commit }, { branch: 'trunk', commit: commits[0]!.hash });
     }
-    assert.equal((await projectGit(join(folder, 'tree')).standing()).branch, 'tree');
+    assert.equal((await projectGit(join(folder, 'tree')).status()).branch, 'tree');
     git('checkout', '-q', '--detach');
-    assert.equal((await projectGit(folder).standing()).branch, null);
+    assert.equal((await projectGit(folder).status()).branch, null);
     assert.deepEqual(await projectGit(folder).commits({ since: Date.now() + 5000, limit: 9 }), []);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -65,7 +65,7 @@ test('differences from the last commit are listed by relative path with the numb
     for (const name of ['deep/kept.ts', 'outside.ts', 'deep/state.json', 'deep/fresh.ts'])
       writeFileSync(join(folder, name), 'one\ntwo\nfour\nfive\n');
     const deep = projectGit(join(folder, 'deep'));
-    assert.deepEqual((await deep.standing()).inFlight, [
+    assert.deepEqual((await deep.status()).inFlight, [
       { path: 'kept.ts', state: 'M' },
       { path: 'new name.ts', state: 'R' },
       { path: 'fresh.ts', state: '??' },

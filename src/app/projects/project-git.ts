@@ -2,7 +2,7 @@ import { existsSync, promises, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
-import { LOCAL_FOLDER, PROJECT_FILES, type ProjectGit, type Standing } from '../../client/projects/files.ts';
+import { type GitStatus, LOCAL_FOLDER, PROJECT_FILES, type ProjectGit } from '../../client/projects/files.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
 /** Without this flag git would start itself inside submodules, with the settings of those repositories. */
@@ -35,7 +35,7 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
         return { hash, at: Number(seconds) * 1000, subject: subject.join(' ') };
       });
     },
-    async standing() {
+    async status() {
       const { branch, commit, inFlight } = readStatus(await git(...STATUS, '--', '.').catch(() => ''));
       const prefix = repositoryAround(folder)?.prefix ?? '';
       const own = inFlight
@@ -184,7 +184,7 @@ function* readBlobs(output: Buffer): Generator<[id: string, text: string]> {
  * Parses `git status --porcelain=v2 --branch -z`: fields separated by spaces, names last and ended by NUL. A rename is
  * followed by a second name.
  */
-function readStatus(text: string): Standing {
+function readStatus(text: string): GitStatus {
   let branch: string | null = null;
   let commit: string | null = null;
   const inFlight: { path: string; state: string }[] = [];

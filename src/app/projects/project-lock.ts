@@ -19,7 +19,7 @@ export async function withFileLock<T>(
   await acquire(lock, folder, token, waitMs);
   const held = async () => {
     const holder = holderOf(lock);
-    if (holder?.token !== token) throw taken(lock, folder, holder);
+    if (holder?.token !== token) throw lockedError(lock, folder, holder);
   };
   try {
     return await work(held);
@@ -40,7 +40,7 @@ async function acquire(lock: string, folder: string, token: string, waitMs: numb
     if (create(lock, token)) return;
     const holder = holderOf(lock);
     if (isStale(lock, holder) && breakLock(lock, holder)) continue;
-    if (Date.now() > until) throw taken(lock, folder, holder);
+    if (Date.now() > until) throw lockedError(lock, folder, holder);
     await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
   }
 }
@@ -93,7 +93,7 @@ function breakLock(lock: string, dead: Holder | null): boolean {
   }
 }
 
-function taken(lock: string, folder: string, holder: Holder | null): RelayError {
+function lockedError(lock: string, folder: string, holder: Holder | null): RelayError {
   const who = holder ? `process ${holder.pid} on ${holder.host}` : 'unknown';
   return new RelayError('project_locked', { path: folder, who, lock });
 }

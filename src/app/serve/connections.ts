@@ -63,7 +63,7 @@ export class Connections {
       const all = new Set<ServerResponse>();
       answers = all;
       this.#answers.set(socket, all);
-      socket.once('close', () => all.forEach(giveUp));
+      socket.once('close', () => all.forEach(abortAnswer));
     }
     answers.add(response);
     response.once('close', () => answers.delete(response));
@@ -87,7 +87,7 @@ export class Connections {
 }
 
 /** Ends an answer that never had its turn. It has no socket that would emit `close`. */
-function giveUp(answer: ServerResponse): void {
+function abortAnswer(answer: ServerResponse): void {
   answer.destroy();
   if (!answer.socket) answer.emit('close');
 }

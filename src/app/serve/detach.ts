@@ -8,11 +8,11 @@ import { type Config, detachedEnvironment, type Environment } from '../config.ts
 import { ownCommand } from '../own-package.ts';
 import { makeHome } from '../store/home.ts';
 import { runningServer, type ServerRecord } from './pid-file.ts';
-import { askHealth } from './port-owner.ts';
+import { fetchHealth } from './port-owner.ts';
 import { rotateLog } from './server-log.ts';
 
 /** A start that takes longer has failed; the log says why. */
-const START_PATIENCE_MS = 20_000;
+const START_TIMEOUT_MS = 20_000;
 
 /** Starts this program as `relay up` in the background and resolves when it answers. */
 export async function detachServer(config: Config, env: Environment, o: ServeOptions): Promise<ServerRecord> {
@@ -48,10 +48,10 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   child.once('exit', (code, signal) => {
     exited = `it ended with ${signal ?? code}`;
   });
-  const until = Date.now() + START_PATIENCE_MS;
+  const until = Date.now() + START_TIMEOUT_MS;
   while (exited === null && Date.now() < until) {
     const record = runningServer(config.home);
-    if (record?.pid === child.pid && (await askHealth(record!.url))?.status === 'ok') {
+    if (record?.pid === child.pid && (await fetchHealth(record!.url))?.status === 'ok') {
       child.unref();
       return record!;
     }

@@ -16,7 +16,7 @@ const SPANS_AFTER_MS = 2_000;
 const ROWS_AT_ONCE = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 300_000;
-const PATIENCE_MS = 10_000;
+const POST_TIMEOUT_MS = 10_000;
 
 /**
  * Writes usage to a file or posts it to an address, as it is counted. Delivery is at least once: each line has an id,
@@ -121,7 +121,7 @@ class PostQueue<T> {
   readonly #url: string;
   readonly #o: QueueOptions;
   readonly #body: (rows: readonly T[]) => unknown;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #waiting: T[] = [];
   #sending: Promise<void> | null = null;
   #hurry = new AbortController();
@@ -135,7 +135,7 @@ class PostQueue<T> {
   add(rows: readonly T[]): void {
     this.#waiting.push(...rows);
     const lost = this.#waiting.splice(0, Math.max(0, this.#waiting.length - this.#o.most)).length;
-    if (lost > 0) this.#tell('error', 'lost', { rows: lost });
+    if (lost > 0) this.#report('error', 'lost', { rows: lost });
     this.#sending ??= this.#send();
   }
 
@@ -155,10 +155,10 @@ class PostQueue<T> {
         await this.#post(rows);
         const sent = new Set(rows);
         this.#waiting = this.#waiting.filter((row) => !sent.has(row));
-        this.#told.clear();
+        this.#reported.clear();
         pauseMs = 0;
       } catch (error) {
-        this.#tell('warn', 'not-sent', { error: String(error) });
+        this.#report('warn', 'not-sent', { error: String(error) });
         if (last) break;
         pauseMs = Math.min(Math.max(pauseMs * 2, FIRST_RETRY_MS), LAST_RETRY_MS);
       }
@@ -173,16 +173,16 @@ class PostQueue<T> {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(this.#body(rows)),
       redirect: 'error',
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(POST_TIMEOUT_MS),
     });
     await response.body?.cancel();
     if (!response.ok) throw new Error(`it answered with ${response.status}`);
   }
 
   /** Logs each problem once, until a delivery succeeds again. */
-  #tell(level: 'warn' | 'error', what: string, fields: object): void {
-    if (this.#told.has(what)) return;
-    this.#told.add(what);
+  #report(level: 'warn' | 'error', what: string, fields: object): void {
+    if (this.#reported.has(what)) return;
+    this.#reported.add(what);
     this.#o.log({ level, event: `${this.#o.name}-${what}`, ...fields });
   }
 }

@@ -71,7 +71,7 @@ export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
     refuse: (host) => new Error(`${host.replace(/^\[|\]$/g, '')} is not an address of the public internet`),
   };
   return {
-    check: (text) => checkHost(webhookUrl(text), guard).catch(unlessUnknown),
+    check: (text) => checkHost(webhookUrl(text), guard).catch(ignoreUnknownHost),
     post: async (text, { headers, body }) => {
       const url = webhookUrl(text);
       const signal = AbortSignal.timeout(WEBHOOK_TIME_MS);
@@ -85,7 +85,7 @@ export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
 }
 
 /** Ignores an unknown host name: it may be known when something is sent, and is checked again then. */
-function unlessUnknown(error: NodeJS.ErrnoException): void {
+function ignoreUnknownHost(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOTFOUND' && error.code !== 'EAI_AGAIN') throw error;
 }
 

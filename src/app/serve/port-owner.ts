@@ -90,13 +90,13 @@ const read = (path: string) => orElse('', () => readFileSync(path, 'utf8'));
 const list = (path: string) => orElse([], () => readdirSync(path));
 const link = (path: string) => orElse('', () => readlinkSync(path));
 
-const PATIENCE_MS = 3000;
+const HEALTH_TIMEOUT_MS = 3000;
 
 /** Returns the health of a relay at that address; null if nothing answers or it is no relay. */
-export async function askHealth(url: string, patienceMs = PATIENCE_MS): Promise<Health | null> {
+export async function fetchHealth(url: string, timeoutMs = HEALTH_TIMEOUT_MS): Promise<Health | null> {
   try {
-    const response = await (isOwnTls(url) ? askOwn : fetch)(`${url}/health`, {
-      signal: AbortSignal.timeout(patienceMs),
+    const response = await (isOwnTls(url) ? fetchUnverified : fetch)(`${url}/health`, {
+      signal: AbortSignal.timeout(timeoutMs),
       redirect: 'error',
       headers: { Accept: 'application/json' },
     });
@@ -116,7 +116,7 @@ function isOwnTls(url: string): boolean {
 }
 
 /** Requests without checking the certificate. The request contains no secret. */
-async function askOwn(url: string, { signal }: { signal: AbortSignal }): Promise<Response> {
+async function fetchUnverified(url: string, { signal }: { signal: AbortSignal }): Promise<Response> {
   const [{ get }, { text }] = await Promise.all([import('node:https'), import('node:stream/consumers')]);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { rejectUnauthorized: false, signal, agent: false }, resolve).on('error', reject);

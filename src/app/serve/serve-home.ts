@@ -57,7 +57,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     const gauges = () => scrubGauges(checks);
     server = await startServer({ ...options, core, version, gauges, dashboard: ownDashboard() });
     const { url } = server;
-    const isFull = claimOnFullDisk(() => claimHome(config, { url, version, auth }), opened.giveUpReserve);
+    const isFull = claimOnFullDisk(() => claimHome(config, { url, version, auth }), opened.freeReserve);
     const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
     return { url, isFull, stopped, stop: () => void end().then(resolve, reject) };
   } catch (error) {
@@ -83,8 +83,8 @@ function scrubGauges(checks: StoreChecks): Gauge[] {
 }
 
 /** Returns true if the disk is full. A server without a record still serves; it is only found by its address. */
-function claimOnFullDisk(claim: () => void, giveUpReserve = () => {}): boolean {
-  for (const makeRoom of [null, giveUpReserve]) {
+function claimOnFullDisk(claim: () => void, freeReserve = () => {}): boolean {
+  for (const makeRoom of [null, freeReserve]) {
     try {
       makeRoom?.();
       claim();

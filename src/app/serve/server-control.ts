@@ -10,9 +10,9 @@ import { storeAddress } from '../store/remote-engines.ts';
 import { authOf, exposedAs, localHost, reachableAt } from './addresses.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
-const STOP_PATIENCE_MS = 15_000;
+const STOP_TIMEOUT_MS = 15_000;
 /** The process that holds the port is on this machine. If it is a relay, it answers within this time. */
-const NEIGHBOUR_PATIENCE_MS = 1000;
+const NEIGHBOUR_TIMEOUT_MS = 1000;
 
 /** Starts, finds and stops the server of a home. Code that only a server needs is loaded when one starts. */
 export function serverControl(config: Config, env: Environment, warn?: Warn): ServerControl {
@@ -30,7 +30,7 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
     detach: async (o) => (await import('./detach.ts')).detachServer(withStore(config, o), env, o),
     reachableAt: async (host, url) => reachableAt(host, url),
     stop: (server, o) => stop(home, server as ServerRecord, o.force),
-    health: async (url) => (await import('./port-owner.ts')).askHealth(url),
+    health: async (url) => (await import('./port-owner.ts')).fetchHealth(url),
     portTaken,
   };
 }
@@ -64,7 +64,7 @@ async function firstKey(config: Config, warn: Warn | undefined): Promise<Created
 
 async function stop(home: string, server: ServerRecord, force: boolean): Promise<boolean> {
   const gone = async () => {
-    const until = Date.now() + STOP_PATIENCE_MS;
+    const until = Date.now() + STOP_TIMEOUT_MS;
     while (isAlive(server) && Date.now() <= until) await pause(20);
     return !isAlive(server);
   };
@@ -92,11 +92,11 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 async function portTaken({ host, port }: ServeOptions): Promise<PortTaken | null> {
-  const { askHealth, nextFreePort, portOwner, tryPort } = await import('./port-owner.ts');
+  const { fetchHealth, nextFreePort, portOwner, tryPort } = await import('./port-owner.ts');
   if ((await tryPort(host, port)) !== 'taken') return null;
   const [owner, health, free] = await Promise.all([
     portOwner(port),
-    askHealth(`http://${localHost(host)}:${port}`, NEIGHBOUR_PATIENCE_MS),
+    fetchHealth(`http://${localHost(host)}:${port}`, NEIGHBOUR_TIMEOUT_MS),
     nextFreePort(host, port + 1),
   ]);
   const who = owner ? `pid ${owner.pid}` : '';

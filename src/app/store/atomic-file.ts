@@ -45,11 +45,11 @@ export async function writeAtomically(
   }
 }
 
-let made = 0;
+let counter = 0;
 
 /** Returns a name that no other process or call uses at the same time. Loading a random source would take 6 ms. */
 export function unique(): string {
-  return `${process.pid}-${Date.now().toString(36)}-${++made}`;
+  return `${process.pid}-${Date.now().toString(36)}-${++counter}`;
 }
 
 /** Follows links to the final file, which need not exist yet. */

@@ -86,7 +86,7 @@ export async function copyEngine(
     home = to.home;
     copied = await copyStore(from, to, report);
   }
-  if (home !== null) await makeLegible(home, o.env);
+  if (home !== null) await writeReadableFiles(home, o.env);
   return copied;
 }
 
@@ -187,7 +187,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
 }
 
 /** Writes the readable files of threads from the store. */
-export async function makeLegible(home: string, env: Environment): Promise<void> {
+export async function writeReadableFiles(home: string, env: Environment): Promise<void> {
   const { repairStore } = await import('./maintenance.ts');
   await repairStore({ ...loadConfig(env, { home }), engine: null, remote: null });
 }
@@ -247,7 +247,7 @@ export async function restoreByCopy(
     home = to.home;
     restored = await restoreStore(from, to, o.partial);
   }
-  if (home !== null) await makeLegible(home, o.env);
+  if (home !== null) await writeReadableFiles(home, o.env);
   return restored;
 }
 

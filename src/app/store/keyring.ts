@@ -55,20 +55,20 @@ async function change(path: string, edit: (entries: Entries) => Entries | null):
     const edited = edit(entries);
     if (edited === null) return;
     const before = async () => {
-      if ((await read(path)).text !== text) throw new Overtaken();
+      if ((await read(path)).text !== text) throw new ChangedMeanwhile();
     };
     try {
       const written = `${JSON.stringify({ channels: edited }, null, 2)}\n`;
       await writeAtomically(path, written, { mode: MODE, before });
       return;
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
+      if (!(error instanceof ChangedMeanwhile)) throw error;
     }
   }
   throw new RelayError('busy', { what: `other processes keep changing ${path}` });
 }
 
-class Overtaken extends Error {}
+class ChangedMeanwhile extends Error {}
 
 async function read(path: string): Promise<{ text: string | null; entries: Entries }> {
   let text: string;

@@ -9,7 +9,7 @@ import type { BodyCheck, LocalStore, Repaired } from '../../interfaces/cli/host.
 import type { Config } from '../config.ts';
 import { Mirror } from './mirror.ts';
 import { openCore, type Warn } from './open-core.ts';
-import type { Legible, StoreChecks } from './open-engine.ts';
+import type { ReadableFiles, StoreChecks } from './open-engine.ts';
 
 /** Opens the store's maintenance operations, which concern both engine and domain. */
 export async function openStore(config: Config, warn?: Warn): Promise<LocalStore> {
@@ -31,12 +31,12 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
 /** Repairs the threads of a home. */
 export async function repairStore(config: Config, warn?: Warn): Promise<Repaired> {
   await using opened = await openCore(config, 'cli', { warn });
-  return await repairThreads(opened.legible, opened.core, warn);
+  return await repairThreads(opened.readableFiles, opened.core, warn);
 }
 
 /** Rebuilds what is derived from the logs of threads: the search index, and their files if they have a home. */
 export async function repairThreads(
-  legible: Legible | null,
+  legible: ReadableFiles | null,
   core: RelayCore,
   warn: Warn = () => {},
 ): Promise<Repaired> {

@@ -22,7 +22,7 @@ import { contentKey } from '../../domain/threads/keys.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import { withFileLock } from '../projects/project-lock.ts';
 import { writeAtomically } from './atomic-file.ts';
-import type { Legible } from './open-engine.ts';
+import type { ReadableFiles } from './open-engine.ts';
 import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
 
 /** Maximum of artifact contents in memory waiting to be written. */
@@ -37,7 +37,7 @@ const FILES_AT_ONCE = 64;
  */
 export class Mirror {
   readonly #folder: string;
-  readonly #makeFiles: Legible['makeFiles'];
+  readonly #makeFiles: ReadableFiles['makeFiles'];
   readonly #threads: ThreadServices;
   readonly #warn: (what: string) => void;
   readonly #restMs: number;
@@ -53,7 +53,7 @@ export class Mirror {
 
   /** Commits within `restMs` of each other are written together. */
   constructor(
-    { home, makeFiles }: Legible,
+    { home, makeFiles }: ReadableFiles,
     threads: ThreadServices,
     warn: (what: string) => void,
     restMs = 0,

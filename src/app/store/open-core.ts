@@ -5,7 +5,7 @@ import { RelayCore } from '../../domain/relay-core.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import type { Config } from '../config.ts';
 import { makeHome } from './home.ts';
-import { type Legible, type OpenedEngine, openEngine } from './open-engine.ts';
+import { type OpenedEngine, openEngine, type ReadableFiles } from './open-engine.ts';
 import { ownTextWork } from './own-text-work.ts';
 import { hasStale } from './stale-marks.ts';
 
@@ -49,12 +49,12 @@ export async function openCore(
   const opened = await openEngine(config, engineRole, env, warn, {
     indexThreads: workers ? (job, asked) => workers.index(job, asked) : undefined,
   });
-  const { engine, legible } = opened;
+  const { engine, readableFiles } = opened;
   const texts = workers ?? ownTextWork;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config, warn);
   const restMs = role === 'server' ? SERVER_REST_MS : 0;
-  const onThreads = legible
-    ? (threads: ThreadServices) => keepLegible(legible, threads, warn, restMs)
+  const onThreads = readableFiles
+    ? (threads: ThreadServices) => mirrorThreads(readableFiles, threads, warn, restMs)
     : undefined;
   const core = new RelayCore(
     // Without a server, only the command itself can index what it stores, so it waits for that.
@@ -63,7 +63,7 @@ export async function openCore(
   );
   if (role === 'server')
     engine.defer(async () => (await core.threads()).log.index.resume(LOCAL_CALLER.tenant), RESUME_MS);
-  if (legible && hasStale(home)) core.background.run(() => core.threads());
+  if (readableFiles && hasStale(home)) core.background.run(() => core.threads());
   return {
     ...opened,
     core,
@@ -79,8 +79,8 @@ export async function openCore(
 }
 
 /** Keeps the readable files of threads up to date and repairs what an earlier process left outdated. */
-async function keepLegible(
-  legible: Legible,
+async function mirrorThreads(
+  legible: ReadableFiles,
   threads: ThreadServices,
   warn: Warn,
   restMs: number,

@@ -24,12 +24,12 @@ export interface OpenedEngine {
   readonly engine: Engine;
   readonly checks: StoreChecks;
   /** Frees space for a few small files on a full disk; absent if the home is not the store. */
-  readonly giveUpReserve?: () => void;
+  readonly freeReserve?: () => void;
   /** Readable files of threads, if the home is the store; otherwise null. */
-  readonly legible: Legible | null;
+  readonly readableFiles: ReadableFiles | null;
 }
 
-export interface Legible {
+export interface ReadableFiles {
   readonly home: string;
   /** Writes the contents of artifacts to files that do not exist yet. */
   makeFiles(keys: readonly string[]): Promise<void>;
@@ -54,7 +54,7 @@ export async function openEngine(
     });
     await refuseArriving(engine, 'that cluster');
     const whole = await besideBucket(engine, { address: config.blobs, isShared: role === 'server' });
-    return { engine: whole, checks: checksThroughPorts(whole), legible: null };
+    return { engine: whole, checks: checksThroughPorts(whole), readableFiles: null };
   }
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
   const engine = await openSqlite({ home, env, durability, role, ...o, place: ARTIFACT_FILES, warn });
@@ -62,8 +62,8 @@ export async function openEngine(
   const whole = await besideBucket(engine, { address: config.blobs, stays: isArtifactFile });
   const checks =
     whole === engine ? engine : { ...engine, checkBodies: () => checkAlsoInBucket(engine, whole) };
-  const { releaseReserve: giveUpReserve, makeFiles } = engine;
-  return { engine: whole, checks, giveUpReserve, legible: { home, makeFiles } };
+  const { releaseReserve: freeReserve, makeFiles } = engine;
+  return { engine: whole, checks, freeReserve, readableFiles: { home, makeFiles } };
 }
 
 /**

@@ -109,8 +109,8 @@ async function resolve(url: string, relay: Relay, own: readonly string[]): Promi
   const ours = own.some((base) => byNumber(base) === byNumber(ref.base!));
   if (!ours && !isLoopback(new URL(ref.base).hostname)) return url;
   if (await holds(relay, ref)) return here;
-  const { askHealth } = await import('../serve/port-owner.ts');
-  const elsewhere = (await askHealth(ref.base)) !== null;
+  const { fetchHealth } = await import('../serve/port-owner.ts');
+  const elsewhere = (await fetchHealth(ref.base)) !== null;
   return elsewhere || !ours ? url : here;
 }
 

@@ -58,7 +58,7 @@ async function unpackedTable(): Promise<TokenTable> {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const home = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
   const kept = home && join(home, 'contextrelay', 'o200k-2.bin');
-  const known = kept ? keptTable(kept) : null;
+  const known = kept ? readCachedTable(kept) : null;
   if (known) return known;
   const { brotliDecompressSync } = await import('node:zlib');
   const packed = ownFile('dist/cli/o200k.br')!;
@@ -68,7 +68,7 @@ async function unpackedTable(): Promise<TokenTable> {
 }
 
 /** Returns null if the file is missing or incomplete. */
-function keptTable(path: string): TokenTable | null {
+function readCachedTable(path: string): TokenTable | null {
   try {
     const made = readFileSync(path);
     return isWholeTable(made) ? openTokenTable(made) : null;

@@ -24,19 +24,19 @@ export async function peekInbox(
   const folder = join(config.home, 'told');
   const whose = JSON.stringify([config.remote, agent, o.session]);
   const file = join(folder, `${hash('sha256', whose).slice(0, 24)}.json`);
-  const told = readTold(file);
+  const told = readCursors(file);
   const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
   // If the caller aborted, do not mark the messages as seen.
   if (messages.length > 0 && !o.signal.aborted) {
     makeHome(config.home);
     await writeAtomically(file, JSON.stringify({ ...told, ...inbox.cursors }), { mode: 0o600, flush: false });
-    forgetOld(folder);
+    deleteOldCursors(folder);
   }
   return { ...inbox, messages, more: inbox.more && messages.length === inbox.messages.length };
 }
 
 /** Reads the last message of each channel that a session has seen. */
-function readTold(file: string): { readonly [channel: string]: number } {
+function readCursors(file: string): { readonly [channel: string]: number } {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
@@ -45,12 +45,12 @@ function readTold(file: string): { readonly [channel: string]: number } {
 }
 
 /** Longer than any session lasts. */
-const TOLD_MS = 7 * 24 * 3_600_000;
+const CURSORS_MAX_AGE_MS = 7 * 24 * 3_600_000;
 
-function forgetOld(folder: string): void {
+function deleteOldCursors(folder: string): void {
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);
-    if (Date.now() - statSync(file).mtimeMs > TOLD_MS) rmSync(file, { force: true });
+    if (Date.now() - statSync(file).mtimeMs > CURSORS_MAX_AGE_MS) rmSync(file, { force: true });
   }
 }
 

@@ -35,13 +35,13 @@ export interface Counts {
 export type MovableEngine = Engine & { readonly moving: Moving };
 
 /** An item in the target, with the pass in which it was last seen in the source. */
-interface Known {
+interface CopiedItem {
   readonly version: string;
   readonly bytes: number;
   seen: number;
 }
 
-type KnownLog = Omit<ExportedLog, 'stream'> & { seen: number };
+type CopiedLog = Omit<ExportedLog, 'stream'> & { seen: number };
 
 /**
  * Makes one store equal to another, in passes. Each pass goes through the whole source, imports what has changed since
@@ -52,10 +52,10 @@ export class StoreCopy {
   readonly #from: MovableEngine;
   readonly #to: MovableEngine;
   readonly #moved: (items: number) => void;
-  readonly #blobs = new Map<string, Known>();
-  readonly #records = new Map<string, Known>();
-  readonly #documents = new Map<string, Known>();
-  readonly #logs = new Map<string, KnownLog>();
+  readonly #blobs = new Map<string, CopiedItem>();
+  readonly #records = new Map<string, CopiedItem>();
+  readonly #documents = new Map<string, CopiedItem>();
+  readonly #logs = new Map<string, CopiedLog>();
   /** Keys of bodies that are damaged in the source and therefore missing in the target. */
   readonly lost = new Set<string>();
   #passes = 0;
@@ -70,7 +70,7 @@ export class StoreCopy {
   /** Reads what the target already has. */
   async learn(): Promise<void> {
     const { moving } = this.#to;
-    const known = (version: string, bytes = 0): Known => ({ version, bytes, seen: 0 });
+    const known = (version: string, bytes = 0): CopiedItem => ({ version, bytes, seen: 0 });
     for await (const { stream, ...log } of moving.exportLogs()) this.#logs.set(stream, { ...log, seen: 0 });
     for await (const record of moving.exportRecords())
       if (record.key !== ARRIVING_KEY) this.#records.set(record.key, known(recordVersion(record)));
@@ -183,7 +183,7 @@ export class StoreCopy {
     return { ...sizes, bytes, logs: this.#logs.size, entries };
   }
 
-  #of(kind: '#records' | '#documents' | '#blobs'): Map<string, Known> {
+  #of(kind: '#records' | '#documents' | '#blobs'): Map<string, CopiedItem> {
     return kind === '#records' ? this.#records : kind === '#blobs' ? this.#blobs : this.#documents;
   }
 
@@ -195,7 +195,7 @@ export class StoreCopy {
   async #copyAll<T extends { readonly key: string }>(
     items: AsyncIterable<T>,
     o: {
-      known: Map<string, Known>;
+      known: Map<string, CopiedItem>;
       width: number;
       pass: number;
       version(item: T): string;
@@ -221,7 +221,11 @@ export class StoreCopy {
     return changed;
   }
 
-  async #removeUnseen(known: Map<string, Known>, pass: number, remove: (key: string) => Promise<unknown>) {
+  async #removeUnseen(
+    known: Map<string, CopiedItem>,
+    pass: number,
+    remove: (key: string) => Promise<unknown>,
+  ) {
     let removed = 0;
     for (const [key, { seen }] of known) {
       if (seen === pass) continue;
@@ -293,7 +297,7 @@ export class StoreCopy {
   }
 
   /** Appends entries that the target lacks and removes trimmed ones. */
-  async #appendTo({ stream, last, trimmed }: ExportedLog, known: KnownLog | undefined) {
+  async #appendTo({ stream, last, trimmed }: ExportedLog, known: CopiedLog | undefined) {
     const { logs, moving } = this.#to;
     let end = { last: known?.last ?? 0, count: known?.count ?? 0 };
     let batch: ExportedEntry[] = [];

@@ -148,7 +148,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const lane of [this.#short, this.#long])
-      for (let turn = lane.shift(); turn; turn = lane.shift()) turn.reject(leftAlone());
+      for (let turn = lane.shift(); turn; turn = lane.shift()) turn.reject(abortedError());
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
@@ -187,13 +187,13 @@ export class TextWorkers implements TextWork, AsyncDisposable {
 
   /** Resolves when a job of this kind may start. */
   async #turn(lane: Lane, tenant: string, signal?: AbortSignal): Promise<void> {
-    if (signal?.aborted) throw leftAlone();
+    if (signal?.aborted) throw abortedError();
     if (lane.waitingOf(tenant) >= this.#limits.waiting)
       throw new RelayError('overloaded', { seconds: RETRY_S });
     const turn = Promise.withResolvers<void>();
     lane.push(tenant, turn);
     const leave = () => {
-      if (lane.remove(tenant, turn)) turn.reject(leftAlone());
+      if (lane.remove(tenant, turn)) turn.reject(abortedError());
     };
     signal?.addEventListener('abort', leave, { once: true });
     this.#wake(lane);
@@ -289,16 +289,16 @@ class TextThread {
     this.#job = answered;
     const source = job.body instanceof ReadableStream ? new BodySender(job.body) : null;
     const timer = setTimeout(() => this.end(tooCostly('time')), this.#timeMs);
-    const leave = () => this.end(leftAlone());
+    const leave = () => this.end(abortedError());
     signal?.addEventListener('abort', leave, { once: true });
     this.#worker.ref();
     try {
-      if (signal?.aborted) throw leftAlone();
+      if (signal?.aborted) throw abortedError();
       if (source) this.#worker.postMessage({ ...job, body: source.port }, [source.port]);
       else this.#worker.postMessage(job);
       const answer = await answered.promise;
       if (source?.error !== undefined) throw source.error;
-      return taken(answer);
+      return unwrapAnswer(answer);
     } finally {
       this.#job = null;
       this.#worker.unref();
@@ -309,7 +309,7 @@ class TextThread {
   }
 
   /** Ends the thread. The waiting caller is notified only after the thread and its memory are gone. */
-  async end(error: Error = leftAlone()): Promise<void> {
+  async end(error: Error = abortedError()): Promise<void> {
     if (this.ended) return;
     this.ended = true;
     await this.#worker.terminate();
@@ -317,7 +317,7 @@ class TextThread {
   }
 }
 
-function leftAlone(): RelayError {
+function abortedError(): RelayError {
   return new RelayError('aborted', { what: 'the caller no longer waits for the result' });
 }
 
@@ -325,7 +325,7 @@ function tooCostly(what: 'time' | 'memory'): RelayError {
   return new RelayError('too_costly', { what });
 }
 
-function taken(answer: TextAnswer): TextResult {
+function unwrapAnswer(answer: TextAnswer): TextResult {
   if ('done' in answer) return answer.done;
   if ('refused' in answer) throw new RelayError(answer.refused.code, answer.refused.details);
   throw new Error(answer.failed);

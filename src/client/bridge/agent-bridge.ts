@@ -70,7 +70,9 @@ export class AgentBridge {
     // Listen before the task is sent, so that even the fastest result is noticed.
     using listening = await this.#waiters.listen(this.doneChannel);
     const { id } = await this.send(task, o);
-    const found = await this.#patient(id, o, (signal) => listening.wait(id, { signal, unmarked: true }));
+    const found = await this.#waitForResult(id, o, (signal) =>
+      listening.wait(id, { signal, unmarked: true }),
+    );
     return this.#answer(id, found);
   }
 
@@ -93,7 +95,7 @@ export class AgentBridge {
     const { result, done_channel } = await this.#client.tasks.get(id);
     if (result) return this.#answer(id, result);
     using listening = await this.#waiters.listen(done_channel);
-    const found = await this.#patient(id, o, (signal) => listening.wait(id, { signal, strict: true }));
+    const found = await this.#waitForResult(id, o, (signal) => listening.wait(id, { signal, strict: true }));
     return this.#answer(id, found);
   }
 
@@ -115,7 +117,7 @@ export class AgentBridge {
     return new AgentBridge(relay, { ...o, runner: await runnerOf(kind, o) });
   }
 
-  async #patient(
+  async #waitForResult(
     id: string,
     o: WaitOptions,
     wait: (signal: AbortSignal) => Promise<FoundResult | null>,

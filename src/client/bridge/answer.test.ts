@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerWords, readAnswer } from './answer.ts';
+import { answerText, readAnswer } from './answer.ts';
 
 const read = (answer: object) => readAnswer(`\n${JSON.stringify({ a2a: '1.0', ...answer })}\n`);
 
@@ -12,7 +12,7 @@ test('only an object that declares itself an answer is an answer', () => {
 test('the default state of a task is completed, and a message is an answer without a task', () => {
   assert.deepEqual(read({ task: {} }), { state: 'completed', direct: false, said: [], artifacts: [] });
   const message = read({ message: { parts: [{ text: 'hello' }] } });
-  assert.deepEqual([message?.direct, message?.said.length], [true, 1]);
+  assert.deepEqual([message?.direct, message?.messageParts.length], [true, 1]);
 });
 
 test('an error in an answer names its place', () => {
@@ -53,5 +53,5 @@ test('an answer is converted to text for readers that accept only text', () => {
   const parts = [{ data: { a: 1 } }, { url: 'https://x/y' }, { raw: 'AAAA', filename: 'z.png' }];
   const status = { message: { parts: [{ text: 'made them' }] } };
   const answer = read({ task: { status, artifacts: [{ parts }] } })!;
-  assert.equal(answerWords(answer), 'made them\n{\n  "a": 1\n}\nhttps://x/y\n(a file: z.png)');
+  assert.equal(answerText(answer), 'made them\n{\n  "a": 1\n}\nhttps://x/y\n(a file: z.png)');
 });

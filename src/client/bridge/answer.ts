@@ -20,7 +20,7 @@ export interface AgentAnswer {
   /** True for a message, which needs no task. */
   readonly direct: boolean;
   /** Parts of the message or of the status message. Each has one of text, raw, url and data. */
-  readonly said: readonly JsonObject[];
+  readonly messageParts: readonly JsonObject[];
   readonly artifacts: readonly AnswerArtifact[];
 }
 
@@ -38,7 +38,7 @@ export function readAnswer(output: string): AgentAnswer | null {
   if ((message === undefined) === (task === undefined))
     throw wrong('it must have either "task" or "message", not both');
   if (message !== undefined)
-    return { state: 'completed', direct: true, said: readParts('message', message), artifacts: [] };
+    return { state: 'completed', direct: true, messageParts: readParts('message', message), artifacts: [] };
   if (!isJsonObject(task)) throw wrong('task is not an object');
   const { status = {}, artifacts = [] } = task;
   if (!isJsonObject(status)) throw wrong('task.status is not an object');
@@ -53,18 +53,18 @@ export function readAnswer(output: string): AgentAnswer | null {
   return {
     state,
     direct: false,
-    said: status.message === undefined ? [] : readParts('task.status.message', status.message),
+    messageParts: status.message === undefined ? [] : readParts('task.status.message', status.message),
     artifacts: made,
   };
 }
 
 /** Returns the answer as text, for readers that only understand text. */
-export function answerWords({ said, artifacts }: AgentAnswer): string {
-  const parts = [...said, ...artifacts.flatMap((artifact) => artifact.parts)];
-  return parts.map(partWords).join('\n');
+export function answerText({ messageParts, artifacts }: AgentAnswer): string {
+  const parts = [...messageParts, ...artifacts.flatMap((artifact) => artifact.parts)];
+  return parts.map(partText).join('\n');
 }
 
-function partWords({ text, url, data, filename }: JsonObject): string {
+function partText({ text, url, data, filename }: JsonObject): string {
   if (typeof text === 'string') return text;
   if (typeof url === 'string') return url;
   if (data !== undefined) return JSON.stringify(data, null, 2);

@@ -9,7 +9,7 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { canReconnect } from '../../sdk/http-client.ts';
 import type { ResultWaiters } from '../../sdk/result-waiters.ts';
 import { ignoreLostLease, type ReceivedMessage } from '../../sdk/subscription.ts';
-import { ANSWER_TYPE, answerWords, readAnswer } from './answer.ts';
+import { ANSWER_TYPE, answerText, readAnswer } from './answer.ts';
 import type { AgentBridgeOptions } from './options.ts';
 import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
 import type { JobMessage, Ran, Runner, StuckReason } from './runner.ts';
@@ -106,13 +106,13 @@ async function perform(
   } catch (error) {
     // The relay may be back soon; a payload that cannot be read stays unreadable.
     if (isRelayError(error, 'unreachable') || isRelayError(error, 'timeout')) throw error;
-    return refused(`The task could not be read: ${words(error)}`);
+    return refused(`The task could not be read: ${errorText(error)}`);
   }
   const { timeout = TASK_TIMEOUT_MS, runner, command = 'relay' } = o;
   const late = AbortSignal.timeout(timeout);
   const signal = AbortSignal.any([late, signals.lost, signals.stopping, signals.canceled]);
   const pointer = o.pointer ?? !(runner.inline?.(text) ?? true);
-  const whole = o.plain ? text : wholePrompt(id, text);
+  const whole = o.plain ? text : inlinePrompt(id, text);
   const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : whole;
   try {
     // A question may quote the task, so questions about an encrypted task do not leave this machine.
@@ -124,7 +124,7 @@ async function perform(
     if (!late.aborted || signals.settled.aborted) return ran;
     return { ...ran, failed: tookTooLong(timeout) };
   } catch (error) {
-    return refused(late.aborted ? tookTooLong(timeout) : words(error));
+    return refused(late.aborted ? tookTooLong(timeout) : errorText(error));
   }
 }
 
@@ -162,7 +162,7 @@ async function bringResult(
     } catch (error) {
       if (isRelayError(error, 'idempotency_conflict')) return forget(o, id, 'it already has a result');
       if (stopping.aborted || !canReconnect(error)) throw error;
-      o.onEvent?.({ type: 'trouble', what: words(error) });
+      o.onEvent?.({ type: 'trouble', what: errorText(error) });
       await pause(wait, stopping);
     }
   }
@@ -202,7 +202,7 @@ function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
     const answer = readAnswer(ran.output);
     const ended = answer?.state === 'failed' || answer?.state === 'rejected';
     if (answer && (failed === undefined || ended)) {
-      const said = answerWords(answer);
+      const said = answerText(answer);
       const summary = firstLine(said, TASK_SUMMARY_CHARS) || answer.state;
       const status = ended ? 'failed' : 'done';
       const content = asAnswer
@@ -211,7 +211,7 @@ function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
       return { status, summary, outcome: 'answer', ...content } as const;
     }
   } catch (error) {
-    failed ??= words(error);
+    failed ??= errorText(error);
   }
   const outcome = plain
     ? { text: ran.output.trim(), found: false, completed: null }
@@ -259,7 +259,7 @@ function tookTooLong(timeout: number): string {
   return `The task took longer than ${timeout / 1000} s and was stopped.`;
 }
 
-export function words(error: unknown): string {
+export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -276,7 +276,7 @@ export async function ownPointer(
 const ending = (id: string) => `(relay task ${id})`;
 
 /** The task as it was sent, followed by the request for an outcome block. */
-function wholePrompt(id: string, text: string): string {
+function inlinePrompt(id: string, text: string): string {
   return `${text}\n\n---\n${OUTCOME_INSTRUCTION}\n${ending(id)}`;
 }
 

@@ -9,7 +9,7 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { keepExtending, type ReceivedMessage, type Subscription } from '../../sdk/subscription.ts';
 import type { AgentBridgeOptions } from './options.ts';
 import type { StuckReason } from './runner.ts';
-import { LEAVE_MS, runTask, type WorkerOptions, words } from './task-run.ts';
+import { errorText, LEAVE_MS, runTask, type WorkerOptions } from './task-run.ts';
 
 /**
  * Takes tasks from the channel of all bridges and from this agent's own channel, each under a lease, and delivers
@@ -134,7 +134,7 @@ export class BridgeWorker implements AsyncDisposable {
       // Nothing was decided, so the next bridge may succeed.
       this.#trouble(error);
       const nacked = await message.nack().catch(() => null);
-      if (nacked?.dead) this.#options.onEvent?.({ type: 'trouble', what: deadWords(message) });
+      if (nacked?.dead) this.#options.onEvent?.({ type: 'trouble', what: deadLetterText(message) });
     }
   }
 
@@ -163,11 +163,11 @@ export class BridgeWorker implements AsyncDisposable {
   }
 
   #trouble(error: unknown): void {
-    this.#options.onEvent?.({ type: 'trouble', what: words(error) });
+    this.#options.onEvent?.({ type: 'trouble', what: errorText(error) });
   }
 }
 
-function deadWords({ channel, seq, attempt }: ReceivedMessage): string {
+function deadLetterText({ channel, seq, attempt }: ReceivedMessage): string {
   return `Message ${seq} failed ${attempt} times and is now a dead letter. See: relay channel dead list ${channel}`;
 }
 

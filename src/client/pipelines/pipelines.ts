@@ -9,7 +9,7 @@ import type { Pipeline, PipelineFile } from './definition.ts';
 import { graphOf, lastSteps, withDependents } from './graph.ts';
 import { type RunRecord, readRun, type StepRecord, sourceOf } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
-import { type Known, Run, type RunParts, StepRecorder } from './run.ts';
+import { type RecordedResults, Run, type RunParts, StepRecorder } from './run.ts';
 import { type LeaseOptions, type LeaseParts, RunLease } from './run-lease.ts';
 import type { Progress } from './step-runner.ts';
 import { stepKey } from './step-work.ts';
@@ -21,7 +21,7 @@ export interface RunOptions extends LeaseOptions {
   readonly only?: readonly string[];
   progress?(progress: Progress): void;
   /** Called as soon as the run has an id. */
-  begun?(run: string, pipeline: Pipeline): void;
+  onStart?(run: string, pipeline: Pipeline): void;
 }
 
 export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition'> {
@@ -78,16 +78,21 @@ export class Pipelines {
       ...(earlier ? { of: { run: earlier.record.run, from: earlier.from } } : {}),
     });
     const known = earlier ? await this.#takeOver(run, pipeline, earlier.record, earlier.from) : new Map();
-    o.begun?.(run, pipeline);
+    o.onStart?.(run, pipeline);
     return await this.#go({ run, inputs }, pipeline, known, lease, o);
   }
 
   /** Copies results that do not depend on a step from one run into another. */
-  async #takeOver(run: string, pipeline: Pipeline, record: RunRecord, from: string): Promise<Known> {
+  async #takeOver(
+    run: string,
+    pipeline: Pipeline,
+    record: RunRecord,
+    from: string,
+  ): Promise<RecordedResults> {
     const again = withDependents(pipeline.steps, from);
     const steps = new Set(pipeline.steps.map(({ id }) => id));
     const known = new Map<string, { artifact: Artifact; settled: boolean }>();
-    for (const [id, { artifact }] of await this.#known(record)) {
+    for (const [id, { artifact }] of await this.#recordedResults(record)) {
       if (again.has(stepOf(id)) || !steps.has(stepOf(id))) continue;
       const { name, type, mime, provenance } = artifact;
       const threads = this.#parts.threads(provenance.created_by);
@@ -114,7 +119,7 @@ export class Pipelines {
     const { hash, definition } = record;
     const same = (await sha256Hex(stored.text)) === hash;
     const kept = same ? { hash, ...definition } : await this.#keep(run, stored);
-    const known = await this.#known(record);
+    const known = await this.#recordedResults(record);
     if (!same) await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.resumed', {
       pipeline: pipeline.name,
@@ -122,7 +127,7 @@ export class Pipelines {
       graph: graphOf(pipeline),
       known: known.size,
     });
-    o.begun?.(run, pipeline);
+    o.onStart?.(run, pipeline);
     return await this.#go(record, pipeline, known, lease, o);
   }
 
@@ -149,7 +154,7 @@ export class Pipelines {
   async #go(
     { run, inputs }: Pick<RunRecord, 'run' | 'inputs'>,
     pipeline: Pipeline,
-    known: Known,
+    known: RecordedResults,
     lease: RunLease,
     o: RunOptions,
   ): Promise<RunSummary> {
@@ -194,7 +199,7 @@ export class Pipelines {
     return { ...place, text: await readText(body) };
   }
 
-  async #known({ run, steps }: RunRecord): Promise<Known> {
+  async #recordedResults({ run, steps }: RunRecord): Promise<RecordedResults> {
     const threads = this.#parts.threads('pipeline');
     const artifacts = new Map<string, Artifact>();
     const page = (o: { after?: string }) => threads.artifacts(run, { ...o, counted: false });

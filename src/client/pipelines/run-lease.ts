@@ -10,7 +10,7 @@ export interface Worker {
   /** Name that others see; unique among running workers. */
   readonly name: string;
   /** Returns whether another worker is alive; null if that cannot be checked from here. */
-  lives(name: string): boolean | null;
+  isAlive(name: string): boolean | null;
 }
 
 export type Held = NonNullable<HoldAnswer['hold']>;
@@ -31,12 +31,12 @@ export interface LeaseOptions {
 }
 
 /** Interval at which another worker's lease is checked. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /**
  * How long a confirmed lease needs no new confirmation. Steps that end together ask the store once, and a process that
  * lost the run writes for at most this long.
  */
-const BELIEVED_MS = 1_000;
+const CONFIRMED_MS = 1_000;
 /** Methods of threads that write to a run. */
 const WRITES: ReadonlySet<string | symbol> = new Set(['patch', 'record', 'putArtifact']);
 /** The holder renews its lease after a third of its duration. */
@@ -55,7 +55,7 @@ export class RunLease implements AsyncDisposable {
   /** Fires when another process has taken the run. */
   readonly lost = this.#lost.signal;
   /** Time of the last successful renewal. */
-  #heard = 0;
+  #renewedAt = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
   #renewal: Promise<void> | null = null;
 
@@ -71,14 +71,14 @@ export class RunLease implements AsyncDisposable {
     let seen: Held | null = null;
     let instead: string | undefined;
     for (;;) {
-      const held = await lease.#ask(instead === undefined ? {} : { instead_of: instead });
+      const held = await lease.#request(instead === undefined ? {} : { instead_of: instead });
       if (held === null) break;
       const renewed = seen !== null && (seen.holder !== held.holder || seen.until !== held.until);
-      const lives = parts.worker.lives(held.holder);
-      if (renewed || (lives === true && !o.takeOver)) throw new RelayError('run_held', { run, ...held });
-      if (seen === null && !o.takeOver && lives === null) o.waiting?.(held);
-      if (o.takeOver || lives === false) instead = held.holder;
-      else await parts.pause(LOOK_MS, o.signal);
+      const alive = parts.worker.isAlive(held.holder);
+      if (renewed || (alive === true && !o.takeOver)) throw new RelayError('run_held', { run, ...held });
+      if (seen === null && !o.takeOver && alive === null) o.waiting?.(held);
+      if (o.takeOver || alive === false) instead = held.holder;
+      else await parts.pause(POLL_MS, o.signal);
       if (o.signal.aborted) throw new RelayError('aborted', { what: 'waiting for the run' });
       seen = held;
     }
@@ -94,7 +94,7 @@ export class RunLease implements AsyncDisposable {
       if (typeof method !== 'function') return method;
       if (!WRITES.has(name)) return method.bind(api);
       return async (...args: unknown[]) => {
-        await this.confirm(BELIEVED_MS);
+        await this.confirm(CONFIRMED_MS);
         return method.apply(api, args);
       };
     };
@@ -103,7 +103,7 @@ export class RunLease implements AsyncDisposable {
 
   /** Throws if another process has taken the run. A confirmation up to `withinMs` old is accepted. */
   async confirm(withinMs = 0): Promise<void> {
-    if (!this.lost.aborted && this.#parts.env.now() - this.#heard >= withinMs) await this.#renew();
+    if (!this.lost.aborted && this.#parts.env.now() - this.#renewedAt >= withinMs) await this.#renew();
     this.lost.throwIfAborted();
   }
 
@@ -115,7 +115,7 @@ export class RunLease implements AsyncDisposable {
   }
 
   #renew(): Promise<void> {
-    this.#renewal ??= this.#ask({ renew: true })
+    this.#renewal ??= this.#request({ renew: true })
       .then((held) => {
         if (held === null) return;
         clearInterval(this.#timer);
@@ -128,7 +128,7 @@ export class RunLease implements AsyncDisposable {
   }
 
   /** Returns null if the lease is ours now. */
-  async #ask(how: { renew?: boolean; instead_of?: string }): Promise<Held | null> {
+  async #request(how: { renew?: boolean; instead_of?: string }): Promise<Held | null> {
     const asked = this.#parts.env.now();
     const { granted, hold } = await this.#threads.hold(this.#run, {
       token: this.#token,
@@ -137,7 +137,7 @@ export class RunLease implements AsyncDisposable {
       ...how,
     });
     if (!granted) return hold ?? { holder: 'another process that has just ended', since: '', until: '' };
-    this.#heard = asked;
+    this.#renewedAt = asked;
     return null;
   }
 }

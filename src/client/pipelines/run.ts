@@ -22,7 +22,7 @@ export interface RunParts extends WorkParts {
 }
 
 /** Results recorded before, by instance. */
-export type Known = ReadonlyMap<string, { readonly artifact: Artifact; readonly settled: boolean }>;
+export type RecordedResults = ReadonlyMap<string, { readonly artifact: Artifact; readonly settled: boolean }>;
 
 const OK: ReadonlySet<StepStatus> = new Set(['done', 'skipped']);
 
@@ -33,7 +33,7 @@ const OK: ReadonlySet<StepStatus> = new Set(['done', 'skipped']);
 export class Run {
   readonly #parts: RunParts;
   readonly #pipeline: Pipeline;
-  readonly #known: Known;
+  readonly #recorded: RecordedResults;
   readonly #slots: ConcurrencyLimit;
   readonly #recorder: StepRecorder;
   readonly #views = new Map<string, StepView>();
@@ -42,10 +42,10 @@ export class Run {
   readonly #stop = new AbortController();
   #instances = 0;
 
-  constructor(parts: RunParts, pipeline: Pipeline, known: Known) {
+  constructor(parts: RunParts, pipeline: Pipeline, known: RecordedResults) {
     this.#parts = { ...parts, signal: AbortSignal.any([parts.signal, this.#stop.signal]) };
     this.#pipeline = pipeline;
-    this.#known = known;
+    this.#recorded = known;
     this.#slots = new ConcurrencyLimit(parts.maxParallel);
     this.#recorder = new StepRecorder(parts.threads('pipeline'), parts.run, pipeline.steps);
   }
@@ -147,7 +147,7 @@ export class Run {
       scope: new Scope(this.#scopeParts(), item),
       context: step.context.flatMap((name) => this.#views.get(name)?.results ?? []),
     });
-    const known = this.#known.get(id);
+    const known = this.#recorded.get(id);
     if (known) {
       if (!known.settled) await work.finish(known.artifact);
       this.#parts.progress({ step: id, status: 'done', ref: known.artifact.ref, known: true });

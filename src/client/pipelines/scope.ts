@@ -70,7 +70,7 @@ export class Scope {
    * Returns the text of a prompt. Output of other agents is inserted as data: sanitized, and in a frame unless it is
    * short.
    */
-  async words({ prompt }: Step): Promise<string> {
+  async promptText({ prompt }: Step): Promise<string> {
     const references = templateReferences(prompt);
     await this.#load(references);
     const data = new Map<string, string>();

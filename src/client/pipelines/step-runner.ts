@@ -76,7 +76,7 @@ export function outputOf(error: unknown): string | Uint8Array {
  */
 export type StepRunner<A extends Agent = Agent> = (
   call: StepCall<A>,
-  o: { readonly signal: AbortSignal; said(text: string): void },
+  o: { readonly signal: AbortSignal; onOutput(text: string): void },
 ) => Promise<StepResult>;
 
 export type StepRunners = { readonly [K in AgentKind]: StepRunner<Extract<Agent, { kind: K }>> };

@@ -11,7 +11,7 @@ import type { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { readText } from '../../base/utf8.ts';
 import type { Artifact } from '../../contract/threads.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
-import { type AnswerCache, keptAnswer, promptFigures } from '../prompts/prompts.ts';
+import { type AnswerCache, promptFigures, readCachedAnswer } from '../prompts/prompts.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';
@@ -84,10 +84,10 @@ export class StepWork {
     }
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
-    if (known) return this.#done(known, call.key, 0, true);
+    if (known) return this.#storeResult(known, call.key, 0, true);
     const worked = await slots.run(() => this.#attempts(call));
     if ('status' in worked) return worked;
-    const outcome = await this.#done(worked.result, call.key, worked.attempts);
+    const outcome = await this.#storeResult(worked.result, call.key, worked.attempts);
     if (cacheKey && outcome.status === 'done') {
       const place = { thread_id: this.#parts.run, ref: outcome.artifact.ref };
       await this.#parts.cache.put(cacheKey, place, step.cacheMs!);
@@ -108,7 +108,10 @@ export class StepWork {
     const asCommand = agent.kind === 'shell' && agent.command === null;
     const { prompt, values } = asCommand
       ? await scope.command(step)
-      : { prompt: SPEAKING.has(agent.kind) ? await scope.words(step) : await scope.plain(step), values: {} };
+      : {
+          prompt: SPEAKING.has(agent.kind) ? await scope.promptText(step) : await scope.plain(step),
+          values: {},
+        };
     const args = await scope.args(agent);
     if (agent.kind === 'capability' && agent.prompt_as) args[agent.prompt_as] = prompt;
     const key = await stepKey(this.#parts.run, id);
@@ -147,9 +150,9 @@ export class StepWork {
     const { id, step } = this.#instance;
     const runner = runners[call.agent.kind] as StepRunner;
     const timeout = AbortSignal.timeout(step.timeoutMs);
-    const said = (text: string) => progress({ step: id, status: 'said', text });
+    const onOutput = (text: string) => progress({ step: id, status: 'said', text });
     try {
-      return checkOutput(step, await runner(call, { signal: AbortSignal.any([signal, timeout]), said }));
+      return checkOutput(step, await runner(call, { signal: AbortSignal.any([signal, timeout]), onOutput }));
     } catch (error) {
       if (timeout.aborted && !signal.aborted)
         throw new StepFailure(`it took longer than ${step.timeoutMs / 1000} s`, outputOf(error));
@@ -183,7 +186,7 @@ export class StepWork {
    * Stores the result as an artifact, which is the commit point. If another process was faster, its result is the only
    * one.
    */
-  async #done(result: StepResult, key: string, attempts: number, cached = false): Promise<Outcome> {
+  async #storeResult(result: StepResult, key: string, attempts: number, cached = false): Promise<Outcome> {
     const { run } = this.#parts;
     const { id, step, context } = this.#instance;
     const threads = this.#parts.threads(result.by ?? step.agent);
@@ -286,7 +289,7 @@ export class StepWork {
 
   async #fromCache(key: string): Promise<StepResult | null> {
     const threads = this.#parts.threads(this.#instance.step.agent);
-    const kept = await keptAnswer(this.#parts.cache, threads, key);
+    const kept = await readCachedAnswer(this.#parts.cache, threads, key);
     if (!kept) return null;
     const { provenance, ref } = kept.artifact;
     const content = new TextEncoder().encode(kept.text);

@@ -5,9 +5,9 @@ import {
   ago,
   type Commit,
   DECISIONS_MD,
+  type GitStatus,
   PROJECT_MD,
   STATE_JSON,
-  type Standing,
   TODOS_JSON,
   timeOf,
 } from './files.ts';
@@ -18,13 +18,13 @@ import { openTodos, sameId, type Todo } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
 
 /** More todos than any brief has room for. */
-const TODOS_TOLD = 200;
+const MAX_TODOS = 200;
 /** Maximum of commits in a brief. */
-const COMMITS_TOLD = 20;
+const MAX_COMMITS = 20;
 /** Maximum of file names in a line. */
-const FILES_TOLD = 12;
+const MAX_FILES = 12;
 /** Maximum of todos, and of decisions, that come first because they match the topic. */
-const MATCHES_TOLD = 20;
+const MAX_MATCHES = 20;
 
 /** Builds the brief for a session without memory, in reading order, and returns its time. */
 export async function coldStart(
@@ -34,7 +34,7 @@ export async function coldStart(
 ): Promise<{ readonly draft: Draft; readonly now: number }> {
   const { git } = project;
   // Start git first: it works while the files are read.
-  const asked = Promise.all([git.standing(), git.commits({ limit: COMMITS_TOLD })]);
+  const asked = Promise.all([git.status(), git.commits({ limit: MAX_COMMITS })]);
   const view = await project.read(o);
   const [standing, commits] = await asked;
   return { draft: draftOf(view, standing, commits, about), now: view.now };
@@ -42,7 +42,7 @@ export async function coldStart(
 
 function draftOf(
   view: ProjectView,
-  standing: Standing,
+  status: GitStatus,
   commits: readonly Commit[],
   about: string | null,
 ): Draft {
@@ -65,7 +65,7 @@ function draftOf(
       ...(matching
         ? [part(`About: ${plainLine(about!, 80)}`, `${TODOS_JSON}, ${DECISIONS_MD}`, matching.lines)]
         : []),
-      standingPart(standing),
+      gitPart(status),
       statePart(view),
       ...(handoff ? [] : [handoffsPart(view)]),
       checkpointPart(view),
@@ -89,10 +89,10 @@ function matches(view: ProjectView, topic: Topic) {
       .map((entry) => ({ entry, score: relevance(topic, wordsOf(entry)) }))
       .filter(({ score }) => score > 0)
       .sort((a, b) => b.score - a.score)
-      .slice(0, MATCHES_TOLD)
+      .slice(0, MAX_MATCHES)
       .map(({ entry }) => entry);
   const todos = best(openTodos(view.todos), ({ title, notes }) => `${title} ${notes}`);
-  const decisions = best(inForce(view.decisions), decisionWords);
+  const decisions = best(inForce(view.decisions), decisionText);
   const told = new Set<unknown>([...todos, ...decisions]);
   const todoLines = todos.map((todo) => todoLine(todo, view.now));
   return {
@@ -132,8 +132,8 @@ function taskPart(handoff: Handoff): BriefPart {
   return part(`Your task, ${handoff.id}`, STATE_JSON, lines, 'given', handoff.created);
 }
 
-function standingPart({ branch, commit, inFlight }: Standing): BriefPart {
-  const files = inFlight.slice(0, FILES_TOLD).map(({ path, state }) => `${state} ${path}`);
+function gitPart({ branch, commit, inFlight }: GitStatus): BriefPart {
+  const files = inFlight.slice(0, MAX_FILES).map(({ path, state }) => `${state} ${path}`);
   if (inFlight.length > files.length) files.push(`and ${inFlight.length - files.length} more`);
   const lines = commit === null ? [] : [`Branch ${branch ?? '(none)'} at ${commit.slice(0, 9)}`];
   if (files.length > 0) lines.push(`Uncommitted: ${files.join(', ')}`);
@@ -208,7 +208,7 @@ function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
     });
     const lines = found
       .sort((a, b) => a.rank - b.rank)
-      .slice(0, TODOS_TOLD)
+      .slice(0, MAX_TODOS)
       .map(({ todo, rank }) => ({ text: todoLine(todo, now), rank }));
     return part(title, TODOS_JSON, lines, 'reviewed', lastReview);
   };
@@ -233,7 +233,7 @@ export function decisionsPart(
   cite = (text: string, _evidence: string) => text,
 ): BriefPart {
   const standing = inForce(decisions);
-  const score = new Map(standing.map((record) => [record, relevance(topic, decisionWords(record))]));
+  const score = new Map(standing.map((record) => [record, relevance(topic, decisionText(record))]));
   const chosen = standing.toReversed().sort((a, b) => score.get(b)! - score.get(a)!);
   const lines = chosen.map((record) => cite(decisionLine(record), `${DECISIONS_MD}:${record.line}`));
   return part('Decisions', DECISIONS_MD, ranked(lines, rank, 1), 'changed', modified.get(DECISIONS_MD));
@@ -246,7 +246,7 @@ function inForce(decisions: readonly Decision[]): Decision[] {
   );
 }
 
-function decisionWords({ title, context, decision }: Decision): string {
+function decisionText({ title, context, decision }: Decision): string {
   return `${title} ${context} ${decision}`;
 }
 

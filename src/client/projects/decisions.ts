@@ -184,13 +184,14 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
       }
     }
     for (const [key, { record }] of written) {
-      if (isKept(record, later)) lost.delete(key);
-      else if (earlier.some((each) => isKept(record, each))) lost.set(key, `in commit ${commit.slice(0, 9)}`);
+      if (isUnchanged(record, later)) lost.delete(key);
+      else if (earlier.some((each) => isUnchanged(record, each)))
+        lost.set(key, `in commit ${commit.slice(0, 9)}`);
     }
   }
   const current = await read(now);
   return [...written].flatMap(([key, { record, commit }]) => {
-    if (isKept(record, current)) return [];
+    if (isUnchanged(record, current)) return [];
     const how = current.some(({ id }) => id === record.id) ? 'was changed' : 'is gone';
     const what = `${record.id} ${how} ${lost.get(key) ?? 'since the last commit'}`;
     return [{ id: record.id, what, original: commit }];
@@ -198,7 +199,7 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
 }
 
 /** Returns whether a record is unchanged, or only has another number. */
-function isKept(record: RecordDigest, records: readonly RecordDigest[]): boolean {
+function isUnchanged(record: RecordDigest, records: readonly RecordDigest[]): boolean {
   return records.some(({ id, sha256, unnumbered }) =>
     id === record.id
       ? sha256 === record.sha256
@@ -238,7 +239,7 @@ export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDig
     const { id, sha256 } = record;
     const at = now.findIndex((other) => other.id === id);
     const whole = now.findIndex((other) => other.id === id && other.sha256 === sha256);
-    if (whole < 0 && isKept(record, now)) continue;
+    if (whole < 0 && isUnchanged(record, now)) continue;
     if (at < 0) say(id, 'is gone');
     else if (whole < 0) say(id, 'was changed');
     else if (whole < after) say(id, 'was moved');

@@ -45,7 +45,7 @@ export interface Commit {
 }
 
 /** State of a repository. Before the first commit there is no commit; on a detached HEAD there is no branch. */
-export interface Standing {
+export interface GitStatus {
   readonly branch: string | null;
   readonly commit: string | null;
   /** Differences from the last commit, as `git status` abbreviates them, without the project files. */
@@ -78,7 +78,7 @@ export interface MergedFile {
 export interface ProjectGit {
   /** Newest first. */
   commits(o: { readonly since?: number; readonly limit: number }): Promise<readonly Commit[]>;
-  standing(): Promise<Standing>;
+  status(): Promise<GitStatus>;
   /** Returns added and removed lines per file since the last commit. Binary and untracked files are missing. */
   changedLines(): Promise<ReadonlyMap<string, { readonly added: number; readonly removed: number }>>;
   /**

@@ -180,7 +180,11 @@ function numbered(id: string, words: string, created: string | null): Numbered {
 
 /** Joins the records of two sides whose numbers no longer clash. Returns null if both changed the same record. */
 function mergeDecisions({ base, ours, theirs }: Sides): string | null {
-  const [before, our, their] = [base, ours, theirs].map(taken) as [Taken, Taken, Taken];
+  const [before, our, their] = [base, ours, theirs].map(parseDecisions) as [
+    ParsedDecisions,
+    ParsedDecisions,
+    ParsedDecisions,
+  ];
   const head = pick(before.head, our.head, their.head);
   if (head === null) return null;
   const records: { readonly number: number; readonly text: string }[] = [];
@@ -201,10 +205,10 @@ function numberIn(id: string): number {
   return Number(/\d+/.exec(id)![0]);
 }
 
-type Taken = ReturnType<typeof taken>;
+type ParsedDecisions = ReturnType<typeof parseDecisions>;
 
 /** Splits the text into the part before the first record, and the records. */
-function taken(text: string) {
+function parseDecisions(text: string) {
   const plain = text.replace(/\r\n?/g, '\n');
   const records = readDecisions(plain);
   const first = records[0]?.line ?? Number.POSITIVE_INFINITY;

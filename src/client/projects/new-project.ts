@@ -35,13 +35,13 @@ export async function discover(files: ProjectFiles, git: ProjectGit) {
     name: oneLine(named ?? lastPart(repository ?? '') ?? lastPart(files.folder) ?? 'Project'),
     description:
       manifests.map(({ description }) => description && oneLine(description)).find(Boolean) ??
-      firstWords((await read(readme ?? '')) ?? ''),
+      firstParagraph((await read(readme ?? '')) ?? ''),
     frontend: meaningsOf(FRONTEND, dependencies),
     backend: [...languages, ...meaningsOf(BACKEND, dependencies)],
     database: meaningsOf(DATABASE, dependencies),
     deployment: meaningsOf(DEPLOYMENT, names),
     folders: entries
-      .filter(({ name, folder }) => folder && !name.startsWith('.') && !MADE.test(name))
+      .filter(({ name, folder }) => folder && !name.startsWith('.') && !GENERATED.test(name))
       .slice(0, 20)
       .map(({ name }) => ({
         name: oneLine(name),
@@ -134,7 +134,7 @@ function lastPart(path: string): string | null {
 }
 
 /** Folders that tools generate and that need no mention. */
-const MADE = /^(?:node_modules|dist|build|target|out|venv|__pycache__|coverage|vendor)$/;
+const GENERATED = /^(?:node_modules|dist|build|target|out|venv|__pycache__|coverage|vendor)$/;
 
 /** Usual meanings of dependencies, files and folders. Anything else is left to the user. */
 type Signs = { readonly [meaning: string]: readonly string[] };
@@ -274,27 +274,27 @@ function readRecord(text: string, name: string): Pick<AdoptedDecision, 'title' |
     )?.[1] ?? new RegExp(`^#+[ \\t]+${label}[ \\t]*\\r?\\n\\s*([^#\\s].*)$`, 'im').exec(text)?.[1];
   const status = field('status');
   return {
-    title: plainWords(heading.replace(/^(?:ADR[- ]?)?\d+[.:)\s–—-]+/i, '')),
-    status: status === undefined ? null : plainWords(status),
+    title: stripMarkup(heading.replace(/^(?:ADR[- ]?)?\d+[.:)\s–—-]+/i, '')),
+    status: status === undefined ? null : stripMarkup(status),
     date: /\d{4}-\d\d-\d\d/.exec(field('date') ?? '')?.[0] ?? null,
   };
 }
 
 /** Returns the first paragraph of a README that is neither a heading nor an image, as one line. */
-function firstWords(readme: string): string | null {
+function firstParagraph(readme: string): string | null {
   const plain = readme.replace(/^\uFEFF/, '').replace(/^---\r?\n[\s\S]*?\n---\r?\n|<!--[\s\S]*?-->/g, '');
   for (const paragraph of plain.split(/(?:\r?\n[ \t]*){2,}/)) {
     const lines = paragraph.split(/\r?\n/).filter((line) => !/^\s*(?:#|[=~-]{3,}\s*$)/.test(line));
     // In reStructuredText and older Markdown an underlined paragraph is a heading.
     const underlined = /\n[=~-]{3,}\s*$/.test(paragraph);
-    const words = underlined || /^\s*(?:```|~~~|[|>.])/.test(paragraph) ? '' : plainWords(lines.join(' '));
+    const words = underlined || /^\s*(?:```|~~~|[|>.])/.test(paragraph) ? '' : stripMarkup(lines.join(' '));
     if (/\p{L}{2}/u.test(words)) return words;
   }
   return null;
 }
 
 /** Removes images, tags and link addresses. */
-function plainWords(text: string): string {
+function stripMarkup(text: string): string {
   const words = text
     .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])/g, '')
     .replace(/\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')

@@ -30,7 +30,7 @@ export interface ReadOptions {
 }
 
 /** Maximum of problems listed per file. */
-const FAULTS_TOLD = 3;
+const MAX_FAULTS = 3;
 
 /** Reads the project files. `unchecked` skips the schemas; `quick` also skips the line numbers of todos. */
 export async function readProject(files: ProjectFiles, now: number, o: ReadOptions = {}) {
@@ -88,7 +88,7 @@ export function missingFiles({ modified, broken }: ProjectView): string[] {
 }
 
 /** Returns schema violations of a file as sentences, in file order. */
-export function faults(name: string, doc: JsonDocument, most: number = FAULTS_TOLD): string[] {
+export function faults(name: string, doc: JsonDocument, most: number = MAX_FAULTS): string[] {
   const rules = (name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA) as Json;
   const schema = new JsonSchema(rules, { formats: FORMATS });
   const found = schema

@@ -1,5 +1,5 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { HANDOFF_LOOK_MS } from '../../base/limits.ts';
+import { HANDOFF_POLL_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { acceptRewrites, checkProject, type Finding } from './check.ts';
@@ -168,7 +168,7 @@ export class Project {
       const end = Math.min(until, timeOf(handoff.deadline) ?? until);
       if (handoff.status !== 'open' || this.#now() >= end) return handoff;
       asked = handoff.id;
-      await pause(Math.min(HANDOFF_LOOK_MS, end - this.#now()));
+      await pause(Math.min(HANDOFF_POLL_MS, end - this.#now()));
     }
   }
 

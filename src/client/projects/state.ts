@@ -180,7 +180,7 @@ export function openHandoff(doc: JsonDocument, fresh: NewHandoff, at: string): H
     artifacts: [],
     completed_at: null,
   });
-  forgetOld(doc);
+  deleteOldHandoffs(doc);
   return readHandoffs(doc).at(-1)!;
 }
 
@@ -245,7 +245,7 @@ function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | '
 }
 
 /** Deletes only finished hand-offs that were read, oldest first. */
-function forgetOld(doc: JsonDocument): void {
+function deleteOldHandoffs(doc: JsonDocument): void {
   const finished = readHandoffs(doc).flatMap(({ status, read_at }, index) =>
     status !== 'open' && read_at !== null ? [index] : [],
   );

@@ -31,8 +31,8 @@ function todoOf(entry: JsonObject, index: number, line: number | null) {
   return {
     id: text('id') ?? `#${index + 1}`,
     title: text('title') ?? '',
-    priority: known(PRIORITIES, text('priority')) ?? ('medium' as const),
-    status: known(TODO_STATUSES, text('status')) ?? ('pending' as const),
+    priority: oneOf(PRIORITIES, text('priority')) ?? ('medium' as const),
+    status: oneOf(TODO_STATUSES, text('status')) ?? ('pending' as const),
     created: text('created'),
     updated: text('updated'),
     completed_at: text('completed_at'),
@@ -147,6 +147,6 @@ function withReason(notes: string, reason: string): string {
   return rest === '' ? `Blocked: ${reason}` : `${rest}\nBlocked: ${reason}`;
 }
 
-function known<T extends string>(words: readonly T[], word: string | null): T | null {
+function oneOf<T extends string>(words: readonly T[], word: string | null): T | null {
   return words.includes(word as T) ? (word as T) : null;
 }

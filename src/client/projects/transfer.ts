@@ -84,7 +84,7 @@ function constraintsPart({ identity }: ProjectView): BriefPart {
 
 /** Lists files that differ from the last commit, with the line counts of `git diff`. */
 async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
-  const [{ branch, commit, inFlight }, diff] = await Promise.all([git.standing(), git.changedLines()]);
+  const [{ branch, commit, inFlight }, diff] = await Promise.all([git.status(), git.changedLines()]);
   const sum = { added: 0, removed: 0 };
   const lines = inFlight.map(({ path, state }) => {
     const { added, removed } = diff.get(path) ?? { added: 0, removed: 0 };

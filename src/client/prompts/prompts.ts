@@ -14,10 +14,10 @@ import type {
   Bundle,
   Model,
   ModelAnswer,
+  NewAnswer,
   PatchOutcome,
   PromptRequest,
   Pulls,
-  Said,
   ThreadsAs,
 } from './types.ts';
 
@@ -33,7 +33,7 @@ interface PromptParts {
 export type PromptOutcome = Readonly<ReturnType<typeof outcome>> & Pick<ModelAnswer, 'billed' | 'cut'>;
 
 /** Author of prompts before anyone has answered. */
-const ASKING = 'relay';
+const PROMPT_AUTHOR = 'relay';
 
 /**
  * Prompts with bounded memory: a prompt is built from a thread and sent, the answer becomes an artifact, and the state
@@ -48,7 +48,7 @@ export class Prompts {
 
   bundle(request: PromptRequest): Promise<Bundle> {
     const { threads, tokens } = this.#parts;
-    return makeBundle(threads(ASKING), tokens, request);
+    return makeBundle(threads(PROMPT_AUTHOR), tokens, request);
   }
 
   /** Returns the model's answer; it may pull meanwhile. Only the events of its calls are stored. */
@@ -60,7 +60,7 @@ export class Prompts {
   /** Asks the model and stores its answer. With `cache`, an identical prompt gets the cached answer. */
   async ask(bundle: Bundle, model: Model, o: Pulling & { cache?: boolean } = {}): Promise<PromptOutcome> {
     if (o.cache) {
-      const known = await this.#known(bundle, model.name, o.onText);
+      const known = await this.#fromCache(bundle, model.name, o.onText);
       if (known) return known;
     }
     const answer = await this.answer(bundle, model, o);
@@ -80,7 +80,7 @@ export class Prompts {
   }
 
   /** Stores the artifact, then the state, then the event that describes both. The answer may still be streaming. */
-  async record(bundle: Bundle, said: Said): Promise<PromptOutcome> {
+  async record(bundle: Bundle, said: NewAnswer): Promise<PromptOutcome> {
     const { env } = this.#parts;
     const began = env.now();
     const { thread_id } = bundle;
@@ -163,7 +163,7 @@ export class Prompts {
     return { patch: { status: 'none', ops: 0 }, state_ref };
   }
 
-  async #known(
+  async #fromCache(
     bundle: Bundle,
     model: string,
     onText?: (text: string) => void,
@@ -171,7 +171,7 @@ export class Prompts {
     const { cache, env } = this.#parts;
     const began = env.now();
     const keys = [await keyOf(bundle, model), await afterKey(bundle, model, bundle.state_ref)];
-    const kept = await keptAnswer(cache, this.#parts.threads(ASKING), ...keys);
+    const kept = await readCachedAnswer(cache, this.#parts.threads(PROMPT_AUTHOR), ...keys);
     if (!kept) return null;
     const { ref, thread_id } = kept.artifact;
     onText?.(kept.text);
@@ -313,7 +313,7 @@ export interface CachedAnswer {
 }
 
 /** Returns the cached answer of the first key that has one; null if there is none or its artifact is gone. */
-export async function keptAnswer(
+export async function readCachedAnswer(
   cache: AnswerCache,
   threads: ThreadsApi,
   ...keys: readonly string[]

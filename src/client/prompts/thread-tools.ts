@@ -113,7 +113,7 @@ interface ToolParts {
 }
 
 /** Maximum of passages searched for ones that were not shown yet. */
-const LOOKED_THROUGH = 50;
+const SEARCH_LIMIT = 50;
 
 /**
  * Executes a model's tool calls for one prompt. Every call is an event of the thread. Results are frames around other
@@ -176,7 +176,7 @@ class ThreadTools {
     return { result: done.text, pull };
   }
 
-  async #do(name: string, given: Given): Promise<{ text: string; what: string }> {
+  async #do(name: string, given: ToolArguments): Promise<{ text: string; what: string }> {
     if (this.left <= 0)
       return {
         text: 'Not done: the token limit for tool results of one answer is reached.',
@@ -192,27 +192,27 @@ class ThreadTools {
   }
 
   async #search(query: string): Promise<{ text: string; what: string }> {
-    const o = { limit: LOOKED_THROUGH, counted: false };
+    const o = { limit: SEARCH_LIMIT, counted: false };
     const { hits } = await this.#parts.threads.search(this.#bundle.thread_id, query, o);
-    const fresh = hits.filter(({ ref, line }) => this.#mayBeSeen(ref) && !this.#seen.has(`${ref}:${line}`));
+    const fresh = hits.filter(({ ref, line }) => this.#isAllowed(ref) && !this.#seen.has(`${ref}:${line}`));
     const what = `search "${oneLine(query, 60)}"`;
     if (fresh.length === 0) return { text: 'No more passages found. Try other words, or use pull.', what };
     const shown = fresh.slice(0, PULL_PASSAGES);
     const of = Map.groupBy(shown, ({ ref }) => ref);
     const frames = [...of].map(async ([ref, passages]) => {
-      const artifact = await this.#heardOf(ref);
+      const artifact = await this.#loadArtifact(ref);
       const lines = passages.toSorted((a, b) => a.line - b.line);
       for (const { line } of lines) this.#seen.add(`${ref}:${line}`);
       // Remove the marks of matches, which would look like part of the text.
       const texts = lines.map(({ line, snippet }) => `[line ${line}] ${snippet.replaceAll('**', '')}`);
-      return this.#framed(artifact, texts.join('\n'));
+      return this.#frame(artifact, texts.join('\n'));
     });
     return { text: (await Promise.all(frames)).join('\n'), what };
   }
 
-  async #pull(name: string, given: Given): Promise<{ text: string; what: string }> {
+  async #pull(name: string, given: ToolArguments): Promise<{ text: string; what: string }> {
     const ref = this.#names.get(name) ?? name;
-    if (!isRef(ref) || !this.#mayBeSeen(ref))
+    if (!isRef(ref) || !this.#isAllowed(ref))
       return {
         text: 'Not done: this artifact does not exist. Use search to find refs.',
         what: 'pull, refused',
@@ -223,21 +223,21 @@ class ThreadTools {
     const parts = [...texts, ...(given.outline === true ? ['outline'] : [])];
     const asked = Object.fromEntries(parts.map((key) => [key, given[key]])) as PartInput;
     const max_tokens = Math.min(PULL_CALL_TOKENS, this.left);
-    const artifact = await this.#heardOf(ref);
+    const artifact = await this.#loadArtifact(ref);
     const o = { ...(Object.keys(asked).length === 0 ? { lines: '1-' } : asked), max_tokens, counted: false };
     const taken = await this.#parts.threads.part(this.#bundle.thread_id, ref, o);
     const which = Object.entries(asked).map(([key, value]) => (value === true ? key : `${key}=${value}`));
     const about = taken.truncated ? `\n[${taken.about}]` : '';
     const what = oneLine(`pull ${artifact.name} ${which.join(' ')}`, 120);
     if (taken.text === '') return { text: `No text: ${taken.about}.`, what };
-    return { text: `${await this.#framed(artifact, taken.text)}${about}`, what };
+    return { text: `${await this.#frame(artifact, taken.text)}${about}`, what };
   }
 
-  #mayBeSeen(ref: string): boolean {
+  #isAllowed(ref: string): boolean {
     return this.#only?.has(ref) ?? true;
   }
 
-  async #heardOf(ref: string): Promise<Artifact> {
+  async #loadArtifact(ref: string): Promise<Artifact> {
     const known = this.#more.get(ref);
     if (known) return known;
     const artifact = await this.#parts.threads.artifact(this.#bundle.thread_id, ref, { counted: false });
@@ -246,11 +246,11 @@ class ThreadTools {
     return artifact;
   }
 
-  #framed({ ref, name, provenance }: Artifact, words: string): Promise<string> {
+  #frame({ ref, name, provenance }: Artifact, words: string): Promise<string> {
     const at = Date.parse(provenance.created_at);
     const source = { what: `artifact ${ref} "${oneLine(name)}"`, by: provenance.created_by, at };
     return datedFrame(words, source, this.#parts.frameSecret);
   }
 }
 
-type Given = { readonly [name: string]: unknown };
+type ToolArguments = { readonly [name: string]: unknown };

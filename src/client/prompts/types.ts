@@ -142,7 +142,7 @@ export interface PatchOutcome {
 }
 
 /** An answer being stored in the thread. */
-export interface Said {
+export interface NewAnswer {
   readonly by: string;
   readonly body: BlobBody;
   readonly name?: string;

@@ -12,7 +12,7 @@ import { allRecords, asJson, entriesBehind, fromJson, isOneIn, recordsOf } from 
 import { WriteBehind } from '../write-behind.ts';
 
 /** On average one write in this many checks whether the log must be trimmed. */
-const LOOK_EVERY = 64;
+const TRIM_EVERY = 64;
 
 interface Store {
   readonly engine: Engine;
@@ -35,7 +35,7 @@ export class ActivityLog {
   /** Unwritten entries by tenant. */
   readonly #behind: WriteBehind<Waiting>;
   /** Tenants that were active in this process since their storage was last noted. */
-  readonly seen = new Set<string>();
+  readonly activeTenants = new Set<string>();
 
   constructor(deps: Store) {
     this.#deps = deps;
@@ -48,7 +48,7 @@ export class ActivityLog {
   }
 
   note(tenant: string, what: Happening, figures: Figures = {}): void {
-    this.seen.add(tenant);
+    this.activeTenants.add(tenant);
     const items = [{ ...what, at: this.#deps.env.now() }];
     this.#behind.note(tenant, { items, leftOut: 0, figures: addFigures(figuresOf(what), figures) });
   }
@@ -63,10 +63,10 @@ export class ActivityLog {
     const stream = activityStream(tenant);
     const entry: ActivityEntry = { items, ...(leftOut > 0 ? { left_out: leftOut } : {}), figures };
     const seq = await logs.append(stream, asJson(entry));
-    if (!isOneIn(LOOK_EVERY, seq!)) return;
+    if (!isOneIn(TRIM_EVERY, seq!)) return;
     // The entry is written. A failure from here on is repaired by a later check.
     const { first, last, count } = await logs.info(stream).catch(() => ({ first: 0, last: 0, count: 0 }));
-    if (count <= ACTIVITY_WRITES_KEPT + LOOK_EVERY) return;
+    if (count <= ACTIVITY_WRITES_KEPT + TRIM_EVERY) return;
     if (!(await saveHours(this.#deps, tenant).catch(() => false))) return;
     // Sequences may have holes, so this keeps at most ACTIVITY_WRITES_KEPT entries.
     const share = ACTIVITY_WRITES_KEPT / count;

@@ -13,7 +13,7 @@ const PAGE = 50;
 const PAGE_MAX = 200;
 const HOURS_MAX = 744;
 /** Maximum of log entries that one page reads. With a filter, or for a key that sees little, a page may be short. */
-const LOOKED_AT = 1_000;
+const MAX_ENTRIES_READ = 1_000;
 
 const METHOD =
   'Tokens saved: what pasting everything into prompts and hand-offs would have cost, minus what was sent. ' +
@@ -53,7 +53,7 @@ export class Activities implements Serves<typeof activity> {
           if (activities.length === limit) return { activities, next: activities.at(-1)!.id, newest };
           activities.push(item);
         }
-        if (++looked === LOOKED_AT) return { activities, next: idOf(entry.seq, 0), newest };
+        if (++looked === MAX_ENTRIES_READ) return { activities, next: idOf(entry.seq, 0), newest };
       }
       high = low - 1;
     }

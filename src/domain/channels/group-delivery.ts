@@ -113,16 +113,16 @@ export class GroupDelivery {
 }
 
 /** Maximum of members listed per process. */
-const SHOWN = 200;
+const MAX_LISTED_MEMBERS = 200;
 /** Members that join or leave within this time are written together. */
 const SETTLE_MS = 50;
 
-type Shown = [name: string, since: number];
+type ListedMember = [name: string, since: number];
 
 /** Lists the members of a group, for people. One record per process, which expires after a crash. */
 export class GroupPresence {
   readonly #deps: Deps;
-  readonly #records: RecordsOf<Shown[]>;
+  readonly #records: RecordsOf<ListedMember[]>;
   readonly #delivery: GroupDelivery;
   readonly #prefix: string;
   readonly #key: string;
@@ -157,8 +157,11 @@ export class GroupPresence {
     if (this.#written) await this.#write(true);
   }
 
-  #own(): Shown[] {
-    return Array.from(this.#delivery.members, ({ name, since }): Shown => [name, since]).slice(0, SHOWN);
+  #own(): ListedMember[] {
+    return Array.from(this.#delivery.members, ({ name, since }): ListedMember => [name, since]).slice(
+      0,
+      MAX_LISTED_MEMBERS,
+    );
   }
 
   #writeIn(ms: number): void {

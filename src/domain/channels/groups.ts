@@ -33,7 +33,7 @@ interface OpenGroup {
 }
 
 /** Position of a group. Messages after the cursor are new to it; others are settled unless they are open. */
-export interface GroupStanding extends Readonly<Pick<GroupState, 'cursor' | 'open'>> {
+export interface GroupPosition extends Readonly<Pick<GroupState, 'cursor' | 'open'>> {
   readonly group: string;
 }
 
@@ -63,7 +63,7 @@ export class Groups {
     o: Pick<SubscribeOptions, 'since' | 'prefetch'> & { readonly signal: AbortSignal },
   ): AsyncGenerator<DeliveredWork> {
     const { env } = this.#deps;
-    const { log, delivery, presence } = this.#named(caller, channel, group);
+    const { log, delivery, presence } = this.#openGroup(caller, channel, group);
     await this.begin(caller, channel, group, o.since);
     const waiting: DeliveredWork[] = [];
     let wake = () => {};
@@ -103,18 +103,18 @@ export class Groups {
 
   /** Creates the group if it does not exist. By default it starts with everything the channel keeps. */
   async begin(caller: Caller, channel: string, group: string, since: Since | undefined): Promise<void> {
-    const { log } = this.#named(caller, channel, group);
+    const { log } = this.#openGroup(caller, channel, group);
     const made = await log.create(() => this.#beginning(caller.tenant, channel, since));
     if (made) await this.#directory.note(caller.tenant, channel);
   }
 
   /** Returns the rounds of a group, for callers that manage the members themselves. */
   rounds(caller: Caller, channel: string, group: string): GroupRounds {
-    return new GroupRounds(this.#deps, this.deadLetters, this.#named(caller, channel, group).log);
+    return new GroupRounds(this.#deps, this.deadLetters, this.#openGroup(caller, channel, group).log);
   }
 
   async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
-    const { log, delivery } = this.#named(caller, channel, group);
+    const { log, delivery } = this.#openGroup(caller, channel, group);
     const entry = await log.propose((state) => {
       // A repeated acknowledgement: the first answer was lost.
       if (state.acked.get(seq) === token) return [];
@@ -129,7 +129,7 @@ export class Groups {
   }
 
   async nack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<Nacked> {
-    const { log, delivery } = this.#named(caller, channel, group);
+    const { log, delivery } = this.#openGroup(caller, channel, group);
     let again = 0;
     await log.propose((state, now) => {
       const { attempt } = heldWork(state, seq, token);
@@ -148,7 +148,7 @@ export class Groups {
     group: string,
     { seq, token }: Claim,
   ): Promise<{ seq: number; lease_until: number }> {
-    const { log } = this.#named(caller, channel, group);
+    const { log } = this.#openGroup(caller, channel, group);
     let until = 0;
     await log.propose((state, now) => {
       heldWork(state, seq, token);
@@ -164,7 +164,7 @@ export class Groups {
     group: string,
     { retry }: GroupOptions = {},
   ): Promise<Required<GroupOptions>> {
-    const { log } = this.#named(caller, channel, group);
+    const { log } = this.#openGroup(caller, channel, group);
     if (retry && (retry.length > GROUP_ATTEMPTS || !retry.every(isWait))) {
       throw badRequest(
         `"retry" must be a list of at most ${GROUP_ATTEMPTS} waits, each from 0 to ${GROUP_RETRY_MAX_MS} ms.`,
@@ -175,7 +175,7 @@ export class Groups {
   }
 
   async removeGroup(caller: Caller, channel: string, group: string): Promise<void> {
-    const { log, presence } = this.#named(caller, channel, group);
+    const { log, presence } = this.#openGroup(caller, channel, group);
     const members = await presence.everyone();
     if (members.length > 0) {
       throw new RelayError('conflict', {
@@ -213,19 +213,19 @@ export class Groups {
   }
 
   /** Returns the position of each group of a channel, for questions about many messages at once. */
-  async standing(tenant: string, channel: string): Promise<GroupStanding[]> {
-    const standings: GroupStanding[] = [];
+  async positions(tenant: string, channel: string): Promise<GroupPosition[]> {
+    const positions: GroupPosition[] = [];
     for (const group of await this.#directory.groups(tenant, channel)) {
       const state = await this.#at(tenant, channel, group).log.state().catch(ifRemoved);
-      if (state) standings.push({ group, cursor: state.cursor, open: new Map(state.open) });
+      if (state) positions.push({ group, cursor: state.cursor, open: new Map(state.open) });
     }
-    return standings;
+    return positions;
   }
 
   /** Returns whether a group of the channel still needs a message. */
-  async wanted(tenant: string, channel: string, seq: number): Promise<boolean> {
-    const standings = await this.standing(tenant, channel);
-    return standings.some(({ cursor, open }) => seq > cursor || open.has(seq));
+  async isNeeded(tenant: string, channel: string, seq: number): Promise<boolean> {
+    const positions = await this.positions(tenant, channel);
+    return positions.some(({ cursor, open }) => seq > cursor || open.has(seq));
   }
 
   /**
@@ -271,7 +271,7 @@ export class Groups {
     }
   }
 
-  #named(caller: Caller, channel: string, group: string): OpenGroup {
+  #openGroup(caller: Caller, channel: string, group: string): OpenGroup {
     return this.#at(caller.tenant, checkChannelName(channel), checkGroupName(group));
   }
 

@@ -24,7 +24,7 @@ export class KeyWatch {
     watched.ends.add(end);
     this.#watched.set(caller.keyId, watched);
     if (this.#timer === null) {
-      this.#timer = setInterval(() => void this.#look(), KEY_CHECK_MS);
+      this.#timer = setInterval(() => void this.#checkKeys(), KEY_CHECK_MS);
       (this.#timer as { unref?: () => void }).unref?.();
     }
     return () => {
@@ -40,7 +40,7 @@ export class KeyWatch {
     for (const end of watched?.ends ?? []) end();
   }
 
-  async #look(): Promise<void> {
+  async #checkKeys(): Promise<void> {
     for (const [keyId, { caller }] of this.#watched) {
       // A store that does not answer is no reason to disconnect anyone.
       if (!(await this.#isValid(caller).catch(() => true))) this.end(keyId);

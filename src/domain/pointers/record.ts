@@ -220,7 +220,7 @@ export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'>
 const PAGE = 50;
 const PAGE_MAX = 200;
 /** Maximum of entries that one page reads. With a selective filter a page may be short. */
-const LOOKED_AT = 2_000;
+const MAX_ENTRIES_READ = 2_000;
 
 /** Fields of a list entry, to filter without reading the record. */
 type Listed = Pick<PointerRecord, 'channel' | 'from' | 'by'>;
@@ -271,7 +271,7 @@ export class PointerList {
     const entries = allRecords(this.#records, prefix, { after, limit: PAGE_MAX });
     for await (const { next, pointer } of lookUpAll(entries, look, limit)) {
       if (pointer) pointers.push(pointer);
-      if (pointers.length === limit || ++looked === LOOKED_AT) return { pointers, next };
+      if (pointers.length === limit || ++looked === MAX_ENTRIES_READ) return { pointers, next };
     }
     return { pointers };
   }

@@ -22,7 +22,7 @@ import {
 } from '../../contract/tasks.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { Channels } from '../channels/channels.ts';
-import type { GroupStanding } from '../channels/groups.ts';
+import type { GroupPosition } from '../channels/groups.ts';
 import type { LetterEntry } from '../channels/settings.ts';
 import type { Deps } from '../deps.ts';
 import { checkChannelName, checkCount } from '../names.ts';
@@ -45,7 +45,7 @@ interface TasksParts {
 /** A task as it was sent, from its pointer, or from its result if the pointer is gone. */
 type Sent = KeptResult['task'];
 
-interface Found {
+interface FoundTask {
   readonly id: string;
   readonly sent: Sent;
   readonly kept: KeptResult | null;
@@ -54,7 +54,7 @@ interface Found {
 /** After this time a task that nobody takes is reported. */
 const QUEUED_LONG_MS = 60_000;
 
-type Standing = Pick<TaskInfo, 'state' | 'attempt' | 'lease'>;
+type TaskProgress = Pick<TaskInfo, 'state' | 'attempt' | 'lease'>;
 
 /** Work for agents. A task and its result are pointers; nothing else is stored. */
 export class Tasks {
@@ -69,7 +69,7 @@ export class Tasks {
     const { id, sent, kept, record } = await this.#find(caller, rawId);
     authorize(caller, tasks.get, { channel: sent.channel });
     const seq = kept ? null : await this.#seqOf(caller, id, sent);
-    const standing = kept ? [] : await channels.groups.standing(caller.tenant, sent.channel);
+    const standing = kept ? [] : await channels.groups.positions(caller.tenant, sent.channel);
     const ladder = record ? (await receipts.ladder(caller, id, record)).receipts : [];
     const acked = ladder.some(({ rung }) => rung === 'acked');
     const work = await this.#parts.agents.work(caller);
@@ -191,7 +191,7 @@ export class Tasks {
 
   async #onChannel(caller: CallerAt, channel: string, work: BridgesWork): Promise<TaskInfo[]> {
     const { channels, results, lookup } = this.#parts;
-    const standing = await channels.groups.standing(caller.tenant, channel);
+    const standing = await channels.groups.positions(caller.tenant, channel);
     const newest: { id: string; seq: number }[] = [];
     for await (const announced of channels.announced(caller.tenant, channel, 0)) {
       newest.push(announced);
@@ -208,7 +208,7 @@ export class Tasks {
     return found.filter((each) => each !== null);
   }
 
-  #info({ base }: CallerAt, { id, sent, kept }: Found, state: Standing, work: BridgesWork): TaskInfo {
+  #info({ base }: CallerAt, { id, sent, kept }: FoundTask, state: TaskProgress, work: BridgesWork): TaskInfo {
     const { summary } = sent.metadata;
     return {
       id,
@@ -225,7 +225,7 @@ export class Tasks {
     };
   }
 
-  #stuck(id: string, { channel, created }: Sent, { state }: Standing, work: BridgesWork): string | null {
+  #stuck(id: string, { channel, created }: Sent, { state }: TaskProgress, work: BridgesWork): string | null {
     const lost = work.lost.get(id);
     if (state === 'running' && work.stuck.has(id)) return work.stuck.get(id)!;
     if (state === 'running' && lost !== undefined && !work.running.has(id))
@@ -237,9 +237,9 @@ export class Tasks {
   #state(
     kept: KeptResult | null,
     seq: number | null,
-    standing: readonly GroupStanding[],
+    standing: readonly GroupPosition[],
     acked: boolean,
-  ): Standing {
+  ): TaskProgress {
     let attempt = 0;
     let waiting = standing.length === 0;
     const now = this.#parts.deps.env.now();
@@ -257,7 +257,7 @@ export class Tasks {
     return { state: kept?.status ?? settled, attempt, lease: null };
   }
 
-  async #find(caller: Caller, rawId: string): Promise<Found & { record: PointerRecord | null }> {
+  async #find(caller: Caller, rawId: string): Promise<FoundTask & { record: PointerRecord | null }> {
     const id = String(rawId).toLowerCase();
     const { lookup, results } = this.#parts;
     const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);

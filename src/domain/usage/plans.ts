@@ -50,22 +50,22 @@ export class Plans {
     this.#settings = recordsOf(deps.engine.records);
     this.#table = { ...BUILT_IN_PLANS, ...o.plans };
     this.#default = o.defaultPlan ?? 'free';
-    this.#named(this.#default);
+    this.#findPlan(this.#default);
   }
 
   async of(tenant: string): Promise<Plan> {
     const chosen = (await this.#settings.get(settingsKey(tenant)))?.value.plan;
     // A tenant whose plan was removed from the configuration gets the default plan.
-    if (chosen !== undefined && Object.hasOwn(this.#table, chosen)) return this.#named(chosen);
-    return this.#named(tenant === RELAY_TENANT ? 'unlimited' : this.#default);
+    if (chosen !== undefined && Object.hasOwn(this.#table, chosen)) return this.#findPlan(chosen);
+    return this.#findPlan(tenant === RELAY_TENANT ? 'unlimited' : this.#default);
   }
 
   async set(tenant: string, plan: string): Promise<void> {
-    this.#named(plan);
+    this.#findPlan(plan);
     await this.#settings.put(settingsKey(tenant), { plan });
   }
 
-  #named(name: string): Plan {
+  #findPlan(name: string): Plan {
     const plan = Object.hasOwn(this.#table, name) ? this.#table[name] : undefined;
     if (plan) return { name, ...plan };
     throw badRequest(`There is no plan "${name}".`, `The plans are: ${Object.keys(this.#table).join(', ')}.`);

@@ -45,14 +45,14 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   }
 
   ls(path: string): Promise<LsResult> {
-    return told(path, async () => {
+    return returnErrors(path, async () => {
       const [files, prefix] = [[] as AgentFile[], folder(path)];
       let after: string | undefined;
       do {
         const page = await this.#files.list({ prefix, delimiter: '/', after });
         files.push(
           ...(page.prefixes ?? []).map((each) => ({ path: `/${each}`, is_dir: true })),
-          ...page.files.map(shown),
+          ...page.files.map(toAgentFile),
         );
         after = page.next;
       } while (after !== undefined);
@@ -62,7 +62,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
 
   /** Transfers only the requested lines of a text. */
   read(filePath: string, offset = 0, limit = READ_LINES): Promise<ReadResult> {
-    return told(filePath, async () => {
+    return returnErrors(filePath, async () => {
       const path = inSpace(filePath);
       const { text, content_type, size } = await this.#files.info(path);
       const mimeType = content_type ?? (text ? 'text/plain' : 'application/octet-stream');
@@ -74,7 +74,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   }
 
   readRaw(filePath: string): Promise<ReadRawResult> {
-    return told(filePath, async () => {
+    return returnErrors(filePath, async () => {
       const path = inSpace(filePath);
       const { file, bytes } = await this.#read(path);
       const { created_at, modified_at, content_type } = file;
@@ -85,7 +85,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   }
 
   write(filePath: string, content: string): Promise<WriteResult> {
-    return told(filePath, async () => {
+    return returnErrors(filePath, async () => {
       await this.#files.put(inSpace(filePath), content, { contentType: 'text/plain', ttl: this.#ttl });
       return { path: filePath };
     });
@@ -93,7 +93,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
 
   /** Repeats the edit if someone else wrote meanwhile. */
   edit(filePath: string, oldString: string, newString: string, replaceAll = false): Promise<EditResult> {
-    return told(filePath, async () => {
+    return returnErrors(filePath, async () => {
       const path = inSpace(filePath);
       for (;;) {
         const { file, text } = await this.#read(path);
@@ -120,7 +120,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
     glob?: string | null,
     maxCount?: number | null,
   ): Promise<GrepResult> {
-    return told(path ?? '/', async () => {
+    return returnErrors(path ?? '/', async () => {
       const matches = [];
       const most = maxCount ?? Number.POSITIVE_INFINITY;
       for (const page of pages(await this.#below(path ?? '/', glob ?? '**', true))) {
@@ -138,11 +138,13 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   }
 
   glob(pattern: string, path = '/'): Promise<GlobResult> {
-    return told(path, async () => ({ files: (await this.#below(path, pattern, false)).map(shown) }));
+    return returnErrors(path, async () => ({
+      files: (await this.#below(path, pattern, false)).map(toAgentFile),
+    }));
   }
 
   delete(filePath: string): Promise<DeleteResult> {
-    return told(filePath, async () => {
+    return returnErrors(filePath, async () => {
       const path = inSpace(filePath);
       const deleted =
         (await this.#files.remove({ paths: [path] })) + (await this.#files.remove({ prefix: `${path}/` }));
@@ -210,7 +212,7 @@ function folder(path: string): string {
   return inner === '' ? '' : `${inner}/`;
 }
 
-function shown({ path, size, modified_at }: FileInfo): AgentFile {
+function toAgentFile({ path, size, modified_at }: FileInfo): AgentFile {
   return { path: `/${path}`, is_dir: false, size, modified_at };
 }
 
@@ -222,7 +224,7 @@ function* pages<T>(items: readonly T[]): Generator<readonly T[]> {
 }
 
 /** Returns errors as values, because the model reads them. */
-async function told<R>(path: string, work: () => Promise<R>): Promise<R | { error: string }> {
+async function returnErrors<R>(path: string, work: () => Promise<R>): Promise<R | { error: string }> {
   try {
     return await work();
   } catch (error) {

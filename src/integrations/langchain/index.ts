@@ -53,7 +53,9 @@ export function largeResultMiddleware(
       if (!isToolMessage(result)) return result;
       const { signal, configurable } = request.runtime;
       const o = { signal, forever: isStoredElsewhere(configurable) };
-      const content = await shown(result.content, (text) => results.shown(text, request.toolCall.name, o));
+      const content = await swapTexts(result.content, (text) =>
+        results.shown(text, request.toolCall.name, o),
+      );
       return content === result.content ? result : withContent(result, content);
     },
   });
@@ -68,7 +70,7 @@ function isStoredElsewhere(configurable: { readonly [name: string]: unknown } | 
 type Content = ToolMessage['content'];
 
 /** Swaps texts one by one; images and other content stay. */
-async function shown(content: Content, swap: (text: string) => Promise<string>): Promise<Content> {
+async function swapTexts(content: Content, swap: (text: string) => Promise<string>): Promise<Content> {
   if (typeof content === 'string') return swap(content);
   let changed = false;
   const blocks = await Promise.all(

@@ -129,37 +129,37 @@ function itemOf({ file, text }: FileRead): Item {
 function passes(value: Record<string, unknown>, filter: Record<string, unknown>): boolean {
   return Object.entries(filter).every(([field, wanted]) => {
     const operators = Object.entries((wanted ?? {}) as object).filter(([name]) => name.startsWith('$'));
-    if (typeof wanted !== 'object' || operators.length === 0) return same(value[field], wanted);
+    if (typeof wanted !== 'object' || operators.length === 0) return isEqual(value[field], wanted);
     return operators.every(([name, operand]) => COMPARE[name]?.(value[field], operand) ?? false);
   });
 }
 
 const COMPARE: { readonly [operator: string]: (value: unknown, operand: unknown) => boolean } = {
-  $eq: same,
-  $ne: (value, operand) => !same(value, operand),
+  $eq: isEqual,
+  $ne: (value, operand) => !isEqual(value, operand),
   $gt: (value, operand) => Number(value) > Number(operand),
   $gte: (value, operand) => Number(value) >= Number(operand),
   $lt: (value, operand) => Number(value) < Number(operand),
   $lte: (value, operand) => Number(value) <= Number(operand),
 };
 
-function same(a: unknown, b: unknown): boolean {
+function isEqual(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** Ranks items by the share of the query's words they contain, best first. */
 function ranked(items: readonly Item[], query: string): SearchItem[] {
-  const wanted = new Set(words(query));
+  const wanted = new Set(splitWords(query));
   return items
     .map((item) => {
-      const has = new Set(words(JSON.stringify(item.value)));
+      const has = new Set(splitWords(JSON.stringify(item.value)));
       const score = [...wanted].filter((word) => has.has(word)).length / Math.max(1, wanted.size);
       return { ...item, score };
     })
     .sort((a, b) => b.score - a.score);
 }
 
-function words(text: string): string[] {
+function splitWords(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 

@@ -37,7 +37,7 @@ export function contextRelayTools(
 }
 
 type ResultItem = Extract<AgentInputItem, { type: 'function_call_result' }>;
-type Shown = (text: string) => Promise<string>;
+type Replace = (text: string) => Promise<string>;
 
 /**
  * For `callModelInputFilter` of a runner or a run: tool results that are too large for the prompt reach the model as
@@ -61,7 +61,7 @@ function swapItems(items: readonly AgentInputItem[], results: LargeResults): Pro
 }
 
 /** Swaps texts; images and files stay. */
-async function swapped(output: ResultItem['output'], shown: Shown): Promise<ResultItem['output']> {
+async function swapped(output: ResultItem['output'], shown: Replace): Promise<ResultItem['output']> {
   if (typeof output === 'string') return shown(output);
   if (!Array.isArray(output)) {
     return output.type === 'text' ? { ...output, text: await shown(output.text) } : output;

@@ -93,7 +93,7 @@ async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Pro
     return stored ? { pointer: stored.id, size: stored.size, name: part.filename, mime } : { part: json };
   };
   const said: PartRecord[] = [];
-  for (const part of answer.said) said.push(await storePart(part));
+  for (const part of answer.messageParts) said.push(await storePart(part));
   const made: AnsweredArtifact[] = [];
   for (const artifact of answer.artifacts)
     made.push(await storeArtifact(record, artifact, made.length, storePart, relay));

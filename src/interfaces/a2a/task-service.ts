@@ -8,7 +8,7 @@ import {
 import { isRelayError } from '../../base/errors.ts';
 import { ownKey } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { A2A_LOOK_MS, A2A_TASK_TTL_MS, A2A_TASKS_LISTED } from '../../base/limits.ts';
+import { A2A_POLL_MS, A2A_TASK_TTL_MS, A2A_TASKS_LISTED } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
@@ -205,7 +205,7 @@ export class TaskService {
           if (ends(step)) return;
           last = step;
         }
-        await pause(A2A_LOOK_MS, AbortSignal.any([signal, woken.signal]));
+        await pause(A2A_POLL_MS, AbortSignal.any([signal, woken.signal]));
         if (woken.signal.aborted) woken = new AbortController();
       }
     } finally {

@@ -1,6 +1,6 @@
 import { jsonObjectIn } from '../../base/json.ts';
 import type { PromptText, Round, ToolCall } from '../../client/prompts/types.ts';
-import { eventData, type Format, type Piece, parsePiece, WORDLESS } from './stream.ts';
+import { eventData, type Format, NO_MESSAGE, type Piece, parsePiece } from './stream.ts';
 
 interface Event {
   readonly type: string;
@@ -58,7 +58,7 @@ export const anthropic: Format = {
     const inputs = new Map<number, string>();
     for await (const data of eventData(body)) {
       const { type, index = 0, ...event } = parsePiece<Event>(data);
-      if (type === 'error') yield { error: event.error?.message ?? WORDLESS };
+      if (type === 'error') yield { error: event.error?.message ?? NO_MESSAGE };
       else if (type === 'message_start') yield counts(event.message?.usage);
       else if (type === 'content_block_start' && event.content_block) blocks.set(index, event.content_block);
       else if (type === 'content_block_delta') {
@@ -73,7 +73,7 @@ export const anthropic: Format = {
       } else if (type === 'message_delta') {
         const { output_tokens } = counts(event.usage);
         yield { output_tokens, cut: event.delta?.stop_reason === 'max_tokens' };
-      } else if (type === 'message_stop') yield { done: true, ...said(blocks, inputs) };
+      } else if (type === 'message_stop') yield { done: true, ...assembleTurn(blocks, inputs) };
     }
   },
 };
@@ -99,7 +99,7 @@ function turns({ answer: { calls = [], turn }, results }: Round, isLast: boolean
   ];
 }
 
-function said(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<number, string>): Piece {
+function assembleTurn(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<number, string>): Piece {
   const calls: ToolCall[] = [];
   const turn: object[] = [];
   for (const [index, block] of blocks) {

@@ -1,5 +1,5 @@
 import type { PromptText, Round } from '../../client/prompts/types.ts';
-import { cacheKeyField, eventData, type Format, functionTool, parsePiece, WORDLESS } from './stream.ts';
+import { cacheKeyField, eventData, type Format, functionTool, NO_MESSAGE, parsePiece } from './stream.ts';
 
 interface Chunk {
   readonly choices?: readonly {
@@ -51,7 +51,7 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
           continue;
         }
         const { choices, usage, error } = parsePiece<Chunk>(data);
-        if (error) yield { error: error.message ?? WORDLESS };
+        if (error) yield { error: error.message ?? NO_MESSAGE };
         const choice = choices?.[0];
         const { content, reasoning_content, tool_calls } = choice?.delta ?? {};
         said += content ?? '';

@@ -1,5 +1,5 @@
 import type { Round, ToolCall } from '../../client/prompts/types.ts';
-import { eventData, type Format, type Piece, parsePiece, WORDLESS } from './stream.ts';
+import { eventData, type Format, NO_MESSAGE, type Piece, parsePiece } from './stream.ts';
 
 interface Chunk {
   readonly candidates?: readonly {
@@ -35,7 +35,7 @@ export const gemini: Format = {
     const turn: Part[] = [];
     for await (const data of eventData(body)) {
       const { candidates, promptFeedback, usageMetadata, error } = parsePiece<Chunk>(data);
-      if (error) yield { error: error.message ?? WORDLESS };
+      if (error) yield { error: error.message ?? NO_MESSAGE };
       if (promptFeedback?.blockReason)
         yield { error: `it blocked the prompt: ${promptFeedback.blockReason}` };
       const { content, finishReason: reason } = candidates?.[0] ?? {};

@@ -57,7 +57,7 @@ function silenceGuard(
   return async (wait) => {
     if (ms === 0) return wait();
     const timers = [
-      setTimeout(() => onSilence?.(ms / TOLD_AFTER, ms), ms / TOLD_AFTER),
+      setTimeout(() => onSilence?.(ms / NOTICE_FRACTION, ms), ms / NOTICE_FRACTION),
       setTimeout(() => late.abort(), ms),
     ];
     try {
@@ -72,7 +72,7 @@ function silenceGuard(
 }
 
 /** Silence is reported after this fraction (one tenth) of the timeout. */
-const TOLD_AFTER = 10;
+const NOTICE_FRACTION = 10;
 
 /** Returns null if it could not be reached and another attempt is due. */
 async function send(

@@ -1,5 +1,5 @@
 import type { Round } from '../../client/prompts/types.ts';
-import { cacheKeyField, eventData, type Format, type Piece, parsePiece, WORDLESS } from './stream.ts';
+import { cacheKeyField, eventData, type Format, NO_MESSAGE, type Piece, parsePiece } from './stream.ts';
 
 interface Event {
   readonly type: string;
@@ -56,9 +56,9 @@ export const responses: Format = {
       else if (type === 'response.incomplete') {
         const reason = response?.incomplete_details?.reason;
         if (reason === 'max_output_tokens') yield { done: true, cut: true, ...ended(items, response) };
-        else yield { error: `it stopped: ${reason ?? WORDLESS}` };
-      } else if (type === 'response.failed') yield { error: response?.error?.message ?? WORDLESS };
-      else if (type === 'error') yield { error: event.message ?? event.error?.message ?? WORDLESS };
+        else yield { error: `it stopped: ${reason ?? NO_MESSAGE}` };
+      } else if (type === 'response.failed') yield { error: response?.error?.message ?? NO_MESSAGE };
+      else if (type === 'error') yield { error: event.message ?? event.error?.message ?? NO_MESSAGE };
     }
   },
 };

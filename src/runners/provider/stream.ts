@@ -4,11 +4,11 @@ import type { AnswerOptions, ModelAnswer, PromptText, Tool, ToolUse } from '../.
 
 /** How to ask a provider and parse its stream. */
 export interface Format {
-  body(asking: Asking): object;
+  body(asking: ModelRequest): object;
   pieces(body: ReadableStream<Uint8Array>): AsyncIterable<Piece>;
 }
 
-export interface Asking extends ToolUse {
+export interface ModelRequest extends ToolUse {
   readonly prompt: PromptText;
   readonly model: string;
   readonly maxTokens: number;
@@ -24,7 +24,7 @@ export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut'> {
   readonly error?: string;
 }
 
-export const WORDLESS = 'an error without a message';
+export const NO_MESSAGE = 'an error without a message';
 
 /** Returns OpenAI's field that sends prompts with an equal beginning to the same cache. */
 export function cacheKeyField({ cacheKey }: PromptText): { prompt_cache_key?: string } {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findAgent, knownAgent, PROFILES, type Sight } from './profiles.ts';
+import { compileProfile, findAgent, PROFILES, type Sight } from './profiles.ts';
 
 const RULE = '─'.repeat(40);
 const DASHES = '╌'.repeat(40);
@@ -8,7 +8,7 @@ const TOP = '▄'.repeat(40);
 const BOTTOM = '▀'.repeat(40);
 const screen = (...lines: string[]): Sight => ({ title: '', screen: `${lines.join('\n')}\n\n\n` });
 
-const agent = (name: string) => knownAgent(name, PROFILES[name]!);
+const agent = (name: string) => compileProfile(name, PROFILES[name]!);
 const stateOf = (name: string, sight: Sight) => agent(name).state(sight).name;
 function askedOf(name: string, sight: Sight): string {
   const state = agent(name).state(sight);
@@ -134,7 +134,7 @@ test('OpenCode and Aider work, wait for input, or ask', () => {
 });
 
 test('a long question is cut at its beginning', () => {
-  const mine = knownAgent('mine', { asks: '^([^]*\\?) \\[y/n\\]$' });
+  const mine = compileProfile('mine', { asks: '^([^]*\\?) \\[y/n\\]$' });
   const state = mine.state(screen(`${'x'.repeat(2_000)} Sure? [y/n]`));
   assert.ok(state.name === 'asks' && state.asked.length <= 400 && /^…x+ Sure\?$/.test(state.asked));
 });

@@ -108,7 +108,7 @@ const QUIET_MS = 60_000;
 /** Maximum number of lines from the input box to the bottom. */
 const INPUT_LINES = 12;
 /** Maximum length of a question. */
-const ASKED_CHARS = 400;
+const QUESTION_CHARS = 400;
 
 /** One observation of an agent: its screen, terminal title and status file. */
 export interface Sight {
@@ -128,10 +128,10 @@ export type AgentState =
   | { readonly name: 'ready' | 'busy' | 'unclear' }
   | { readonly name: 'asks'; readonly asked: string };
 
-export type KnownAgent = ReturnType<typeof knownAgent>;
+export type CompiledProfile = ReturnType<typeof compileProfile>;
 
 /** A profile with compiled patterns. */
-export function knownAgent(name: string, profile: AgentProfile) {
+export function compileProfile(name: string, profile: AgentProfile) {
   const pattern = (source: string | undefined) => (source === undefined ? null : new RegExp(source, 'g'));
   const busy = pattern(profile.busy);
   const ready = pattern(profile.ready);
@@ -188,19 +188,19 @@ function questionIn(dialog: string): string {
     .replace(/\s*\n\s*\n\s*/g, ' · ')
     .replace(/\s+/g, ' ');
   const characters = [...line];
-  return characters.length > ASKED_CHARS ? `…${characters.slice(1 - ASKED_CHARS).join('')}` : line;
+  return characters.length > QUESTION_CHARS ? `…${characters.slice(1 - QUESTION_CHARS).join('')}` : line;
 }
 
 /** Returns which agent runs there: by its name first, then by its screen. */
 export function findAgent(
   profiles: { readonly [name: string]: AgentProfile },
   seen: { readonly command: string; readonly screen: string },
-): KnownAgent {
+): CompiledProfile {
   const entries = Object.entries(profiles);
   const found =
     entries.find(([, { command }]) => command !== undefined && new RegExp(command).test(seen.command)) ??
     entries.find(([, { screen }]) => screen !== undefined && new RegExp(screen).test(seen.screen));
-  return found ? knownAgent(...found) : knownAgent('other', profiles.other ?? {});
+  return found ? compileProfile(...found) : compileProfile('other', profiles.other ?? {});
 }
 
 /**

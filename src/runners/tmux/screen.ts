@@ -22,7 +22,7 @@ export function count(screen: string, mark: string): number {
 }
 
 /** The visible part of a terminal, and its whole history. */
-export interface Shown {
+export interface ScreenText {
   readonly view: string;
   readonly all: string;
 }
@@ -32,7 +32,7 @@ export interface Shown {
  * first new occurrence; a later one would give too little, because agents repeat their input. If it has scrolled out,
  * it is everything after the last occurrence, because repainting leaves many. An outcome block counts wherever it is.
  */
-export function outputBehind(now: Shown, text: string, before: Shown): string {
+export function outputBehind(now: ScreenText, text: string, before: ScreenText): string {
   const told = squeezed(text);
   const [much, little] = [told.slice(-SURE_CHARS), markOf(text)];
   const found =

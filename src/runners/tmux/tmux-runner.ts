@@ -6,17 +6,17 @@ import type { Job, Ran, Runner, TmuxOptions } from '../../client/bridge/runner.t
 import {
   type AgentProfile,
   type AgentState,
+  type CompiledProfile,
   claudeStatus,
   claudeStatusFile,
+  compileProfile,
   findAgent,
-  type KnownAgent,
-  knownAgent,
   PROFILES,
 } from './profiles.ts';
 import { count, markOf, outputBehind, squeezed } from './screen.ts';
-import { gone, type Pane, type PaneView, Tmux } from './tmux.ts';
+import { agentGone, type Pane, type PaneView, Tmux } from './tmux.ts';
 
-const LOOK_EVERY_MS = 150;
+const POLL_MS = 150;
 /** A screen unchanged for this long accepts input. */
 const STILL_MS = 500;
 /** A blank screen for less than this may be a program that is still starting. */
@@ -34,7 +34,7 @@ const UNSEEN_WORK_MS = 10_000;
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
 /** One observation: the screen, its meaning, and how long it has not changed. */
-interface Look {
+interface Observation {
   readonly view: PaneView;
   readonly state: AgentState;
   readonly still: number;
@@ -50,7 +50,7 @@ export class TmuxRunner implements Runner {
   readonly #tmux: Tmux;
   readonly #profiles: { readonly [name: string]: AgentProfile };
   readonly #options: TmuxOptions;
-  #agent: KnownAgent = knownAgent('other', {});
+  #agent: CompiledProfile = compileProfile('other', {});
   /** The program that was recognized. */
   #command = '';
   /** The program's status file. */
@@ -63,7 +63,7 @@ export class TmuxRunner implements Runner {
     this.#options = o;
     if (o.profile !== undefined && !this.#profiles[o.profile]) {
       const names = Object.keys(this.#profiles).join(', ');
-      throw gone(`there is no profile ${JSON.stringify(o.profile)}; the profiles are ${names}.`);
+      throw agentGone(`there is no profile ${JSON.stringify(o.profile)}; the profiles are ${names}.`);
     }
   }
 
@@ -109,10 +109,10 @@ export class TmuxRunner implements Runner {
   /** Finds the pane and its agent, because agents may change while the bridge runs. */
   async #findAgent(): Promise<Pane> {
     const pane = await this.#tmux.pane(exactly(this.target));
-    if (pane.dead) throw gone(`the program in ${this.target} has ended.`);
+    if (pane.dead) throw agentGone(`the program in ${this.target} has ended.`);
     const screen = await this.#tmux.capture(pane.id);
     const { profile, env = process.env } = this.#options;
-    if (profile !== undefined) this.#agent = knownAgent(profile, this.#profiles[profile]!);
+    if (profile !== undefined) this.#agent = compileProfile(profile, this.#profiles[profile]!);
     else {
       const found = findAgent(this.#profiles, { command: pane.command, screen });
       // The text that identified it may have scrolled out since.
@@ -141,19 +141,19 @@ export class TmuxRunner implements Runner {
     for (let attempt = 1; !over.aborted; ) {
       const before = await this.#tmux.capture(pane);
       await this.#tmux.paste(pane, job.prompt, `relay-${job.id}`);
-      let last: Look | null = null;
-      const landed = (look: Look) => {
+      let last: Observation | null = null;
+      const landed = (look: Observation) => {
         last = look;
         return this.#shows(job, look.view.screen, before);
       };
       if (await this.#watch(pane, over, landed, LAND_MS)) return;
-      const { view, state } = last! as Look;
+      const { view, state } = last! as Observation;
       if (state.name === 'asks') {
         // A dialog that just opened accepts no paste.
         await this.#untilReady(pane, job, over);
         if (this.#shows(job, await this.#tmux.capture(pane), before)) return;
       } else if (attempt++ === 2 || view.screen !== before) {
-        throw gone(`the task was pasted into ${this.target}, but did not appear there.`);
+        throw agentGone(`the task was pasted into ${this.target}, but did not appear there.`);
       }
     }
   }
@@ -180,10 +180,10 @@ export class TmuxRunner implements Runner {
       });
       if (over.aborted) return;
       await this.#tmux.key(pane, 'Enter');
-      await pause(LOOK_EVERY_MS, over);
+      await pause(POLL_MS, over);
       if (await this.#watch(pane, over, async () => (await shown()) !== before, ENTER_MS)) return;
     }
-    if (!over.aborted) throw gone(`${this.target} did not react to Enter.`);
+    if (!over.aborted) throw agentGone(`${this.target} did not react to Enter.`);
   }
 
   /**
@@ -199,7 +199,7 @@ export class TmuxRunner implements Runner {
     let worked = false;
     await this.#watch(pane, o.over, async (look) => {
       const { view, state, still } = look;
-      if (view.dead) throw gone(`the program in ${this.target} ended in the middle of the task.`);
+      if (view.dead) throw agentGone(`the program in ${this.target} ended in the middle of the task.`);
       this.#report(job, look);
       worked ||= state.name === 'busy' || state.name === 'asks';
       if (still < settleMs || state.name === 'busy' || state.name === 'asks') return false;
@@ -212,7 +212,7 @@ export class TmuxRunner implements Runner {
   }
 
   /** Reports to the bridge why the task is stuck, as far as the screen says. */
-  #report(job: Job, { state, still }: Look): void {
+  #report(job: Job, { state, still }: Observation): void {
     const { stuckAfter = this.#agent.quietMs } = this.#options;
     const where = `tmux ${this.target}`;
     if (state.name === 'asks')
@@ -234,12 +234,12 @@ export class TmuxRunner implements Runner {
     if (now.command !== pane.command) {
       if (SHELL.test(pane.command)) await this.#tmux.key(pane.id, 'C-c');
     } else if (interrupt !== null) {
-      const { name } = (await this.#lookAt(pane.id)).state;
+      const { name } = (await this.#observe(pane.id)).state;
       if (!showsBusy || name === 'busy' || name === 'asks') await this.#tmux.key(pane.id, interrupt);
     }
   }
 
-  async #lookAt(pane: string): Promise<Omit<Look, 'still'>> {
+  async #observe(pane: string): Promise<Omit<Observation, 'still'>> {
     const view = await this.#tmux.view(pane);
     const status = this.#statusFile === null ? null : await claudeStatus(this.#statusFile);
     return { view, state: this.#agent.state({ ...view, status }) };
@@ -252,18 +252,18 @@ export class TmuxRunner implements Runner {
   async #watch(
     pane: string,
     over: AbortSignal,
-    seen: (look: Look) => boolean | Promise<boolean>,
+    seen: (look: Observation) => boolean | Promise<boolean>,
     withinMs = Number.POSITIVE_INFINITY,
   ): Promise<boolean> {
     const began = Date.now();
     let last: string | null = null;
     let since = began;
     while (!over.aborted && Date.now() - began < withinMs) {
-      const look = await this.#lookAt(pane);
+      const look = await this.#observe(pane);
       if (look.view.screen !== last) since = Date.now();
       last = look.view.screen;
       if (await seen({ ...look, still: Date.now() - since })) return true;
-      await pause(LOOK_EVERY_MS, over);
+      await pause(POLL_MS, over);
     }
     return false;
   }

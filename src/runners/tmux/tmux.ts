@@ -25,7 +25,7 @@ export class Tmux {
     const answer = await this.#run(['display-message', '-p', '-t', target, format]);
     const [id, dead, inMode, cursor = '', tty = '', ...command] = answer.trimEnd().split(' ');
     // tmux answers with empty fields if there is no such pane.
-    if (!id?.startsWith('%')) throw gone(`tmux has no pane ${JSON.stringify(target)}.`);
+    if (!id?.startsWith('%')) throw agentGone(`tmux has no pane ${JSON.stringify(target)}.`);
     return { id, dead: dead === '1', inMode: inMode !== '0', cursor, tty, command: command.join(' ') };
   }
 
@@ -63,8 +63,8 @@ export class Tmux {
       // Force UTF-8: in other locales tmux replaces other characters by _.
       const child = execFile('tmux', ['-u', ...this.#args, ...args], options, (error, out, err) => {
         if (!error) resolve(out);
-        else if (child.pid === undefined) reject(gone(`tmux could not be started: ${error.message}`));
-        else reject(gone(`tmux says: ${err.trim() || `exit code ${child.exitCode}`}.`));
+        else if (child.pid === undefined) reject(agentGone(`tmux could not be started: ${error.message}`));
+        else reject(agentGone(`tmux says: ${err.trim() || `exit code ${child.exitCode}`}.`));
       });
       // tmux may end without reading its input; its exit code says why.
       child.stdin!.on('error', () => {});
@@ -78,6 +78,6 @@ function captureArgs(pane: string): string[] {
   return ['capture-pane', '-p', '-J', '-t', pane];
 }
 
-export function gone(what: string): RelayError {
+export function agentGone(what: string): RelayError {
   return new RelayError('agent_gone', { what });
 }

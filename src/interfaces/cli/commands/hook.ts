@@ -193,7 +193,7 @@ async function saveBeforeCompaction(
 ): Promise<HookAnswer> {
   // Gemini calls this hook at every prompt. Only a manual compaction is certain to happen.
   if (client === 'gemini' && input.trigger !== 'manual') return {};
-  const { branch, commit, inFlight } = await project.git.standing();
+  const { branch, commit, inFlight } = await project.git.status();
   await project.checkpoint({
     client,
     session_id: input.session,
@@ -219,7 +219,7 @@ async function remindOfSync(
     return {};
   const [commits, { inFlight }] = await Promise.all([
     project.git.commits({ since, limit: 50 }),
-    project.git.standing(),
+    project.git.status(),
   ]);
   if (commits.length === 0 && inFlight.length === 0) return {};
   const what = [count(commits.length, 'commit'), count(inFlight.length, 'changed file')]

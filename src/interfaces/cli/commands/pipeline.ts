@@ -62,7 +62,7 @@ died. The output of the last steps goes to standard output, everything else to s
           `Another process runs it: ${printable(holder)}. Its lease ends in ${left} s if it has died. Use --take-over to continue at once.`,
         );
       },
-      begun: (run, pipeline) => {
+      onStart: (run, pipeline) => {
         if (!io.json) io.note(`run ${run}`);
         progress = new RunProgress(io, only?.length ?? pipeline.steps.length);
       },
