@@ -157,7 +157,7 @@ test('the retriever returns the text of a URL, and passages of a thread for a qu
   assert.equal(pulled!.metadata.source, url.split('#')[0]);
   await assert.rejects(
     new ContextRelayRetriever({ relay: scene.relay }).invoke('why?'),
-    /no thread to look this up in/,
+    /has no thread to search/,
   );
 });
 
