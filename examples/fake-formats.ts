@@ -30,7 +30,7 @@ export interface FakeFormat {
   piece(text: string): string;
   /** Writes tool calls in pieces, as real providers do. `text` is the answer's text before them. */
   calls(calls: readonly FakeCall[], text: string): string[];
-  end(usage: Usage, cut: boolean, calls: readonly FakeCall[]): string;
+  end(usage: Usage, cut: boolean, calls: readonly FakeCall[], refused: boolean): string;
 }
 
 type Fields = { readonly [name: string]: unknown };
@@ -79,7 +79,7 @@ const anthropic: FakeFormat = {
         ...halves(json(call)).map(delta),
       ];
     }),
-  end: ({ input, output, cached }, cut, calls) =>
+  end: ({ input, output, cached }, cut, calls, refused) =>
     event({
       type: 'message_start',
       message: {
@@ -88,7 +88,9 @@ const anthropic: FakeFormat = {
     }) +
     event({
       type: 'message_delta',
-      delta: { stop_reason: cut ? 'max_tokens' : calls.length > 0 ? 'tool_use' : 'end_turn' },
+      delta: {
+        stop_reason: refused ? 'refusal' : cut ? 'max_tokens' : calls.length > 0 ? 'tool_use' : 'end_turn',
+      },
       usage: { output_tokens: output },
     }) +
     event({ type: 'message_stop' }),
@@ -114,8 +116,14 @@ const chat: FakeFormat = {
         ...halves(json(call)).map((part) => delta({ function: { arguments: part } })),
       ];
     }),
-  end: ({ input, output, cached }, cut, calls) => {
-    const finish_reason = cut ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop';
+  end: ({ input, output, cached }, cut, calls, refused) => {
+    const finish_reason = refused
+      ? 'content_filter'
+      : cut
+        ? 'length'
+        : calls.length > 0
+          ? 'tool_calls'
+          : 'stop';
     const prompt_tokens_details = { cached_tokens: cached };
     return (
       data({ choices: [{ index: 0, delta: {}, finish_reason }] }) +
@@ -160,15 +168,16 @@ const responses: FakeFormat = {
       }),
     ]),
   ],
-  end: ({ input, output, cached }, cut) => {
+  end: ({ input, output, cached }, cut, _calls, refused) => {
     const usage = {
       input_tokens: input,
       output_tokens: output,
       input_tokens_details: { cached_tokens: cached },
     };
-    const incomplete_details = cut ? { reason: 'max_output_tokens' } : null;
+    const reason = refused ? 'content_filter' : 'max_output_tokens';
+    const incomplete_details = cut || refused ? { reason } : null;
     return event({
-      type: cut ? 'response.incomplete' : 'response.completed',
+      type: incomplete_details ? 'response.incomplete' : 'response.completed',
       response: { usage, incomplete_details },
     });
   },
@@ -195,9 +204,11 @@ const gemini: FakeFormat = {
       const parts = [{ functionCall, thoughtSignature: 'c2lnbmVk' }];
       return data({ candidates: [{ content: { role: 'model', parts } }] });
     }),
-  end: ({ input, output, cached }, cut) =>
+  end: ({ input, output, cached }, cut, _calls, refused) =>
     data({
-      candidates: [{ content: { parts: [] }, finishReason: cut ? 'MAX_TOKENS' : 'STOP' }],
+      candidates: [
+        { content: { parts: [] }, finishReason: refused ? 'SAFETY' : cut ? 'MAX_TOKENS' : 'STOP' },
+      ],
       usageMetadata: {
         promptTokenCount: input,
         candidatesTokenCount: output,

@@ -23,6 +23,7 @@ export type Reply =
       readonly text?: string;
       readonly breaksOff?: true;
       readonly cut?: true;
+      readonly refused?: true;
       readonly calls?: readonly FakeCall[];
       readonly cached?: number;
     };
@@ -89,6 +90,7 @@ async function answer(
     text = '',
     breaksOff,
     cut,
+    refused,
     calls = [],
     cached = 0,
   } = typeof result === 'string' ? { text: result } : result;
@@ -102,5 +104,5 @@ async function answer(
     // Wait until the client has received the text so far.
     await new Promise((resolve) => setTimeout(resolve, 20));
     response.destroy();
-  } else response.end(format.end(usage, cut === true, calls));
+  } else response.end(format.end(usage, cut === true, calls, refused === true));
 }

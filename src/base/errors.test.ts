@@ -29,8 +29,16 @@ test('statuses and exit codes that clients rely on are unchanged', () => {
   }
 });
 
-test('exit codes are 0 to 5 with one meaning each', () => {
-  assert.deepEqual(EXIT, { ok: 0, failed: 1, usage: 2, notFound: 3, refused: 4, unreachable: 5 });
+test('exit codes are 0 to 6 with one meaning each', () => {
+  assert.deepEqual(EXIT, {
+    ok: 0,
+    failed: 1,
+    usage: 2,
+    notFound: 3,
+    refused: 4,
+    unreachable: 5,
+    incomplete: 6,
+  });
 });
 
 test('every row has a valid code, a status, a message and a hint', () => {

@@ -1,7 +1,15 @@
 import { ERRORS, type ErrorRow } from './error-rows.ts';
 import { exactBytes } from './format.ts';
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, refused: 4, unreachable: 5 } as const;
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  refused: 4,
+  unreachable: 5,
+  incomplete: 6,
+} as const;
 
 export { ERRORS };
 

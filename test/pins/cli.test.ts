@@ -73,5 +73,13 @@ test('every command understands the same global flags', () => {
 });
 
 test('exit codes keep their meaning', () => {
-  assert.deepEqual(EXIT, { ok: 0, failed: 1, usage: 2, notFound: 3, refused: 4, unreachable: 5 });
+  assert.deepEqual(EXIT, {
+    ok: 0,
+    failed: 1,
+    usage: 2,
+    notFound: 3,
+    refused: 4,
+    unreachable: 5,
+    incomplete: 6,
+  });
 });

@@ -33,6 +33,18 @@ test('relay "words" creates a thread, streams the answer to stdout and prints th
   assert.match(pinned.stdout, /"fox\.txt"[\s\S]*"answer\.md"[\s\S]*> and\?\nI saw the fox\./);
 });
 
+test('an answer that is cut, refused or empty is a warning with an exit code of its own', async () => {
+  using at = temporaryHome();
+  const replies = [{ text: 'and then', cut: true }, { text: 'I cannot', refused: true }, ''] as const;
+  await using model = await startFakeModel(() => replies[model.asked.length - 1]!);
+  const o = { home: at.home, env: model.env };
+  for (const expected of [/was cut off at the token limit/, /refused to answer/, /is empty/]) {
+    const { code, stderr } = await relay(['run', 'tell me'], o);
+    assert.equal(code, 6);
+    assert.match(stderr, expected);
+  }
+});
+
 test('pulls of a model before its answer are printed with the cost, and stdout has only the answer', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(({ results }) =>

@@ -171,3 +171,14 @@ test('the graph shows every step, every dependency and every outcome', () => {
     [['diff'], ['review']],
   );
 });
+
+test('an unknown provider is an error at its line', () => {
+  const { problems } = readPipeline(BASE.replace('provider: anthropic', 'provider: antropic'), 'file');
+  assert.deepEqual(problems, [
+    {
+      line: 8,
+      what: 'there is no provider "antropic"; did you mean "anthropic"? There are anthropic, openai, gemini, ollama or compatible',
+      severity: 'error',
+    },
+  ]);
+});

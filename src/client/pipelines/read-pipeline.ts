@@ -13,6 +13,7 @@ import {
 } from '../../base/limits.ts';
 import type { ArtifactType } from '../../contract/threads.ts';
 import { readYaml } from '../../formats/yaml.ts';
+import { PROVIDER_LIST, PROVIDER_NAMES, type ProviderName } from '../prompts/providers.ts';
 import { PROMPT_WAYS, type PromptWay } from '../prompts/types.ts';
 import type { Agent, AgentKind, Input, Pipeline, PipelineFile, Problem, Step } from './definition.ts';
 import {
@@ -213,6 +214,11 @@ function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null 
   if (!itself) return fields.error(`"${kind}" of the agent "${name}" is empty`, kind);
   if (kind === 'provider') {
     const [model, base_url, system] = ['model', 'base_url', 'system'].map((key) => fields.text(key));
+    if (!PROVIDER_NAMES.includes(itself as ProviderName)) {
+      const near = didYouMean(itself, PROVIDER_NAMES);
+      const hint = near === '' ? ';' : near;
+      fields.error(`there is no provider "${itself}"${hint} There are ${PROVIDER_LIST}`, 'provider');
+    }
     const max_tokens = fields.count('max_tokens', 1, TOKENS_MAX);
     return { kind, provider: itself, model, base_url, system, max_tokens };
   }

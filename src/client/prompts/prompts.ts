@@ -10,15 +10,17 @@ import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { type FrameSecret, oneLine } from '../../text/frame.ts';
 import { answerPatch } from './answer-patch.ts';
 import { type Answered, answerWithPulls, type Pulling } from './thread-tools.ts';
-import type {
-  Bundle,
-  Model,
-  ModelAnswer,
-  NewAnswer,
-  PatchOutcome,
-  PromptRequest,
-  Pulls,
-  ThreadsAs,
+import {
+  type Bundle,
+  type Incomplete,
+  incompleteness,
+  type Model,
+  type ModelAnswer,
+  type NewAnswer,
+  type PatchOutcome,
+  type PromptRequest,
+  type Pulls,
+  type ThreadsAs,
 } from './types.ts';
 
 interface PromptParts {
@@ -30,7 +32,8 @@ interface PromptParts {
   readonly frameSecret: FrameSecret;
 }
 
-export type PromptOutcome = Readonly<ReturnType<typeof outcome>> & Pick<ModelAnswer, 'billed' | 'cut'>;
+export type PromptOutcome = Readonly<ReturnType<typeof outcome>> &
+  Pick<ModelAnswer, 'billed' | 'cut'> & { readonly incomplete?: Incomplete };
 
 /** Author of prompts before anyone has answered. */
 const PROMPT_AUTHOR = 'relay';
@@ -67,7 +70,11 @@ export class Prompts {
     const outcome = await this.record(bundle, {
       by: model.name,
       body: new TextEncoder().encode(answer.text),
-      end: async () => ({ ...answer, tail: answer.text.slice(-ANSWER_TAIL_CHARS) }),
+      end: async () => ({
+        ...answer,
+        incomplete: incompleteness(answer),
+        tail: answer.text.slice(-ANSWER_TAIL_CHARS),
+      }),
     });
     if (o.cache) {
       const { cache } = this.#parts;
@@ -93,7 +100,7 @@ export class Prompts {
       source_refs: [`${SOURCE}${id}`, ...bundle.artifacts.map(({ ref }) => ref)],
       idempotency_key: `prompt:${id}`,
     });
-    const { tail, billed, cut, more, failed, pulls = NO_PULLS } = await said.end();
+    const { tail, billed, cut, incomplete, more, failed, pulls = NO_PULLS } = await said.end();
     const { patch, state_ref } = failed
       ? { patch: { status: 'none', ops: 0 } as const, state_ref: artifact.state_ref }
       : await this.#remember(bundle, { by: said.by, tail, ref: artifact.ref, id });
@@ -107,6 +114,7 @@ export class Prompts {
       ...promptFigures(bundle, { billed, pulls }),
       answer_tokens: artifact.tokens.content,
       ...(cut ? { cut } : {}),
+      ...(incomplete ? { incomplete } : {}),
       patch: patch.status,
       ...(patch.why ? { patch_refused: patch.why } : {}),
       session_cache_hit: false,
@@ -119,6 +127,7 @@ export class Prompts {
       patch,
       ...(billed ? { billed } : {}),
       ...(cut ? { cut } : {}),
+      ...(incomplete ? { incomplete } : {}),
     };
   }
 

@@ -96,10 +96,21 @@ export interface ModelAnswer {
   readonly billed?: Billed;
   /** True if it reached its output limit. */
   readonly cut?: boolean;
+  /** True if the provider says that the model refused. */
+  readonly refused?: boolean;
   /** Tool calls whose results it needs to continue. */
   readonly calls?: readonly ToolCall[];
   /** The answer in the provider's own format, to be sent back unchanged. */
   readonly turn?: readonly object[];
+}
+
+/** Why an answer is not a whole answer. */
+export type Incomplete = 'refused' | 'cut' | 'empty';
+
+/** Returns why an answer is not a whole answer; undefined if it is one. */
+export function incompleteness({ text, cut, refused }: ModelAnswer): Incomplete | undefined {
+  if (refused) return 'refused';
+  return cut ? 'cut' : text.trim() === '' ? 'empty' : undefined;
 }
 
 export interface Billed {
@@ -150,6 +161,7 @@ export interface NewAnswer {
   end(): Promise<
     Pick<ModelAnswer, 'billed' | 'cut'> & {
       readonly tail: string;
+      readonly incomplete?: Incomplete;
       readonly pulls?: Pulls;
       readonly more?: { readonly [field: string]: string | number };
       /** The output is stored but its patch is ignored. */

@@ -72,7 +72,8 @@ export const anthropic: Format = {
         yield { text };
       } else if (type === 'message_delta') {
         const { output_tokens } = counts(event.usage);
-        yield { output_tokens, cut: event.delta?.stop_reason === 'max_tokens' };
+        const reason = event.delta?.stop_reason;
+        yield { output_tokens, cut: reason === 'max_tokens', refused: reason === 'refusal' };
       } else if (type === 'message_stop') yield { done: true, ...assembleTurn(blocks, inputs) };
     }
   },

@@ -5,6 +5,7 @@ interface Chunk {
   readonly choices?: readonly {
     readonly delta?: {
       readonly content?: string | null;
+      readonly refusal?: string | null;
       readonly reasoning_content?: string | null;
       readonly tool_calls?: readonly CallPiece[] | null;
     };
@@ -53,13 +54,14 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
         const { choices, usage, error } = parsePiece<Chunk>(data);
         if (error) yield { error: error.message ?? NO_MESSAGE };
         const choice = choices?.[0];
-        const { content, reasoning_content, tool_calls } = choice?.delta ?? {};
+        const { content, refusal, reasoning_content, tool_calls } = choice?.delta ?? {};
         said += content ?? '';
         thought += reasoning_content ?? '';
         for (const piece of tool_calls ?? []) addCall(parts, piece);
         const ended = typeof choice?.finish_reason === 'string';
         yield {
-          text: content ?? undefined,
+          text: content ?? refusal ?? undefined,
+          refused: Boolean(refusal) || choice?.finish_reason === 'content_filter',
           cut: choice?.finish_reason === 'length',
           done: ended,
           input_tokens: usage?.prompt_tokens,

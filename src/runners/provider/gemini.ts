@@ -36,18 +36,28 @@ export const gemini: Format = {
     for await (const data of eventData(body)) {
       const { candidates, promptFeedback, usageMetadata, error } = parsePiece<Chunk>(data);
       if (error) yield { error: error.message ?? NO_MESSAGE };
-      if (promptFeedback?.blockReason)
-        yield { error: `it blocked the prompt: ${promptFeedback.blockReason}` };
+      if (promptFeedback?.blockReason) yield { done: true, refused: true };
       const { content, finishReason: reason } = candidates?.[0] ?? {};
       const parts = content?.parts ?? [];
       turn.push(...parts);
       for (const { text, thought } of parts) if (text && !thought) yield { text };
       yield counts(usageMetadata);
-      if (reason && reason !== 'STOP' && reason !== 'MAX_TOKENS') yield { error: `it stopped: ${reason}` };
-      if (reason) yield { done: true, cut: reason === 'MAX_TOKENS', turn, calls: callsIn(turn) };
+      const refused = reason !== undefined && REFUSALS.has(reason);
+      if (reason && !refused && reason !== 'STOP' && reason !== 'MAX_TOKENS')
+        yield { error: `it stopped: ${reason}` };
+      if (reason) yield { done: true, cut: reason === 'MAX_TOKENS', refused, turn, calls: callsIn(turn) };
     }
   },
 };
+
+/** Reasons for which Gemini withholds an answer. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'SAFETY',
+  'RECITATION',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+]);
 
 function callsIn(turn: readonly Part[]): ToolCall[] {
   const called = turn.flatMap(({ functionCall }) => functionCall ?? []);

@@ -1,3 +1,4 @@
+import { utf8Bytes } from '../../base/utf8.ts';
 import type { Round } from '../../client/prompts/types.ts';
 import { systemAndUser } from './chat-completions.ts';
 import { type Format, functionTool, parsePiece, streamLines } from './stream.ts';
@@ -25,13 +26,14 @@ interface Called {
  * tools.
  */
 export const ollama: Format = {
-  body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
-    model,
-    messages: [...systemAndUser(prompt), ...rounds.flatMap(turns)],
-    ...(tools.length > 0 && !last ? { tools: tools.map(functionTool) } : {}),
-    stream: true,
-    options: { num_predict: maxTokens },
-  }),
+  body({ prompt, model, maxTokens, tools, rounds, last }) {
+    const sent = {
+      messages: [...systemAndUser(prompt), ...rounds.flatMap(turns)],
+      ...(tools.length > 0 && !last ? { tools: tools.map(functionTool) } : {}),
+    };
+    const num_ctx = contextWindow(utf8Bytes(JSON.stringify(sent)), maxTokens);
+    return { model, ...sent, stream: true, options: { num_predict: maxTokens, num_ctx } };
+  },
   async *pieces(body) {
     let content = '';
     let thinking = '';
@@ -54,6 +56,18 @@ export const ollama: Format = {
     }
   },
 };
+
+/** Ollama's own default. */
+const MIN_WINDOW = 4096;
+
+/**
+ * Returns a context window in tokens that holds the request and the answer. Ollama silently drops the beginning of a
+ * prompt that does not fit. It loads the model again when the window changes, so the size is a power of two.
+ */
+function contextWindow(bytes: number, answerTokens: number): number {
+  // A token has about four bytes of English and three of Chinese.
+  return Math.max(MIN_WINDOW, 2 ** Math.ceil(Math.log2(bytes / 3 + answerTokens)));
+}
 
 function answered(content: string, thinking: string, called: readonly Called[]) {
   const calls = called.map(({ id, function: { name = '', arguments: given = {} } = {} }, at) => ({

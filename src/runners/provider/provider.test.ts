@@ -45,6 +45,13 @@ for (const [provider, env, path, header] of PROVIDER_ENVIRONMENTS) {
     await using server = await startFakeModel(() => ({ text: 'and then', cut: true }));
     assert.equal((await openModel({}, env(server.url), []).answer(PROMPT, {})).cut, true);
   });
+
+  // Ollama has no sign for a refusal.
+  test(`${provider}: a refusal is reported as one`, { skip: provider === 'ollama' }, async () => {
+    await using server = await startFakeModel(() => ({ text: 'I cannot', refused: true }));
+    const answer = await openModel({}, env(server.url), []).answer(PROMPT, {});
+    assert.deepEqual([answer.refused, answer.text], [true, 'I cannot']);
+  });
 }
 
 test('an OpenAI-compatible server without the responses API is called with the chat API', async () => {
@@ -218,4 +225,14 @@ test('a request that the provider rejects as invalid is not retried', async () =
     );
     assert.equal(server.asked.length, 1);
   }
+});
+
+test('Ollama gets a context window that fits the prompt, the tools and the answer', async () => {
+  await using server = await startFakeModel(() => 'ok');
+  const model = openModel({ maxTokens: 1_000 }, { OLLAMA_HOST: server.url }, []);
+  await model.answer(PROMPT, {});
+  await model.answer({ system: 'be brief', user: 'word '.repeat(20_000) }, {});
+  const windows = server.asked.map(({ body }) => body.options.num_ctx);
+  assert.equal(windows[0], 4_096, 'the size that Ollama uses by itself');
+  assert.equal(windows[1], 65_536, 'a power of two, so that the model is seldom loaded again');
 });

@@ -50,12 +50,14 @@ export const responses: Format = {
     const items: Item[] = [];
     for await (const data of eventData(body)) {
       const { type, delta, item, response, ...event } = parsePiece<Event>(data);
-      if (type === 'response.output_text.delta' || type === 'response.refusal.delta') yield { text: delta };
+      if (type === 'response.output_text.delta') yield { text: delta };
+      else if (type === 'response.refusal.delta') yield { text: delta, refused: true };
       else if (type === 'response.output_item.done' && item) items.push(item);
       else if (type === 'response.completed') yield { done: true, ...ended(items, response) };
       else if (type === 'response.incomplete') {
         const reason = response?.incomplete_details?.reason;
         if (reason === 'max_output_tokens') yield { done: true, cut: true, ...ended(items, response) };
+        else if (reason === 'content_filter') yield { done: true, refused: true, ...ended(items, response) };
         else yield { error: `it stopped: ${reason ?? NO_MESSAGE}` };
       } else if (type === 'response.failed') yield { error: response?.error?.message ?? NO_MESSAGE };
       else if (type === 'error') yield { error: event.message ?? event.error?.message ?? NO_MESSAGE };

@@ -15,7 +15,7 @@ export interface ModelRequest extends ToolUse {
 }
 
 /** One piece of a stream, in a common form. A repeated field replaces the earlier value. */
-export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut'> {
+export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut' | 'refused'> {
   readonly text?: string;
   readonly input_tokens?: number;
   readonly output_tokens?: number;
@@ -46,6 +46,7 @@ export async function gather(
   const counts: { input_tokens?: number; output_tokens?: number; cached_input_tokens?: number } = {};
   let ending: Pick<ModelAnswer, 'calls' | 'turn'> = {};
   let cut = false;
+  let refused = false;
   let done = false;
   try {
     for await (const piece of pieces) {
@@ -57,6 +58,7 @@ export async function gather(
       for (const name of COUNTS) counts[name] = piece[name] ?? counts[name];
       if (piece.calls?.length) ending = { calls: piece.calls, turn: piece.turn };
       cut ||= piece.cut === true;
+      refused ||= piece.refused === true;
       done ||= piece.done === true;
     }
   } catch (error) {
@@ -69,7 +71,13 @@ export async function gather(
   const cached = cached_input_tokens === undefined ? {} : { cached_input_tokens };
   const isBilled = input_tokens !== undefined || output_tokens !== undefined;
   const billed = { input_tokens: input_tokens ?? 0, output_tokens: output_tokens ?? 0, ...cached };
-  return { text: said.join(''), ...(isBilled ? { billed } : {}), ...(cut ? { cut } : {}), ...ending };
+  return {
+    text: said.join(''),
+    ...(isBilled ? { billed } : {}),
+    ...(cut ? { cut } : {}),
+    ...(refused ? { refused } : {}),
+    ...ending,
+  };
 }
 
 const COUNTS = ['input_tokens', 'output_tokens', 'cached_input_tokens'] as const;

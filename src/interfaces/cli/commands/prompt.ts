@@ -2,11 +2,11 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { isRelayError, RelayError } from '../../../base/errors.ts';
+import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
 import { ANSWER_TAIL_CHARS, PROMPT_WORDS_BYTES } from '../../../base/limits.ts';
 import type { PromptOutcome } from '../../../client/prompts/prompts.ts';
 import { PROVIDER_LIST, PROVIDERS, variableOf } from '../../../client/prompts/providers.ts';
-import type { Billed, Bundle, Model, Pull } from '../../../client/prompts/types.ts';
+import type { Billed, Bundle, Incomplete, Model, Pull } from '../../../client/prompts/types.ts';
 import { badUsage, defineCommand, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork, ProgramRun } from '../host.ts';
 import { count, parseCount, passedOn, span } from '../human.ts';
@@ -148,11 +148,17 @@ function bill({ input_tokens, output_tokens, cached_input_tokens = 0 }: Billed):
   return `; billed ${count(input_tokens)} in${cached}, ${count(output_tokens)} out`;
 }
 
+const INCOMPLETE: { readonly [why in Incomplete]: (model: string) => string } = {
+  cut: (model) => `The answer of ${model} was cut off at the token limit; see --max-tokens.`,
+  refused: (model) => `${model} refused to answer.`,
+  empty: (model) => `The answer of ${model} is empty.`,
+};
+
 /** Prints the outcome of a prompt as notes on stderr. */
 function printOutcome(io: Io, outcome: PromptOutcome): void {
-  const { thread_id, artifact_ref, state_ref, billed, patch, session_cache_hit, cut, model, tokens } =
+  const { thread_id, artifact_ref, state_ref, billed, patch, session_cache_hit, incomplete, model, tokens } =
     outcome;
-  if (cut) io.warn(`The answer of ${model} was cut off at the token limit; see --max-tokens.`);
+  if (incomplete) io.warn(INCOMPLETE[incomplete](model));
   if (patch.status === 'refused')
     io.warn(`The state change by ${model} was rejected: ${patch.why}. The answer is stored.`);
   const cost = session_cache_hit
@@ -175,7 +181,9 @@ an artifact of the thread.
 The default provider is Anthropic (ANTHROPIC_API_KEY). Choose another with --provider, or set only its variable:
 ${OTHER_VARIABLES}, or RELAY_MODEL_URL for an OpenAI-compatible server. The model is --model, else RELAY_MODEL, else the
 entry in config.json, such as {"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else a built-in default.
-A model that sends nothing for five minutes is stopped; RELAY_MODEL_TIMEOUT=SECONDS changes this.`,
+A model that sends nothing for five minutes is stopped; RELAY_MODEL_TIMEOUT=SECONDS changes this.
+
+The exit code is 6 if the answer is empty, refused, or cut off at the token limit. The answer is stored anyway.`,
   flags: {
     ...PROMPT_FLAGS,
     provider: { value: 'NAME', help: `${PROVIDER_LIST} (RELAY_PROVIDER)` },
@@ -244,7 +252,7 @@ async function askModel(
       if (!answer.endsWith('\n')) io.stdout.write('\n');
       printOutcome(io, outcome);
     }
-    return 0;
+    return outcome.incomplete ? EXIT.incomplete : EXIT.ok;
   } catch (error) {
     if (waits) write(answer);
     if (answer !== '' && !io.json) io.stdout.write('\n');
