@@ -1,9 +1,10 @@
 import { hostname, userInfo } from 'node:os';
 import { type Env, systemEnv } from '../../base/env.ts';
-import { PROMPT_PREVIEWS } from '../../base/limits.ts';
+import { tooLarge } from '../../base/errors.ts';
+import { PROMPT_PREVIEWS, PROMPT_WORDS_BYTES } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import { readText } from '../../base/utf8.ts';
+import { readText, utf8Bytes } from '../../base/utf8.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
 import { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Worker } from '../../client/pipelines/run-lease.ts';
@@ -180,6 +181,11 @@ function stepRunners({
   };
   /** Builds a prompt whose only artifacts are the step's context. */
   const bundleOf = ({ run, prompt, context }: StepCall, system?: string) => {
+    if (utf8Bytes(prompt) > PROMPT_WORDS_BYTES) {
+      const hint =
+        'Name the steps whose output fills {{ … }} in "context" instead. The prompt then gets their previews, and the agent can pull the rest.';
+      throw tooLarge('the prompt of a step', PROMPT_WORDS_BYTES, hint);
+    }
     const refs = context.slice(0, PROMPT_PREVIEWS).map(({ ref }) => ref);
     return prompts.bundle({ thread_id: run, words: prompt, system, refs, previews: refs.length });
   };

@@ -164,7 +164,7 @@ test('several processes on the same run do each step once, and record one result
 });
 
 test('a result that was recorded just before a crash is completed and not produced again', async () => {
-  const yaml = 'agents: {m: {provider: p}}\nsteps: [{id: s, agent: m, prompt: go}]';
+  const yaml = 'agents: {m: {provider: ollama}}\nsteps: [{id: s, agent: m, prompt: go}]';
   const first = openPipelines(() => {
     throw new Error('not yet');
   });
@@ -239,4 +239,15 @@ test('a run can be resumed with a corrected file', async () => {
   );
   assert.equal(summary.status, 'done');
   assert.equal(await after.text(run, 'a'), 'first');
+});
+
+test('a failure because of a too large value says what to do instead', async () => {
+  const { start } = openPipelines(({ step }) => (step === 'big' ? 'x'.repeat(200_000) : 'ok'));
+  const yaml = `agents: { sh: { shell: true } }
+steps:
+  - { id: big, agent: sh, prompt: make }
+  - { id: use, agent: sh, prompt: "echo {{ steps.big.output }}" }
+`;
+  const { steps } = await start(yaml);
+  assert.match(steps.find(({ step }) => step === 'use')!.why!, /Name the step in "context" instead/);
 });

@@ -6,7 +6,7 @@ import type { Step } from './definition.ts';
 import { Scope, type ScopeParts } from './scope.ts';
 
 const AGENTS =
-  'agents: {sh: {shell: true}, in: {shell: cat}, m: {provider: p}, cap: {capability: c.x, args: {q: "{{ inputs.topic }}", list: "{{ steps.a.output }}"}}}';
+  'agents: {sh: {shell: true}, in: {shell: cat}, m: {provider: ollama}, cap: {capability: c.x, args: {q: "{{ inputs.topic }}", list: "{{ steps.a.output }}"}}}';
 
 test('a step runs concurrently for each item of a list, and the results are joined in list order', async () => {
   const { start, calls, text } = openPipelines(async ({ step, prompt }) => {

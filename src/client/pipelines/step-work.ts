@@ -310,6 +310,7 @@ function promptOf({ prompt }: Prepared, attempt: number): { prompt?: string; pro
 }
 
 function reason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
+  const message = isRelayError(error, 'too_large') ? `${text} ${error.hint}` : text;
   return message.slice(0, 1000) || 'unknown reason';
 }

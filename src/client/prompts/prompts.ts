@@ -295,6 +295,7 @@ async function makeBundle(
     cacheKey: (await sha256Hex(`prefix\n${system}\n${stable}`)).slice(0, 32),
     words,
     artifacts,
+    truncated: made.truncated,
     fingerprint: await sha256Hex(JSON.stringify(said)),
     tokens: counted,
     pasted: { ...pasted, tokens: pasted.tokens + counted.tokens - made.tokens.tokens },

@@ -160,4 +160,42 @@ describe('a model that calls tools while it answers', () => {
     await prompts.ask(bundle, openModel({ model: 'm1' }, alone.server.env, []));
     assert.deepEqual(alone.asked[1]!.tools, [], 'there is nothing to pull');
   });
+
+  it('finds an artifact that was not shown by its name or the start of its ref', async () => {
+    const open = openPrompts();
+    const { api } = open.threads;
+    const thread_id = await open.thread();
+    const { ref } = await api.putArtifact(thread_id, { body: text('The tide is low.'), name: 'app.log' });
+    await api.putArtifact(thread_id, { body: text('We leave at noon.'), name: 'plan.md' });
+    const replies = [call('pull', { ref: 'app.log' }), call('pull', { ref: ref.slice(0, -2) }), 'Low.'];
+    const server = await startFakeModel(() => replies[server.asked.length - 1]!);
+    await using _ = server;
+    const bundle = await open.prompts.bundle({ thread_id, words: 'When do we leave at noon?' });
+    await open.prompts.ask(bundle, openModel({ model: 'm1' }, server.env, []));
+    for (const result of server.asked[2]!.results) assert.match(result, /The tide is low/);
+  });
+
+  it('searches and pulls the parts of a state that the prompt leaves out', async () => {
+    const open = openPrompts();
+    const { api } = open.threads;
+    const thread_id = await open.thread();
+    const ops = Array.from({ length: 500 }, (_, i) => ({
+      op: 'add' as const,
+      path: '/facts/-',
+      value: { id: `f${i}`, key: i === 7 ? 'billing retention' : `service ${i} owner`, value: `${i} days` },
+    }));
+    await api.patch(thread_id, { ops });
+    const replies = [
+      call('search', { query: 'What is the retention of billing?' }),
+      call('pull', { ref: 'facts', grep: 'service 499' }),
+      '7 days',
+    ];
+    const server = await startFakeModel(() => replies[server.asked.length - 1]!);
+    await using _ = server;
+    const bundle = await open.prompts.bundle({ thread_id, words: 'What is the retention of billing?' });
+    await open.prompts.ask(bundle, openModel({ model: 'm1' }, server.env, []));
+    const [found, pulled] = server.asked[2]!.results;
+    assert.match(found!, /^\/facts\/7 billing retention: 7 days/);
+    assert.equal(pulled, '/facts/499 service 499 owner: 499 days\n[1 of 500 items]');
+  });
 });

@@ -2,9 +2,11 @@ import { isRelayError } from '../../base/errors.ts';
 import { isRef } from '../../base/ids.ts';
 import { jsonObjectIn } from '../../base/json.ts';
 import { PULL_CALL_TOKENS, PULL_CALLS, PULL_PASSAGES, PULL_ROUNDS, PULL_TOKENS } from '../../base/limits.ts';
+import { everyItem } from '../../base/pages.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { type Artifact, isReport, type PartInput, type ThreadsApi } from '../../contract/threads.ts';
 import { datedFrame, type FrameSecret, oneLine } from '../../text/frame.ts';
+import { cutToBudget } from '../../text/parts/part-request.ts';
 import type {
   AnswerOptions,
   Billed,
@@ -38,7 +40,7 @@ export async function answerWithPulls(
   { tools: wanted = true, only, ...o }: Pulling,
 ): Promise<Answered> {
   // A prompt without artifacts has nothing to pull.
-  if (!wanted || bundle.artifacts.length === 0) return model.answer(bundle, o);
+  if (!wanted || (bundle.artifacts.length === 0 && !bundle.truncated)) return model.answer(bundle, o);
   const tools = new ThreadTools(parts, bundle, only);
   const rounds: Round[] = [];
   let billed: Billed | undefined;
@@ -86,7 +88,7 @@ function added(a: Billed | undefined, b: Billed | undefined): Billed | undefined
 export const TOOLS: readonly Tool[] = [
   {
     name: 'search',
-    description: 'Find passages of artifacts by words or a question. Each is returned once.',
+    description: 'Find items of the state and passages of artifacts by words or a question.',
     parameters: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
   },
   {
@@ -95,7 +97,7 @@ export const TOOLS: readonly Tool[] = [
     parameters: {
       type: 'object',
       properties: {
-        ref: { type: 'string', description: 'ref or name of the artifact' },
+        ref: { type: 'string', description: 'ref or name of the artifact, or a list of the state: facts' },
         lines: { type: 'string', description: '10-40' },
         grep: { type: 'string', description: 'a regular expression' },
         json: { type: 'string', description: 'a JSON Pointer' },
@@ -196,6 +198,8 @@ class ThreadTools {
     const { hits } = await this.#parts.threads.search(this.#bundle.thread_id, query, o);
     const fresh = hits.filter(({ ref, line }) => this.#isAllowed(ref) && !this.#seen.has(`${ref}:${line}`));
     const what = `search "${oneLine(query, 60)}"`;
+    const items = matchingItems(await this.#stateLines(), query);
+    if (fresh.length === 0 && items.length > 0) return { text: items.join('\n'), what };
     if (fresh.length === 0) return { text: 'No more passages found. Try other words, or use pull.', what };
     const shown = fresh.slice(0, PULL_PASSAGES);
     const of = Map.groupBy(shown, ({ ref }) => ref);
@@ -207,11 +211,12 @@ class ThreadTools {
       const texts = lines.map(({ line, snippet }) => `[line ${line}] ${snippet.replaceAll('**', '')}`);
       return this.#frame(artifact, texts.join('\n'));
     });
-    return { text: (await Promise.all(frames)).join('\n'), what };
+    return { text: [...items, ...(await Promise.all(frames))].join('\n'), what };
   }
 
   async #pull(name: string, given: ToolArguments): Promise<{ text: string; what: string }> {
-    const ref = this.#names.get(name) ?? name;
+    if (isStateList(name)) return this.#pullState(name, given);
+    const ref = this.#names.get(name) ?? (await this.#findRef(name));
     if (!isRef(ref) || !this.#isAllowed(ref))
       return {
         text: 'Not done: this artifact does not exist. Use search to find refs.',
@@ -231,6 +236,44 @@ class ThreadTools {
     const what = oneLine(`pull ${artifact.name} ${which.join(' ')}`, 120);
     if (taken.text === '') return { text: `No text: ${taken.about}.`, what };
     return { text: `${await this.#frame(artifact, taken.text)}${about}`, what };
+  }
+
+  /** Returns a list of the state, one line per item. `grep` and `lines` select items. */
+  async #pullState(list: string, { grep, lines }: ToolArguments): Promise<{ text: string; what: string }> {
+    const all = (await this.#stateLines()).filter((line) => line.startsWith(`/${list}/`));
+    const [from = 1, to = all.length] = typeof lines === 'string' ? lines.split('-').map(Number) : [];
+    const wanted = typeof grep === 'string' ? grep.toLowerCase() : '';
+    const chosen = all.slice(Math.max(1, from) - 1, to || all.length);
+    const found = chosen.filter((line) => line.toLowerCase().includes(wanted));
+    const what = `pull ${list}`;
+    if (found.length === 0) return { text: `No items: /${list} has ${all.length}.`, what };
+    const part = {
+      text: found.join('\n'),
+      about: `${found.length} of ${all.length} items`,
+      truncated: false,
+    };
+    const cut = await cutToBudget(part, Math.min(PULL_CALL_TOKENS, this.left), this.#parts.tokens);
+    return { text: `${cut.text}\n[${cut.about}]`, what };
+  }
+
+  /** Returns every item of the state as one line that begins with its path. */
+  async #stateLines(): Promise<readonly string[]> {
+    const state = await this.#parts.threads.state(this.#bundle.thread_id, { counted: false });
+    return STATE_LISTS.flatMap((list) =>
+      state[list].map((item, index) => `/${list}/${index} ${itemText({ ...item })}`),
+    );
+  }
+
+  /** Returns the ref of the newest artifact with this name, or whose ref begins with it; else the name itself. */
+  async #findRef(name: string): Promise<string> {
+    if (isRef(name)) return name;
+    const page = (o: { after?: string }) =>
+      this.#parts.threads.artifacts(this.#bundle.thread_id, { ...o, counted: false });
+    for await (const artifact of everyItem('artifacts', page)) {
+      const isNamed = artifact.name === name || (name.length >= 6 && artifact.ref.startsWith(name));
+      if (isNamed && this.#isAllowed(artifact.ref)) return artifact.ref;
+    }
+    return name;
   }
 
   #isAllowed(ref: string): boolean {
@@ -254,3 +297,37 @@ class ThreadTools {
 }
 
 type ToolArguments = { readonly [name: string]: unknown };
+
+const STATE_LISTS = ['constraints', 'decisions', 'facts', 'open_questions', 'plan'] as const;
+
+function isStateList(name: string): boolean {
+  return (STATE_LISTS as readonly string[]).includes(name);
+}
+
+/** Formats an item: its key or text, then its value and status. */
+function itemText({ key, description, question, step, value, status }: ToolArguments): string {
+  const head = key ?? description ?? question ?? step ?? '';
+  const tail = value === undefined ? '' : `: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
+  return oneLine(`${head}${tail}${typeof status === 'string' ? ` (${status})` : ''}`, ITEM_CHARS);
+}
+
+const ITEM_CHARS = 400;
+
+/** Returns the lines that match a query best. A word counts the more, the fewer lines have it. */
+function matchingItems(lines: readonly string[], query: string): string[] {
+  const words = (text: string) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu));
+  const items = lines.map((line) => ({ line, words: words(line) }));
+  const weights = [...words(query)].map((word) => {
+    const count = items.filter((item) => item.words.has(word)).length;
+    return { word, weight: Math.log((items.length + 1) / (count + 0.5)) };
+  });
+  return items
+    .map(({ line, words }) => ({
+      line,
+      score: weights.reduce((sum, { word, weight }) => sum + (words.has(word) ? weight : 0), 0),
+    }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, PULL_PASSAGES)
+    .map(({ line }) => line);
+}

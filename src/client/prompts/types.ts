@@ -128,6 +128,8 @@ export interface Bundle extends PromptText {
   readonly words: string;
   /** Artifacts it shows, pinned ones first. */
   readonly artifacts: readonly ShownArtifact[];
+  /** True if the prompt leaves out a part of the state. */
+  readonly truncated: boolean;
   /** Hash of everything that depends on content and not on the thread. */
   readonly fingerprint: string;
   readonly tokens: TokenCount;

@@ -165,5 +165,7 @@ export async function cutToBudget(part: Part, budget: number, counter: TokenCoun
   const next = from
     ? `continue with lines=${Number(from) + text.split('\n').length}-`
     : 'request a smaller part';
-  return { text, about: `${part.about}; cut at ${budget} tokens; ${next}`, truncated: true, tokens };
+  // The part may have been cut before, at a later line.
+  const about = part.about.replace(/; cut at \d+ characters; continue with lines=\d+-/, '');
+  return { text, about: `${about}; cut at ${budget} tokens; ${next}`, truncated: true, tokens };
 }
