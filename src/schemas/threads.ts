@@ -161,7 +161,19 @@ const header = z.object({
   artifact_refs: z.array(artifactLink),
   last_actions: z.array(action),
   metrics,
+  /** True if items were dropped to keep the header within its bytes. */
   truncated: z.literal(true).optional(),
+  /** Number of current items that the header does not show, by list of the state. Absent if it shows all. */
+  omitted: z
+    .object({
+      facts: count.optional(),
+      constraints: count.optional(),
+      open_questions: count.optional(),
+      decisions: count.optional(),
+      plan: count.optional(),
+      artifacts: count.optional(),
+    })
+    .optional(),
 });
 /** A bounded view of the state for prompts. It is deterministic: the same state gives the same bytes. */
 export interface Header extends Shape<typeof header> {}

@@ -40,7 +40,7 @@ export const logOf = (root: ThreadRoot) => `thr.${root}`;
 /** Record that names the tenant of a thread (ThreadMeta). */
 export const metaKey = (root: ThreadRoot) => `thr.${root}/meta`;
 /** Record with the newest computed header. The number is the format version: older headers are not read. */
-export const headerKey = (root: ThreadRoot) => `thr.${root}/header.3`;
+export const headerKey = (root: ThreadRoot) => `thr.${root}/header.4`;
 /** Record with the lease of the thread. */
 export const holdKey = (root: ThreadRoot) => `thr.${root}/hold`;
 type Counter = 'hops' | `${ReadKind}_${'tokens' | 'times'}`;

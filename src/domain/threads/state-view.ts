@@ -1,8 +1,19 @@
 import { count } from '../../base/format.ts';
-import { VIEW_ITEM_TOKENS, VIEW_SUMMARY_TOKENS, VIEW_TOKENS } from '../../base/limits.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { HEADER_BYTES, VIEW_ITEM_TOKENS, VIEW_SUMMARY_TOKENS, VIEW_TOKENS } from '../../base/limits.ts';
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
-import type { Fact, State } from '../../contract/threads.ts';
+import { utf8Bytes } from '../../base/utf8.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
+import type { Fact, Header, State } from '../../contract/threads.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
+import { fromJson, recordsOf } from '../records.ts';
+import { workFor } from '../text-work.ts';
+import { makesVersion, type StoredEvent } from './event.ts';
+import { metricsOf } from './fold.ts';
+import { headerKey, logOf, type ThreadRoot } from './keys.ts';
+import type { ThreadLog, ThreadVerb } from './thread-log.ts';
+
+/** Two bounded views of a state: a text for models, and the JSON header for programs. */
 
 /** Kinds of items in a view, in the order shown: their list in the state, heading and name. */
 const KINDS = {
@@ -295,4 +306,176 @@ function footerLine(omitted: { readonly [kind in ViewKind]?: number }, more: Vie
   });
   const lists = [...new Set(kinds.map((kind) => KINDS[kind].list))];
   return [`Not shown: ${counts.join(', ')}. ${more(lists)}`];
+}
+
+/** A stored header, with the version and log position for which it is valid. */
+interface StoredHeader {
+  readonly header: Header;
+  readonly tokens: TokenCount;
+  readonly version: number;
+  readonly seq: number;
+}
+
+/** Maximum entries to check after the stored header. If there are more, the thread is folded instead. */
+const MAX_CHECKED_ENTRIES = 50;
+const CHECKED_BYTES = 64 * 1024;
+
+/** Returns the current header. It is computed once per version and stored in a record. Counts as a read. */
+export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
+  const { root } = await log.meta(caller, id);
+  const records = recordsOf<StoredHeader>(log.deps.engine.records);
+  const stored = (await records.get(headerKey(root)))?.value;
+  if (stored && (await isCurrent(log, root, stored))) {
+    if (counted) log.ledger.recordRead(root, 'headers', stored.tokens.tokens);
+    return stored.header;
+  }
+  const { state, version, seq, totals } = await log.head(caller, id);
+  // Imported states of a Go relay carry that relay's token counts. Use our own counts instead.
+  const { tokens_estimate, tokens_avoided } = metricsOf(totals);
+  const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
+  const header = makeHeader({ ...state, metrics });
+  const tokens = await workFor(caller, log.deps.texts).count(JSON.stringify(header));
+  log.background.run(() => records.put(headerKey(root), { header, tokens, version, seq }));
+  if (counted) log.ledger.recordRead(root, 'headers', tokens.tokens);
+  return header;
+};
+
+/** Returns true if no later event made a version. Does not load the state, which can be large. */
+async function isCurrent(log: ThreadLog, root: ThreadRoot, { seq }: StoredHeader): Promise<boolean> {
+  for (let after = seq, left = MAX_CHECKED_ENTRIES; left > 0; ) {
+    const page = { after, limit: left, maxBytes: CHECKED_BYTES };
+    const { entries } = await log.deps.engine.logs.read(logOf(root), page);
+    if (entries.length === 0) return true;
+    if (entries.some(({ data }) => makesVersion(fromJson<StoredEvent>(data)))) return false;
+    after = entries.at(-1)!.seq;
+    left -= entries.length;
+  }
+  return false;
+}
+
+/** Largest number of items in each list of a header. */
+const FACTS = 10;
+const CONSTRAINTS = 5;
+const QUESTIONS = 5;
+const STEPS = 5;
+const REFS = 10;
+const ACTIONS = 5;
+
+/** Lists of a header in order of importance, and within each list the most important items first. */
+function headerLists(state: State) {
+  const { constraints, facts, artifacts, last_actions } = state;
+  const current = <T extends object>(list: readonly T[]) => openItems(list).map(([, item]) => item);
+  return {
+    top_constraints: [...constraints.filter(isHard), ...constraints.filter((one) => !isHard(one))]
+      .slice(0, CONSTRAINTS)
+      .map((constraint) => pickFields(constraint, ['id', 'description', 'severity', 'by'])),
+    next_steps: current(state.plan)
+      .slice(0, STEPS)
+      .map((step) => pickFields(step, ['id', 'step'])),
+    open_questions: current(state.open_questions)
+      .slice(0, QUESTIONS)
+      .map((question) => pickFields(question, ['id', 'question'])),
+    top_facts: facts
+      .slice(-FACTS)
+      .reverse()
+      .map((fact) => pickFields(fact, ['id', 'key', 'value', ...signature(fact)])),
+    artifact_refs: artifacts
+      .slice(-REFS)
+      .reverse()
+      .map((link) => pickFields(link, ['ref', 'type', 'name'])),
+    last_actions: last_actions
+      .slice(-ACTIONS)
+      .reverse()
+      .map((action) => pickFields(action, ['at', 'description', 'result_ref'])),
+  };
+}
+
+type HeaderLists = ReturnType<typeof headerLists>;
+
+/**
+ * Makes the JSON header of a state. Its items are neutralised. Items that do not fit into the bytes are
+ * dropped, least important first. Depends only on the state.
+ */
+function makeHeader(state: State): Header {
+  const all = headerLists(state);
+  const whole = assembleHeader(state, all);
+  if (fitsHeader(whole)) return whole;
+  let kept: HeaderLists = {
+    top_constraints: [],
+    next_steps: [],
+    open_questions: [],
+    top_facts: [],
+    artifact_refs: [],
+    last_actions: [],
+  };
+  for (const [list, items] of Object.entries(all) as [keyof HeaderLists, object[]][]) {
+    for (const item of items) {
+      const more = { ...kept, [list]: [...kept[list], item] };
+      if (fitsHeader({ ...assembleHeader(state, more), truncated: true })) kept = more;
+    }
+  }
+  return { ...assembleHeader(state, kept), truncated: true };
+}
+
+function fitsHeader(header: Header): boolean {
+  return utf8Bytes(JSON.stringify(header)) <= HEADER_BYTES;
+}
+
+function assembleHeader(state: State, lists: HeaderLists): Header {
+  const left = Object.entries({
+    facts: state.facts.length - lists.top_facts.length,
+    constraints: state.constraints.length - lists.top_constraints.length,
+    open_questions: openItems(state.open_questions).length - lists.open_questions.length,
+    decisions: openItems(state.decisions).length,
+    plan: openItems(state.plan).length - lists.next_steps.length,
+    artifacts: state.artifacts.length - lists.artifact_refs.length,
+  }).filter(([, count]) => count > 0);
+  return {
+    $schema: state.$schema,
+    thread_id: state.thread_id,
+    version: state.version,
+    top_facts: lists.top_facts.toReversed(),
+    top_constraints: lists.top_constraints,
+    open_questions: lists.open_questions,
+    next_steps: lists.next_steps,
+    artifact_refs: lists.artifact_refs,
+    last_actions: lists.last_actions,
+    metrics: state.metrics,
+    ...(left.length === 0 ? {} : { omitted: Object.fromEntries(left) }),
+  };
+}
+
+/**
+ * Returns which of `at` and `by` are worth showing. The relay adds them to facts that lack them: the sender's
+ * name, which is a default name in open mode, and the time with milliseconds.
+ */
+function signature({ at, by }: Fact): ('at' | 'by')[] {
+  const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;
+  const dated = at !== undefined && at !== '' && (named || !/\.\d{3}Z$/.test(at));
+  return [...(dated ? (['at'] as const) : []), ...(named ? (['by'] as const) : [])];
+}
+
+/** Copies the named fields of an item. The caller must name all required fields. */
+function pickFields<T extends object>(item: T, fields: readonly (keyof T & string)[]): T {
+  const out: JsonObject = {};
+  for (const field of fields) {
+    const value = item[field] as Json | undefined;
+    if (value === undefined) continue;
+    out[field] = field === 'at' && typeof value === 'string' ? toSeconds(value) : neutraliseJson(value);
+  }
+  return out as T;
+}
+
+function neutraliseJson(value: Json): Json {
+  if (typeof value === 'string') return neutralise(value);
+  if (Array.isArray(value)) return value.map(neutraliseJson);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [neutralise(key), neutraliseJson(child)]),
+  );
+}
+
+/** Removes fractions of a second, which a prompt does not need. */
+function toSeconds(at: string): string {
+  return neutralise(at).replace(/\.\d+(?=Z|[+-]\d\d|$)/, '');
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openThreads, text } from '../../../test/threads/open-threads.ts';
-import { countTokens } from '../../../test/token-count.ts';
-import type { Json } from '../../base/json.ts';
-import { HEADER_BYTES, HEADER_TOKENS } from '../../base/limits.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { HEADER_BYTES } from '../../base/limits.ts';
+import type { Header } from '../../contract/threads.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 
 const add = (list: string, value: Json): PatchOp => ({ op: 'add', path: `/${list}/-`, value });
 
-describe('a header', () => {
+describe('the JSON header of a state', () => {
   it('shows the newest facts, the first constraints, open questions and pending steps', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
@@ -51,7 +51,7 @@ describe('a header', () => {
     assert.ok((await api.state(thread_id)).facts[0]!.at, 'the state itself keeps them');
   });
 
-  it('never exceeds its bytes or tokens, whatever the state holds', async () => {
+  it('never exceeds its bytes and drops items whole, whatever the state holds', async () => {
     const { api } = openThreads();
     const samples: ((i: number) => Json)[] = [
       () => 'x'.repeat(5000),
@@ -64,7 +64,7 @@ describe('a header', () => {
     ];
     for (const value of samples) {
       const { thread_id } = await api.create();
-      const ops: PatchOp[] = [];
+      const ops: PatchOp[] = [add('plan', { id: 'short', step: 'measure it', status: 'next' })];
       for (let i = 0; i < 30; i++) {
         const long = typeof value(i) === 'string' ? (value(i) as string) : JSON.stringify(value(i));
         ops.push(add('facts', { id: `f${i}`, key: long.slice(0, 200), value: value(i) }));
@@ -81,54 +81,118 @@ describe('a header', () => {
       await api.patch(thread_id, { ops });
       const written = JSON.stringify(await api.header(thread_id));
       assert.ok(Buffer.byteLength(written) <= HEADER_BYTES, `${Buffer.byteLength(written)} bytes`);
-      assert.ok(countTokens(written).tokens <= HEADER_TOKENS, `${countTokens(written).tokens} tokens`);
-      assert.ok(written.includes('"truncated":true'));
-      const header = JSON.parse(written);
-      assert.ok(header.top_facts.length > 0 && header.top_constraints.length > 0, written);
+      const header: Header = JSON.parse(written);
+      assert.equal(header.truncated, true);
+      assert.equal(header.next_steps[0]!.id, 'short', written);
+      assert.doesNotMatch(written, /…/);
+      const { constraints, facts, plan, open_questions, artifacts } = header.omitted!;
+      assert.deepEqual(
+        [
+          constraints! + header.top_constraints.length,
+          facts! + header.top_facts.length,
+          plan! + header.next_steps.length,
+          open_questions! + header.open_questions.length,
+          artifacts! + header.artifact_refs.length,
+        ],
+        [30, 30, 31, 30, 30],
+      );
     }
   });
 
-  it('drops actions first, then references beyond three, then the oldest facts', async () => {
+  it('shows every whole item of a state with 25 items that has a place in it', async () => {
+    const { api } = openThreads();
+    const { thread_id } = await api.create();
+    const each = (n: number, list: string, item: (i: number) => JsonObject) =>
+      Array.from({ length: n }, (_, i) => add(list, { id: `${list[0]}${i}`, ...item(i) }));
+    await api.patch(thread_id, {
+      ops: [
+        ...each(8, 'facts', (i) => ({
+          key: `latency_${i}`,
+          value: `Checkout latency at p99 is 2.${i} s in region ${i}.`,
+        })),
+        ...each(5, 'constraints', (i) => ({ description: `Never deploy service ${i} on a Friday.` })),
+        ...each(4, 'open_questions', (i) => ({ question: `Who approves the change of budget ${i}?` })),
+        ...each(5, 'decisions', (i) => ({ description: `We keep the queue ${i} in SQLite.` })),
+        ...each(3, 'plan', (i) => ({ step: `Measure queue ${i} again.` })),
+      ],
+    });
+    const header = await api.header(thread_id);
+    const { top_facts, top_constraints, open_questions, next_steps, omitted, truncated } = header;
+    const shown = [top_facts, top_constraints, open_questions, next_steps].map((list) => list.length);
+    assert.deepEqual(shown, [8, 5, 4, 3]);
+    assert.equal(top_facts[7]!.value, 'Checkout latency at p99 is 2.7 s in region 7.');
+    assert.deepEqual(omitted, { decisions: 5 });
+    assert.equal(truncated, undefined);
+  });
+
+  it('counts every open step as a next step, whatever its status is called', async () => {
+    const { api } = openThreads();
+    const { thread_id } = await api.create();
+    const steps: Json[] = [
+      { id: 'p0', step: 'plan', status: 'done' },
+      { id: 'p1', step: 'measure', status: 'in_progress' },
+      { id: 'p2', step: 'review', status: 'next' },
+      { id: 'p3', step: 'publish' },
+      { id: 'p4', step: 'bill', status: 'cancelled' },
+    ];
+    await api.patch(thread_id, { ops: steps.map((step) => add('plan', step)) });
+    const { next_steps } = await api.header(thread_id);
+    assert.deepEqual(
+      next_steps.map(({ step }) => step),
+      ['measure', 'review', 'publish'],
+    );
+  });
+
+  it('shows a late hard constraint before others, and counts the others', async () => {
+    const { api } = openThreads();
+    const { thread_id } = await api.create();
+    const others = Array.from({ length: 7 }, (_, i) => add('constraints', { id: `c${i}`, description: 'd' }));
+    const never = { id: 'never', description: 'NEVER drop the production database', severity: 'hard' };
+    await api.patch(thread_id, { ops: [...others, add('constraints', never)] });
+    const { top_constraints, omitted, truncated } = await api.header(thread_id);
+    assert.deepEqual(top_constraints[0], { ...never, by: 'local' });
+    assert.deepEqual(
+      top_constraints.slice(1).map(({ id }) => id),
+      ['c0', 'c1', 'c2', 'c3'],
+    );
+    assert.deepEqual([omitted, truncated], [{ constraints: 3 }, undefined]);
+  });
+
+  it('drops actions first, then references, then the oldest facts', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     const ops: PatchOp[] = [];
     for (let i = 0; i < 10; i++)
-      ops.push(add('artifacts', { ref: `0191${String(i).repeat(22)}`, type: 'text', name: `file-${i}.txt` }));
+      ops.push(
+        add('artifacts', {
+          ref: `0191${String(i).repeat(22)}`,
+          type: 'text',
+          name: `the-file-with-number-${i}.txt`,
+        }),
+      );
     for (let i = 0; i < 5; i++)
       ops.push(add('last_actions', { description: `did thing number ${i}`, at: '2026-01-01T00:00:00Z' }));
+    for (let i = 0; i < 10; i++)
+      ops.push(
+        add('facts', {
+          id: `f${i}`,
+          key: 'some key',
+          value: `a value of middling length, which is number ${i}`,
+        }),
+      );
     await api.patch(thread_id, { ops });
     const shape = async () => {
-      const { top_facts, artifact_refs, last_actions, truncated } = await api.header(thread_id);
-      return {
-        facts: top_facts.length,
-        refs: artifact_refs.length,
-        actions: last_actions.length,
-        truncated: truncated ?? false,
-      };
+      const { top_facts, artifact_refs, last_actions } = await api.header(thread_id);
+      return [top_facts.length, artifact_refs.length, last_actions.length] as const;
     };
-    let last = await shape();
-    const order: string[] = [];
-    for (let i = 0; i < 12; i++) {
-      await api.patch(thread_id, {
-        ops: [
-          add('facts', {
-            id: `f${i}`,
-            key: 'some key',
-            value: 'a value of middling length',
-            at: '2026-01-01T00:00:00Z',
-            by: 'x',
-          }),
-        ],
-      });
-      const now = await shape();
-      if (now.actions < last.actions) order.push('actions');
-      if (now.refs < last.refs) order.push('refs');
-      if (now.facts < i + 1 && now.facts < 10) order.push('facts');
-      last = now;
-    }
-    assert.deepEqual([...new Set(order)], ['actions', 'refs', 'facts'].slice(0, new Set(order).size));
-    assert.equal(last.truncated, true);
-    assert.equal(last.actions, 0);
+    const [facts, refs, actions] = await shape();
+    assert.ok(facts === 10 && refs > 3 && actions === 0, `${facts} ${refs} ${actions}`);
+    const long = { id: 'c', description: 'x'.repeat(1100) };
+    await api.patch(thread_id, { ops: [add('constraints', long)] });
+    const { top_facts, top_constraints, artifact_refs } = await api.header(thread_id);
+    assert.deepEqual([top_constraints.length, artifact_refs.length], [1, 0]);
+    assert.equal(top_facts.at(-1)!.id, 'f9');
+    assert.ok(top_facts.length < 10);
   });
 
   it('is the same for the same state in every process', async () => {
