@@ -1,8 +1,13 @@
-/** A question to a thread, worded by someone who does not see its texts. */
+/** A question to a thread, worded by someone who does not see its contents. */
 export interface Question {
   readonly ask: string;
-  /** A correct answer contains one of these. Empty if no text has the answer; then "nothing found" is correct. */
+  /**
+   * A correct answer contains one of these. Empty if no text has the answer; then "nothing found" is correct.
+   * `key…value` matches a line with both.
+   */
   readonly facts: readonly string[];
+  /** Answers that were correct before a correction. */
+  readonly stale?: readonly string[];
 }
 
 export interface Case {

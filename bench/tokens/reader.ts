@@ -32,8 +32,15 @@ export function readerOf(questions: readonly Question[], onRead: (input: string)
 
 const ASKED = 'Your task:\n';
 
-/** Returns the words around the first fact that a text contains, or null. */
-export function around({ facts }: Question, text: string): string | null {
+/**
+ * Returns the words around the first fact that a text contains, or null. If a fact was corrected, the reader believes
+ * the value that it reads first and returns only that line.
+ */
+export function around({ facts, stale = [] }: Question, text: string): string | null {
+  if (stale.length > 0) {
+    const found = [...facts, ...stale].flatMap((fact) => pattern(fact).exec(text) ?? []);
+    return found.toSorted((a, b) => a.index - b.index)[0]?.[0] ?? null;
+  }
   for (const fact of facts) {
     const at = text.search(pattern(fact));
     if (at >= 0) return text.slice(Math.max(0, at - 100), at + fact.length + 100);
@@ -42,15 +49,16 @@ export function around({ facts }: Question, text: string): string | null {
 }
 
 /** Returns whether an answer contains one of the facts, or says that nothing was found if no text has the answer. */
-export function isRight(question: Question, answer: string): boolean {
-  return question.facts.length === 0 ? answer === NOT_FOUND : around(question, answer) !== null;
+export function isRight({ ask, facts }: Question, answer: string): boolean {
+  return facts.length === 0 ? answer === NOT_FOUND : around({ ask, facts }, answer) !== null;
 }
 
-/** Matches whole words only: `204` does not match `12041`. A line break may replace a space. */
+/** Matches whole words only: `204` does not match `12041`. A line break may replace a space. `…` matches within a line. */
 function pattern(fact: string): RegExp {
   const kin = (char: string) => (/\d/.test(char) ? '\\d' : /[a-z]/i.test(char) ? '[A-Za-z]' : '$^');
   const words = fact.split(' ').map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`(?<!${kin(fact[0]!)})${words.join('\\s+')}(?!${kin(fact.at(-1)!)})`);
+  const source = words.join('\\s+').replace('…', '[^\\n]{0,20}?');
+  return new RegExp(`(?<!${kin(fact[0]!)})${source}(?!${kin(fact.at(-1)!)})`);
 }
 
 const GIVEN_UP = 2;
@@ -58,7 +66,7 @@ const GIVEN_UP = 2;
 /** First searches for the words, then asks for the lines with the longest of them, then stops. */
 function callFor(words: string, round: number, shown: string): ModelAnswer {
   const longest = words.match(/[a-z]{5,}/gi)?.toSorted((a, b) => b.length - a.length)[0] ?? words;
-  const ref = /artifact ([0-9a-f]{26})/.exec(shown)?.[1] ?? '';
+  const ref = /artifact ([0-9a-f]{26})/.exec(shown)?.[1] ?? 'facts';
   const call = [
     { name: 'search', arguments: JSON.stringify({ query: words }) },
     { name: 'pull', arguments: JSON.stringify({ ref, grep: `(?i)${longest}` }) },
