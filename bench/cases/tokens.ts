@@ -3,6 +3,7 @@ import type { Bench } from '../bench.ts';
 import { aligned } from '../table.ts';
 import { openThreadStore } from '../thread-store.ts';
 import { avoided, type Bill, billOf, brokenClaim } from '../tokens/bill.ts';
+import { brokenStateClaim, type StateRow, stateBill, sumStates } from '../tokens/state-bill.ts';
 
 /** Token cost of prompts and correctness of the answers, against pasting everything and against random previews. */
 export default {
@@ -13,7 +14,8 @@ export default {
     await using store = await openThreadStore();
     const bill = await billOf(store.threads, ownTextWork);
     const [pasting, ours] = [bill.all[0]!, bill.all.at(-1)!];
-    const broken = brokenClaim(bill);
+    const states = await stateBill(store.threads, ownTextWork);
+    const broken = brokenClaim(bill) ?? brokenStateClaim(states);
     return {
       measured: ours.tokens,
       baseline: pasting.tokens,
@@ -21,13 +23,35 @@ export default {
       ratio: ours.tokens / pasting.tokens,
       detail: `${ours.right} of ${ours.asked} answers right, pasted texts ${pasting.right}`,
       ...(broken === null ? {} : { broken }),
-      more: told(bill),
+      more: `${formatBill(bill)}\n\n${formatStates(states)}`,
     };
   },
 } satisfies Bench;
 
-function told({ cases, all }: Bill): string {
-  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+
+function formatStates(states: readonly StateRow[]): string {
+  const all = {
+    name: 'all',
+    what: '',
+    view: Math.max(...states.map(({ view }) => view)),
+    lines: sumStates(states),
+  };
+  const rows = [...states, all].flatMap(({ name, what, view, lines }) =>
+    lines.map(({ way, tokens, right, asked }, i) => [
+      i === 0 ? name : i === 1 ? `  ${what}`.trimEnd() : '',
+      way,
+      String(tokens),
+      percent(1 - tokens / lines[0]!.tokens),
+      way === 'ours' ? String(view) : '',
+      `${right}/${asked}`,
+    ]),
+  );
+  const heads = ['state', 'way', 'tokens', 'avoided', 'largest view', 'answers right'];
+  return aligned([heads, ...rows], (column) => column < 2);
+}
+
+function formatBill({ cases, all }: Bill): string {
   const rows = [...cases, { name: 'all', what: '', lines: all }].flatMap(({ name, what, lines }) =>
     lines.map((line, i) => [
       i === 0 ? name : i === 1 ? `  ${what}`.trimEnd() : '',

@@ -4,6 +4,8 @@ import { openThreads, realCounter } from '../../test/threads/open-threads.ts';
 import { billOf, brokenClaim } from './bill.ts';
 import { CASES } from './questions.ts';
 import { around, isRight, NOT_FOUND } from './reader.ts';
+import { brokenStateClaim, stateBill, sumStates } from './state-bill.ts';
+import { STATES } from './states.ts';
 
 test('95 % of the tokens of pasting are avoided with 95 % of the answers right, by two counts that agree', async () => {
   const bill = await billOf(openThreads().api, realCounter);
@@ -35,4 +37,25 @@ test('a fact counts where it stands by itself, and an answer that nothing was fo
   assert.equal(isRight({ ask: 'Who?', facts: [] }, NOT_FOUND), true);
   assert.equal(isRight({ ask: 'Who?', facts: [] }, 'Ada'), false);
   assert.ok(CASES.reduce((sum, { questions }) => sum + questions.length, 0) >= 79);
+});
+
+test('95 % of the questions about states of 50 to 2 000 items are answered right, from a view within its budget', async () => {
+  assert.deepEqual(
+    STATES.map(({ items, questions }) => [items.length, questions.length]),
+    [50, 150, 400, 1_000, 2_000].map((items) => [items, 12]),
+  );
+  const rows = await stateBill(openThreads().api, realCounter);
+  assert.equal(brokenStateClaim(rows), null);
+  const [pasting, newest, ours] = sumStates(rows);
+  assert.equal(pasting!.right, pasting!.asked, 'a reader of the whole state knows everything');
+  assert.ok(newest!.right < ours!.right / 2);
+});
+
+test('a reader believes the first of two values, so a stale value in front of the current one is a wrong answer', () => {
+  const question = { ask: 'When?', facts: ['day…Friday'], stale: ['day…Monday'] };
+  const right = (text: string) => isRight(question, around(question, text) ?? NOT_FOUND);
+  assert.equal(right('day: Friday\nday: Monday'), true);
+  assert.equal(right('day: Monday\nday: Friday'), false);
+  assert.equal(right('day: Monday'), false);
+  assert.equal(right('day\nFriday'), false, 'key and value are on one line');
 });

@@ -90,7 +90,7 @@ async function ask(one: Case, way: Way, threads: ThreadsApi, tokens: TokenCounte
   for (const [at, question] of one.questions.entries()) {
     const answered =
       way === 'ours'
-        ? await pulled(thread_id, one, question, threads, tokens)
+        ? await askAsRun(thread_id, one.questions, question.ask, threads, tokens)
         : await shown(question, await chosen(way, thread_id, texts, threads, at), threads, thread_id, tokens);
     answers.push({ question, answered });
   }
@@ -113,15 +113,15 @@ async function ask(one: Case, way: Way, threads: ThreadsApi, tokens: TokenCounte
 }
 
 /** Asks as `relay run` does, with our model instead of a provider's. */
-async function pulled(
+export async function askAsRun(
   thread_id: string,
-  one: Case,
-  { ask: words }: Question,
+  questions: readonly Question[],
+  words: string,
   threads: ThreadsApi,
   tokens: TokenCounter,
 ): Promise<Answered> {
   const read: number[] = [];
-  const model = readerOf(one.questions, (input) => read.push(countTokens(input)));
+  const model = readerOf(questions, (input) => read.push(countTokens(input)));
   const cache = { get: async () => null, put: async () => {} };
   const prompts = new Prompts({
     threads: () => threads,

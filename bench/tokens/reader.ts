@@ -38,7 +38,9 @@ const ASKED = 'Your task:\n';
  */
 export function around({ facts, stale = [] }: Question, text: string): string | null {
   if (stale.length > 0) {
-    const found = [...facts, ...stale].flatMap((fact) => pattern(fact).exec(text) ?? []);
+    const found = [...facts, ...stale]
+      .map((fact) => pattern(fact).exec(text))
+      .filter((match) => match !== null);
     return found.toSorted((a, b) => a.index - b.index)[0]?.[0] ?? null;
   }
   for (const fact of facts) {

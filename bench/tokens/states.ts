@@ -25,7 +25,7 @@ function table(
   properties: { readonly [name: string]: (at: number) => string },
 ): PatchOp[] {
   return subjects.flatMap((subject, at) =>
-    Object.entries(properties).map(([name, valueOf]) => fact(`${subject} ${name}`, valueOf(at))),
+    Object.entries(properties).map(([name, format]) => fact(`${subject} ${name}`, format(at))),
   );
 }
 
@@ -35,8 +35,8 @@ const pairs = (first: readonly string[], second: readonly string[]) =>
 
 const words = (text: string) => text.split(' ');
 
-const valueOf = (item: PatchOp) => (item as { value: JsonObject }).value;
-const keyOf = (item: PatchOp) => valueOf(item).key;
+const itemValue = (item: PatchOp) => (item as { value: JsonObject }).value;
+const keyOf = (item: PatchOp) => itemValue(item).key;
 
 /** Adds later items after 60 % of the others, evenly, and each correction after the fact that it corrects. */
 function spread(items: readonly PatchOp[], later: readonly PatchOp[]): PatchOp[] {
@@ -154,7 +154,8 @@ const DEVICES = pairs(words('infusion-pump ventilator defibrillator bed-scale ul
 const CLINIC: readonly PatchOp[] = [
   ...table(DEVICES, {
     serial: (at) => `SN-${4000 + at * 17}`,
-    'next inspection': (at) => `${(at % 27) + 1} ${words('January March May July September November')[at % 6]}`,
+    'next inspection': (at) =>
+      `${(at % 27) + 1} ${words('January March May July September November')[at % 6]}`,
     room: (at) => `${(at % 5) + 1}.${String((at * 7) % 40).padStart(2, '0')}`,
     battery: (at) => `lasts ${((at * 23) % 200) + 30} minutes`,
     firmware: (at) => `${(at % 4) + 1}.${at % 9}.${(at * 5) % 13}`,
@@ -215,7 +216,18 @@ const CUSTOMERS = pairs(
     'Aldermoor Birchfield Carrow Dunmere Eastholm Fairlight Glenavon Harrowby Islay Jarrow Kilnsea ' +
       'Larkhill Marwood Netherby Oakengate Penhurst Quarley Ravensea',
   ),
-  [' Foods', ' Logistics', ' Textiles', ' Energy', ' Clinics', ' Schools', ' Bank', ' Dairy', ' Timber', ' Print'],
+  [
+    ' Foods',
+    ' Logistics',
+    ' Textiles',
+    ' Energy',
+    ' Clinics',
+    ' Schools',
+    ' Bank',
+    ' Dairy',
+    ' Timber',
+    ' Print',
+  ],
 );
 
 const SUPPORT: readonly PatchOp[] = [
@@ -262,11 +274,11 @@ function stateCase(
   questions: readonly (Question | Lookup)[],
 ): StateCase {
   const valuesOf = (key: string) =>
-    items.filter((item) => keyOf(item) === key).map((item) => `${key}…${valueOf(item).value}`);
+    items.filter((item) => keyOf(item) === key).map((item) => `${key}…${itemValue(item).value}`);
   return {
     name,
     what,
-    items: items.map((item, i) => ({ ...item, value: { id: `i${i}`, ...valueOf(item) } }) as PatchOp),
+    items: items.map((item, i) => ({ ...item, value: { id: `i${i}`, ...itemValue(item) } }) as PatchOp),
     questions: questions.map((question) => {
       if (!('key' in question)) return question;
       const values = valuesOf(question.key);
