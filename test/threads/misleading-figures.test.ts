@@ -160,3 +160,15 @@ test('nobody would have pasted reports or past actions', async () => {
   assert.equal(artifacts.length, 2, 'the report is shown');
   assert.equal(pasted.tokens, before);
 });
+
+test('a pasted conversation counts its questions and answers, as they are', async () => {
+  const { prompts, thread } = openPrompts();
+  const thread_id = await thread();
+  const words = 'Is there more?';
+  const before = (await prompts.bundle({ thread_id, words })).pasted.tokens;
+  const earlier = 'Is the kettle on, and has anybody looked at the tea?';
+  await prompts.ask(await prompts.bundle({ thread_id, words: earlier }), quiet);
+  const after = (await prompts.bundle({ thread_id, words })).pasted.tokens;
+  const turn = tokens(`${earlier}\nNone.\n`);
+  assert.ok(Math.abs(after - before - turn) <= 2, `${after - before} instead of ${turn}`);
+});

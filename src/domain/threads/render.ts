@@ -71,7 +71,8 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const tokens = await texts.count(`${system}\n${user}`);
   const shown = [...Map.groupBy([...pinned, ...chosen, ...turns], ({ artifact }) => artifact.ref).values()];
   const artifacts = shown.map(([one]) => one!.artifact);
-  const pastedText = [plainLines(state), ...task].filter((part) => part !== '').join('\n\n');
+  const transcript = turns.map(({ question }) => question).join('\n');
+  const pastedText = [plainLines(state), transcript, ...task].filter((part) => part !== '').join('\n\n');
   const pasted = addContentTokens(await texts.count(`${system}\n${pastedText}`), artifacts);
   if (!o.dry) log.ledger.recordPrompt(head.root, { shown: tokens, pasted });
   const { format = 'openai' } = o;
