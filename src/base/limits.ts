@@ -366,6 +366,9 @@ export const PULL_CALLS = 8;
 /** Tokens that one tool call returns, and that all tool calls for one answer return together. */
 export const PULL_CALL_TOKENS = 2_000;
 export const PULL_TOKENS = 8_000;
+/** Most rounds and tokens that a step of a pipeline can allow. */
+export const STEP_PULL_ROUNDS = 50;
+export const STEP_PULL_TOKENS = 200_000;
 /** Passages that one search of a model returns. */
 export const PULL_PASSAGES = 6;
 /** Longest question of a prompt. A longer text is stored as an artifact, and the prompt shows its preview. */

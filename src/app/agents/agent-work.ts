@@ -200,7 +200,7 @@ function stepRunners({
         heard += text;
         onOutput(text);
       };
-      const o = { signal, onText, tools: only.length > 0, only };
+      const o = { signal, onText, tools: only.length > 0, only, ...call.pulls };
       const { text, billed, cut, pulls } = await prompts.answer(bundle, chosen, o).catch((error: Error) => {
         throw heard === '' ? error : new StepFailure(error.message, heard);
       });

@@ -95,6 +95,8 @@ export interface Step {
   /** How long an unchanged step is answered from the cache; null for never. */
   readonly cacheMs: number | null;
   readonly output: { readonly type: ArtifactType; readonly name: string };
+  /** How much a model may pull while it answers; a missing field has its default. */
+  readonly pulls: { readonly rounds?: number; readonly tokens?: number };
   /** A list, or a reference to one. */
   readonly forEach?: string | readonly Json[];
 }

@@ -8,6 +8,8 @@ import {
   PIPELINE_STEPS,
   STEP_BACKOFF_MS,
   STEP_CACHE_MS,
+  STEP_PULL_ROUNDS,
+  STEP_PULL_TOKENS,
   STEP_RETRIES_MAX,
   STEP_TIMEOUT_MS,
 } from '../../base/limits.ts';
@@ -238,7 +240,7 @@ function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null 
   return { kind, url: itself };
 }
 
-const STEP_KEYS = 'id agent prompt needs context when retry timeout cache output for_each'.split(' ');
+const STEP_KEYS = 'id agent prompt needs context when retry timeout cache output pulls for_each'.split(' ');
 const TYPES: readonly ArtifactType[] = ['markdown', 'json', 'html', 'text', 'binary', 'tool_output', 'email'];
 /** Pattern for names of steps and agents. */
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
@@ -284,6 +286,7 @@ function readStep(
     timeoutMs: fields.span('timeout') ?? STEP_TIMEOUT_MS,
     cacheMs: readCache(fields, pipelineCacheMs),
     output: readOutput(fields, id, agent),
+    pulls: readPulls(fields),
     ...(forEach === undefined ? {} : { forEach }),
   };
   return { step, fields, references };
@@ -311,6 +314,16 @@ function readForEach(fields: Fields): Step['forEach'] {
     fields.error('"for_each" must be a list, or a reference such as steps.plan.output', 'for_each') ??
     undefined
   );
+}
+
+/** Parses a number of rounds, or an object with rounds and tokens. */
+function readPulls(fields: Fields): Step['pulls'] {
+  const value = fields.raw.pulls;
+  const whole = typeof value === 'number' ? { rounds: value } : value;
+  const pulls = fields.map('pulls', ['rounds', 'tokens'], '"pulls"', whole);
+  const rounds = pulls.count('rounds', 0, STEP_PULL_ROUNDS, '"pulls"');
+  const tokens = pulls.count('tokens', 1, STEP_PULL_TOKENS, 'the tokens of "pulls"');
+  return { ...(rounds === undefined ? {} : { rounds }), ...(tokens === undefined ? {} : { tokens }) };
 }
 
 function readRetry(fields: Fields): Step['retry'] {

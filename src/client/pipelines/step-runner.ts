@@ -25,6 +25,8 @@ export interface StepCall<A extends Agent = Agent> {
   readonly args: JsonObject;
   /** Results to include: their refs and previews. */
   readonly context: readonly Artifact[];
+  /** How much a model may pull while it answers. */
+  readonly pulls: Step['pulls'];
 }
 
 export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {

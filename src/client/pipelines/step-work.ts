@@ -115,7 +115,7 @@ export class StepWork {
     const args = await scope.args(agent);
     if (agent.kind === 'capability' && agent.prompt_as) args[agent.prompt_as] = prompt;
     const key = await stepKey(this.#parts.run, id);
-    return { run: this.#parts.run, step: id, key, agent, prompt, values, args, context };
+    return { run: this.#parts.run, step: id, key, agent, prompt, values, args, context, pulls: step.pulls };
   }
 
   async #attempts(call: Prepared): Promise<{ result: StepResult; attempts: number } | Outcome> {

@@ -198,4 +198,24 @@ describe('a model that calls tools while it answers', () => {
     assert.match(found!, /^\/facts\/7 billing retention: 7 days/);
     assert.equal(pulled, '/facts/499 service 499 owner: 499 days\n[1 of 500 items]');
   });
+
+  it('pulls only as many rounds and tokens as the caller allows', async () => {
+    const open = openPrompts();
+    const thread_id = await open.thread();
+    const lines = Array.from({ length: 3000 }, (_, i) => `entry ${i} of the log`).join('\n');
+    await open.threads.api.putArtifact(thread_id, { body: text(lines), name: 'run.log' });
+    const server = await startFakeModel(() => call('pull', { ref: 'run.log' }));
+    await using _ = server;
+    const model = openModel({ model: 'm1' }, server.env, []);
+    const ask = async (o: { rounds?: number; tokens?: number }) => {
+      const before = server.asked.length;
+      const bundle = await open.prompts.bundle({ thread_id, words: 'What is in the log?' });
+      const { tokens } = await open.prompts.ask(bundle, model, o);
+      return { rounds: server.asked.length - before - 1, pulled: tokens.pulled };
+    };
+    assert.equal((await ask({ rounds: 1 })).rounds, 1);
+    const { rounds, pulled } = await ask({ tokens: 500 });
+    assert.equal(rounds, 1);
+    assert.ok(pulled < 700, `${pulled} tokens`);
+  });
 });

@@ -25,6 +25,10 @@ export type Pulling = AnswerOptions & {
   readonly tools?: boolean;
   /** Artifacts that it may read; all of the thread by default. */
   readonly only?: readonly string[];
+  /** Rounds of tool calls before it must answer. */
+  readonly rounds?: number;
+  /** Tokens that all tool calls return together. */
+  readonly tokens?: number;
 };
 
 export type Answered = ModelAnswer & { readonly pulls?: Pulls };
@@ -37,15 +41,16 @@ export async function answerWithPulls(
   parts: ToolParts,
   bundle: Bundle,
   model: Model,
-  { tools: wanted = true, only, ...o }: Pulling,
+  { tools: wanted = true, only, rounds: most = PULL_ROUNDS, tokens = PULL_TOKENS, ...o }: Pulling,
 ): Promise<Answered> {
   // A prompt without artifacts has nothing to pull.
-  if (!wanted || (bundle.artifacts.length === 0 && !bundle.truncated)) return model.answer(bundle, o);
-  const tools = new ThreadTools(parts, bundle, only);
+  if (!wanted || most === 0 || (bundle.artifacts.length === 0 && !bundle.truncated))
+    return model.answer(bundle, o);
+  const tools = new ThreadTools(parts, bundle, tokens, only);
   const rounds: Round[] = [];
   let billed: Billed | undefined;
   for (;;) {
-    const last = rounds.length === PULL_ROUNDS || tools.left <= 0;
+    const last = rounds.length === most || tools.left <= 0;
     let answer: ModelAnswer;
     try {
       answer = await model.answer(bundle, o, { tools: TOOLS, rounds, last });
@@ -124,6 +129,8 @@ const SEARCH_LIMIT = 50;
 class ThreadTools {
   readonly #parts: ToolParts;
   readonly #bundle: Bundle;
+  /** Tokens that all calls may return together. */
+  readonly #budget: number;
   readonly #only: ReadonlySet<string> | null;
   /** `ref:line` of every passage already shown. */
   readonly #seen = new Set<string>();
@@ -134,9 +141,10 @@ class ThreadTools {
   #calls = 0;
   #tokens = 0;
 
-  constructor(parts: ToolParts, bundle: Bundle, only: readonly string[] | null = null) {
+  constructor(parts: ToolParts, bundle: Bundle, budget: number, only: readonly string[] | null = null) {
     this.#parts = parts;
     this.#bundle = bundle;
+    this.#budget = budget;
     this.#only = only && new Set(only);
     for (const { ref, name, lines = [] } of bundle.artifacts) {
       this.#names.set(name, ref);
@@ -154,7 +162,7 @@ class ThreadTools {
 
   /** Remaining token budget. */
   get left(): number {
-    return PULL_TOKENS - this.#tokens;
+    return this.#budget - this.#tokens;
   }
 
   async call(call: ToolCall): Promise<{ readonly result: string; readonly pull: Pull }> {

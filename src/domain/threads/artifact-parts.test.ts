@@ -32,6 +32,14 @@ test('reading a part is a pull that costs the tokens of the answer and names the
   );
 });
 
+test('a part that is too long in characters and in tokens names one place to continue', async () => {
+  const { api, thread_id } = await stored();
+  const body = text(`${'x'.repeat(99)}\n`.repeat(30_000));
+  const { ref } = await api.putArtifact(thread_id, { body, name: 'long.txt' });
+  const { about } = await api.part(thread_id, ref, { lines: '1-', max_tokens: 100 });
+  assert.equal(about.match(/continue with/g)?.length, 1, about);
+});
+
 test('a part with too many tokens is cut at a line end and says where to continue', async () => {
   const { api, thread_id, ref, pulls } = await stored();
   const part = await api.part(thread_id, ref, { lines: '11-', max_tokens: 100 });
