@@ -29,7 +29,7 @@ test('at a terminal a new thread and a new artifact are printed with their label
   assert.match(await see('$relay runs'), new RegExp(`^\\* ${id} {2}today at \\d\\d:\\d\\d {2}first\n$`));
   assert.match(
     await see('$relay state header'),
-    /^thread .*\n\{\n {2}"\$schema": "com\.relay\.state\.v1",\n/,
+    /^thread .*\n\/artifacts:\n[0-9a-f]{26} notes\.md \(markdown\)\n$/,
   );
 });
 

@@ -56,6 +56,8 @@ test('the quickstart works as documented, on the store and over the server', asy
     const header = JSON.parse(await said(['state', 'header', '--thread', id], at));
     assert.deepEqual([header.version, header.top_facts[0].key], [3, 'db']);
     assert.equal(header.artifact_refs[0].ref, ref);
+    const text = await said(['state', 'header', '--text', '--thread', id], at);
+    assert.equal(text, `/facts:\ndb: SQLite\n/artifacts:\n${ref} notes.md (markdown)`);
 
     assert.match(await said(['runs'], at), new RegExp(`^${id} {2}\\S+ {2}run ${name}$`, 'm'));
     const shown = await said(['show', id], at);

@@ -29,22 +29,46 @@ for (const [way, connect] of ways) {
     after(() => mcp[Symbol.asyncDispose]());
 
     test('a patch is visible in the header, and a stale version is refused', async () => {
-      const header = JSON.parse(await mcp.call('thread_header', { thread_id }));
-      assert.equal(header.top_facts[0].value, 7474);
+      const header = await mcp.call('thread_header', { thread_id });
+      assert.equal(header, 'v2\n/facts:\nport: 7474');
       const ops = [{ op: 'add', path: '/plan/-', value: { id: 'p1', step: 'test it' } }];
       assert.match(
         await mcp.call('thread_patch', { thread_id, ops, version: 'v1' }),
         /^Error changing the thread: /,
       );
-      const patched = JSON.parse(
-        await mcp.call('thread_patch', { thread_id, ops, version: header.state_ref ?? `v${header.version}` }),
-      );
-      assert.equal(patched.version, header.version + 1);
+      const patched = JSON.parse(await mcp.call('thread_patch', { thread_id, ops, version: 'v2' }));
+      assert.equal(patched.version, 3);
       const broken = [{ op: 'replace', path: '/facts', value: 'nonsense' }];
       assert.match(
         await mcp.call('thread_patch', { thread_id, ops: broken }),
         /^Error changing the thread: .*facts/,
       );
+    });
+
+    test('the header shows whole items, counts the others, and shows one list in full', async () => {
+      const rules = Array.from({ length: 5 }, (_, i) => `Rule ${i}: never deploy service ${i} on a Friday.`);
+      const values = Array.from(
+        { length: 80 },
+        (_, i) => `Checkout latency at p99 is 2.${i} s in region ${i}.`,
+      );
+      const ops = [
+        ...rules.map((description, i) => ({
+          op: 'add',
+          path: '/constraints/-',
+          value: { id: `c${i}`, description },
+        })),
+        ...values.map((value, i) => ({
+          op: 'add',
+          path: '/facts/-',
+          value: { id: `f${i}`, key: `k${i}`, value },
+        })),
+      ];
+      const id = JSON.parse(await mcp.call('thread_patch', { ops })).thread_id;
+      const text = await mcp.call('thread_header', { thread_id: id });
+      for (const rule of rules) assert.ok(text.includes(rule), text);
+      assert.match(text, /\nNot shown: \d+ facts\. Read them with thread_header and list="facts"\.$/);
+      const facts = await mcp.call('thread_header', { thread_id: id, list: 'facts' });
+      for (const value of values) assert.ok(facts.includes(value), facts);
     });
 
     test('an artifact is stored, read in part and found, and a large one returns its cost', async () => {

@@ -42,12 +42,15 @@ export type ViewKind = keyof typeof KINDS;
 /** A list of the state that a view can show. Its JSON Pointer is `/${list}`. */
 export type ViewList = (typeof KINDS)[ViewKind]['list'];
 export const VIEW_KINDS = Object.keys(KINDS) as readonly ViewKind[];
+export const VIEW_LISTS: readonly ViewList[] = [...new Set(VIEW_KINDS.map((kind) => KINDS[kind].list))];
 
 export interface ViewOptions {
   /** Maximum tokens of the text; 500 by default. */
   readonly tokens?: number;
   /** Kinds to show; all by default. */
   readonly kinds?: readonly ViewKind[];
+  /** Lists to show; all by default. */
+  readonly lists?: readonly ViewList[];
   /** Scores how well an item matches the question. 0 means no match. Without a question, omit it. */
   readonly rank?: (text: string) => number;
   /** Says how the reader of the text gets the lists of which items were left out. */
@@ -93,9 +96,9 @@ const RANKED: readonly ViewKind[] = ['open_questions', 'decisions', 'constraints
 export async function stateView(
   state: State,
   counter: TokenCounter,
-  { tokens: budget = VIEW_TOKENS, kinds = VIEW_KINDS, rank, more }: ViewOptions,
+  { tokens: budget = VIEW_TOKENS, kinds = VIEW_KINDS, lists = VIEW_LISTS, rank, more }: ViewOptions,
 ): Promise<StateView> {
-  const items = itemsOf(state).filter(({ kind }) => kinds.includes(kind));
+  const items = itemsOf(state).filter(({ kind }) => kinds.includes(kind) && lists.includes(KINDS[kind].list));
   const lines: Line[] = [];
   const taken = new Set<Item>();
   let used = 0;

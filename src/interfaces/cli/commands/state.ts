@@ -1,29 +1,59 @@
 import type { Json } from '../../../base/json.ts';
 import { childAt, parsePath } from '../../../base/json.ts';
-import type { ThreadEvent } from '../../../contract/threads.ts';
+import type { Header, ThreadEvent } from '../../../contract/threads.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
 import { parseVersion } from '../../../domain/threads/state.ts';
+import { type StateView, stateView } from '../../../domain/threads/state-view.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { answerCommand, badUsage, refusal } from '../command.ts';
-import { labelled, listFlags, parseMost, plural, printable, type Row, rows, when } from '../human.ts';
+import {
+  labelled,
+  listFlags,
+  parseCount,
+  parseMost,
+  plural,
+  printable,
+  type Row,
+  rows,
+  when,
+} from '../human.ts';
 import type { Style } from '../io.ts';
 import { describe, newestEvents, plain } from './event-line.ts';
 import { jsonInput } from './payload.ts';
 import { openThread, readCommand, THREAD_FLAG } from './thread-choice.ts';
 
-const header = answerCommand({
-  details: `The header has at most 2,048 bytes and 500 tokens, no matter how large the state is. It contains the newest
-facts, the constraints, open questions, next steps and artifact refs. The same state always gives the same bytes. In a
-pipe, reading it is counted in relay stats.`,
-  flags: THREAD_FLAG,
-  examples: `
-    relay state header --thread 550e84  # print the header of a thread
-    claude -p "$(relay state header) Go on with the next step."  # put the header in a prompt`,
-  async ask(call) {
-    const { threads, id } = await openThread(call);
-    return threads.header(id, { counted: !call.io.interactive });
+const header = readCommand('headers', {
+  details: `At a terminal, or with --text, it prints the text for a prompt: constraints, steps, questions, decisions, facts and
+artifacts, most important first, in at most 500 tokens. The last line counts the items that are left out. Otherwise it
+prints JSON of at most 2,048 bytes. In a pipe, reading it is counted in relay stats.`,
+  flags: {
+    text: { help: 'print text for a prompt (the default at a terminal)' },
+    tokens: { value: 'N', help: 'largest number of tokens of the text (500)' },
+    ...THREAD_FLAG,
   },
-  print: (header, io) => JSON.stringify(header, null, io.interactive ? 2 : undefined),
+  examples: `
+    relay state header --thread 550e84  # print the state of a thread in short
+    claude -p "$(relay state header --text) Go on with the next step."  # put the state in a prompt
+    relay state header --text --tokens 2000  # show more of a long state`,
+  async ask({ threads, id }, { io, host, flags }): Promise<Header | StateView> {
+    const asText = flags.text || flags.tokens !== undefined || (io.interactive && !io.json);
+    if (!asText) return threads.header(id, { counted: false });
+    const tokens = parseCount(flags.tokens, '--tokens', { min: 100, max: 100_000 });
+    const state = await threads.state(id, { counted: false });
+    return stateView(
+      state,
+      { count: (text) => host.program.countTokens(text) },
+      {
+        tokens,
+        more: (lists) =>
+          `Print them with: ${lists.map((list) => `relay state get /${list} -t ${id}`).join('; ')}`,
+      },
+    );
+  },
+  print: (answer, io) => {
+    if (!('text' in answer)) return JSON.stringify(answer, null, io.interactive ? 2 : undefined);
+    return io.interactive ? printable(answer.text) : answer.text;
+  },
 });
 
 const get = readCommand('states', {

@@ -150,7 +150,7 @@ const SHOWN = 8;
 const show = answerCommand({
   usage: '[<id>]',
   details:
-    'For the text that goes into a prompt use relay state header. For the full content use relay report.',
+    'For the text that goes into a prompt use relay state header --text. For the full content use relay report.',
   flags: THREAD_FLAG,
   examples: `
     relay show  # show the default thread

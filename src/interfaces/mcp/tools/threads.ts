@@ -4,6 +4,7 @@ import { badRequest } from '../../../base/errors.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads.ts';
 import { threads, unsearchedText } from '../../../contract/threads.ts';
+import { stateView, VIEW_LISTS } from '../../../domain/threads/state-view.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { frame } from '../../../text/frame.ts';
 import { parsePartText } from '../../../text/parts/part-request.ts';
@@ -16,11 +17,21 @@ export const THREAD_TOOLS = [
   defineTool({
     name: 'thread_header',
     description: 'Read a summary of a thread: facts, constraints, questions, next steps, artifacts.',
-    input: z.object({ thread_id: z.string() }),
+    input: z.object({
+      thread_id: z.string(),
+      list: z.enum(VIEW_LISTS).optional().describe('show only this list, with more items'),
+    }),
     verb: threads.header,
     doing: 'reading the thread',
-    async run({ thread_id }, { relay }) {
-      return { text: JSON.stringify(await relay.threads.header(thread_id)), links: [stateLink(thread_id)] };
+    async run({ thread_id, list }, call) {
+      const state = await call.relay.threads.state(thread_id, { counted: false });
+      const view = await stateView(state, call.context.texts, {
+        ...(list ? { lists: [list], tokens: call.context.budget } : {}),
+        more: (lists) => `Read them with thread_header and list="${lists.join('" or "')}".`,
+      });
+      const text = `v${state.version}\n${view.text}`;
+      await recordShown(call, thread_id, 'headers', text);
+      return { text, links: [stateLink(thread_id)] };
     },
   }),
   defineTool({
