@@ -32,7 +32,7 @@ test('commands that are printed in a clone can be typed unchanged', async () => 
     return ran;
   };
   const lost = await type(folder, `${RELAY} todo list`);
-  const made = await typed(printed(lost.stderr, 'Make them with: '));
+  const made = await typed(printed(lost.stderr, 'Create them with: '));
   const brief = await typed(printed(made.stdout, 'start each session with: '));
   await typed(printed(brief.stdout, 'Before you end: '));
   const hook = await type(folder, `${RELAY} hook claude session-start`, '{}');

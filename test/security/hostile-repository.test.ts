@@ -115,7 +115,7 @@ test('a commit requested by the user runs the hooks of the repository', async ()
   folder.trap('.git/hooks/pre-commit');
   const { code, stderr } = await run(folder, ['project', 'sync', '--done', 'x', '--commit']);
   assert.deepEqual([code, folder.wasRun], [1, ['pre-commit']]);
-  assert.match(stderr, /git did not commit/);
+  assert.match(stderr, /git failed to commit/);
 });
 
 test('the git status of a repository with filters is still reported', async () => {
