@@ -125,10 +125,9 @@ export const PATCH_OPS = 5_000;
 export const PATCH_WORK = 6_000_000;
 /** Work steps of one fold of a thread's log (blame, diff, replay, an old state, a bundle check). TEXT_JOB_TIME_MS also applies. */
 export const FOLD_WORK = 2_000_000_000;
-/** Largest header, in bytes and in tokens. It is part of every prompt. */
+/** Largest JSON header, in bytes. */
 export const HEADER_BYTES = 2 * KiB;
-export const HEADER_TOKENS = 500;
-/** Largest header as text for a model. A larger text is shortened without counting its tokens. */
+/** Smallest RELAY_TEXT_BYTES of a Worker, so that the tokens of a view are counted exactly. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
 /** Tokens of the text view of a state, unless the caller sets another number. */
 export const VIEW_TOKENS = 500;

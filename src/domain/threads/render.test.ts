@@ -35,7 +35,7 @@ describe('a thread rendered for a model', () => {
       ['system', 'user'],
     );
     const user = openai.messages[1]!.content;
-    assert.equal(openai.header, '/facts:\nport: 7474\n/open_questions:\n0 Why?');
+    assert.equal(openai.header, '/open_questions:\n0 Why?\n/facts:\nport: 7474');
     assert.ok(user.startsWith(`${openai.header}\n\n>>> relay data`));
     assert.equal(user.slice(0, openai.stable), openai.header);
     assert.ok(user.endsWith('\n\nYour task:\nWhat now?'));

@@ -27,9 +27,9 @@ import { workFor } from '../text-work.ts';
 import { findPassages, type Passage } from './artifact-search.ts';
 import { listArtifacts, readLiveArtifact } from './artifacts.ts';
 import type { Head } from './fold.ts';
-import { headerText } from './header-text.ts';
 import type { ThreadRoot } from './keys.ts';
 import { versionRef } from './state.ts';
+import { stateView, VIEW_KINDS } from './state-view.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 const DEFAULT_SYSTEM = [
@@ -49,8 +49,11 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
   const most = Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS);
-  // Every answer adds an action, and the turns show the answers.
-  const { text, truncated } = await headerText({ ...state, last_actions: [] }, texts);
+  // Every answer adds an artifact, and previews of artifacts follow the state.
+  const { text, truncated } = await stateView(state, texts, {
+    kinds: VIEW_KINDS.filter((kind) => kind !== 'artifacts'),
+    more: (lists) => `relay state get --path ${lists.map((list) => `/${list}`).join(', ')}`,
+  });
   const turns = words === '' || most === 0 ? [] : await recentTurns(log, head);
   const { pinned, chosen } = await choosePreviews(log, caller, head, {
     words,
