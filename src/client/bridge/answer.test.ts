@@ -10,7 +10,12 @@ test('only an object that declares itself an answer is an answer', () => {
 });
 
 test('the default state of a task is completed, and a message is an answer without a task', () => {
-  assert.deepEqual(read({ task: {} }), { state: 'completed', direct: false, said: [], artifacts: [] });
+  assert.deepEqual(read({ task: {} }), {
+    state: 'completed',
+    direct: false,
+    messageParts: [],
+    artifacts: [],
+  });
   const message = read({ message: { parts: [{ text: 'hello' }] } });
   assert.deepEqual([message?.direct, message?.messageParts.length], [true, 1]);
 });

@@ -46,8 +46,9 @@ for (const [provider, env, path, header] of PROVIDER_ENVIRONMENTS) {
     assert.equal((await openModel({}, env(server.url), []).answer(PROMPT, {})).cut, true);
   });
 
-  // Ollama has no sign for a refusal.
-  test(`${provider}: a refusal is reported as one`, { skip: provider === 'ollama' }, async () => {
+  test(`${provider}: a refusal is reported as one`, {
+    skip: provider === 'ollama' && 'Ollama does not say that it refused',
+  }, async () => {
     await using server = await startFakeModel(() => ({ text: 'I cannot', refused: true }));
     const answer = await openModel({}, env(server.url), []).answer(PROMPT, {});
     assert.deepEqual([answer.refused, answer.text], [true, 'I cannot']);
