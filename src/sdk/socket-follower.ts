@@ -250,6 +250,6 @@ function closeError(code: number, reason: string, host: string): RelayError {
     return new RelayError('forbidden', { what: reason || `${host} refused the connection.` });
   return new RelayError('unreachable', {
     what: host,
-    ...(reason ? { hint: `It closeError the connection: ${reason}` } : {}),
+    ...(reason ? { hint: `The relay closed the connection: ${reason}` } : {}),
   });
 }

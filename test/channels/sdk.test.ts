@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemEnv } from '../../src/base/env.ts';
-import { isRelayError } from '../../src/base/errors.ts';
+import { isRelayError, type RelayError } from '../../src/base/errors.ts';
 import { generateFernetKey } from '../../src/formats/fernet.ts';
 import { ContextRelay, type ContextRelayOptions, type ReceivedMessage } from '../../src/public/index.ts';
 import { until } from '../until.ts';
@@ -242,6 +242,25 @@ for (const [platform, Socket] of [
     assert.ok(third.url);
   });
 }
+
+test('a lost connection is reported with the reason that the relay gave', async () => {
+  await using core = openTestCore();
+  const server = await startTestServer({ core });
+  const hints: string[] = [];
+  const client = new ContextRelay({
+    baseUrl: server.url,
+    onConnection: (lost) => hints.push((lost as RelayError).hint),
+  });
+  const got: unknown[] = [];
+  const subscription = client.subscribe('c', ({ msg }) => void got.push(msg));
+  await subscription.ready;
+  await core.relay.channels.publish('c', 'connected');
+  await until(() => got.length >= 1);
+  await server.stop();
+  await until(() => hints.length >= 1);
+  await subscription.close();
+  assert.equal(hints[0], 'The relay closed the connection: the relay is stopping: reconnect');
+});
 
 test('a slow consumer holds a bounded number of messages in memory, and gets them all', async () => {
   await using server = await startTestServer();
