@@ -47,7 +47,7 @@ const LINES: readonly Line[] = [
   { what: 'rows written', ...ROWS_WRITTEN, included: 50 * MILLION, price: 1 },
   // The included rows are used up by the line above.
   {
-    what: 'rows deleted on expiry (as many, assumed)',
+    what: 'rows deleted on expiry (assumed: as many as a push writes)',
     push: ROWS_WRITTEN.push,
     pull: 0,
     included: 0,

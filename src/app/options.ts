@@ -119,13 +119,13 @@ export const OPTIONS = {
     read: atLeast(0),
   },
   auth: {
-    help: '"keys" requires API keys, "open" does not. The default is keys if others can reach the relay: on any address except loopback, with a public URL, or behind a trusted proxy.',
+    help: '"keys" requires API keys, "open" does not. The default is keys if others can reach the relay: on any address except loopback, with a public URL that is not loopback, or behind a trusted proxy.',
     env: 'RELAY_AUTH',
     default: null,
     read: oneOf('open', 'keys'),
   },
   plans: {
-    help: 'Plans in addition to free, pro and team: {"name": {"pushes", "pulls", "keys", "payload_bytes", "ttl_seconds", "storage_bytes"}}.',
+    help: 'Plans in addition to free, pro, team and unlimited: {"name": {"pushes", "pulls", "keys", "payload_bytes", "ttl_seconds", "storage_bytes"}}.',
     default: {},
     read: plans,
   },

@@ -24,7 +24,7 @@ export interface RelayBindings extends Bindings {
   /** Host names that an open relay accepts in addition to loopback. By default it accepts every name. */
   readonly RELAY_ALLOWED_HOSTS?: string;
   readonly RELAY_CORS_ORIGINS?: string;
-  /** Additional plans as JSON. `free`, `pro` and `team` always exist. */
+  /** Additional plans as JSON. `free`, `pro`, `team` and `unlimited` always exist. */
   readonly RELAY_PLANS?: string;
   readonly RELAY_DEFAULT_PLAN?: string;
   /** Seconds that a channel keeps messages. */

@@ -69,7 +69,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   return app;
 }
 
-/** `GET /health`: reports ok only if the store can be read. */
+/** `GET /health`: tells whether the server can read and write its store. A full store counts as ok, with `writable: false`. */
 async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   const full = await probe();
   return jsonResponse({
