@@ -55,7 +55,7 @@ test('an agent that shows only its frame has no output', async () => {
   const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
   await using _ = await startWorker(server, runner, { command });
   const answer = await new AgentBridge(client(server)).sendAndWait('a short one', { timeout: 60_000 });
-  assert.deepEqual([answer.status, /said nothing/.test(answer.text)], ['failed', true], answer.text);
+  assert.deepEqual([answer.status, /gave no answer/.test(answer.text)], ['failed', true], answer.text);
 });
 
 test('an agent that dies during a task, or a missing session, gives a failed result', async () => {
@@ -97,7 +97,7 @@ test('an agent that repeats its task keeps its answer, and an agent without outp
   assert.equal((await client(server).peek(answer.url)).outcome, 'whole');
   const silence = await bridge.sendAndWait('and now?', { timeout: 60_000 });
   assert.equal(silence.status, 'failed');
-  assert.match(silence.text, /said nothing/);
+  assert.match(silence.text, /gave no answer/);
   assert.equal((await client(server).peek(silence.url)).outcome, 'none');
 });
 
