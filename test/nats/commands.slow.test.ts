@@ -72,7 +72,7 @@ test('commands in a home use the cluster of the server that runs there', { skip 
 
   const other = await relay(['push'], { home, stdin: 'x', env: { RELAY_ENGINE: newStore() } });
   assert.equal(other.code, 2, other.stderr);
-  assert.match(other.stderr, new RegExp(`keeps everything in ${engine}`));
+  assert.match(other.stderr, new RegExp(`stores its data in ${engine}`));
 });
 
 test('a password comes from a file or the environment and is never shown, and commands without it say what to set', {
