@@ -116,6 +116,12 @@ test('global options may be before or after the command', async () => {
   }
 });
 
+test('a2a tasks --cancel without a task is an error, not a list', async () => {
+  const { code, err } = await call('a2a', 'tasks', 'http://127.0.0.1:1', '--cancel');
+  assert.equal(code, 2);
+  assert.match(err, /--cancel needs the id of a task/);
+});
+
 test('the result is JSON with --json and with --output json', async () => {
   for (const flag of [['--json'], ['--output', 'json']]) {
     assert.equal(JSON.parse((await call('version', ...flag)).out).version, '1.2.3');

@@ -115,8 +115,13 @@ const tasks = defineCommand({
     relay a2a tasks <url> <task>  # show one task with its result
     relay a2a tasks <url> <task> --cancel  # cancel a task`,
   async run({ io, host, args, flags }) {
-    const agent = await host.agents.openRemote(args[0]!, flags);
     const id = args[1];
+    if (flags.cancel && id === undefined)
+      throw badUsage(
+        '--cancel needs the id of a task.',
+        `List your tasks with: relay a2a tasks ${args[0]}. Then use: relay a2a tasks ${args[0]} ID --cancel`,
+      );
+    const agent = await host.agents.openRemote(args[0]!, flags);
     if (id !== undefined) {
       const outcome = flags.cancel ? await agent.cancel(id) : await agent.find(id);
       return io.result(outcome, () => [outcome.state, outcomeText(outcome, io)].filter(Boolean).join('\n'));
