@@ -50,6 +50,8 @@ export interface CommandSpec<F extends Flags = Flags> {
   readonly takes?: { readonly min?: number; readonly max?: number };
   /** Whether the command accepts arguments after `--`. */
   readonly takesRest?: boolean;
+  /** The command works only on the local store. It rejects --url, which would have no effect. */
+  readonly localOnly?: boolean;
   /** Exits with 0 even after an error, for hooks: a failing hook must not stop the program that calls it. */
   readonly failsOpen?: boolean;
   /** Examples for --help, one per line, each with an explanation: `relay push notes.md  # print a pointer to it`. */

@@ -60,7 +60,10 @@ export function commandHelp(
     lines.push(`  ${style.cyan(line)}`, `      ${style.dim(what)}`);
   // If --json passes input to this command, --output json selects JSON output.
   const json = flags.json ? '--output json' : '--json';
-  lines.push('', style.dim(`${json}, --home DIR and --url URL work with every command; see relay --help.`));
+  const globals = [json, '--home DIR', ...(command.localOnly ? [] : ['--url URL'])].join(', ');
+  lines.push('');
+  if (command.localOnly) lines.push(style.dim('Works only on the local store.'));
+  lines.push(style.dim(`These options also work: ${globals}; see relay --help.`));
   return lines.join('\n');
 }
 

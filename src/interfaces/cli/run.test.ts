@@ -116,6 +116,29 @@ test('global options may be before or after the command', async () => {
   }
 });
 
+test('a command of the local store rejects --url instead of ignoring it', async () => {
+  const commands = [
+    'init',
+    'prune',
+    'du',
+    'backup b',
+    'restore b',
+    'engine copy a b',
+    'engine reopen a',
+    'down',
+  ];
+  for (const command of commands) {
+    const { code, out, err } = await call(...command.split(' '), '--url', 'http://b');
+    assert.deepEqual([code, out], [2, ''], command);
+    assert.match(
+      err,
+      /^error relay [a-z ]+ works only on the local store, not with --url\.\n {2}→ Omit --url/,
+    );
+    assert.match((await call(...command.split(' '), '--help')).out, /Works only on the local store/, command);
+  }
+  assert.match((await call('push', '--help')).out, /--json, --home DIR, --url URL;/);
+});
+
 test('a2a tasks --cancel without a task is an error, not a list', async () => {
   const { code, err } = await call('a2a', 'tasks', 'http://127.0.0.1:1', '--cancel');
   assert.equal(code, 2);

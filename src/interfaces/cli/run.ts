@@ -58,9 +58,14 @@ export async function runCli(
       await tellOfGuide(argv, io, makeHost);
       return EXIT.ok;
     }
+    const name = path.join(' ');
+    if (command.localOnly && url !== undefined)
+      throw badUsage(
+        `${name} works only on the local store, not with --url.`,
+        'Omit --url. For the store of a server, run the command on the machine of the server.',
+      );
     const host = makeHost({ home, url }, (what) => io.warn(what));
     checkArguments(path, command, args, rest);
-    const name = path.join(' ');
     let opened: OpenClient | undefined;
     const open = async () => {
       opened ??= await host.relay.open({

@@ -245,6 +245,7 @@ function baseUrl(text: string): string {
 }
 
 const down = defineCommand({
+  localOnly: true,
   details: 'The server answers open requests first. It is not an error if no server runs.',
   flags: { force: { help: 'kill the server if it does not stop' } },
   examples: `

@@ -7,6 +7,7 @@ import type { Io } from '../io.ts';
 import { progressBar } from '../progress.ts';
 
 const init = answerCommand({
+  localOnly: true,
   details: `This is optional: other commands create the store when they need it. An existing store is not changed.`,
   examples: `
     relay init  # create ~/.relay
@@ -29,6 +30,7 @@ const init = answerCommand({
 });
 
 const prune = answerCommand({
+  localOnly: true,
   details:
     'Expired data is already invisible; this command frees its disk space. A running server does this automatically.',
   examples: 'relay prune  # clean up the local store',
@@ -43,6 +45,7 @@ const prune = answerCommand({
 });
 
 const du = answerCommand({
+  localOnly: true,
   examples: `
     relay du  # show the size of the local store
     relay du --json  # print sizes in bytes as JSON`,
@@ -64,6 +67,7 @@ const du = answerCommand({
 });
 
 const backup = answerCommand({
+  localOnly: true,
   usage: '<dir>',
   details:
     'The backup is consistent even if a server or other commands write at the same time. The folder must be new or empty. Damaged payloads are listed and skipped; the exit code is then 1. With a NATS cluster each thread and each channel is consistent in itself. The backup is a normal home folder.',
@@ -87,6 +91,7 @@ const backup = answerCommand({
 });
 
 const restore = answerCommand({
+  localOnly: true,
   usage: '<dir>',
   details:
     'An existing store is replaced only with --force; it is renamed, not deleted. A NATS cluster must be empty, and so must a store that uses a bucket.',
@@ -134,6 +139,7 @@ function storeArgument(io: Io, place: string): string {
 }
 
 const copy = answerCommand({
+  localOnly: true,
   usage: '<from> <to>',
   details:
     'A store is a home folder or the address of a NATS cluster. The source may be in use; it rejects writes only for the few seconds at the end in which the last changes are copied and compared. Then the source is read-only and names the new store. Start the servers on the new store. Messages keep their sequence numbers, so clients continue where they were. If the command is interrupted, run it again to continue.',
@@ -178,6 +184,7 @@ export function copyProgress(io: Io): { report: CopyReport; end(): void } {
 }
 
 const reopen = answerCommand({
+  localOnly: true,
   usage: '<store>',
   details:
     'Use it after relay engine copy to return to the old store. Data written to the new store since then is missing in the old one; to keep it, use relay engine copy back instead.',
