@@ -6,6 +6,7 @@ import {
   type Command,
   examplesOf,
   type Flags,
+  flagHelp,
   GLOBAL_FLAGS,
   type Group,
   isGroup,
@@ -120,9 +121,10 @@ function described(command: Command, several: boolean): string[] {
 }
 
 function flagLines(flags: Flags): string[] {
-  return Object.entries(flags).flatMap(([name, { short, value, help }]) => {
+  return Object.entries(flags).flatMap(([name, flag]) => {
+    const { short, value } = flag;
     const names = `${short ? `\\-${short}, ` : ''}\\-\\-${text(name)}`;
-    return ['.TP', value ? `\\fB${names}\\fR \\fI${text(value)}\\fR` : `.B ${names}`, text(help)];
+    return ['.TP', value ? `\\fB${names}\\fR \\fI${text(value)}\\fR` : `.B ${names}`, text(flagHelp(flag))];
   });
 }
 

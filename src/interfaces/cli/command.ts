@@ -89,6 +89,11 @@ export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Comm
   return spec as unknown as Command;
 }
 
+/** Returns the description of a flag for --help. */
+export function flagHelp({ help, multiple }: Flag): string {
+  return multiple ? `${help}; may be repeated` : help;
+}
+
 /** A command that fetches one answer and prints it: as JSON with --json, otherwise as the text from `print`. */
 export interface AnswerSpec<F extends Flags, A> extends Omit<CommandSpec<F>, 'run'> {
   ask(call: Invocation<F>): Promise<A>;
@@ -167,7 +172,7 @@ export const GLOBAL_FLAGS = {
   home: { value: 'DIR', help: 'folder of the local store (RELAY_HOME; ~/.relay)' },
   url: { value: 'URL', help: 'use this relay server instead of the local store (CONTEXTRELAY_URL)' },
   json: { help: 'print JSON' },
-  output: { value: 'json|text', help: 'print JSON, also for commands where --json passes input' },
+  output: { value: 'json|text', help: 'output format; needed where --json passes input' },
   'no-color': { help: 'print without colors (NO_COLOR)' },
   help: { short: 'h', help: 'show this help' },
 } as const satisfies Flags;

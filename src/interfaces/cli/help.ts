@@ -2,9 +2,9 @@ import {
   type Command,
   examplesOf,
   type Flags,
+  flagHelp,
   GLOBAL_FLAGS,
   type Group,
-  isGroup,
   type Sections,
 } from './command.ts';
 import type { Io, Style } from './io.ts';
@@ -30,13 +30,13 @@ export function groupHelp(
     lines.push(style.bold(title), ...rows, '');
   }
   lines.push(style.bold('Global options'), ...flagRows(GLOBAL_FLAGS, style, columns), '');
-  const anyGroup = visible.some(([, node]) => isGroup(node));
   if (path.length === 1) {
+    lines.push('Values in brackets are the environment variable and the default.', '');
     const tries = ['relay demo', 'echo "hello, agent" | relay push'].map((line) => style.cyan(line));
     lines.push(`New here? Try: ${tries.join('  or  ')}`);
     lines.push(`Guides: ${style.cyan('relay help guides')}`, '');
   }
-  lines.push(style.dim(`${name} <command> --help shows ${anyGroup ? 'more, with examples' : 'examples'}.`));
+  lines.push(style.dim(`${name} <command> --help shows its options and examples.`));
   return lines.join('\n');
 }
 
@@ -75,7 +75,7 @@ function flagRows(flags: Flags, style: Style, columns: number): string[] {
   const width = Math.max(...names.map((name) => name.length)) + 2;
   const hanging = `\n${' '.repeat(width + 2)}`;
   return Object.values(flags).map((flag, i) => {
-    const help = wrap(flag.help, Math.max(30, columns - width - 2)).replaceAll('\n', hanging);
+    const help = wrap(flagHelp(flag), Math.max(30, columns - width - 2)).replaceAll('\n', hanging);
     return `  ${style.cyan(names[i]!.padEnd(width))}${help}`;
   });
 }

@@ -79,6 +79,7 @@ test('a sentence without quotes is suggested with quotes', async () => {
   const { code, err } = await call('todo', 'add', 'Docs', 'for', 'the', 'API');
   assert.equal(code, 2);
   assert.match(err, /→ Put the words in quotes: relay todo add "Docs for the API"/);
+  assert.match((await call('decide', 'Use', 'JWT')).err, /→ Put the words in quotes: relay decide "Use JWT"/);
   assert.match((await call('push', 'a.md', 'b.md')).err, /→ Usage: relay push \[file\|-\]/);
 });
 

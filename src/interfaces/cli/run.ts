@@ -118,7 +118,7 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
       continue;
     }
     const next: Node | undefined = Object.hasOwn(node.commands, word) ? node.commands[word] : undefined;
-    // `relay "summarise this"`: an argument with spaces is a prompt, not a command.
+    // `relay "summarize this"`: an argument with spaces is a prompt, not a command.
     if (!next && words.length === 0 && /\S\s+\S/.test(word))
       return { words: ['run'], node: ROOT.commands.run!, tail: [...before, ...argv.slice(at)] };
     if (!next) throw unknownCommand(words, word, node);
@@ -246,8 +246,8 @@ function argumentsIn(usage = ''): { min: number; max: number } {
   return { min, max: min + usage.split('[').length - 1 };
 }
 
-/** Matches usage lines whose last argument is a sentence. Without quotes the shell splits it into words. */
-const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])$/;
+/** Matches usage lines whose last argument, before any options, is a sentence. Without quotes the shell splits it into words. */
+const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])( --|$)/;
 
 /** Prints an error and its hint to stderr and returns the exit code. */
 function fail(thrown: unknown, io: Io): number {

@@ -46,14 +46,19 @@ const card = answerCommand({
 const send = defineCommand({
   usage: '<url> <task|->',
   details: `With - it reads the task from standard input. A long task is pushed to the relay and sent as a pointer, so the agent
-must be able to reach the relay. Prints the answer. If the answer is a URL, --out downloads it.`,
+must be able to reach the relay. Prints the result. With --out it writes the first part of the result to a file; if that part is
+a URL, it downloads it.`,
   flags: {
     ...AGENT_FLAGS,
     attach: { value: 'URL', multiple: true, help: 'attach a pointer or another URL' },
     context: { value: 'ID', help: 'continue in this A2A context' },
     task: { value: 'ID', help: 'answer the question of this task' },
     'no-wait': { help: 'print the id of the task and do not wait' },
-    out: { short: 'o', value: 'FILE', help: 'write the result to this file, or - for standard output' },
+    out: {
+      short: 'o',
+      value: 'FILE',
+      help: 'write the first part of the result to this file, or - for standard output',
+    },
   },
   examples: `
     relay a2a send https://agents.example "review the diff" --attach <url>  # send a task with a pointer
@@ -108,7 +113,7 @@ const tasks = defineCommand({
   flags: {
     ...AGENT_FLAGS,
     context: { value: 'ID', help: 'only tasks of this A2A context' },
-    cancel: { help: 'cancel the named task' },
+    cancel: { help: 'cancel the task; needs its id' },
   },
   examples: `
     relay a2a tasks https://agents.example  # list tasks, newest first

@@ -31,13 +31,13 @@ import { findArtifact, openThread, readCommand, showRead, THREAD_FLAG } from './
 
 const put = answerCommand({
   usage: '<file|->',
-  details: `Stores up to 50 MiB. Prompts contain only the ref and a preview of at most 2 KB; a model pulls the content when
-it needs it. In a pipe it prints only the ref.`,
+  details: `Stores up to 50 MiB. A prompt contains the ref and a preview of at most 2 KiB, not the whole content; a model pulls the
+content when it needs it. In a pipe it prints only the ref.`,
   flags: {
     type: { value: 'TYPE', help: `${ARTIFACT_TYPES.join(', ')} or your own type (guessed from the name)` },
     name: { short: 'n', value: 'NAME', help: 'name of the artifact (name of the file)' },
     mime: { value: 'TYPE', help: 'media type (derived from the type)' },
-    source: { value: 'REF', multiple: true, help: 'ref of an artifact it was made from; may be repeated' },
+    source: { value: 'REF', multiple: true, help: 'ref of an artifact it was made from' },
     ...THREAD_FLAG,
   },
   examples: `
@@ -73,7 +73,7 @@ size, hash, preview, provenance and tokens. You can pass a ref, the first charac
 artifacts have the name, the newest is used.`,
   flags: {
     ...PART_FLAGS,
-    preview: { short: 'p', help: 'only the preview, as prompts contain it' },
+    preview: { short: 'p', help: 'only the preview that prompts can contain' },
     ...WRITE_FLAGS,
     ...THREAD_FLAG,
   },

@@ -11,6 +11,7 @@ import { openPayload, readAllText, textOrFile, warnOfEncryption } from './payloa
 import { printAnswer, taskLine } from './task.ts';
 
 const start = defineCommand({
+  usage: '--tmux SESSION | --exec CMD | --acp CMD | --a2a URL | --pipelines DIR',
   details: `Runs until Ctrl-C. Each task goes to one bridge; if that bridge stops, another one takes the task. Errors and timeouts
 are returned as failed results. With --exec the command reads the task from standard input (or uses {file} or {url}) and
 prints the result; a nonzero exit code is a failure. See relay help guide bridges.`,
@@ -19,19 +20,33 @@ prints the result; a nonzero exit code is a failure. See relay help guide bridge
     exec: { value: 'CMD', help: 'a shell command, run for each task' },
     acp: { value: 'CMD', help: 'an agent that speaks ACP (Agent Client Protocol)' },
     a2a: { value: 'URL', help: 'a remote agent that speaks A2A' },
-    pipelines: { value: 'DIR', help: 'resume runs of the pipelines in this folder' },
+    pipelines: {
+      value: 'DIR',
+      help: 'resume runs and repeat steps when the dashboard asks, for the pipelines in this folder',
+    },
     name: { value: 'NAME', help: 'name of this agent, for --to NAME' },
-    'task-channel': { value: 'NAME', help: 'read tasks from this channel (agent-tasks)' },
+    'task-channel': {
+      value: 'NAME',
+      help: 'read tasks from this channel (agent-tasks; with --pipelines pipeline-tasks)',
+    },
     'done-channel': { value: 'NAME', help: 'announce results on this channel (agent-done)' },
     concurrency: { value: 'N', help: 'run at most N tasks at once (1)' },
     from: { value: 'NAMES', multiple: true, help: 'accept tasks only from these senders: a,b' },
     timeout: { value: 'TIME', help: 'maximum time per task: 90s, 15m, 2h (10m)' },
     encrypt: { short: 'e', help: 'encrypt results; needs a key for the done channel' },
     pointer: { help: 'always send the agent a pointer, not the text' },
-    plain: { help: 'send only the task text and return all output' },
+    plain: {
+      help: 'send the task text without instructions; everything printed is the result (not with --tmux)',
+    },
     profile: { value: 'NAME', help: 'for --tmux: claude, codex, … (detected)' },
-    'stuck-after': { value: 'TIME', help: 'for --tmux: report as stuck without output (60s)' },
-    allow: { value: 'all|reads|none', help: 'for --acp: permissions without asking (reads)' },
+    'stuck-after': {
+      value: 'TIME',
+      help: 'for --tmux: report the task as stuck if the screen does not change for this time (60s)',
+    },
+    allow: {
+      value: 'all|reads|none',
+      help: 'for --acp: which actions to allow; all others are rejected (reads)',
+    },
   },
   examples: `
     relay bridge start --exec "claude -p" --name reviewer  # start a new agent session for each task

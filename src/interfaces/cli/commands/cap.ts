@@ -6,6 +6,7 @@ import { jsonInput } from './payload.ts';
 import { openThread, THREAD_FLAG } from './thread-choice.ts';
 
 const list = answerCommand({
+  details: 'A capability is a function that the relay runs for an agent, such as retrieval.search.',
   examples: `
     relay cap list  # list the capabilities
     relay cap list --json  # include the JSON schema of their arguments`,
@@ -38,7 +39,7 @@ function argumentLines(schema: JsonObject): string[] {
 const invoke = answerCommand({
   usage: '<name>',
   details: `Stores the result as an artifact and prints its preview. A repeated call with the same arguments is answered from
-the cache while the cache entry is valid. In this command --json passes the arguments, a JSON object. Use --output json
+the cache for a limited time; relay cap list shows it. In this command --json passes the arguments, a JSON object. Use --output json
 for JSON output.`,
   flags: { json: { value: 'ARGS', help: 'arguments as JSON, or - for standard input' }, ...THREAD_FLAG },
   examples: `

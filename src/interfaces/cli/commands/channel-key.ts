@@ -6,8 +6,8 @@ import { type Io, pipedText } from '../io.ts';
 
 const newKey = defineCommand({
   usage: '<channel>',
-  details: `Subscribers who have the channel key can read encrypted pushes to the channel; the server cannot. Send the key to
-them over a channel you trust. They add it with relay channel key add.`,
+  details: `Subscribers who have the channel key can read encrypted pushes to the channel; the server cannot. Give them
+the key in a safe way, outside this relay. They add it with relay channel key add.`,
   flags: {
     force: {
       short: 'f',

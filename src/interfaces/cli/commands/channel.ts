@@ -63,7 +63,7 @@ The last delay repeats until no attempts are left.`,
   flags: {
     retry: {
       value: 'TIMES',
-      help: 'set the delays, separated by commas, such as 1s,5s,30s,2m; default to reset them',
+      help: 'set the delays, separated by commas, such as 1s,5s,30s,2m, or the word default to reset them',
     },
   },
   examples: `

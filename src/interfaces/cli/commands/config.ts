@@ -10,8 +10,7 @@ function settingText(value: unknown): string {
 }
 
 const show = answerCommand({
-  details: `The value of an option is its environment variable, else the entry in config.json in the home, else the default.
-Passwords are not shown. docs/configuration.md describes all options.`,
+  details: `The environment variable comes first, then config.json in the home, then the default. Passwords are not shown. docs/configuration.md describes all options.`,
   flags: { changed: { help: 'only options that are not at their default' } },
   examples: `
     relay config show  # show all options

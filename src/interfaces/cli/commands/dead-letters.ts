@@ -20,8 +20,8 @@ async function chosenLetters(
 
 const listDead = answerCommand({
   usage: '<channel>',
-  details: `A message becomes a dead letter when all attempts failed, or when it expired before anyone handled it. Dead letters
-are also messages of the channel NAME.dead and appear in the receipts of their pointers.`,
+  details: `A message becomes a dead letter when all attempts failed, or when it expired before anyone handled it. Each dead
+letter is also sent to the channel NAME.dead. relay receipts shows it too.`,
   examples: `
     relay channel dead list tasks  # list dead letters with the reason
     relay watch tasks.dead  # show new dead letters as they arrive`,
@@ -32,8 +32,8 @@ are also messages of the channel NAME.dead and appear in the receipts of their p
 
 const retryDead = answerCommand({
   usage: '<channel> [number…]',
-  details: `Delivers the messages to their group again, with all attempts. A task is sent again under a new id, because the old
-task already has a failed result. A message that the channel no longer stores cannot be retried; send it again.`,
+  details: `Delivers the messages to their group again, with the full number of attempts (five). A task is sent again under a new id, because the old
+task already has a failed result. A message that the channel no longer stores cannot be retried; publish or push it again.`,
   takes: { min: 1, max: 100 },
   flags: { all: { help: 'all dead letters of the channel' } },
   examples: `

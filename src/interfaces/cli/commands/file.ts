@@ -58,11 +58,11 @@ const put = answerCommand({
 the name of the source file is added. In a pipe it prints the space and path.`,
   flags: {
     type: { value: 'TYPE', help: 'media type' },
-    metadata: { short: 'm', value: 'JSON', help: 'JSON object to store with the file; not encrypted' },
-    ttl: { value: 'TIME', help: 'delete the file after 90s, 2h, 7d (never)' },
+    metadata: { short: 'm', value: 'JSON', help: 'JSON object to store with the file' },
+    ttl: { value: 'TIME', help: 'delete the file after this time, such as 2h or 7d (never)' },
     keep: {
       value: 'N',
-      help: `number of earlier versions to keep, 0 to ${FILE_VERSIONS_MAX} (${FILE_VERSIONS}, or unchanged)`,
+      help: `number of earlier versions to keep, 0 to ${FILE_VERSIONS_MAX} (${FILE_VERSIONS} for a new file; an existing file keeps its number)`,
     },
     'if-match': { value: 'v3', help: 'fail if the file is at another version' },
     new: { help: 'fail if the file exists' },
@@ -229,8 +229,11 @@ const rm = defineCommand({
 argument: notes/drafts/ deletes a folder, notes/ the whole space. At a terminal --recursive asks for confirmation.`,
   takes: { min: 1, max: 1000 },
   flags: {
-    recursive: { short: 'r', help: 'delete everything below the path' },
-    'if-match': { value: 'v3', help: 'fail if the file is at another version' },
+    recursive: {
+      short: 'r',
+      help: 'delete every file whose path starts with the argument; end it with / to delete only a folder',
+    },
+    'if-match': { value: 'v3', help: 'fail if the file is at another version; not with --recursive' },
     ...FORCE_FLAG,
   },
   examples: `

@@ -17,16 +17,18 @@ const STARTS = new Map([
 ]);
 
 const handoff = defineCommand({
+  usage: '--to AGENT',
   details: `The brief contains the task, the folder, constraints, relevant decisions, changed files with a summary of the diff,
 open todos and what to read. Each line names its source. Secrets are masked and reported. No model is called. With --push
-it stores the brief and prints a pointer and a prompt for the other agent.`,
+it stores the brief and prints a pointer, and the command that starts the agent (for an unknown agent: a prompt). To give a
+sub-agent a task and get its result back, use relay project handoff.`,
   flags: {
     to: { value: 'AGENT', help: 'the next agent: claude, codex, gemini or any name' },
     ask: { value: 'TEXT', help: 'what the next agent should do (the current task)' },
-    context: { multiple: true, value: 'URL|FILE', help: 'what it should read; may be repeated' },
+    context: { multiple: true, value: 'URL|FILE', help: 'what it should read' },
     thread: {
       value: 'ID',
-      help: 'include the header of this thread; the first characters of the id are enough',
+      help: 'include the header of this thread: thread id, its first characters, or name',
     },
     'max-tokens': { value: 'N', help: `maximum length of the brief in tokens (${BRIEF_TOKENS})` },
     push: { help: 'store the brief and print a pointer to it' },

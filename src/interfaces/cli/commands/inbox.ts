@@ -8,6 +8,7 @@ import type { Io } from '../io.ts';
 import { messageContent, messageLine } from './message-line.ts';
 
 const inbox = defineCommand({
+  usage: '--as NAME',
   details: `Shows messages from the channels that the agent follows, oldest first. In a pipe it prints one line per message:
 channel, tab, message. Messages stay unread unless you pass --mark-read.`,
   flags: {
@@ -68,12 +69,15 @@ export function agentName(io: Io, flag: string | undefined, command: string): st
 }
 
 const follow = answerCommand({
-  usage: '<channel>',
+  usage: '<channel> --as NAME',
   details: `New messages of the channel are stored in the agent's inbox until it reads them with relay inbox. The agent needs
-no open connection and no running process. Following a channel twice has no effect.`,
+no open connection and no running process. Following a channel a second time changes nothing.`,
   flags: {
     as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
-    since: { value: 'WHEN', help: 'start after this sequence number or time; all for every stored message' },
+    since: {
+      value: 'WHEN',
+      help: 'start after this sequence number or time, or at the first stored message with the word all (only new messages)',
+    },
   },
   examples: `
     relay follow reviews --as claude  # receive new messages
@@ -87,7 +91,7 @@ no open connection and no running process. Following a channel twice has no effe
 });
 
 const unfollow = answerCommand({
-  usage: '<channel>',
+  usage: '<channel> --as NAME',
   flags: { as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' } },
   examples: 'relay unfollow reviews --as claude  # unread messages of the channel leave the inbox',
   async ask({ io, args, flags, open }) {

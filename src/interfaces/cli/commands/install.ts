@@ -10,7 +10,7 @@ const PARTS = ['skill', 'hooks', 'mcp'] as const;
 const install = defineCommand({
   usage: '<claude|codex|gemini|opencode|openclaw|cursor|vscode|git>…',
   details: `Changes only its own entries in the settings of the agent; other entries, comments and order are kept. A settings file
-that does not parse is not changed. Installing twice has no effect. --remove deletes the entries and restores the files.`,
+that does not parse is not changed. Installing a second time changes nothing. --remove deletes the entries and restores the files.`,
   flags: {
     project: { help: 'install for this folder (default)' },
     user: { help: 'install for you, in all folders' },
@@ -18,7 +18,7 @@ that does not parse is not changed. Installing twice has no effect. --remove del
     check: { help: 'list missing or changed entries; exit code 1 if there are any' },
     remove: { help: 'remove what was installed' },
     'approve-tools': { help: 'let Codex call the relay tools without asking' },
-    only: { multiple: true, value: PARTS.join('|'), help: 'install only this part; may be repeated' },
+    only: { multiple: true, value: PARTS.join('|'), help: 'install only this part' },
     ...LINKS_FLAG,
   },
   takes: { min: 1, max: 8 },

@@ -45,7 +45,10 @@ the key, so a lost key cannot be shown again.`,
     scopes: { value: 'LIST', help: 'any of push, pull, subscribe, threads, tasks, admin' },
     'channel-prefix': { value: 'TEXT', help: 'allow only channels that start with this text' },
     expires: { value: 'TIME', help: 'expire after 30d, 12h, …' },
-    plan: { value: 'NAME', help: 'set the plan of the tenant: free, pro, team, …' },
+    plan: {
+      value: 'NAME',
+      help: 'also change the plan of the whole tenant: free, pro, team, …; only for the operator of the relay',
+    },
     ...TENANT_FLAG,
   },
   examples: `
@@ -90,7 +93,7 @@ const list = answerCommand({
 const revoke = answerCommand({
   usage: '<id…>',
   details:
-    'The keys and the share links they created stop working at the next request, on every server of the store. relay keys list shows the ids.',
+    'The keys, and the share links created with them in the dashboard, stop working at the next request, on every server of the store. relay keys list shows the ids.',
   takes: { min: 1, max: 100 },
   flags: TENANT_FLAG,
   examples: 'relay keys revoke key_1a2b3c4d5e6f7081  # revoke one key',

@@ -15,18 +15,22 @@ import { emptyInput } from './payload.ts';
 
 const watch = defineCommand({
   usage: '<channel>',
-  details: `In a pipe it prints one line per message: the pointer, or the text of a signal. It reconnects after a lost
-connection without missing messages.
+  details: `In a pipe it prints one line per message: the pointer, or the text of a signal (a message from relay publish). It
+reconnects after a lost connection without missing messages.
 
-With --exec it runs a shell command for each message, one at a time. The payload is on standard input. The environment
-has RELAY_URL, RELAY_CHANNEL, RELAY_SEQ, RELAY_TS, RELAY_FROM and RELAY_METADATA, for a signal also RELAY_MSG and
-RELAY_JSON, and in a group also RELAY_TOKEN and RELAY_ATTEMPT.
+With --exec it runs a shell command for each message, one at a time. The payload, or the text of a signal, is on standard
+input. Every message sets RELAY_CHANNEL, RELAY_SEQ, RELAY_TS, RELAY_FROM and RELAY_METADATA. A pointer also sets RELAY_URL,
+a signal RELAY_MSG and RELAY_JSON. In a group RELAY_TOKEN and RELAY_ATTEMPT are set too.
 
 With --group each message goes to one member of the group. Exit code 0 of the command acknowledges the message. Any
-other exit code returns it, and it is retried after 1s, 5s, 30s and 2m (see relay channel group). After five failed
-attempts it becomes a dead letter (see relay channel dead list). Without --exec a printed message is acknowledged.`,
+other exit code gives the message back to the group, which tries again after 1s, 5s, 30s and 2m (see relay channel group).
+After five failed attempts the message becomes a dead letter (see relay channel dead list). Without --exec a message is
+acknowledged as soon as it is printed.`,
   flags: {
-    since: { value: 'WHEN', help: 'start after this sequence number or time; all for every stored message' },
+    since: {
+      value: 'WHEN',
+      help: 'start after this sequence number or time, or at the first stored message with the word all (only new messages; for a new group all)',
+    },
     group: { short: 'g', value: 'NAME', help: 'share the messages with the other members of this group' },
     as: { value: 'NAME', help: 'save the position under this name and continue from it next time' },
     exec: { short: 'x', value: 'CMD', help: 'run this shell command for each message' },

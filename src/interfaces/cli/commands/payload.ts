@@ -267,7 +267,7 @@ export const PART_FLAGS = {
   'json-pointer': {
     value: '/a/b',
     mayBeEmpty: true,
-    help: 'only this value of a JSON payload (RFC 6901)',
+    help: 'only this value, if the content is JSON (RFC 6901)',
   },
   outline: { help: 'only headings, definitions or JSON structure, with line numbers' },
 } as const satisfies Flags;

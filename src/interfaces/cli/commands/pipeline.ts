@@ -18,16 +18,20 @@ import { findThread } from './thread-choice.ts';
 const run = defineCommand({
   usage: 'FILE | --run ID | --of RUN --from STEP',
   details: `Each run is stored as a thread. A step starts when the steps it needs are done. A failed step stops only the steps that
-depend on it. A step that needs a skipped step is skipped too, unless its condition uses steps.ID.status. After a crash or
-Ctrl-C, --resume continues the run: finished steps are not repeated, and interrupted steps run again with the same
-RELAY_STEP_KEY. Only one process runs a run at a time; a second one fails, or waits for the lease of a process that has
-died. The output of the last steps goes to standard output, everything else to standard error.`,
+depend on it. A step that needs a skipped step is skipped too. Neither happens if the condition of
+the dependent step asks for the status of the step it needs (steps.ID.status). After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
+repeated, failed and interrupted steps run again with the same RELAY_STEP_KEY. Only one process works on a run at a time. If
+that process is alive, the command fails. If relay cannot tell, the command waits until the lease ends; --take-over does not
+wait. The output of the last steps goes to standard output, everything else to standard error.`,
   flags: {
     input: { value: 'NAME=VALUE', multiple: true, short: 'i', help: 'set an input of the pipeline' },
     'max-parallel': { value: 'N', help: 'run at most N steps at once' },
     resume: { help: 'continue the newest unfinished run of this pipeline' },
     run: { value: 'ID', help: 'continue this run' },
-    of: { value: 'RUN', help: 'start a new run that reuses the results of this run before --from' },
+    of: {
+      value: 'RUN',
+      help: 'start a new run; reuse the results of RUN for all steps not repeated by --from',
+    },
     from: { value: 'STEP', help: 'with --of: repeat this step and all steps that depend on it' },
     'take-over': { help: 'continue a run at once, even if another process holds its lease' },
     only: { value: 'STEP', multiple: true, help: 'run only this step and the steps it needs' },
@@ -287,7 +291,8 @@ async function readPipelineFile(io: Io, name: string): Promise<PipelineFile> {
 }
 
 const graph = defineCommand({
-  usage: 'FILE | --run ID',
+  usage: '[FILE] | --run ID',
+  details: 'Without FILE and --run it draws pipeline.yaml.',
   flags: {
     run: { value: 'ID', help: 'draw this run with the status of each step' },
     mermaid: { help: 'print Mermaid (default in a pipe)' },

@@ -46,12 +46,12 @@ import {
 const push = defineCommand({
   usage: '[file|-]',
   details: `Reads a file or standard input, up to 25 MiB. At a terminal it prints the pointer, size, tokens and
-expiry. In a pipe it prints only the pointer. Anyone who has the pointer can pull the payload until it expires or is
-revoked. On a relay with API keys only keys of your tenant can pull it, unless you pass --visibility link.
+expiry. In a pipe it prints only the pointer. Without API keys, anyone who has the pointer can pull the payload until it
+expires or is revoked. With API keys, only your tenant (the keys of your account) can, unless you pass --visibility link.
 With --encrypt the relay stores only ciphertext. The key is the #key= part of the pointer, which is never sent to
 the relay. Metadata is not encrypted. The file name is stored as metadata, except with --encrypt.`,
   flags: {
-    encrypt: { short: 'e', help: 'encrypt on this machine; only the pointer contains the key' },
+    encrypt: { short: 'e', help: 'encrypt on this machine; the relay never sees the key' },
     ttl: { value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or a number of seconds (24h)' },
     meta: { short: 'm', value: 'K=V', multiple: true, help: 'add metadata; K:=JSON for numbers and lists' },
     name: { value: 'NAME', help: 'same as --meta name=NAME (name of the file)' },
@@ -180,7 +180,8 @@ const FLAGS = {
 const pull = defineCommand({
   usage: '<url>',
   details: `Writes the bytes to standard output unchanged. To save tokens, look at --outline first, then pull only the
-lines you need. --cost counts the tokens of the payload or of a part, and does not count as a pull.`,
+lines you need. --cost counts the tokens of the payload or of a part, and does not count as a pull. With - instead of the
+URL it reads the pointer from standard input.`,
   flags: FLAGS,
   examples: `
     relay pull <url>  # print the payload
@@ -188,7 +189,8 @@ lines you need. --cost counts the tokens of the payload or of a part, and does n
     relay pull <url> --lines 120-180  # print these lines
     relay pull <url> --grep "TODO|FIXME" -C 2  # print matching lines with two lines around each
     relay pull <url> --out report.pdf  # write to a file
-    relay pull <url> --cost  # count the tokens`,
+    relay pull <url> --cost  # count the tokens
+    some-command | relay push | relay pull -  # read the pointer from standard input`,
   async run(call) {
     const { io, flags } = call;
     const part = partOf(flags, 'relay pull <url>');
@@ -264,7 +266,7 @@ function pushed(at: string, from: string | null): string {
 const rm = defineCommand({
   usage: '<url…>',
   details:
-    'Deletes the payload. The pointer then answers as if it had never existed. Only the owner can revoke a pointer.',
+    'Deletes the payload. The pointer then answers as if it had never existed. With API keys, only a key of the tenant that pushed the payload can revoke its pointer.',
   takes: { min: 1, max: 1000 },
   examples: `
     relay rm http://127.0.0.1:7474/pull/<uuid>  # revoke one pointer
@@ -284,9 +286,10 @@ const POLL_INTERVAL_MS = 500;
 
 const receipts = defineCommand({
   usage: '<url>',
-  details: `A pointer goes through the stages stored, notified, pulled, acked and result. A stage is shown only if there is
-evidence for it: a subscriber that confirmed the message, bytes that were read, an acknowledgement or a result.`,
-  flags: { watch: { short: 'w', help: 'keep showing new receipts until there is a result' } },
+  details: `A pointer goes through the stages stored, notified, pulled, acked or dead, and result. A stage is shown only if there
+is evidence for it: a subscriber that confirmed the message, bytes that were read, an acknowledgement, a dead letter or a
+result.`,
+  flags: { watch: { short: 'w', help: 'keep showing new receipts until a task has its result, or Ctrl-C' } },
   examples: `
     relay receipts <url>  # show the receipts so far
     relay receipts <url> --watch  # show receipts as they arrive`,

@@ -37,11 +37,12 @@ git. Lists decisions that already have their own files, such as those in docs/ad
 
 const start = projectCommand({
   details: `Run it at the start of a session, a sub-agent or a scheduled job. It checks PROJECT.md, state.json, todos.json and
-decisions.md, and prints one page with the important parts, the source and age of each part, and the commits since then.`,
+decisions.md, and prints one page with the important parts, the source and age of each part, and the commits since the
+last relay project sync.`,
   flags: {
     for: {
       value: 'TASK',
-      help: 'put decisions and todos about this task first; or a hand-off such as HANDOFF-002',
+      help: 'task, or hand-off such as HANDOFF-002, that the session works on; its decisions and todos come first',
     },
     'max-tokens': { value: 'N', help: `maximum length of the brief in tokens (${BRIEF_TOKENS})` },
   },
@@ -74,21 +75,25 @@ decisions.md, and prints one page with the important parts, the source and age o
 
 const sync = projectCommand({
   stores: true,
-  details: `Run it at the end of a session. It adds to the lists and never replaces them, so parallel sessions do not overwrite
-each other. A step passed with --done is removed from the next, blocked and in-progress lists. --done TODO-003 completes
+  details: `Run it at the end of a session. It changes only the entries you name and keeps the rest of each list, so parallel sessions do not
+overwrite each other. A step passed with --done is removed from the next, blocked and in-progress lists. --done TODO-003 completes
 that todo.`,
   flags: {
     phase: { value: 'TEXT', help: 'phase of the project' },
     task: { value: 'TEXT', help: 'current task' },
     doing: { value: 'TEXT', mayBeEmpty: true, help: 'step in progress; an empty text clears it' },
-    done: { multiple: true, value: 'STEP', help: 'finished step or todo, such as TODO-003; may be repeated' },
-    next: { multiple: true, value: 'STEP', help: 'next step; may be repeated' },
-    blocked: { multiple: true, value: 'STEP', help: 'blocked step with the reason; may be repeated' },
+    done: { multiple: true, value: 'STEP', help: 'finished step or todo, such as TODO-003' },
+    next: { multiple: true, value: 'STEP', help: 'next step' },
+    blocked: {
+      multiple: true,
+      value: 'STEP',
+      help: 'blocked step; write the reason in the same text, such as "deploy: no access"',
+    },
     drop: { multiple: true, value: 'STEP', help: 'remove a step from the next and blocked lists' },
     note: { value: 'TEXT', help: 'note for the next session; replaces the last note' },
-    todo: { multiple: true, value: 'TITLE', help: 'add a todo; may be repeated' },
+    todo: { multiple: true, value: 'TITLE', help: 'add a todo' },
     decision: { multiple: true, value: '"TITLE: TEXT"', help: 'append a decision to decisions.md' },
-    session: { value: 'ID', help: 'id of this session' },
+    session: { value: 'ID', help: 'store this session id in state.json' },
     commit: { help: 'commit the project files and nothing else' },
   },
   examples: `
@@ -162,7 +167,7 @@ history. If git does not track the file, it compares with the hashes that relay 
 code is 1 if something is wrong.`,
   flags: {
     accept: {
-      help: 'accept the changed decisions by appending a new decision; later changes are reported again',
+      help: 'accept the changed decisions; this is recorded as a new decision. Later changes are reported again',
     },
   },
   examples: `
@@ -186,8 +191,9 @@ code is 1 if something is wrong.`,
 const merge = answerCommand({
   usage: '[<base> <ours> <theirs> <path>]',
   details: `Merges PROJECT.md, state.json, decisions.md and todos.json and keeps the changes of both sides. Todos and state are
-merged field by field. If both branches used the same number, one of them gets a new number, also where it is referenced.
-After relay install git, git runs this command automatically as a merge driver.`,
+merged field by field. If both branches used a number for different entries, the older entry keeps it. The other and later
+new entries of that branch get new numbers, and references are updated. If both sides changed the same lines, the conflict
+stays in the file and the exit code is 1. After relay install git, git runs this command automatically as a merge driver.`,
   takes: { min: 0, max: 4 },
   flags: { ...PROJECT_FLAGS, driver: { help: 'merge one file; used by git as a merge driver' } },
   examples: `
@@ -231,10 +237,10 @@ const handoff = projectCommand({
   stores: true,
   usage: '<task>',
   details:
-    'Records the task in state.json and prints a prompt for the sub-agent, which has no memory of this session.',
+    'Records the task in state.json and prints a prompt for the sub-agent, which has no memory of this session. To hand the whole work to another agent, use relay handoff.',
   flags: {
     expect: { value: 'OUTPUT', help: 'the expected result' },
-    context: { multiple: true, value: 'URL|FILE', help: 'what the sub-agent should read; may be repeated' },
+    context: { multiple: true, value: 'URL|FILE', help: 'what the sub-agent should read' },
     deadline: { value: 'TIME', help: 'mark the task as overdue after 90s, 30m, 2h' },
   },
   examples: `
@@ -262,14 +268,14 @@ const handoff = projectCommand({
 
 const report = projectCommand({
   stores: true,
-  usage: '[id]',
-  details: 'Without an id it uses RELAY_HANDOFF, or the hand-off that is open if there is only one.',
+  usage: '[id] --result TEXT',
+  details: 'Without an id it uses RELAY_HANDOFF, or the open hand-off if exactly one is open.',
   flags: {
     result: { value: 'TEXT', help: 'the result, or the reason for a failure' },
     artifact: {
       multiple: true,
       value: 'URL|FILE',
-      help: 'pointer or file with more results; may be repeated',
+      help: 'pointer or file with more results',
     },
     failed: { help: 'report that the task failed' },
   },
@@ -294,7 +300,7 @@ const result = projectCommand({
 open or overdue.`,
   flags: {
     all: { help: 'list all hand-offs' },
-    wait: { help: 'wait for the result, at most until the deadline of the hand-off' },
+    wait: { help: 'wait until the result, the deadline or --timeout, whichever comes first' },
     timeout: { value: 'TIME', help: 'with --wait: maximum time, such as 90s, 15m, 2h (10m)' },
   },
   examples: `
@@ -333,7 +339,7 @@ function formatHandoff({ id, status, overdue, deadline, task, result, artifacts 
 
 const decide = projectCommand({
   stores: true,
-  usage: '<title>',
+  usage: '<title> --context TEXT --decision TEXT --consequences TEXT',
   details:
     'Decisions are numbered and never changed. To replace an old decision, record a new one with --supersedes ADR-002.',
   flags: {
@@ -344,7 +350,7 @@ const decide = projectCommand({
     supersedes: {
       multiple: true,
       value: 'ADR',
-      help: 'the decision that this one replaces; may be repeated',
+      help: 'the decision that this one replaces',
     },
   },
   examples: `

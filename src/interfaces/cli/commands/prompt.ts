@@ -169,17 +169,17 @@ function printOutcome(io: Io, outcome: PromptOutcome): void {
   io.note(`answer ${artifact_ref} · state ${state_ref}${changes} · thread ${thread_id}`);
 }
 
-/** Environment variables that select a provider. Excludes the default provider and compatible servers, which have their own sentence. */
-const OTHER_VARIABLES = Object.values(PROVIDERS).slice(1, -1).map(variableOf).join(', ');
+/** Environment variables that select a provider, in order. The one for compatible servers has its own words. */
+const PROVIDER_VARIABLES = Object.values(PROVIDERS).slice(0, -1).map(variableOf).join(', ');
 
 const run = defineCommand({
   usage: '"PROMPT" | -',
   details: `Short form: relay "PROMPT". The model gets the header of the thread, passages of its artifacts that match the prompt,
 and the prompt. A model that supports tools can also search the thread and pull parts of artifacts. The answer is stored as
-an artifact of the thread.
+an artifact of the thread. The answer can also change the state of the thread.
 
-The default provider is Anthropic (ANTHROPIC_API_KEY). Choose another with --provider, or set only its variable:
-${OTHER_VARIABLES}, or RELAY_MODEL_URL for an OpenAI-compatible server. The model is --model, else RELAY_MODEL, else the
+Without --provider, RELAY_PROVIDER and model_provider in config.json, relay uses the first provider whose variable is set:
+${PROVIDER_VARIABLES}, or RELAY_MODEL_URL for an OpenAI-compatible server. The model is --model, else RELAY_MODEL, else the
 entry in config.json, such as {"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else a built-in default.
 A model that sends nothing for five minutes is stopped; RELAY_MODEL_TIMEOUT=SECONDS changes this.
 
@@ -196,7 +196,7 @@ The exit code is 6 if the answer is empty, refused, or cut off at the token limi
   },
   takes: { min: 1, max: 1 },
   examples: `
-    relay "summarise this repo" --new --attach README.md  # ask about a file in a new thread
+    relay "summarize this repo" --new --attach README.md  # ask about a file in a new thread
     relay run "and the risks?"  # continue in the default thread
     relay run "is it done?" --with spec.md  # include an artifact of the thread
     relay run "why?" --thread 550e8400 --dry-run  # show the prompt and its tokens only

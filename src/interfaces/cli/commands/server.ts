@@ -42,7 +42,7 @@ keys if others can reach it: on another address, with a --public-url that is not
       multiple: true,
       help: 'trust X-Forwarded-* headers from this proxy: an address, 10.0.0.0/8 or loopback',
     },
-    project: { value: 'DIR', multiple: true, help: 'show this project in the dashboard; may be repeated' },
+    project: { value: 'DIR', multiple: true, help: 'show this project in the dashboard' },
     'loopback-webhooks': { help: 'allow A2A webhooks to this machine' },
     detach: { short: 'd', help: 'run in the background; stop it with relay down' },
   },
@@ -476,7 +476,7 @@ relay server offers the same tools over HTTP at /mcp.`,
     tools: { value: 'A,B', help: 'offer only these tools' },
     budget: {
       value: 'TOKENS',
-      help: `maximum tokens of a pull; for more the model has to pull a part (${count(MCP_BUDGET_TOKENS)})`,
+      help: `largest pull in tokens; a larger payload must be pulled in parts (${count(MCP_BUDGET_TOKENS)})`,
     },
   },
   examples: `

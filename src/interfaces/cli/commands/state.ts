@@ -25,7 +25,7 @@ import { openThread, readCommand, THREAD_FLAG } from './thread-choice.ts';
 const header = readCommand('headers', {
   details: `At a terminal, or with --text, it prints the text for a prompt: constraints, steps, questions, decisions, facts and
 artifacts, most important first, in at most 500 tokens. The last line counts the items that are left out. Otherwise it
-prints JSON of at most 2,048 bytes. In a pipe, reading it is counted in relay stats.`,
+prints JSON of at most 2 KiB. In a pipe, relay stats counts the printed tokens.`,
   flags: {
     text: { help: 'print text for a prompt (the default at a terminal)' },
     tokens: { value: 'N', help: 'largest number of tokens of the text (500)' },
@@ -131,8 +131,8 @@ In this command --json passes the patch. Use --output json for JSON output.`,
 const diff = answerCommand({
   usage: '[<from> [<to>]]',
   details: `Without versions it shows the latest change. With one version it shows all changes since then. With --json the
-output contains a JSON Patch from the first version to the second, which relay state patch accepts. Version, time and
-metrics are not compared.`,
+output contains a JSON Patch from the first version to the second, which relay state patch accepts. The fields
+for version number, time and metrics are ignored.`,
   flags: { at: { value: 'v3', help: 'show the changes of this version' }, ...THREAD_FLAG },
   examples: `
     relay state diff  # show the latest change
@@ -169,6 +169,7 @@ function opLine(op: PatchOp, style: Style): string {
 }
 
 const revert = answerCommand({
+  usage: '--to v3',
   details: `Creates a new version with the content of the earlier one. All versions in between are kept.`,
   flags: {
     to: { value: 'v3', help: 'the version to restore' },
@@ -241,8 +242,9 @@ function describeVersion(event: ThreadEvent, stateRef: string): string {
 }
 
 const compact = answerCommand({
-  details: `Merges repeated actions and drops old actions and artifact refs that nothing refers to. Creates a new version;
-earlier versions are kept. Long sessions are compacted automatically.`,
+  details: `Merges repeated actions and keeps the newest 50. Keeps the newest 200 artifact refs and those that the state mentions.
+Adds a summary of the rest. The artifacts are not deleted. Creates a new version; earlier versions are kept. A very long
+state is compacted automatically.`,
   flags: THREAD_FLAG,
   examples: 'relay state compact --thread 550e84  # compact the state and print what was dropped',
   async ask(call) {

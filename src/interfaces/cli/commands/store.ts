@@ -70,7 +70,7 @@ const backup = answerCommand({
   localOnly: true,
   usage: '<dir>',
   details:
-    'The backup is consistent even if a server or other commands write at the same time. The folder must be new or empty. Damaged payloads are listed and skipped; the exit code is then 1. With a NATS cluster each thread and each channel is consistent in itself. The backup is a normal home folder.',
+    'The backup is consistent even if a server or other commands write at the same time. The folder must be new or empty. Damaged payloads are listed and skipped; the exit code is then 1. For a NATS cluster, or a home with a bucket, only each single thread and channel is consistent, not the whole backup. The backup is a normal home folder.',
   flags: { engine: { value: 'URL', help: 'back up this NATS cluster (RELAY_ENGINE)' } },
   examples: `
     relay backup ~/relay-backup  # back up the local store
@@ -94,7 +94,7 @@ const restore = answerCommand({
   localOnly: true,
   usage: '<dir>',
   details:
-    'An existing store is replaced only with --force; it is renamed, not deleted. A NATS cluster must be empty, and so must a store that uses a bucket.',
+    '--force replaces an existing home; the old one is renamed, not deleted. A cluster, or a home restored with --blobs, must be empty; --force does not work there.',
   flags: {
     engine: { value: 'URL', help: 'restore into this NATS cluster (RELAY_ENGINE)' },
     blobs: {
@@ -142,7 +142,7 @@ const copy = answerCommand({
   localOnly: true,
   usage: '<from> <to>',
   details:
-    'A store is a home folder or the address of a NATS cluster. The source may be in use; it rejects writes only for the few seconds at the end in which the last changes are copied and compared. Then the source is read-only and names the new store. Start the servers on the new store. Messages keep their sequence numbers, so clients continue where they were. If the command is interrupted, run it again to continue.',
+    'A store is a home folder or the address of a NATS cluster. The source may be in use; it rejects writes only for the few seconds at the end in which the last changes are copied and compared. Afterwards the source is read-only, and its error messages name the new store. Start the servers on the new store. Messages keep their sequence numbers, so clients continue where they were. If the command is interrupted, run it again to continue.',
   flags: { blobs: { value: 'URL', help: 'store payloads above 1 MiB of the new store in this bucket' } },
   examples: `
     relay engine copy ~/.relay nats://a:4222,b:4222,c:4222  # move from a folder to a cluster
@@ -187,7 +187,7 @@ const reopen = answerCommand({
   localOnly: true,
   usage: '<store>',
   details:
-    'Use it after relay engine copy to return to the old store. Data written to the new store since then is missing in the old one; to keep it, use relay engine copy back instead.',
+    'Use it after relay engine copy to return to the old store. Data written to the new store since then is missing in the old one; to keep it, use relay engine copy from the new store to an empty place instead.',
   examples: 'relay engine reopen ~/.relay  # use the old store again',
   ask: ({ io, host, args }) => host.store.reopen(storeArgument(io, args[0]!)),
   print: ({ store, was }) =>

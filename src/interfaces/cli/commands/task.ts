@@ -123,12 +123,16 @@ function settlementCommand(status: 'done' | 'failed'): Command {
   const text = status === 'done' ? 'Tests pass; nothing is left' : 'The build does not start';
   return answerCommand({
     usage: '<id|url> [text|-]',
-    details: `Sends the text to the sender of the task. Pass it as an argument, with --file, or on standard input (-). A task has
-one result: the same result again is accepted, another one is rejected. The summary is the first line, or --summary. With
+    details: `Sends the text to the sender of the task. Pass it as an argument, with --file, or on standard input (-). Sending
+the same result again is fine; a different result is rejected. The summary is the first line, or --summary. With
 --encrypt there is no automatic summary, and the sender needs the key of the done channel.`,
     takes: { min: 1, max: 2 },
     flags: {
-      file: { short: 'f', value: 'FILE', help: 'read the result from this file' },
+      file: {
+        short: 'f',
+        value: 'FILE',
+        help: `read the ${status === 'done' ? 'result' : 'reason'} from this file`,
+      },
       summary: { short: 's', value: 'TEXT', help: 'one-line summary' },
       encrypt: { short: 'e', help: 'encrypt the result; the sender needs the key of the done channel' },
     },
@@ -191,7 +195,7 @@ the reason. If the task already has a result, the result stays and the exit code
 const wait = defineCommand({
   usage: '<id|url>',
   details:
-    'Works for every task of this relay, no matter where it was sent from. The exit code is 1 if the task failed, 5 if there is no result in time.',
+    'Works for every task of this relay, no matter where it was sent from. The exit code is 1 if the task failed or was canceled, 5 if there is no result in time.',
   flags: { timeout: { value: 'TIME', help: 'maximum time, such as 90s, 15m, 2h (10m)' } },
   examples: 'relay task wait <id>  # wait for the result and print it',
   async run({ io, args, flags, open }) {

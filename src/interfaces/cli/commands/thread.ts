@@ -41,7 +41,7 @@ const begin = answerCommand({
 commands. In a pipe it prints only the id.`,
   flags: {
     name: { short: 'n', value: 'NAME', help: 'same as the argument name; need not be unique' },
-    ttl: { value: 'TIME', help: 'delete the thread after 90s, 2h, 7d (never)' },
+    ttl: { value: 'TIME', help: 'delete the thread after this time, such as 2h or 7d (never)' },
   },
   examples: `
     relay thread new my-first-run  # create a thread and print its thread_id
@@ -73,12 +73,17 @@ the default; reading does not. RELAY_THREAD sets the thread for one shell or age
   print: ({ thread_id }, io) => labelled(io, 'thread_id', thread_id),
 });
 
+/** Returns the examples of `relay thread list`, which is also called `relay runs`. */
+function listExamples(name: string): string {
+  return `
+    relay ${name}  # list the newest 20 threads
+    relay ${name} --all --json | jq -r ".threads[].thread_id"  # print the ids of all threads`;
+}
+
 const list = defineCommand({
   details: 'A star marks the default thread. In a pipe each line has id, creation time and name.',
   flags: listFlags(20),
-  examples: `
-    relay runs  # list the newest 20 threads
-    relay runs --all --json | jq -r ".threads[].thread_id"  # print the ids of all threads`,
+  examples: listExamples('thread list'),
   async run({ io, host, flags, open }) {
     if (flags.all && flags.count !== undefined)
       throw badUsage('--all and --count cannot be used together.', 'Use one of them.');
@@ -262,10 +267,10 @@ With --json it prints only the artifact_ref and the token counts.`,
 
 const stats = answerCommand({
   usage: '[<id>]',
-  details: `Naive tokens: the content of every artifact, pasted once. Actual tokens: the previews instead. Avoided tokens: the
-difference. If prompts were built from the thread, it also compares what they would have cost with their artifacts
-pasted and what models really read: prompts, pulls and other reads. This difference can be negative. All numbers are
-counted with the named tokenizer. See docs/tokens.md.`,
+  details: `Naive: tokens if every artifact were pasted in full once. Actual: tokens if only the previews are pasted. Avoided: the
+difference. If relay built prompts from this thread, it also compares two numbers: the tokens of those prompts with state
+and artifacts pasted in full, and the tokens that models really read (prompts, pulls, other reads). If models read more
+than that, the saving is negative. All numbers are counted with the named tokenizer. See docs/tokens.md.`,
   flags: { all: { help: 'sum over all threads' }, ...THREAD_FLAG },
   examples: `
     relay stats  # show the default thread
@@ -371,12 +376,12 @@ the exit code is then 1.`,
 });
 
 const importThread = defineCommand({
-  usage: '<bundle.zip|->',
+  usage: '<bundle.zip|-> | --legacy [dir]',
   details: `Checks the bundle first, then imports all of it or nothing. A thread that already exists is not changed.
 
-With --legacy it imports all threads from the home of a Go relay (default ~/.relay), which may be running and is never
-changed. Names, ids, refs, types, hashes, events and all state versions are kept; differences are reported. A state
-with fields that have no equivalent is also stored unchanged as an artifact. Run it again to import new threads. A ZIP
+With --legacy it imports all threads from the home of a Go relay (github.com/nebullii/relay; default ~/.relay), which may
+be running and is never changed. Names, ids, refs, types, hashes, events and all state versions are kept; differences are
+reported. If this relay cannot represent some fields of a state, the original state is also stored as an artifact. Run it again to import new threads. A ZIP
 exported by a Go relay has no artifact contents and is rejected.`,
   takes: { max: 1 },
   flags: { legacy: { help: 'import all threads from the home of a Go relay' } },
@@ -467,7 +472,7 @@ function isRemote(host: Host): boolean {
 
 const replay = answerCommand({
   usage: '[<id>]',
-  details: `Applies all events from the first one, without snapshots, and compares the result with the stored state. The exit
+  details: `Applies all events from the first one, ignoring saved intermediate states, and compares the result with the stored state. The exit
 code is 1 if they differ.`,
   flags: THREAD_FLAG,
   examples: `
@@ -492,7 +497,7 @@ export const commands = {
   use,
   list,
   rm,
-  runs: list,
+  runs: { ...list, examples: listExamples('runs') },
   show,
   tail,
   report,

@@ -15,13 +15,14 @@ import { needText, PROJECT_FLAGS, projectCommand, theProject } from './project-c
 
 /** Defines a command that changes the status of one todo. */
 function defineTodoChange(spec: {
+  readonly usage?: string;
   readonly examples: string;
   readonly flags?: Flags;
   change(flags: { readonly [name: string]: string | undefined }): TodoChange;
 }): Command {
   return projectCommand({
     stores: true,
-    usage: '<id>',
+    usage: spec.usage ?? '<id>',
     flags: spec.flags,
     examples: spec.examples,
     async ask(project, { args, flags }) {
@@ -84,6 +85,7 @@ const done = defineTodoChange({
 });
 
 const block = defineTodoChange({
+  usage: '<id> --reason TEXT',
   examples:
     'relay todo block TODO-003 --reason "no access to the staging database"  # add the reason to its notes',
   flags: { reason: { value: 'TEXT', help: 'why the todo is blocked' } },
