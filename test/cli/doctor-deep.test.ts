@@ -84,5 +84,12 @@ test('doctor --deep works only on the local store', async () => {
   writeFileSync(join(home, 'unused'), '');
   const { code, stderr } = await run(['doctor', '--deep', '--url', 'http://127.0.0.1:9', '--timeout', '1s']);
   assert.equal(code, 2);
-  assert.match(stderr, /store on this machine/);
+  assert.match(stderr, /--deep works only on the local store/);
+});
+
+test('doctor --repair does not repair the local store if a server is to be checked', async () => {
+  const { code, stdout, stderr } = await run(['doctor', '--repair', '--url', 'http://127.0.0.1:9']);
+  assert.deepEqual([code, stdout], [2, '']);
+  assert.match(stderr, /--repair works only on the local store/);
+  assert.doesNotMatch(stderr, /Rebuilt/);
 });

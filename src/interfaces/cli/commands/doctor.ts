@@ -1,4 +1,4 @@
-import { defineCommand, refusal } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import type { Check, DamagedBody, Host } from '../host.ts';
 import { bytes, parseMilliseconds, plural } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -10,8 +10,10 @@ const TIMEOUT_MS = 9_000;
 const doctor = defineCommand({
   details: 'Tests each part and prints one line per test. The exit code is 1 if a test failed.',
   flags: {
-    deep: { help: 'also read all stored data and list missing or damaged payloads' },
-    repair: { help: 'first rebuild the thread files and the search index from the event logs' },
+    deep: { help: 'also read all stored data and list missing or damaged payloads; local store only' },
+    repair: {
+      help: 'first rebuild the thread files and the search index from the event logs; local store only',
+    },
     timeout: { value: 'TIME', help: 'maximum time to wait for a test (9s)' },
   },
   examples: `
@@ -21,6 +23,7 @@ const doctor = defineCommand({
     relay doctor --repair  # rebuild state.json and events.log of every thread, then check`,
   async run({ io, host, flags }) {
     if (flags.repair) {
+      needLocal(host, '--repair');
       const { threads, artifacts, missing } = await host.store.repair();
       io.note(`Rebuilt the files of ${threads} threads with ${artifacts} artifacts.`);
       for (const gone of missing)
@@ -58,16 +61,20 @@ const doctor = defineCommand({
   },
 });
 
+/** Rejects an option of the local store if the command would check a server. */
+function needLocal(host: Host, option: string): void {
+  if (host.remote === null) return;
+  throw badUsage(
+    `${option} works only on the local store, not on ${host.remote}.`,
+    `Omit --url and unset CONTEXTRELAY_URL, or run relay doctor ${option} on the machine of the server. Its GET /metrics shows the results of its own checks.`,
+  );
+}
+
 const RESTORE = 'Restore a backup with relay restore. To make backups, see relay backup --help.';
 
 /** Reads the whole store and adds damaged payloads to `damaged`. */
 async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGenerator<Check> {
-  if (host.remote !== null)
-    throw refusal(
-      'bad_usage',
-      '--deep reads the store on this machine and cannot be used with a remote server.',
-      'Run relay doctor --deep on the machine of the server. Its GET /metrics shows the results of its own checks.',
-    );
+  needLocal(host, '--deep');
   await using store = await host.store.open();
   const found = await store.checkDatabase();
   if (found === null) yield { name: 'database', state: 'ok', found: 'all of it was read, no errors' };
