@@ -1,9 +1,10 @@
 import type { Engine } from '../kernel/engine.ts';
 
 /**
- * Runs work that nobody waits for. It comes after a commit, can be redone from it, and must finish before the store is
- * closed. Failures are silent, so nothing may depend on it. It starts at once; the engine keeps the process alive if
- * it could end with the request.
+ * Runs work that no caller waits for. The work follows a commit and can be repeated from the committed data.
+ * Its failures are ignored, so nothing may depend on it. `run` starts the work at once. If the process could
+ * end with the request, the engine keeps the process alive until the work has ended. Call `settle` before the
+ * store is closed.
  */
 export class Background {
   readonly #defer: Engine['defer'];
@@ -21,7 +22,7 @@ export class Background {
     this.#defer(() => running);
   }
 
-  /** Resolves when nothing is running, including work started meanwhile. */
+  /** Resolves when no work is running any more. It also waits for work that is started meanwhile. */
   async settle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

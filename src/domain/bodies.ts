@@ -5,10 +5,13 @@ import { JSON_DEPTH, METADATA_BYTES, maxStoredBytes, PAYLOAD_BYTES } from '../ba
 import { isUtf8, Utf8Check } from '../base/utf8.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 
-/** A body being stored. It is cut off at the limit and checked for being text while it streams. */
+/**
+ * A body that is being stored. While it is read, a body above the size limit is rejected, and its bytes are
+ * checked for valid UTF-8.
+ */
 export interface MeteredBody {
   readonly body: BlobBody;
-  /** Whether all bytes so far are valid UTF-8; final when the body has been read. */
+  /** Returns whether the whole body is valid UTF-8. Call it only after the body has been read to its end. */
   isText(): boolean;
 }
 
@@ -64,7 +67,10 @@ function checkEmpty(size: number, kind: Kind): void {
   if (size === 0 && kind === 'a payload') throw new RelayError('empty_payload');
 }
 
-/** A sender that disconnected is not an internal error. */
+/**
+ * Converts an error of the source into `aborted`, because a sender that disconnects is no internal error of
+ * the relay.
+ */
 function cutOff(error: unknown): never {
   if (isRelayError(error)) throw error;
   throw new RelayError('aborted', { what: 'the connection ended before the whole payload arrived' }, error);
@@ -74,14 +80,14 @@ function cutOff(error: unknown): never {
 const FERNET_START = [0x67, 0x41, 0x41, 0x41, 0x41, 0x41];
 
 /**
- * Returns the limit of a body. A Fernet token is base64 of the plain text, so it may be larger than the plain text's
- * limit.
+ * Returns the size limit of a body in bytes. A Fernet token is the encrypted text in base64, so it is longer
+ * than the plain text. Therefore its limit is higher.
  */
 function limitFor(start: ArrayLike<number>, payloadBytes: number): number {
   return FERNET_START.every((byte, i) => start[i] === byte) ? maxStoredBytes(payloadBytes) : payloadBytes;
 }
 
-/** Checks the metadata of a body. `null` means "not given". */
+/** Checks the metadata of a body. Returns `{}` if the metadata is undefined or null. */
 export function checkMetadata(metadata: unknown, limit = METADATA_BYTES): JsonObject {
   if (metadata === undefined || metadata === null) return {};
   if (!isJsonObject(metadata)) throw wrong('metadata', 'an object', metadata);

@@ -4,16 +4,19 @@ import type { ActivityLog } from './activity/activity-log.ts';
 import type { TextWork } from './text-work.ts';
 import type { Capability } from './threads/capabilities/capability.ts';
 
-/** What every part of the domain needs. */
+/** Dependencies of every part of the domain. */
 export interface Deps {
   readonly engine: Engine;
-  /** Uses the engine's clock, so that all users of a store agree about what has expired. */
+  /** Uses the engine's clock, so that all processes with the same store agree about what has expired. */
   readonly env: Env;
   readonly texts: TextWork;
-  /** How long an answer waits until long content that it stored is searchable; `INDEX_WAIT_MS` by default. */
+  /**
+   * Time in ms that an answer waits until long content that it stored is searchable. Default:
+   * `INDEX_WAIT_MS`.
+   */
   readonly indexWaitMs?: number;
-  /** Records events for people who watch. */
+  /** Records events for people who watch a tenant. */
   readonly activity: ActivityLog;
-  /** Loads capabilities besides the built-in ones, at first use. */
+  /** Loads additional capabilities. Called at first use. The built-in capabilities always exist. */
   readonly capabilities?: () => Promise<readonly Capability[]>;
 }

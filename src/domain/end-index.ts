@@ -5,8 +5,8 @@ import type { RecordsOf } from './records.ts';
 const PAGE = 100;
 
 /**
- * An index of items with an expiry, of all tenants, the next one first. An entry is written before its item and may
- * outlive it.
+ * Index of items that expire, sorted by expiry, the earliest first. One index contains the items of all
+ * tenants. The entry of an item is written before the item. It may still exist after the item was deleted.
  */
 export class EndIndex<T> {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
@@ -23,7 +23,7 @@ export class EndIndex<T> {
     await this.#ends.put(this.#key(at, name), what, o);
   }
 
-  /** Removes the entry of an item that was deleted early or has another expiry now. */
+  /** Removes the entry of an item that was deleted before its expiry or whose expiry has changed. */
   async forget(at: number, name: string): Promise<void> {
     await this.#ends.delete(this.#key(at, name));
   }
@@ -32,7 +32,10 @@ export class EndIndex<T> {
     return (await this.#due(1)).length > 0;
   }
 
-  /** Passes each expired item to `remove`, at most `most` of them, and deletes its entry afterwards. */
+  /**
+   * Calls `remove` for each expired item, at most for `most` items. Deletes the entry of an item after
+   * `remove` has succeeded.
+   */
   async forDue(remove: (what: T) => Promise<void>, most = Number.POSITIVE_INFINITY): Promise<void> {
     for (let left = most; left > 0; ) {
       const limit = Math.min(PAGE, left);

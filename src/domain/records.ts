@@ -2,7 +2,10 @@ import type { Json } from '../base/json.ts';
 import type { Entry, Logs } from '../kernel/logs.ts';
 import type { Records, Staged } from '../kernel/records.ts';
 
-/** `T` itself if JSON can express it. The compiler rejects a `T` with functions or methods. */
+/**
+ * `T` itself if JSON can represent it. Otherwise the compiler reports an error, for example for a `T` with
+ * methods.
+ */
 type Plain<T> = { [K in keyof T]: PlainValue<T[K]> };
 type PlainValue<V> = V extends Json | undefined
   ? V
@@ -28,14 +31,17 @@ export interface RecordOf<T> {
 }
 
 /**
- * Returns the same store with typed values. Nothing is checked at run time: this code, or an earlier version, wrote
- * the records.
+ * Returns the same port with typed values. Nothing is checked at run time, because only this code or an
+ * earlier version of it has written the records.
  */
 export function recordsOf<T extends Plain<T>>(records: Records): RecordsOf<T> {
   return records as unknown as RecordsOf<T>;
 }
 
-/** Yields all records below a prefix after the key `after`, in key order, in pages of `limit`. */
+/**
+ * Yields all records whose keys begin with `prefix`, in key order. If `after` is given, it yields only the
+ * records after this key. It reads `limit` records per page.
+ */
 export async function* allRecords<T>(
   records: RecordsOf<T>,
   prefix: string,
@@ -49,12 +55,16 @@ export async function* allRecords<T>(
   }
 }
 
-/** Concurrent lookups per page, so that a distant store is not asked one by one. */
+/**
+ * Maximum number of lookups that run at the same time. One lookup after the other would be slow with a remote
+ * store.
+ */
 const AT_ONCE = 64;
 
 /**
- * Yields the result of `look` for each item, in order. If at most `most` results are wanted, all lookups run in one
- * batch.
+ * Yields the result of `look` for each item, in the order of the items. Lookups run at the same time in
+ * batches. A batch has at most `most` items, so that a consumer that needs `most` results causes few needless
+ * lookups.
  */
 export async function* lookUpAll<T, R>(
   items: AsyncIterable<T>,
@@ -64,7 +74,8 @@ export async function* lookUpAll<T, R>(
   let batch: T[] = [];
   const looked = () => {
     const looking = batch.map(look);
-    // A failure is thrown when the consumer reaches it.
+    // The consumer gets the error when it reaches this result. Until then the rejection must not count as
+    // unhandled.
     for (const found of looking) found.catch(() => {});
     batch = [];
     return looking;
@@ -75,7 +86,10 @@ export async function* lookUpAll<T, R>(
 
 const ENTRIES = 500;
 
-/** Yields all entries of a log after `after`, oldest first, page by page. */
+/**
+ * Yields all entries of a log whose sequence is greater than `after`, oldest first. It reads the log page by
+ * page.
+ */
 export async function* entriesBehind(logs: Logs, stream: string, after: number): AsyncGenerator<Entry> {
   for (let from = after; ; ) {
     const { entries } = await logs.read(stream, { after: from, limit: ENTRIES });
@@ -86,19 +100,22 @@ export async function* entriesBehind(logs: Logs, stream: string, after: number):
 }
 
 /**
- * Selects one entry in `many`. The sequence is hashed, because sequences have holes and some remainders might never
- * occur.
+ * Selects on average one log entry in `many`. The sequence is hashed, because the sequences of an engine have
+ * holes and some remainders of `seq % many` might never occur.
  */
 export function isOneIn(many: number, seq: number): boolean {
   return (Math.imul(seq, 0x9e3779b1) >>> 16) % many === 0;
 }
 
-/** Casts a value to JSON. An interface lacks the index signature that the compiler would need. */
+/**
+ * Casts a value to `Json`. The compiler does not accept an interface as `Json`, because an interface has no
+ * index signature.
+ */
 export function asJson<T extends Plain<T>>(value: T): Json {
   return value as unknown as Json;
 }
 
-/** Casts back a value that was stored with `asJson`. Nothing is checked. */
+/** Casts a value that was stored with `asJson` back to its type. Nothing is checked at run time. */
 export function fromJson<T extends Plain<T>>(value: Json | undefined): T {
   return value as unknown as T;
 }

@@ -6,7 +6,10 @@ import type { PushInput } from '../contract/pointers.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import { type Api, inputOf, type Verb, type Verbs } from '../contract/verb.ts';
 
-/** The service of a group of verbs: one method per verb, with the caller as first parameter. */
+/**
+ * Type of the service for a group of verbs. It has one method per verb. The first parameter of each method is
+ * the caller.
+ */
 export type Serves<V extends Verbs> = {
   readonly [M in keyof Api<V>]: Api<V>[M] extends (...args: infer P) => infer R
     ? (caller: CallerAt, ...args: P) => R
@@ -15,7 +18,7 @@ export type Serves<V extends Verbs> = {
 
 type Part = keyof typeof VERBS;
 
-/** All services of the API. A service that is loaded lazily is a function. */
+/** All services of the API. A service that is loaded lazily is given as a function that returns it. */
 export type Services = {
   readonly [P in Part]: Serves<(typeof VERBS)[P]> | (() => Promise<Serves<(typeof VERBS)[P]>>);
 };
@@ -24,16 +27,16 @@ type Service = { readonly [method: string]: (caller: CallerAt, ...args: readonly
 type Loadable = Service | (() => Promise<Service>);
 
 /**
- * Builds the relay for one caller from the table of verbs: each method authorizes and then calls its service. A part
- * is built at first use, because there are about a hundred methods, and a core may live for one request that calls one
- * of them.
+ * Returns a function that builds the relay for one caller from the table of verbs. Each method of this relay
+ * authorizes the caller and then calls its service. A part of the relay is built at first use, because there
+ * are about a hundred methods, and a core may live for one request that calls only one of them.
  */
 export function relayBinder(
   services: Services,
 ): (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay {
   return (caller, base, onRead) => {
     const at: CallerAt = { ...caller, base, onRead };
-    // The store belongs to its opener, so disposing a caller's view does nothing.
+    // The store belongs to the code that opened it. So disposing the relay of a caller closes nothing.
     const relay = { [Symbol.asyncDispose]: async () => {} };
     for (const part of Object.keys(VERBS) as Part[]) {
       let api: object | undefined;
@@ -52,7 +55,10 @@ function apiOf(verbs: Verbs, service: Loadable, caller: CallerAt): object {
   return Object.fromEntries(methods.map(([name, verb]) => [name, guarded(verb, name, service, caller)]));
 }
 
-/** Returns the methods of a service that are verbs of a group, for a part with several services. */
+/**
+ * Returns the methods of a service that are verbs in `verbs`. Used for a part of the API whose verbs belong
+ * to several services.
+ */
 export function methodsFor<V extends Verbs, S extends object>(
   verbs: V,
   service: S,
@@ -75,10 +81,11 @@ function guarded(verb: Verb, method: string, service: Loadable, caller: CallerAt
   return (...given: readonly unknown[]) => {
     const id = given[ofThread];
     let args = typeof id === 'string' ? given.with(ofThread, id.toLowerCase()) : given;
-    // The holder of a share link is a person, so its reads are not counted as a model's.
+    // A person uses a share link, so its reads must not count as reads of a model.
     if (caller.thread !== undefined) args = withoutCounting(verb, args);
     try {
-      // Only a key bound to a prefix is checked for channels, and only a share link for its thread.
+      // Only two kinds of callers need the input: an API key with a channel prefix is checked for its
+      // channels, and a share link is checked for its thread.
       const bound = caller.channelPrefix !== undefined || caller.thread !== undefined;
       authorize(caller, verb, bound ? inputOf(verb, args) : undefined);
       if (!caller.asRelay && args.some(hasOwnKey))

@@ -34,24 +34,33 @@ import { Storage } from './usage/storage.ts';
 import { Usage } from './usage/usage.ts';
 
 export interface CoreOptions extends PlanOptions {
-  /** `keys`: pushes belong to the key's tenant and count against its plan. `open` by default. */
+  /**
+   * `keys`: pushes belong to the tenant of the API key and count against its plan. `open`: no API key is
+   * required. Default: `open`.
+   */
   readonly auth?: 'open' | 'keys';
-  /** True if no key is required and other machines can reach the relay; false by default. */
+  /** True if no API key is required and other machines can reach the relay. Default: false. */
   readonly exposed?: boolean;
-  /** Called with the thread services at first use, before they are used. */
+  /** Called with the thread services after they are created and before they are used. */
   readonly onThreads?: (threads: ThreadServices) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
-  /** Runs a recount elsewhere, for a core that lives too short for it; by default the core runs it. */
+  /**
+   * Runs a recount of a tenant's storage elsewhere. Set for a core that does not live long enough for a
+   * recount. By default the core runs the recount itself.
+   */
   readonly recount?: (tenant: string) => Promise<void>;
-  /** For a core that lives for one request: a core of the same process that does the write-behind for all of them. */
+  /**
+   * Set for a core that lives for one request: another core in the same process, which does the write-behind
+   * for all such cores.
+   */
   readonly writesBehind?: RelayCore;
-  /** Projects to display; none by default. */
+  /** Source of the projects that the relay shows. None by default. */
   readonly projects?: ProjectSource;
 }
 
 /**
- * The domain services on one store. A service is created at first use, because a core may live for one command or one
- * request.
+ * All domain services on one store. Each service is created at first use, because a core may live for only
+ * one command or one request.
  */
 export class RelayCore {
   readonly deps: Deps;
@@ -71,15 +80,21 @@ export class RelayCore {
   declare readonly agents: Agents;
   declare readonly tasks: Tasks;
   declare readonly files: Files;
-  /** Returns the relay as one caller sees it. `base` is the URL of its pointers: `https://relay.example`. */
+  /**
+   * Returns the relay for one caller. `base` is the start of its pointer URLs, for example
+   * `https://relay.example`.
+   */
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
   readonly #options: CoreOptions;
   #threads: Promise<ThreadServices> | null = null;
   #capabilities: Promise<Capabilities> | null = null;
-  /** Running recounts by tenant; later callers wait for the running one. */
+  /**
+   * Running recounts by tenant. A second recount of a tenant is not started; its caller waits for the running
+   * one.
+   */
   readonly #recounts = new Map<string, Promise<void>>();
 
-  /** Uses only the random source of `env`: the engine provides the time. */
+  /** Takes only random bytes from `env`. The time comes from the engine. */
   constructor(
     given: Omit<Deps, 'env' | 'activity'> & { env: Pick<Env, 'randomBytes'> },
     o: CoreOptions = {},
@@ -146,7 +161,7 @@ export class RelayCore {
     );
   }
 
-  /** Dependencies shared by services. */
+  /** Dependencies that several services share. */
   get #parts() {
     const { deps, lookup, channels, receipts, results } = this;
     return { deps, lookup, channels, receipts, results };
@@ -178,7 +193,7 @@ export class RelayCore {
     return this.#options.auth === 'keys' ? this.usage : OPEN_ALLOWANCE;
   }
 
-  /** Returns the thread services, loaded at first use. */
+  /** Returns the thread services. They are created at first use. */
   threads(): Promise<ThreadServices> {
     const load = async () => {
       const threads = new ThreadServices(this.deps, this.storage);
@@ -192,7 +207,7 @@ export class RelayCore {
     return this.#threads;
   }
 
-  /** Loads the capabilities of threads at first use. */
+  /** Returns the capabilities of threads. They are loaded at first use. */
   #loadCapabilities(): Promise<Capabilities> {
     const load = async () => {
       const [{ log }, added] = await Promise.all([this.threads(), this.deps.capabilities?.()]);
@@ -206,8 +221,9 @@ export class RelayCore {
   }
 
   /**
-   * Deletes expired data of these tenants and of all that were active; called about every minute. Of several servers
-   * on one store, one sweeps at a time.
+   * Deletes expired data. Channels are swept only for the given tenants and for tenants that used a channel
+   * in this process. A server calls this about every minute. If several servers use one store, only one of
+   * them sweeps the data of the domain at a time.
    */
   async sweepStore(tenants: Iterable<string> = []): Promise<SweepResult> {
     await unlessFull(() => this.keys.use.flush());
@@ -218,7 +234,7 @@ export class RelayCore {
     return this.deps.engine.sweep();
   }
 
-  /** Measures a tenant's storage and corrects its running sum, which a crash may have left too high. */
+  /** Measures a tenant's storage and corrects the stored sum, which may be too high after a crash. */
   recount(tenant: string): Promise<void> {
     const recount = async () => {
       if (this.#options.recount) return this.#options.recount(tenant);
@@ -238,7 +254,10 @@ export class RelayCore {
     return running;
   }
 
-  /** Returns the storage of a part. In a space it also removes what crashes left behind. */
+  /**
+   * Returns the storage of a part in bytes. For a space of files it also deletes the orphans that crashes
+   * have left.
+   */
   async bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
     if (kind === 'channel') return this.channels.bytesOf(tenant, name);
     if (kind === 'thread') return (await this.threads()).bytesIn(tenant, name, expires);
@@ -248,8 +267,8 @@ export class RelayCore {
   }
 
   /**
-   * Deletes expired items and returns false if there may be more. `most` limits the work in receipts; a thread counts
-   * as eight of them, a file as four, by the engine calls they need.
+   * Deletes expired items. Returns false if there may be more. `most` limits the work of one call, counted in
+   * receipts. A thread counts as eight receipts and a file as four, because they need more engine calls.
    */
   async sweepSome(most = Number.POSITIVE_INFINITY): Promise<boolean> {
     if (!(await this.receipts.sweep(most))) return false;
@@ -269,10 +288,10 @@ export class RelayCore {
     }
   }
 
-  /** Writes everything that waits. The opener closes the store afterwards. */
+  /** Writes all data that is still in memory. The code that opened the store closes it afterwards. */
   async close(): Promise<void> {
     if (this.#threads) (await this.#threads).log.closing();
-    // A recount may use threads and leave work for them.
+    // A recount may use threads, and it may start background work in them.
     await this.background.settle();
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
@@ -283,14 +302,20 @@ export class RelayCore {
     await this.deps.activity.flush();
   }
 
-  /** Stores the storage size of recently active tenants for their figures, at most `most` at once. */
+  /**
+   * Stores the storage size of tenants that were active recently, for their figures. Handles at most `most`
+   * tenants per call.
+   */
   async noteStorage({ activeTenants } = this.deps.activity, most = Number.POSITIVE_INFINITY): Promise<void> {
     const tenants = [...activeTenants].slice(0, most);
     for (const tenant of tenants) activeTenants.delete(tenant);
     for (const tenant of tenants) await writeStorage(this.deps, tenant, await this.storage.used(tenant));
   }
 
-  /** After an acknowledgement: writes the receipt and ends the pointer's extended life. */
+  /**
+   * Called after an acknowledgement. Writes the receipt. If no group needs the message any more, the pointer
+   * expires at its requested time.
+   */
   async #acked(caller: Caller, at: { channel: string; group: string; seq: number }): Promise<void> {
     const { channel, group, seq } = at;
     const pointer = await this.channels.pointerOf(caller.tenant, channel, seq);
@@ -314,12 +339,12 @@ function defineLazy<T extends object>(target: T, makers: { readonly [K in keyof 
   return target;
 }
 
-/** Returns whether a property of `defineLazy` has been read. */
+/** Returns whether a property that `defineLazy` defined has been read. */
 function isMade<T extends object>(target: T, name: keyof T): boolean {
   return Object.getOwnPropertyDescriptor(target, name)?.value !== undefined;
 }
 
-/** Runs a step of a sweep and ignores `store_full`, so that later steps can free space. */
+/** Runs a step of a sweep. Ignores `store_full`, because later steps can free space. */
 async function unlessFull(work: () => Promise<unknown>): Promise<void> {
   await work().catch((error) => {
     if (!isRelayError(error, 'store_full')) throw error;
@@ -328,15 +353,18 @@ async function unlessFull(work: () => Promise<unknown>): Promise<void> {
 
 const LEASE = 'sys/tidying';
 
-/** After a sweeping server was killed, others wait this long. */
+/**
+ * Duration of the sweep lease in ms. If the server that sweeps is killed, the other servers wait at most this
+ * long.
+ */
 const SWEEP_LEASE_MS = 120_000;
 
-/** Runs the work unless another server of the same store is doing it. What is left is done at the next sweep. */
+/** Runs `work`, unless another server with the same store is running it. The next sweep does what is left. */
 async function underSweepLease({ engine, env }: Deps, work: () => Promise<void>): Promise<void> {
   const { records } = engine;
   const expiresAt = env.now() + SWEEP_LEASE_MS;
   const revision = await records.put(LEASE, null, { expect: 'absent', expiresAt }).catch((error) => {
-    // A store without room for a lease needs the sweep even more.
+    // If the store has no room for the lease, sweep without a lease, because the sweep frees space.
     if (isRelayError(error, 'store_full')) return undefined;
     throw error;
   });

@@ -5,7 +5,9 @@ import { channelStream, channelsPrefix, fromSegment } from './names.ts';
 import { allRecords } from './records.ts';
 import { listPrefix, logOf, rootsFor } from './threads/keys.ts';
 
-/** A channel, a space of files or a thread. A tenant's storage is the sum of these. */
+/**
+ * A channel, a space of files or a thread. The storage of a tenant is the sum of the storage of its parts.
+ */
 export interface StoragePart {
   readonly tenant: string;
   readonly kind: 'channel' | 'space' | 'thread';
@@ -14,7 +16,7 @@ export interface StoragePart {
   readonly expires?: number;
 }
 
-/** Prefix of the list of each kind. */
+/** For each kind of part: a function that returns the key prefix of a tenant's list of these parts. */
 const LISTS = { channel: channelsPrefix, space: spacesPrefix, thread: listPrefix };
 
 export async function* storageParts(records: Records, tenant: string): AsyncGenerator<StoragePart> {
@@ -29,7 +31,9 @@ export async function* storageParts(records: Records, tenant: string): AsyncGene
   }
 }
 
-/** Returns the usual key of a part. All of its data has the same first segment. */
+/**
+ * Returns the key under which a part is normally stored. All data of a part has the same first key segment.
+ */
 export function placeOfPart({ tenant, kind, name }: StoragePart): string {
   if (kind === 'thread') return logOf(rootsFor(tenant, name)[0]);
   return kind === 'channel' ? channelStream(tenant, name) : headsPrefix({ tenant, space: name });

@@ -5,7 +5,10 @@ import type { Deps } from './deps.ts';
 const KEY = 'sys/secret';
 const BYTES = 32;
 
-/** A secret that the store creates once, to derive ids and marks that nobody can guess. */
+/**
+ * A secret that is created once per store. Ids and frame marks are derived from it, so that nobody can guess
+ * them.
+ */
 export class StoreSecret {
   readonly #deps: Deps;
   #secret: Promise<Uint8Array<ArrayBuffer>> | undefined;

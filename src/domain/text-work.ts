@@ -8,15 +8,16 @@ import type { StoredEvent } from './threads/event.ts';
 import type { FoldAnswers, FoldJob, FoldKind } from './threads/fold-job.ts';
 
 /**
- * Work whose cost grows with a text or a log, which a server does not do on its event loop. The body is always
- * consumed or cancelled. A server may reject with `overloaded` if too much is waiting, and with `too_costly` if a part
- * needs too much time or memory. A token count that would be too costly is estimated if possible.
+ * Work whose cost grows with the length of a text or of a log. A server does this work outside its event
+ * loop. The body is always consumed or cancelled. A server may reject the work with `overloaded` if too much
+ * work is waiting, and with `too_costly` if a part needs too much time or memory. If counting tokens would be
+ * too costly, the number is estimated if possible.
  */
 export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;
   part(body: BlobBody, request: PartRequest, o?: WorkOptions): Promise<Part>;
   preview(kind: PreviewKind, content: Content, o?: WorkOptions): Promise<Preview>;
-  /** Folds the events of a thread. Rejected with `too_costly` if it needs too much time or memory. */
+  /** Folds the events of a thread. Rejects with `too_costly` if the fold needs too much time or memory. */
   fold<K extends FoldKind>(
     job: FoldJob<K>,
     events: AsyncIterable<StoredEvent>,
@@ -25,15 +26,20 @@ export interface TextWork extends TokenCounter {
 }
 
 export interface WorkOptions {
-  /** Tenant of the work. Tenants take turns; work without a tenant is the relay's own and takes turns with them. */
+  /**
+   * Tenant for which the work is done. Tenants take turns. Work without a tenant is the relay's own work,
+   * which gets turns too.
+   */
   readonly tenant?: string;
-  /** Ends the work with `aborted`. */
+  /** Aborts the work, which then rejects with `aborted`. */
   readonly signal?: AbortSignal;
-  /** Size in bytes of a streamed body, so that it need not be read to know it. */
+  /** Size of a streamed body in bytes. With it, the body need not be read to find out its size. */
   readonly size?: number;
 }
 
-/** Runs text work for a caller, in its tenant's turns, and reports to `onRead` how much was read. */
+/**
+ * Returns text work that runs in the turns of the caller's tenant. It reports to `onRead` how much was read.
+ */
 export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, texts: TextWork): TextWork {
   const seen = <T extends string | BlobBody>(text: T): T => {
     if (!onRead) return text;
@@ -44,7 +50,7 @@ export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, t
   return {
     count: (text, o) => texts.count(seen(text), { ...o, tenant }),
     part: (body, request, o) => texts.part(seen(body), request, { ...o, tenant }),
-    // A preview is made of content that is counted anyway, so it is not reported again.
+    // The content of a preview is counted elsewhere, so it is not reported again.
     preview: (kind, content, o) => texts.preview(kind, content, { ...o, tenant }),
     fold: (job, events, o) => texts.fold(job, events, { ...o, tenant }),
   };

@@ -1,18 +1,21 @@
 import type { Engine } from '../kernel/engine.ts';
 
 export interface WriteBehindOptions<T> {
-  /** How long the first update waits for others, to be written with them. */
+  /**
+   * Time in ms between the first update and the write. Updates that arrive in this time are written together.
+   */
   readonly delayMs: number;
-  /** Maximum of waiting keys. Updates of further keys are dropped to bound memory. */
+  /** Maximum number of keys with waiting updates. Updates of further keys are dropped to limit memory. */
   readonly most: number;
   merge(older: T, newer: T): T;
   write(key: string, value: T): Promise<unknown>;
 }
 
 /**
- * Updates that nobody waits for: merged in memory by key and written in a batch a moment later. A crash loses the last
- * moment, so this is for figures and receipts, which may be too low, not for quotas. An update that cannot be written
- * is retried with the next batch.
+ * Collects updates that no caller waits for. Updates with the same key are merged in memory and written in a
+ * batch shortly afterwards. A crash loses the updates that are still in memory. So this is used for figures
+ * and receipts, which may be too low, but not for quotas. An update whose write fails is retried with the
+ * next batch.
  */
 export class WriteBehind<T> {
   readonly #engine: Pick<Engine, 'defer'>;
@@ -33,7 +36,10 @@ export class WriteBehind<T> {
     this.#schedule();
   }
 
-  /** Writes all waiting updates in one tick, so that an engine with group commit commits them together. Never rejects. */
+  /**
+   * Starts all waiting writes in the same tick, so that an engine with group commit commits them together.
+   * Never rejects.
+   */
   flush(): Promise<void> {
     this.#isDue = false;
     this.#writing = this.#writing.then(async () => {

@@ -26,15 +26,16 @@ interface Waiting {
 }
 
 /**
- * Records what happens in each tenant, for people who watch. Nobody waits for it: entries are collected in memory and
- * written in batches a moment later. A crash loses the last moment. Entries left out, because too much happened at
- * once or the store was slow, are counted, and the log says how many.
+ * Records what happens in each tenant, for people who watch. No caller waits for it: entries are collected in
+ * memory and written in batches shortly afterwards. A crash loses the entries that are still in memory. If
+ * too much happens at once or the store is slow, entries are left out. The log says how many entries were
+ * left out.
  */
 export class ActivityLog {
   readonly #deps: Store;
-  /** Unwritten entries by tenant. */
+  /** Entries that are not written yet, by tenant. */
   readonly #behind: WriteBehind<Waiting>;
-  /** Tenants that were active in this process since their storage was last noted. */
+  /** Tenants that were active in this process since their storage size was last written. */
   readonly activeTenants = new Set<string>();
 
   constructor(deps: Store) {
@@ -53,7 +54,7 @@ export class ActivityLog {
     this.#behind.note(tenant, { items, leftOut: 0, figures: addFigures(figuresOf(what), figures) });
   }
 
-  /** Writes all waiting entries; called before the store is closed. */
+  /** Writes all waiting entries. Called before activity is read and before the store is closed. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }
@@ -64,17 +65,17 @@ export class ActivityLog {
     const entry: ActivityEntry = { items, ...(leftOut > 0 ? { left_out: leftOut } : {}), figures };
     const seq = await logs.append(stream, asJson(entry));
     if (!isOneIn(TRIM_EVERY, seq!)) return;
-    // The entry is written. A failure from here on is repaired by a later check.
+    // The entry is already in the log. If trimming fails, a later check trims the log.
     const { first, last, count } = await logs.info(stream).catch(() => ({ first: 0, last: 0, count: 0 }));
     if (count <= ACTIVITY_WRITES_KEPT + TRIM_EVERY) return;
     if (!(await saveHours(this.#deps, tenant).catch(() => false))) return;
-    // Sequences may have holes, so this keeps at most ACTIVITY_WRITES_KEPT entries.
+    // Sequences may have holes, so this keeps only about ACTIVITY_WRITES_KEPT entries.
     const share = ACTIVITY_WRITES_KEPT / count;
     await logs.trim(stream, { before: Math.ceil(last - (last - first) * share) }).catch(() => {});
   }
 }
 
-/** Joins two batches. Items beyond the limit of one entry are only counted. */
+/** Joins two batches. Items beyond the limit of one entry are dropped; only their number is kept. */
 function joined(older: Waiting, newer: Waiting): Waiting {
   const items = [...older.items, ...newer.items];
   const beyond = items.splice(ACTIVITY_BATCH).reduce((sum, { count }) => sum + (count ?? 1), 0);
@@ -85,10 +86,10 @@ function joined(older: Waiting, newer: Waiting): Waiting {
   };
 }
 
-/** Something that happened, without its position in the log. */
+/** An event without its id and its time. */
 export type Happening = Omit<Activity, 'id' | 'at'>;
 
-/** Counters by the hour, named as in the API's answer. */
+/** Counters that are kept per hour. Their names are the field names in the API's answer. */
 const COUNTED = [
   'pushes',
   'pushed_bytes',
@@ -105,20 +106,23 @@ const COUNTED = [
 ] as const satisfies readonly (keyof FiguresPoint)[];
 type Counted = (typeof COUNTED)[number];
 
-/** Counters, and `storage_bytes`: the tenant's storage at the last measurement. */
+/** Values of the counters, and `storage_bytes`: the tenant's storage size at the last measurement. */
 export type Figures = { readonly [what in Counted | 'storage_bytes']?: number };
 
-/** An entry of the activity log: what happened within a moment, how many items were left out, and the sums of all. */
+/**
+ * An entry of the activity log. It contains the events of one write, the number of events that were left out,
+ * and the sums over all these events.
+ */
 export interface ActivityEntry {
   readonly items: readonly (Happening & { readonly at: number })[];
   readonly left_out?: number;
-  /** Absent in entries of earlier versions, which counted elsewhere. */
+  /** Absent in entries of earlier versions, which stored the counters in separate records. */
   readonly figures?: Figures;
 }
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** Formats an hour as `2026-11-17T03`, which sorts as text. */
+/** Formats the hour of a time in UTC, such as `2026-11-17T03`. These texts sort by time. */
 const hourOf = (ms: number) => new Date(ms).toISOString().slice(0, 13);
 export const activityStream = (tenant: string) => `act.${tenant}`;
 const hourlyKey = (tenant: string) => `ten.${tenant}/hourly`;
@@ -151,7 +155,10 @@ export function figuresOf({ kind, size = 0, count = 1 }: Happening): Figures {
   }
 }
 
-/** Adds counters. Of two storage sizes the newer one stays. */
+/**
+ * Adds counters. If both arguments have a storage size, the size of the second one is kept, because it is
+ * newer.
+ */
 export function addFigures(sum: Figures, { storage_bytes, ...more }: Figures): Figures {
   const counted = Object.entries(more).map(([what, by]) => [what, (sum[what as Counted] ?? 0) + by]);
   return {
@@ -161,13 +168,13 @@ export function addFigures(sum: Figures, { storage_bytes, ...more }: Figures): F
   };
 }
 
-/** Figures by the hour, up to an entry of the activity log. */
+/** Figures per hour. They include all log entries up to the sequence `seq`. */
 interface Hourly {
   readonly seq: number;
   readonly hours: { readonly [hour: string]: Figures };
 }
 
-/** Returns the saved figures plus those of the entries after them. */
+/** Returns the saved figures plus the figures of the log entries after them. */
 async function foldHours({ engine }: Pick<Store, 'engine'>, tenant: string) {
   const stored = await recordsOf<Hourly>(engine.records).get(hourlyKey(tenant));
   let seq = stored?.value.seq ?? 0;
@@ -181,7 +188,10 @@ async function foldHours({ engine }: Pick<Store, 'engine'>, tenant: string) {
   return { seq, hours, expect: stored?.revision ?? ('absent' as const) };
 }
 
-/** Saves the figures of all entries, so that entries can be trimmed. Returns false if another process did so meanwhile. */
+/**
+ * Saves the figures of all entries, so that the entries can be trimmed. Returns false if another process has
+ * saved figures meanwhile.
+ */
 export async function saveHours({ engine, env }: Store, tenant: string): Promise<boolean> {
   const { seq, hours, expect } = await foldHours({ engine }, tenant);
   const oldest = hourOf(env.now() - FIGURES_KEPT_MS);
@@ -190,14 +200,14 @@ export async function saveHours({ engine, env }: Store, tenant: string): Promise
   return (await put) !== null;
 }
 
-/** Stores the tenant's current storage; the last value of an hour stays. */
+/** Stores the tenant's current storage size. A later call in the same hour replaces it. */
 export async function writeStorage({ engine, env }: Store, tenant: string, bytes: number): Promise<void> {
   const now = env.now();
   const key = `${figuresPrefix(tenant)}${hourOf(now)}/storage_bytes`;
   await engine.records.put(key, bytes, { expiresAt: now + FIGURES_KEPT_MS });
 }
 
-/** Returns the figures of the last `hours`, including the current one. */
+/** Returns the figures of the last `hours` hours, including the current hour. */
 export async function readFigures(
   store: Store,
   tenant: string,
@@ -218,7 +228,8 @@ export async function readFigures(
     if (point && hour >= hourOf(from)) points.set(name, { ...point, ...addFigures(sumsOf(point), figures) });
   };
   for (const [hour, figures] of Object.entries((await foldHours(store, tenant)).hours)) add(hour, figures);
-  // Storage sizes, and counters of earlier versions: one record per figure.
+  // Each of these records contains one figure of one hour: a storage size, or a counter of an earlier
+  // version.
   const records = recordsOf<number>(store.engine.records);
   for await (const { key, value } of allRecords(records, prefix, { after: prefix + hourOf(from) })) {
     const [hour, what] = key.slice(prefix.length).split('/') as [string, keyof Figures];

@@ -12,14 +12,17 @@ import { type ActivityEntry, type ActivityLog, activityStream, readFigures } fro
 const PAGE = 50;
 const PAGE_MAX = 200;
 const HOURS_MAX = 744;
-/** Maximum of log entries that one page reads. With a filter, or for a key that sees little, a page may be short. */
+/**
+ * Maximum number of log entries that are read for one page. A page may be short if a filter is set or if the
+ * caller may see only few events.
+ */
 const MAX_ENTRIES_READ = 1_000;
 
 const METHOD =
   'Tokens saved: what pasting everything into prompts and hand-offs would have cost, minus what was sent. ' +
   'Reads outside prompts are not included; see the token ledger of a thread.';
 
-/** Activity of a tenant, as far as a caller may see it. */
+/** Activity of a tenant. A caller gets only the events that it may see. */
 export class Activities implements Serves<typeof activity> {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #log: ActivityLog;
@@ -88,7 +91,9 @@ export class Activities implements Serves<typeof activity> {
   }
 }
 
-/** Returns the items of an entry in their order; the number left out comes last and uses the last position. */
+/**
+ * Returns the items of a log entry in their order. If items were left out, the last element says how many.
+ */
 function toActivities({ seq, at, data }: Entry): Activity[] {
   const { items, left_out } = fromJson<ActivityEntry>(data);
   const told = items.map((item, index) => ({
@@ -114,8 +119,8 @@ function placeOf(id: string): { seq: number; index: number } {
 }
 
 /**
- * Reads the entries in a range. Sequences have holes, wide ones in a quiet tenant of a busy store, so there may be any
- * number.
+ * Reads the entries with a sequence from `low` to `high`. Sequences have holes: for a quiet tenant of a busy
+ * store, a wide range may contain few entries.
  */
 async function between(logs: Logs, stream: string, low: number, high: number): Promise<Entry[]> {
   const found: Entry[] = [];
@@ -126,7 +131,7 @@ async function between(logs: Logs, stream: string, low: number, high: number): P
   return found;
 }
 
-/** Scope that a key needs besides `activity`, by the first part of the event's kind. */
+/** Scope that an API key needs in addition to `activity`, by the part of the event's kind before the dot. */
 const NEEDS: { readonly [subject: string]: Scope } = {
   thread: 'threads',
   artifact: 'threads',
@@ -139,9 +144,10 @@ const NEEDS: { readonly [subject: string]: Scope } = {
 };
 
 /**
- * Returns whether a caller may see an event. A pointer's id may give access to it, so a caller who may not read the
- * channel or pull does not see it. A key bound to channels sees only events on them, because an entry does not say
- * which key caused it.
+ * Returns whether a caller may see an event. The id of a pointer may be enough to pull its payload. So an
+ * event of a pointer on a channel needs the scope `subscribe`, and an event of a pointer without a channel
+ * needs the scope `pull`. An API key with a channel prefix sees only events on its channels, `left_out` and
+ * `gap`, because an event does not say which key caused it.
  */
 function isVisible(caller: Caller, { kind, channel }: Activity): boolean {
   const subject = kind.split('.')[0]!;

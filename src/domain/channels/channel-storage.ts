@@ -6,17 +6,21 @@ import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Entries that a recount reads before it yields to other work. */
+/** Number of entries that a recount reads before it yields to other work. */
 const AT_ONCE = 500;
 
-/** Returns the storage of an entry: the size of its JSON, or 0 for an entry that is no message. */
+/**
+ * Returns the storage of a log entry in bytes: the size of its JSON. Returns 0 for an entry that is no
+ * message.
+ */
 export function messageBytes(data: Json): number {
   return channelEntry(data) ? utf8Bytes(JSON.stringify(data)) : 0;
 }
 
-/** `id` makes the append idempotent; `again` says that it may have been appended before. */
 export interface AppendedAs {
+  /** Makes the append idempotent: an entry with the same id is not appended twice. */
   readonly id?: string;
+  /** True if the message may have been appended before. */
   readonly again?: boolean;
 }
 
@@ -35,8 +39,10 @@ export async function appendMessage(
 }
 
 /**
- * Trims a channel and subtracts its messages from the storage. A record says up to where that was done: of concurrent
- * trims one subtracts, and messages left by a crash are trimmed later without being subtracted again.
+ * Trims a channel and subtracts the trimmed messages from the tenant's storage. A record contains the
+ * sequence up to which messages were subtracted. If two processes trim at the same time, only one of them
+ * subtracts. If a crash comes after the subtraction and before the trim, a later call trims the messages
+ * without subtracting them again.
  */
 export async function trimMessages(
   deps: ChannelDeps,
@@ -56,7 +62,7 @@ export async function trimMessages(
   await logs.trim(stream, { before: end });
 }
 
-/** Returns the storage of a channel's messages. */
+/** Returns the storage of a channel's messages in bytes. */
 export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel: string): Promise<number> {
   const trimmed = (await marksOf(deps).get(trimmedKey(tenant, channel)))?.value ?? 0;
   let bytes = 0;
@@ -68,7 +74,10 @@ export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel:
   return bytes;
 }
 
-/** Records that messages before a sequence are subtracted, and returns their bytes; null if another process was faster. */
+/**
+ * Records that the messages before `end` are subtracted, and returns their bytes. Returns null if another
+ * process has changed the record meanwhile.
+ */
 async function noteTrimmed(
   deps: ChannelDeps,
   tenant: string,
@@ -91,7 +100,7 @@ async function noteTrimmed(
   return won === null ? null : bytes;
 }
 
-/** Records of the sequence up to which each channel's messages were subtracted. */
+/** Returns the records that contain the sequence up to which a channel's messages were subtracted. */
 function marksOf({ engine }: ChannelDeps): RecordsOf<number> {
   return recordsOf(engine.records);
 }

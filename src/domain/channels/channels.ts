@@ -40,7 +40,7 @@ export class Channels {
   readonly #directory: Directory;
   readonly #retention: Retention;
   readonly #tickets: RecordsOf<Caller>;
-  /** Tenants that have used a channel; their channels are swept. */
+  /** Tenants that have used a channel in this process. Their channels are swept. */
   readonly #tenants = new Set<string>();
 
   constructor(deps: ChannelDeps) {
@@ -53,9 +53,9 @@ export class Channels {
   }
 
   /**
-   * Announces a pointer on a channel. The entry contains the pointer's id, and each server sends its subscribers the
-   * URL at which it is reachable itself. Announcing a pointer twice adds nothing; `again` says that this may be a
-   * repetition.
+   * Announces a pointer on a channel. The log entry contains the pointer's id. Each server adds its own URL
+   * of the pointer when it sends the message to subscribers. A pointer is announced at most once. `again`
+   * says that the pointer may have been announced before.
    */
   async announce(caller: Caller, channel: string, pointer: Announced, o: { again: boolean }): Promise<void> {
     const as = { id: announcementId(pointer), again: o.again };
@@ -63,8 +63,8 @@ export class Channels {
   }
 
   /**
-   * Announces a pointer whose record `write` writes in the same commit; null if it did not write. `again`: the push
-   * may be a repetition.
+   * Announces a pointer in the same commit in which `write` writes the pointer's record. Returns null if
+   * `write` wrote no record. `again` says that the push may be a retry.
    */
   async announceWith(
     { tenant, ...caller }: Caller,
@@ -87,7 +87,7 @@ export class Channels {
     return written;
   }
 
-  /** Rejects if the plan has no room for the announcement. */
+  /** Rejects with `over_storage` if the plan has no room for the announcement. */
   admit(caller: Caller, pointer: Announced): Promise<void> {
     return this.#deps.storage.admit(caller.tenant, messageBytes(announcement(caller, pointer)));
   }
@@ -157,8 +157,8 @@ export class Channels {
   }
 
   /**
-   * Creates a ticket that replaces an API key on a WebSocket: valid once, for half a minute, at every server of the
-   * store.
+   * Creates a ticket that replaces an API key when a client opens a WebSocket. It can be used once, within
+   * half a minute, at every server of the store.
    */
   async ticket({
     base: _,
@@ -172,7 +172,9 @@ export class Channels {
     return { ticket, expires_at: new Date(expiresAt).toISOString() };
   }
 
-  /** Returns the owner of a ticket; null if it was used, has expired or is unknown. */
+  /**
+   * Returns the caller that created a ticket. Returns null if the ticket was used, has expired or is unknown.
+   */
   async redeem(ticket: string): Promise<Caller | null> {
     const key = await ticketKey(ticket);
     const stored = await this.#tickets.get(key);
@@ -180,20 +182,23 @@ export class Channels {
   }
 
   /**
-   * Returns whether a channel has groups. A push to it is then work, and its pointer must not expire before its
-   * message.
+   * Returns whether a channel has groups. A push to a channel with groups is work, so its pointer must not
+   * expire before its message.
    */
   hasGroups(tenant: string, channel: string): Promise<boolean> {
     return this.#directory.hasGroups(tenant, channel);
   }
 
-  /** Returns the pointer of a message; null for a signal or a trimmed message. */
+  /**
+   * Returns the id of the pointer that a message announces. Returns null for a signal and for a trimmed
+   * message.
+   */
   async pointerOf(tenant: string, channel: string, seq: number): Promise<string | null> {
     const entry = await this.#entry(tenant, channel, seq);
     return (entry && channelEntry(entry.data)?.pointer) ?? null;
   }
 
-  /** Returns where a reader starts, for an interface that shares one subscription among many readers. */
+  /** Returns the position at which a reader of a channel starts. */
   start(tenant: string, channel: string, since: Since | undefined): Promise<Start> {
     this.#tenants.add(tenant);
     return findStart(this.#deps.engine.logs, channelStream(tenant, channel), since);
@@ -203,7 +208,7 @@ export class Channels {
     return new ReaderView(this.#deps.env, this.settings.retentionMs, start);
   }
 
-  /** Yields the existing messages after a sequence. */
+  /** Yields the stored messages after the sequence `after`. Does not wait for new messages. */
   async *messages({ tenant, base }: CallerAt, channel: string, after: number): AsyncGenerator<Message> {
     const view = this.view({ after, gap: false, lenient: false });
     for await (const entry of this.#entries(tenant, channel, after)) {
@@ -212,7 +217,7 @@ export class Channels {
     }
   }
 
-  /** Yields the pointers announced after a sequence. */
+  /** Yields the pointers that were announced after the sequence `after`. */
   async *announced(
     tenant: string,
     channel: string,
@@ -224,7 +229,7 @@ export class Channels {
     }
   }
 
-  /** Reads a page of the unfiltered log, to be viewed through a `ReaderView`. */
+  /** Reads a page of log entries. The caller filters them with a `ReaderView`. */
   async read(tenant: string, channel: string, after: number): Promise<Entry[]> {
     return (await this.#deps.engine.logs.read(channelStream(tenant, channel), { after })).entries;
   }
@@ -233,18 +238,18 @@ export class Channels {
     return this.#deps.engine.logs.subscribe(channelStream(tenant, channel), { after, signal });
   }
 
-  /** Returns the storage of a channel's messages. */
+  /** Returns the storage of a channel's messages in bytes. */
   bytesOf(tenant: string, channel: string): Promise<number> {
     return bytesOfChannel(this.#deps, tenant, channel);
   }
 
-  /** Deletes what need not be kept; called regularly by a server. */
+  /** Deletes messages that channels need not keep. A server calls it regularly. */
   async sweep(tenants: Iterable<string> = []): Promise<void> {
     for (const tenant of tenants) this.#tenants.add(tenant);
     for (const tenant of this.#tenants) await this.#retention.sweepSome(tenant);
   }
 
-  /** Sweeps one channel, for engines in which each channel sweeps itself. */
+  /** Sweeps one channel. Used with engines in which each channel sweeps itself. */
   sweepChannel(tenant: string, channel: string): Promise<void> {
     return this.#retention.sweepChannel(tenant, channel);
   }
@@ -253,7 +258,7 @@ export class Channels {
     return this.groups.close();
   }
 
-  /** Durable before it resolves; does not wait for subscribers. */
+  /** Appends a message. Resolves when the message is durable. Does not wait for subscribers. */
   async #append(tenant: string, channel: string, entry: JsonObject, as: AppendedAs): Promise<number> {
     const seq = await appendMessage(this.#deps, tenant, channel, entry, as);
     await this.#appended(tenant, channel);
@@ -299,7 +304,7 @@ function checkSignal(msg: unknown): void {
   }
 }
 
-/** Only the hash is stored, as for API keys. */
+/** Returns the record key of a ticket. Only the hash of a ticket is stored, as for API keys. */
 async function ticketKey(ticket: string): Promise<string> {
   return `tkt.${await sha256Hex(ticket)}/caller`;
 }

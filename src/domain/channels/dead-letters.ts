@@ -11,15 +11,18 @@ import { floor, type GroupState, isUnclaimed, type Step } from './group-state.ts
 import { channelEntry, entryAt, toMessage } from './message.ts';
 import type { ChannelDeps, LetterEntry } from './settings.ts';
 
-/** Messages moved per batch. */
+/** Number of messages that are moved per batch. */
 const AT_ONCE = 100;
-/** A mark is kept a little longer than its letter. */
+/** Time in ms that a mark is kept longer than its dead letter. */
 const MARK_MARGIN_MS = 60_000;
 
-/** Key prefix of marks for letters that were retried or dropped, by sequence. A mark exists as long as its letter. */
+/**
+ * Prefix of the record keys of marks. A mark says that a dead letter was retried or dropped. The rest of its
+ * key is the sequence of the dead letter.
+ */
 const settledPrefix = (tenant: string, channel: string) => `ten.${tenant}/dead/${segment(channel)}/`;
 
-/** Moves work that a group could not do to a separate channel, where people can inspect it. */
+/** Moves messages that a group could not process to a separate channel, where people can inspect them. */
 export class DeadLetters {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
@@ -31,7 +34,7 @@ export class DeadLetters {
     this.#directory = directory;
   }
 
-  /** Returns the letters that nobody has retried or dropped, oldest first. */
+  /** Returns the dead letters that nobody has retried or dropped, oldest first. */
   async deadLetters(
     { tenant, base }: Pick<CallerAt, 'tenant' | 'base'>,
     name: string,
@@ -54,8 +57,10 @@ export class DeadLetters {
   }
 
   /**
-   * Returns a letter to its group, then removes it from the list: after a crash in between it is listed once more, and
-   * nothing is lost. The group gets it at its original position in the channel, so that no other group gets it.
+   * Retries a dead letter. A task is sent again as a new task. Any other message goes back to its group at
+   * its original position in the channel, so that no other group gets it. Afterwards the dead letter is
+   * removed from the list. If a crash comes in between, the dead letter stays in the list, and nothing is
+   * lost.
    */
   async retryDead(caller: Caller, name: string, seq: number): Promise<RevivedLetter> {
     const { tenant } = caller;
@@ -110,8 +115,8 @@ export class DeadLetters {
   }
 
   /**
-   * Adds a dead letter. Called before the group settles the message; the id makes sure that a crash in between adds it
-   * only once.
+   * Adds a dead letter. It is called before the group settles the message. If a crash comes in between, it is
+   * called again, and the id prevents a second dead letter.
    */
   async put(
     at: { tenant: string; channel: string; group: string },
@@ -130,7 +135,10 @@ export class DeadLetters {
     this.#deps.onDead(tenant, { ...letter, dead });
   }
 
-  /** Moves messages that nobody claimed before the cutoff, also returned ones that wait. Returns the new state. */
+  /**
+   * Moves messages that are older than the cutoff and that no member holds now to the dead letters. This
+   * includes messages that wait for another attempt. Returns the new state of the group.
+   */
   async moveExpired(log: GroupLog, cutoff: number): Promise<GroupState> {
     const { engine, env } = this.#deps;
     const state = await log.state();
@@ -145,7 +153,10 @@ export class DeadLetters {
     return log.state();
   }
 
-  /** Moves messages. They are given in channel order and without holes, so that the group's cursor skips none. */
+  /**
+   * Moves messages to the dead letters. `seqs` is in channel order. If it contains new messages, it must
+   * contain all new messages up to its last one, because the group's cursor moves to the last one.
+   */
   async move(log: GroupLog, seqs: readonly number[], reason: DeadLetter['reason']): Promise<void> {
     const stream = channelStream(log.tenant, log.channel);
     const state = await log.state();

@@ -4,7 +4,7 @@ import { allRecords } from '../records.ts';
 import { channelEntry, entryAt } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** The list of a tenant's channels. A channel is listed at its first message. */
+/** The list of a tenant's channels. A channel is added after its first message or with its first group. */
 export class Directory {
   readonly #deps: ChannelDeps;
 
@@ -12,18 +12,23 @@ export class Directory {
     this.#deps = deps;
   }
 
-  /** Adds a channel. Call it after a message was appended, never before: see `forget`. */
+  /**
+   * Adds a channel to the list. Call it after a message was appended, never before, because `forget` relies
+   * on this order.
+   */
   async note(tenant: string, channel: string): Promise<void> {
     const { engine, env } = this.#deps;
     const key = channelKey(tenant, channel);
-    // Most channels are already listed, and a read waits for no disk.
+    // Most channels are already listed. A read is cheap, because it does not wait for the disk.
     if ((await engine.records.get(key)) === null)
       await engine.records.put(key, { created: env.now() }, { expect: 'absent' });
   }
 
   /**
-   * Removes an unused channel from the list. `last` is its newest sequence when it was found unused. A later append
-   * lists it again; an earlier one is noticed here.
+   * Removes an unused channel from the list. `last` is the newest sequence of the channel when it was found
+   * unused. If a message is appended after the removal, the append lists the channel again. If a message was
+   * appended before the removal, the newest sequence is no longer `last`, and the channel is listed again
+   * here.
    */
   async forget(tenant: string, channel: string, last: number): Promise<void> {
     const { records, logs } = this.#deps.engine;
@@ -41,7 +46,7 @@ export class Directory {
     return { channels, ...(page.next === undefined ? {} : { next: names.at(-1)! }) };
   }
 
-  /** Returns the names of channels that begin with `start`. */
+  /** Returns the names of the channels that begin with `start`. */
   beginningWith(tenant: string, start: string): Promise<string[]> {
     const listed = allRecords(this.#deps.engine.records, channelKey(tenant, start));
     return Array.fromAsync(listed, ({ key }) => fromSegment(key.slice(channelsPrefix(tenant).length)));

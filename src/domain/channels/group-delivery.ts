@@ -9,12 +9,17 @@ import type { GroupLog } from './group-log.ts';
 import { GroupRounds, type Member } from './group-rounds.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Pause after the store failed. */
+/** Pause in ms after an error of the store. */
 const RETRY_MS = 1000;
-/** Maximum random delay, so that several processes do not claim the same work at the same moment. */
+/**
+ * Maximum random delay in ms. Because of it, several processes seldom claim the same work at the same moment.
+ */
 const SPREAD_MS = 20;
 
-/** Delivers a group's work to its members in this process. Every process with members has one. */
+/**
+ * Delivers the work of a group to the members in this process. Each process with members of the group has its
+ * own instance.
+ */
 export class GroupDelivery {
   readonly #deps: ChannelDeps;
   readonly #log: GroupLog;
@@ -47,7 +52,10 @@ export class GroupDelivery {
     this.wake();
   }
 
-  /** The member keeps its leases: it may still be working and acknowledge later. */
+  /**
+   * Removes a member. The member keeps its leases, because it may still be working and acknowledge its
+   * messages later.
+   */
   leave(member: Member): void {
     this.#members.delete(member.id);
     if (this.#members.size > 0) return;
@@ -56,7 +64,7 @@ export class GroupDelivery {
     clearTimeout(this.#timer);
   }
 
-  /** Call it when something may have changed: looks for work and delivers it. */
+  /** Looks for work and delivers it. Call it when something may have changed. */
   wake(): void {
     this.#again = true;
     if (!this.#running) void this.#run();
@@ -69,7 +77,8 @@ export class GroupDelivery {
       try {
         await this.#round();
       } catch {
-        // The store did not answer. Members wait; a caller with a request gets the error.
+        // The store did not answer. The members wait for the next round. A client that sends a request gets
+        // the error.
         this.#wakeIn(RETRY_MS);
         break;
       }
@@ -90,7 +99,10 @@ export class GroupDelivery {
     this.#timer = setTimeout(() => this.wake(), Math.max(ms, 0) + spread);
   }
 
-  /** Wakes up for new messages and for what other processes do in the group. */
+  /**
+   * Calls `wake` for new messages of the channel and for new entries of the group's log, because other
+   * processes write there too.
+   */
   #watch(): void {
     const watching = new AbortController();
     this.#watching = watching;
@@ -112,14 +124,16 @@ export class GroupDelivery {
   }
 }
 
-/** Maximum of members listed per process. */
+/** Maximum number of members that one process lists. */
 const MAX_LISTED_MEMBERS = 200;
-/** Members that join or leave within this time are written together. */
+/** The list is written when no member has joined or left for this time, in ms. */
 const SETTLE_MS = 50;
 
 type ListedMember = [name: string, since: number];
 
-/** Lists the members of a group, for people. One record per process, which expires after a crash. */
+/**
+ * Lists the members of a group, for people. Each process writes one record. After a crash the record expires.
+ */
 export class GroupPresence {
   readonly #deps: Deps;
   readonly #records: RecordsOf<ListedMember[]>;
@@ -128,7 +142,10 @@ export class GroupPresence {
   readonly #key: string;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #written = false;
-  /** Never rejects: it is informational and retried soon. */
+  /**
+   * The newest write of the record. It never rejects, because the list is only informational and is soon
+   * written again.
+   */
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(deps: Deps, log: GroupLog, delivery: GroupDelivery) {
@@ -180,7 +197,7 @@ export class GroupPresence {
       const expiresAt = this.#deps.env.now() + MEMBER_TTL_MS;
       return this.#records.put(this.#key, this.#own(), { expiresAt });
     };
-    // The next heartbeat writes the record again.
+    // If a write fails, the next heartbeat writes the record again.
     this.#writing = this.#writing.then(write).catch(() => {});
     return this.#writing;
   }

@@ -198,7 +198,7 @@ test('when two processes trim a channel at once, it keeps the right number of me
   const { info } = t.engine.logs;
   const counted = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
-  // The first trim has counted the messages and is then delayed.
+  // Delay the first trim after it has counted the messages.
   t.engine.logs.info = async (stream) => {
     t.engine.logs.info = info;
     const found = await info.call(t.engine.logs, stream);
@@ -226,7 +226,7 @@ test('a group that is created while its channel is trimmed keeps later messages'
   const held = new Promise<void>((resolve) => {
     goOn = resolve;
   });
-  // The trim has seen no groups and is then delayed.
+  // Delay the trim after it has found no groups.
   t.engine.records.list = async (prefix, o) => {
     const page = await list.call(t.engine.records, prefix, o);
     if (!prefix.startsWith('ten.local/grp/')) return page;

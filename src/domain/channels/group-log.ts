@@ -14,17 +14,23 @@ import {
   toSnapshot,
 } from './group-state.ts';
 
-/** Log entries between two snapshots: few to read when a group is opened, and few extra writes. */
+/**
+ * Number of log entries between two snapshots. It is small, so that a group opens fast, and large enough to
+ * write few snapshots.
+ */
 const SNAPSHOT_EVERY = 128;
 const PAGE = 500;
 
 /**
- * Decides steps against the current state, or throws to reject. It is called again whenever the state has changed
- * meanwhile; its last result counts.
+ * Decides which steps to append for the given state, or throws to reject. If the state has changed before the
+ * steps are appended, it is called again with the new state. Only its last result counts.
  */
 type Proposal = (state: GroupState, now: number) => readonly Step[];
 
-/** An entry of the log. `born` identifies the incarnation of the group. */
+/**
+ * An entry of a group's log. `born` is the id of the group. A group that is removed and created again gets
+ * another id.
+ */
 interface GroupEntry {
   readonly born: string;
   readonly steps: readonly Step[];
@@ -37,9 +43,9 @@ interface Waiting {
 }
 
 /**
- * The log of a group as one process sees it. All waiting proposals go into one entry, which is appended only if nobody
- * else appended meanwhile; otherwise they are decided again. Other processes do the same, so of two racing claims one
- * wins.
+ * The log of a group as one process sees it. All waiting proposals go into one log entry. The entry is
+ * appended only if no other process has appended an entry meanwhile. Otherwise the proposals are decided
+ * again on the new state. All processes do the same, so only one of two concurrent claims wins.
  */
 export class GroupLog {
   readonly tenant: string;
@@ -51,10 +57,10 @@ export class GroupLog {
   readonly #key: string;
   #state: GroupState | null = null;
   #revision = 0;
-  /** Entries since the last snapshot. */
+  /** Number of log entries since the last snapshot. */
   #unsaved = 0;
   #queue: Waiting[] = [];
-  /** Serializes everything that uses the state. */
+  /** The last work in the queue. It serializes all work that uses the state. */
   #turn: Promise<unknown> = Promise.resolve();
   #flushing = false;
 
@@ -68,7 +74,10 @@ export class GroupLog {
     this.#key = groupKey(tenant, channel, group);
   }
 
-  /** Creates the group if it does not exist, starting after `cursor`. Returns whether it was created. */
+  /**
+   * Creates the group if it does not exist. The group starts after the sequence that `cursor` returns.
+   * Returns whether the group was created.
+   */
   async create(cursor: () => Promise<number>): Promise<boolean> {
     if (await this.#records.get(this.#key)) return false;
     const { env } = this.#deps;
@@ -76,23 +85,26 @@ export class GroupLog {
     return (await this.#records.put(this.#key, toSnapshot(state), { expect: 'absent' })) !== null;
   }
 
-  /** Returns the state as of the newest log entry. Callers must not change it. */
+  /** Returns the state after the newest log entry. Callers must not change the state. */
   state(): Promise<GroupState> {
     return this.#exclusive(() => this.#refresh());
   }
 
-  /** Returns the sequence of the entry when it is in the log; 0 if there were no steps. */
+  /**
+   * Adds the steps of a proposal to the log. Resolves with the sequence of the log entry, or with 0 if the
+   * proposal has no steps.
+   */
   propose(propose: Proposal): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ propose, resolve, reject });
       if (this.#flushing) return;
       this.#flushing = true;
-      // Each proposal in the queue is rejected with its own error.
+      // `#flush` rejects each proposal with its own error, so there is no error to handle here.
       this.#exclusive(() => this.#flush()).catch(() => {});
     });
   }
 
-  /** Returns a claim before its member saw the message. It does not count as an attempt. */
+  /** Ends a claim whose message the member has not seen. The claim does not count as an attempt. */
   async free(seq: number, token: number): Promise<void> {
     await this.propose((state) => (state.open.get(seq)?.token === token ? [['free', seq, token]] : []));
   }
@@ -108,7 +120,7 @@ export class GroupLog {
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work);
-    // The caller gets the failure from `result`; the next turn must run regardless.
+    // The caller gets the error from `result`. The next work must run regardless of it.
     this.#turn = result.catch(() => {});
     return result;
   }
@@ -132,7 +144,7 @@ export class GroupLog {
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { logs } = this.#deps.engine;
     let later: Waiting[] = [];
-    /** Callbacks of the other proposals, called when the entry is in the log. */
+    /** Callbacks of the proposals that are not in `later`. They are called when the entry is in the log. */
     let answers: ((entry: number) => void)[] = [];
     const entry = await compareAndSet(`the group ${this.group}`, async (round) => {
       const state = round === 0 && this.#state ? this.#state : await this.#refresh();
@@ -143,7 +155,8 @@ export class GroupLog {
       for (const waiting of batch) {
         try {
           const proposed = waiting.propose(state, this.#deps.env.now());
-          // Proposals do not know each other, so two in one entry must not concern the same message.
+          // Proposals do not know each other. So two proposals in one entry must not concern the same
+          // message.
           if (proposed.some(([, seq]) => touched.has(seq))) {
             later.push(waiting);
             continue;
@@ -156,7 +169,7 @@ export class GroupLog {
           answers.push(() => waiting.reject(error));
         }
       }
-      // Reject only against the newest state.
+      // A proposal is rejected only if it also fails on the newest state.
       if (refused && round === 0) return null;
       if (steps.length === 0) return 0;
       const data = asJson<GroupEntry>({ born: state.born, steps });
@@ -177,21 +190,24 @@ export class GroupLog {
       const { entries, gap } = await logs.read(this.stream, { after: state.seq, limit: PAGE });
       const foreign = entries.some(({ data }) => fromJson<GroupEntry>(data).born !== state.born);
       if (gap || (foreign && confirmed !== state.born)) {
-        // Another process made a later snapshot and trimmed the log before it, or removed and recreated the group.
+        // Another process has saved a newer snapshot and trimmed the log, or has removed the group and
+        // created it again.
         state = await this.#load();
         confirmed = state.born;
         continue;
       }
       for (const { seq, at, data } of entries) {
         const { born, steps } = fromJson<GroupEntry>(data);
-        // Ignore an append of a process that did not know yet that the group was removed.
+        // Ignore the steps of an entry with another `born`. Its process did not know yet that the group was
+        // removed.
         applySteps(state, seq, at, born === state.born ? steps : []);
         this.#unsaved++;
       }
       if (entries.length < PAGE) break;
     }
     const { last } = await logs.info(this.stream);
-    // The group was removed and recreated, or a removal stopped half-way: use the record.
+    // If the log ends before the state, the group was removed and created again, or a removal was
+    // interrupted. Then the record is right.
     if (last < state.seq) {
       state = await this.#load();
       if (last < state.seq) state.seq = last;
@@ -212,8 +228,8 @@ export class GroupLog {
   }
 
   /**
-   * Saves a snapshot and trims the log, so that it does not grow with the group's history. Losing the race does no
-   * harm.
+   * Saves a snapshot and trims the log, so that the log does not grow forever. If another process saves a
+   * snapshot first, this one is not saved, which does no harm.
    */
   async #save(): Promise<void> {
     const { logs } = this.#deps.engine;

@@ -9,7 +9,7 @@ import { type GroupState, nextDue, returned, type Step, type Work } from './grou
 import { channelEntry, entryAt } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** A message being delivered to the member that claimed it. */
+/** A message that is delivered to the member that claimed it. */
 export interface DeliveredWork extends Readonly<Pick<Work, 'token' | 'attempt' | 'until'>> {
   readonly entry: Entry;
 }
@@ -18,21 +18,24 @@ export interface Member {
   readonly id: string;
   readonly name: string;
   readonly since: number;
-  /** Maximum of messages leased to it at once. */
+  /** Maximum number of messages that are leased to the member at once. */
   readonly prefetch: number;
   deliver(work: DeliveredWork): void;
 }
 
-/** A message for a member, or for the dead letters. */
+/** A message that a round hands out to a member or settles. */
 interface Candidate {
   readonly entry: Entry;
-  /** The last claim; undefined if nobody has claimed it yet. */
+  /** The message's entry in the state of the group. Absent if the message is new to the group. */
   readonly before?: Work;
   readonly dead?: DeadLetter['reason'] | 'canceled';
   readonly member?: Member;
 }
 
-/** Decides which member gets which work of a group, in rounds. It keeps no state between rounds. */
+/**
+ * Decides in rounds which member gets which work of a group. Between rounds it remembers only which member is
+ * next.
+ */
 export class GroupRounds {
   readonly #deps: ChannelDeps;
   readonly #deadLetters: DeadLetters;
@@ -48,8 +51,8 @@ export class GroupRounds {
   }
 
   /**
-   * Hands out as much as the members can take. Returns whether there may be more at once, and otherwise when a lease
-   * or a wait ends.
+   * Hands out as much work as the members can take. `again` is true if there may be more work now. Otherwise
+   * `due` is the time in ms when the next lease or wait ends; null if there is none.
    */
   async round(members: ReadonlyMap<string, Member>): Promise<{ again: boolean; due: number | null }> {
     const state = await this.#log.state();
@@ -61,7 +64,10 @@ export class GroupRounds {
     return { again: false, due: nextDue(state, this.#deps.env.now()) };
   }
 
-  /** Runs rounds until nothing is left to hand out; returns when there may be more. */
+  /**
+   * Runs rounds until there is nothing to hand out. Returns the time in ms when the next lease or wait ends;
+   * null if there is none.
+   */
   async run(members: ReadonlyMap<string, Member>): Promise<number | null> {
     for (;;) {
       const { again, due } = await this.round(members);
@@ -69,7 +75,10 @@ export class GroupRounds {
     }
   }
 
-  /** Returns candidates in order, as many as the members can take: returned work first, then new messages. */
+  /**
+   * Returns the messages to hand out or to settle. Messages whose lease or wait has ended come first, then
+   * new messages. Returns no more messages for members than the members can take.
+   */
   async #candidates(state: GroupState, members: ReadonlyMap<string, Member>): Promise<Candidate[]> {
     const { logs } = this.#deps.engine;
     const now = this.#deps.env.now();
@@ -77,7 +86,8 @@ export class GroupRounds {
     const list: Candidate[] = [];
     for (const seq of returned(state, now)) {
       const before = { ...state.open.get(seq)! };
-      // A message that is no longer in the log is replaced by an empty entry and settled without a dead letter.
+      // If the message is no longer in the log, use an empty entry. The group settles it without a dead
+      // letter.
       const entry = (await entryAt(logs, this.#stream, seq)) ?? { seq, at: 0, data: null };
       const dead = await this.#whyDead(entry, before);
       if (dead) list.push({ entry, before, dead });
@@ -127,7 +137,9 @@ export class GroupRounds {
     );
   }
 
-  /** Returns one element per message that can be taken, members in turn. */
+  /**
+   * Returns a list of members, in turn. A member is in the list once for each message that it can still take.
+   */
   #freeSlots(state: GroupState, all: ReadonlyMap<string, Member>, now: number): Member[] {
     const held = new Map<string, number>();
     for (const { member, until } of state.open.values()) {
@@ -145,8 +157,9 @@ export class GroupRounds {
   }
 
   /**
-   * Returns why a message must not be handed out: it was canceled, its pointer is gone, or it is older than the
-   * retention.
+   * Returns why a message must not be handed out; undefined if it may be handed out. Reasons: it was
+   * canceled, it has used all its attempts, no member claimed it within the retention, or it or its pointer
+   * no longer exists.
    */
   async #whyDead(entry: Entry, before?: Work): Promise<Candidate['dead']> {
     const { env, settings, pointers, isCanceled } = this.#deps;
@@ -160,13 +173,16 @@ export class GroupRounds {
   }
 }
 
-/** Takes the next slot, if possible of another member than the one that tried last. */
+/**
+ * Removes the next member from the list and returns it. If possible, takes another member than `last`, which
+ * had the message before.
+ */
 function take(slots: Member[], last?: string): Member {
   const other = last === undefined ? 0 : slots.findIndex((member) => member.id !== last);
   return slots.splice(Math.max(other, 0), 1)[0]!;
 }
 
-/** Returns whether a message is still as it was when it was chosen. */
+/** Returns whether nobody has claimed or settled the message since it was chosen. */
 function stillOpen(state: GroupState, { entry, before }: Candidate, now: number): boolean {
   if (!before) return entry.seq > state.cursor;
   const work = state.open.get(entry.seq);

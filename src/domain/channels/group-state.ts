@@ -1,51 +1,60 @@
 import { RelayError } from '../../base/errors.ts';
 import { GROUP_ACKS_KEPT } from '../../base/limits.ts';
 
-/** A wait is longer by up to this share, so that work that failed together does not return together. */
+/**
+ * A wait becomes longer by a random part of up to 20 %. So messages that failed at the same time are retried
+ * at different times.
+ */
 const JITTER = 0.2;
 
-/** A step of a group's log; an entry has several. The sequence of the entry with a `claim` is the token of that claim. */
+/**
+ * A step of a group's log. A log entry contains one or more steps. The token of a claim is the sequence of
+ * the log entry that contains the `claim` step.
+ */
 export type Step =
   | readonly ['claim', seq: number, until: number, member: string, by: string]
   | readonly ['ack', seq: number, token: number]
   | readonly ['nack', seq: number, token: number, again: number]
   | readonly ['extend', seq: number, token: number, until: number]
-  /** Returned before it was delivered: it does not count as an attempt. */
+  /** The claim ended before the member got the message. It does not count as an attempt. */
   | readonly ['free', seq: number, token: number]
   /** The message is now a dead letter. */
   | readonly ['dead', seq: number]
-  /** Taken from the dead letters: its attempts start again at 0. */
+  /** The message was taken from the dead letters. Its attempts start again at 0. */
   | readonly ['revive', seq: number]
-  /** Waits before failed work returns; null for the relay's own. It concerns no message. */
+  /**
+   * Sets the waits in ms before failed work is handed out again. Null stands for the waits in the relay's
+   * settings. The step concerns no message, so its sequence is 0.
+   */
   | readonly ['retry', 0, waits: readonly number[] | null];
 
 export interface Work {
   /** Token of the newest claim. */
   token: number;
   attempt: number;
-  /** When the lease ends; 0 once it was returned. */
+  /** Time in ms when the lease ends; 0 if the message was given back or revived. */
   until: number;
-  /** Not handed out again before this time; 0 for no wait. */
+  /** Time in ms before which the message is not handed out again; 0 for no wait. */
   again: number;
   member: string;
   by: string;
 }
 
-/** The fold of a group's log. */
+/** State of a group. It is computed from the group's log. */
 export interface GroupState {
-  /** Id of this incarnation of the group and its entries. A recreated group has another id. */
+  /** Id of the group and of its log entries. A group that is removed and created again gets another id. */
   readonly born: string;
-  /** The newest log entry included. */
+  /** Sequence of the newest log entry that this state includes. */
   seq: number;
-  /** All messages up to here have been claimed at least once or are settled. */
+  /** Sequence up to which all messages have been claimed at least once or are settled. */
   cursor: number;
-  /** Claimed and unsettled messages, by sequence. */
+  /** Messages that were claimed or revived and are not settled, by sequence. */
   readonly open: Map<number, Work>;
-  /** The newest acknowledgements: message → token. */
+  /** The newest acknowledgements: sequence of the message → token of the claim. */
   readonly acked: Map<number, number>;
-  /** Waits before failed work returns, if the group chose its own. */
+  /** Waits in ms before failed work is handed out again. Null if the group uses the relay's settings. */
   retry: readonly number[] | null;
-  /** Time of the last activity. */
+  /** Time of the last activity in ms. */
   active: number;
 }
 
@@ -73,7 +82,7 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
     case 'nack':
       if (!work) return;
       work.until = 0;
-      // Entries of 0.1.0 have no time.
+      // Entries of version 0.1.0 do not contain the time.
       work.again = step[3] ?? 0;
       return;
     case 'extend':
@@ -97,8 +106,8 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
 }
 
 /**
- * Returns the work that a token is valid for. An expired lease still belongs to its member until someone else claims
- * the message.
+ * Returns the work for which a token is valid. After the lease has expired, the token stays valid until
+ * another member claims the message.
  */
 export function heldWork(state: GroupState, seq: number, token: number): Work {
   const work = state.open.get(seq);
@@ -115,41 +124,47 @@ function whyNot(state: GroupState, seq: number, work: Work | undefined): string 
   return seq <= state.cursor ? 'the message is already settled' : 'no member has claimed the message yet';
 }
 
-/** Returns the lowest unsettled sequence: all messages below it are settled. */
+/** Returns the lowest sequence that is not settled. */
 export function floor(state: GroupState): number {
   return Math.min(state.cursor + 1, ...state.open.keys());
 }
 
-/** Returns whether a message is unsettled and nobody holds it: it is new to the group or was returned. */
+/**
+ * Returns whether a message is not settled and no member holds it now. The message is new to the group, was
+ * given back, or its lease has expired.
+ */
 export function isUnclaimed(state: GroupState, seq: number, now: number): boolean {
   const work = state.open.get(seq);
   return work ? work.until <= now : seq > state.cursor;
 }
 
-/** Returns the messages that can be handed out again, oldest first. */
+/** Returns the sequences of claimed messages that can be handed out again now, oldest first. */
 export function returned(state: GroupState, now: number): number[] {
   const free = [...state.open].filter(([, work]) => due(work) <= now);
   return free.map(([seq]) => seq).sort((a, b) => a - b);
 }
 
-/** Returns how long work waits after this many failures, in ms; `chance` is between 0 and 1. */
+/**
+ * Returns how long a message waits after its attempt number `attempt` has failed, in ms. `chance` is a random
+ * number from 0 to 1.
+ */
 export function waitBefore(waits: readonly number[], attempt: number, chance: number): number {
   const wait = waits[Math.min(attempt, waits.length) - 1] ?? 0;
   return Math.round(wait * (1 + chance * JITTER));
 }
 
-/** Returns when the next lease or wait ends; null if there is none. */
+/** Returns the time in ms when the next lease or wait ends; null if there is none. */
 export function nextDue(state: GroupState, now: number): number | null {
   const ends = Array.from(state.open.values(), due).filter((at) => at > now);
   return ends.length > 0 ? Math.min(...ends) : null;
 }
 
-/** Returns when it can be handed out again. */
+/** Returns the time in ms from which the message can be handed out again. */
 function due({ until, again }: Work): number {
   return Math.max(until, again);
 }
 
-/** A state as it is stored. Compact, because it is one record however long the group exists. */
+/** Stored form of a group's state. It is compact, because the whole state is one record. */
 export interface GroupSnapshot extends Pick<GroupState, 'born' | 'seq' | 'cursor' | 'active'> {
   readonly open: (readonly [
     seq: number,

@@ -23,7 +23,10 @@ import { channelEntry } from './message.ts';
 import { findStart, startAt } from './reader.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Maximum of open groups without members. Acknowledgements over HTTP then need not read them again. */
+/**
+ * Maximum number of groups that are open in memory. Groups with members stay open even above it. An open
+ * group need not be read again for the next acknowledgement over HTTP.
+ */
 const OPEN_GROUPS = 1000;
 
 interface OpenGroup {
@@ -32,12 +35,15 @@ interface OpenGroup {
   readonly presence: GroupPresence;
 }
 
-/** Position of a group. Messages after the cursor are new to it; others are settled unless they are open. */
+/**
+ * Position of a group in a channel. Messages after the cursor are new to the group. A message up to the
+ * cursor is settled, unless it is in `open`.
+ */
 export interface GroupPosition extends Readonly<Pick<GroupState, 'cursor' | 'open'>> {
   readonly group: string;
 }
 
-/** Consumers that share a channel's messages. Some methods are verbs of the channels. */
+/** Consumers that share a channel's messages. Some methods implement verbs of the channels API. */
 export class Groups {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
@@ -53,8 +59,8 @@ export class Groups {
   }
 
   /**
-   * Joins a group and yields work until the signal fires. By default a new group starts with everything the channel
-   * keeps.
+   * Joins a group and yields work until the signal is aborted. By default, a new group starts with all
+   * messages that the channel keeps.
    */
   async *work(
     caller: Caller,
@@ -75,7 +81,8 @@ export class Groups {
         wake();
       },
     };
-    // Leave at once, even while the reader is busy with a message: it would never see further work.
+    // Leave at once when the signal is aborted, even while the consumer is busy with a message. The consumer
+    // would never see further work.
     const leave = () => {
       delivery.leave(member);
       presence.changed();
@@ -101,7 +108,9 @@ export class Groups {
     }
   }
 
-  /** Creates the group if it does not exist. By default it starts with everything the channel keeps. */
+  /**
+   * Creates the group if it does not exist. By default, it starts with all messages that the channel keeps.
+   */
   async begin(caller: Caller, channel: string, group: string, since: Since | undefined): Promise<void> {
     const { log } = this.#openGroup(caller, channel, group);
     const made = await log.create(() => this.#beginning(caller.tenant, channel, since));
@@ -116,7 +125,7 @@ export class Groups {
   async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
     const { log, delivery } = this.#openGroup(caller, channel, group);
     const entry = await log.propose((state) => {
-      // A repeated acknowledgement: the first answer was lost.
+      // The same acknowledgement succeeds again, because the answer to the first one may have been lost.
       if (state.acked.get(seq) === token) return [];
       heldWork(state, seq, token);
       return [['ack', seq, token]];
@@ -136,7 +145,7 @@ export class Groups {
       again = attempt < this.#deps.settings.attempts ? now + this.#wait(state, attempt) : 0;
       return [['nack', seq, token, again]];
     });
-    // Move it here, because there may be no member left to do it.
+    // Move the message to the dead letters here, because the group may have no members that could do it.
     if (again === 0) await this.deadLetters.move(log, [seq], 'attempts');
     delivery.wake();
     return again === 0 ? { seq, dead: true } : { seq, dead: false, retry_at: again };
@@ -212,7 +221,10 @@ export class Groups {
     };
   }
 
-  /** Returns the position of each group of a channel, for questions about many messages at once. */
+  /**
+   * Returns the position of each group of a channel. With these positions the caller can check many messages
+   * at once.
+   */
   async positions(tenant: string, channel: string): Promise<GroupPosition[]> {
     const positions: GroupPosition[] = [];
     for (const group of await this.#directory.groups(tenant, channel)) {
@@ -222,15 +234,15 @@ export class Groups {
     return positions;
   }
 
-  /** Returns whether a group of the channel still needs a message. */
+  /** Returns whether any group of the channel still needs the message. */
   async isNeeded(tenant: string, channel: string, seq: number): Promise<boolean> {
     const positions = await this.positions(tenant, channel);
     return positions.some(({ cursor, open }) => seq > cursor || open.has(seq));
   }
 
   /**
-   * Moves messages that nobody claimed within the retention to the dead letters, and deletes groups without activity
-   * for a week. Returns the lowest sequence that a group still needs.
+   * Moves old messages that no member holds to the dead letters. Removes groups that had no activity for a
+   * week and have no members and no open messages. Returns the lowest sequence that a group still needs.
    */
   async sweep(tenant: string, channel: string, cutoff: number): Promise<number> {
     let lowest = Number.POSITIVE_INFINITY;
@@ -255,7 +267,10 @@ export class Groups {
     return waitBefore(retry ?? settings.retryMs, attempt, env.randomBytes(1)[0]! / 256);
   }
 
-  /** Returns where a new group starts: with everything by default, but never before the retention. */
+  /**
+   * Returns the sequence after which a new group starts. By default, it starts with all messages, but never
+   * with messages older than the retention.
+   */
   async #beginning(tenant: string, channel: string, since: Since = 'all'): Promise<number> {
     const { engine, env, settings } = this.#deps;
     const stream = channelStream(tenant, channel);
@@ -264,7 +279,10 @@ export class Groups {
     return Math.max(wanted.after, kept.after);
   }
 
-  /** Returns work claimed for a member that left before it saw it. If that fails, the lease expires. */
+  /**
+   * Gives back messages that were claimed for a member that left before it saw them. If this fails, their
+   * leases expire.
+   */
   #giveBack(log: GroupLog, undelivered: readonly DeliveredWork[]): void {
     for (const { entry, token } of undelivered) {
       this.#background.run(() => log.free(entry.seq, token));
@@ -283,7 +301,7 @@ export class Groups {
       const delivery = new GroupDelivery(this.#deps, this.deadLetters, log);
       found = { log, delivery, presence: new GroupPresence(this.#deps, log, delivery) };
     }
-    // The map's order is the order of use, so the first group is closed first.
+    // The map is in the order of use, so the group that was not used for the longest time is closed first.
     this.#open.delete(key);
     this.#open.set(key, found);
     if (this.#open.size > OPEN_GROUPS) this.#closeOne();
@@ -303,7 +321,7 @@ function isWait(ms: unknown): boolean {
   return typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= GROUP_RETRY_MAX_MS;
 }
 
-/** Another process has removed the group meanwhile. */
+/** Returns null if another process has removed the group meanwhile. Throws any other error. */
 function ifRemoved(error: unknown): null {
   if (isRelayError(error, 'not_found')) return null;
   throw error;

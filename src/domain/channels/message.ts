@@ -4,23 +4,26 @@ import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
 import { fromJson } from '../records.ts';
 
-/** An entry of a channel's log. It contains a pointer's id, not its URL, because each server has its own address. */
+/**
+ * An entry of a channel's log. It contains the id of a pointer, not its URL, because each server has its own
+ * address.
+ */
 export interface ChannelEntry extends Pick<Message, 'msg' | 'from' | 'metadata' | 'sealed_key' | 'dead'> {
   readonly pointer?: string;
 }
 
-/** The last entry of a channel that nobody uses any more. */
+/** Entry that replaces the last message of a channel that nobody uses any more. */
 export const TOMBSTONE: JsonObject = { gone: true };
 
-/** Returns null for an entry that is no message. */
+/** Returns the content of a log entry. Returns null for an entry that is no message. */
 export function channelEntry(data: Json): ChannelEntry | null {
   if (!isJsonObject(data) || typeof data.from !== 'string') return null;
   return fromJson<ChannelEntry>(data);
 }
 
 /**
- * Returns the message as subscribers of one server see it; null for an entry that is no message. `url` comes first for
- * human readers.
+ * Returns the message that a server with this `base` URL sends to subscribers. Returns null for an entry that
+ * is no message. `url` is the first field, because people look for it first.
  */
 export function toMessage(entry: Entry, base: string): Message | null {
   const data = channelEntry(entry.data);
@@ -38,12 +41,12 @@ export function toMessage(entry: Entry, base: string): Message | null {
   };
 }
 
-/** Returns the entry with this sequence; null if there is none or it was trimmed. */
+/** Returns the entry with this sequence. Returns null if there is none or it was trimmed. */
 export async function entryAt(logs: Logs, stream: string, seq: number): Promise<Entry | null> {
   if (seq === 0) return null;
   const { entries } = await logs.read(stream, { after: seq - 1, limit: 1 });
   return entries[0]?.seq === seq ? entries[0] : null;
 }
 
-/** An entry of a channel's log, for interfaces that share one subscription among many readers. */
+/** An entry of a log. Interfaces that share one subscription among many readers use it. */
 export type { Entry } from '../../kernel/logs.ts';

@@ -6,20 +6,26 @@ import type { Entry, Logs } from '../../kernel/logs.ts';
 import { checkCount, checkGroupName } from '../names.ts';
 import { channelEntry } from './message.ts';
 
-/** A number from here on is a time in ms (September 2001); below it is a sequence. */
+/**
+ * In `since`, a number from this value on is a time in ms, and a smaller number is a sequence. The value is a
+ * time in September 2001.
+ */
 const FIRST_MOMENT = 1e12;
 
-/** Where a reader starts. */
+/** Position at which a reader starts. */
 export interface Start {
   /** The reader gets messages after this sequence. */
   readonly after: number;
-  /** True if it asked for messages that no longer exist. */
+  /** True if the reader asked for messages that no longer exist. */
   readonly gap: boolean;
-  /** True if it accepts whatever is kept, so dropped messages are no gap. */
+  /**
+   * True if the reader accepts whatever the channel keeps. Then messages that were deleted earlier are no
+   * gap.
+   */
   readonly lenient: boolean;
 }
 
-/** Parses `since`, so that an invalid one is rejected before anything else happens. */
+/** Parses `since`. Throws `bad_request` if it is invalid. */
 export function parseSince(since: Since | undefined): { seq: number } | { time: number } | 'all' | 'now' {
   if (since === undefined || since === null || since === '') return 'now';
   if (since === 'all') return 'all';
@@ -34,7 +40,9 @@ export function parseSince(since: Since | undefined): { seq: number } | { time: 
   return { time };
 }
 
-/** Parses the query of a subscription; an invalid one is rejected before anything else happens. */
+/**
+ * Parses the query of a subscription. Throws `bad_request` if it is invalid, before the subscription starts.
+ */
 export function checkSubscription(query: {
   since?: string;
   group?: string;
@@ -55,15 +63,15 @@ export async function findStart(logs: Logs, stream: string, since: Since | undef
   if (wanted !== 'now' && 'time' in wanted) return startAt(logs, stream, wanted.time);
   const { last } = await logs.info(stream);
   if (wanted === 'now') return { after: last, gap: false, lenient: false };
-  // The position is ahead of the channel: the store was restored from a backup or is another one. What was in between
-  // is unknown.
+  // The requested position is after the end of the channel. The store was restored from a backup, or it is
+  // another store. Nobody knows which messages were in between.
   if (wanted.seq > last) return { after: last, gap: last > 0 || wanted.seq > 0, lenient: false };
   return { after: wanted.seq, gap: false, lenient: false };
 }
 
 /**
- * Finds the start before the first message from `time` on. Sequences may have holes, so it searches over the range of
- * numbers.
+ * Finds the position before the first message that is not older than `time`. It uses a binary search over
+ * sequences, which may have holes.
  */
 export async function startAt(logs: Logs, stream: string, time: number): Promise<Start> {
   const { first, last } = await logs.info(stream);
@@ -80,8 +88,8 @@ export async function startAt(logs: Logs, stream: string, time: number): Promise
 }
 
 /**
- * What one reader sees of a channel's log: messages within the retention, even if older ones are not trimmed yet. The
- * first message after missing ones has a gap mark.
+ * A channel's log as one reader sees it. It contains only messages within the retention, even if older
+ * messages are not trimmed yet. The first message after missing messages has a gap mark.
  */
 export class ReaderView {
   readonly #env: Env;
@@ -96,17 +104,23 @@ export class ReaderView {
     this.#hole = start.gap;
   }
 
-  /** Whether dropped messages are still no gap, because nothing has been seen yet. */
+  /**
+   * True if deleted messages are no gap, because the reader accepts whatever the channel keeps and has seen
+   * no message yet.
+   */
   get lenient(): boolean {
     return this.#lenient;
   }
 
-  /** Whether the next visible message will have the gap mark. */
+  /** True if the next message that the reader sees will have the gap mark. */
   get owesGap(): boolean {
     return this.#hole;
   }
 
-  /** Returns the entry as the reader sees it; null if it is not visible. Call it for every entry, in order. */
+  /**
+   * Returns the entry as the reader sees it. Returns null if the reader does not see it. Call it for every
+   * entry, in order.
+   */
   see(entry: Entry): Entry | null {
     if (entry.gap && !this.#lenient) this.#hole = true;
     if (channelEntry(entry.data) === null) return null;

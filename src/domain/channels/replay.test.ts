@@ -108,7 +108,8 @@ test('a subscriber ahead of the channel learns that it cannot resume, and gets n
   const { seq } = await t.relay.channels.publish('c', 'old');
   await using reader = readFrom(t.relay, 'c', { since: seq + 1_000_000 });
   const next = reader.take(1);
-  // Messages before it listens are not for it.
+  // The reader gets only messages that are published after it has started to listen. So publish until it gets
+  // one.
   let heard = false;
   void next.then(() => {
     heard = true;

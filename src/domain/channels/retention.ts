@@ -6,20 +6,26 @@ import type { Groups } from './groups.ts';
 import { channelEntry, entryAt, TOMBSTONE } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** At most one append in this many checks for old messages; a channel may exceed its size by about this number. */
+/**
+ * On average, at least one append in this many starts a check for old messages. So a channel may exceed its
+ * size by about this number of messages.
+ */
 const EVERY_MAX = 64;
-/** Channels swept per call. */
+/** Maximum number of channels that one call sweeps. */
 const SOME = 100;
 
-/** Deletes messages that a channel need not keep, in the background. It never deletes work that a group has not done. */
+/**
+ * Deletes messages that a channel need not keep, in the background. It never deletes messages that a group
+ * still needs.
+ */
 export class Retention {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
   readonly #groups: Groups;
   readonly #every: number;
-  /** Channels being swept because of an append. */
+  /** Streams of the channels that are being swept because of an append. */
   readonly #running = new Set<string>();
-  /** The last swept channel of each tenant. */
+  /** The channel that was swept last, by tenant. */
   readonly #reached = new Map<string, string>();
 
   constructor(deps: ChannelDeps, directory: Directory, groups: Groups) {
@@ -30,27 +36,27 @@ export class Retention {
   }
 
   /**
-   * Called after each append. It decides at random, not by a counter, so that commands that append once and exit do
-   * their share.
+   * Called after each append. It starts a sweep at random and not by a counter, so that commands that append
+   * one message and exit also start sweeps.
    */
   appended(tenant: string, channel: string): void {
     const chance = this.#deps.env.randomBytes(1)[0]! / 256;
     const stream = channelStream(tenant, channel);
     if (chance * this.#every >= 1 || this.#running.has(stream)) return;
     this.#running.add(stream);
-    // Nothing depends on it, and the next one tries again.
+    // Nothing depends on this sweep. If it fails, a later append starts another sweep.
     this.#deps.engine.defer(() => this.#sweep(tenant, channel).finally(() => this.#running.delete(stream)));
   }
 
   /**
-   * Sweeps some channels of a tenant, continuing where the last call ended. Channels unused for the whole retention
-   * leave the list.
+   * Sweeps some channels of a tenant. It continues after the last channel of the previous call. A channel
+   * that was unused for the whole retention is removed from the list.
    */
   async sweepSome(tenant: string): Promise<void> {
     const page = await this.#directory.list(tenant, { after: this.#reached.get(tenant), limit: SOME });
     for (const { name } of page.channels) {
       await this.sweepChannel(tenant, name);
-      // An engine may answer without yielding to the event loop.
+      // Yield to the event loop, because some engines answer without yielding.
       await new Promise((resolve) => setTimeout(resolve));
     }
     if (page.next === undefined) this.#reached.delete(tenant);
@@ -62,12 +68,13 @@ export class Retention {
     if (!(await this.#directory.hasGroups(tenant, channel))) await this.#closeUnused(tenant, channel);
   }
 
-  /** Several may run at the same time, in this process and in others. */
+  /** Trims a channel. Several calls may run at the same time, in this process and in others. */
   async #sweep(tenant: string, channel: string): Promise<void> {
     const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);
     const cutoff = this.#deps.env.now() - this.#deps.settings.retentionMs;
-    // Read this before the groups: a group created meanwhile needs only later messages.
+    // Read `last` before the groups, and trim no message after it. A group that is created meanwhile may need
+    // later messages.
     const { count, first, last } = await logs.info(stream);
     const needed = Math.min(await this.#groups.sweep(tenant, channel, cutoff), last + 1);
     let excess = count - this.#deps.settings.messages;
@@ -78,13 +85,16 @@ export class Retention {
       before = seq + 1;
     }
     if (before === 0) return;
-    // If another process trimmed since the entries were counted, trimming by that count would drop messages that must
-    // stay.
+    // If another process has trimmed the channel since its messages were counted, the count is wrong.
+    // Trimming by it would delete messages that must stay.
     if ((await logs.info(stream)).first !== first) return this.#sweep(tenant, channel);
     await trimMessages(this.#deps, tenant, channel, before);
   }
 
-  /** The last message cannot be trimmed, so a tombstone replaces it, unless another append was faster. */
+  /**
+   * Removes an unused channel from the list. The last message of a log cannot be trimmed, so a tombstone is
+   * appended first. If another message is appended before the tombstone, the channel stays in the list.
+   */
   async #closeUnused(tenant: string, channel: string): Promise<void> {
     const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);

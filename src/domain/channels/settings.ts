@@ -12,20 +12,20 @@ import type { PointerLookup } from '../pointers/record.ts';
 import type { Storage } from '../usage/storage.ts';
 import type { ChannelEntry } from './message.ts';
 
-/** What every part of the channels needs. */
+/** Dependencies of every part of the channels. */
 export interface ChannelDeps extends Deps {
   readonly settings: ChannelSettings;
   readonly pointers: PointerLookup;
   readonly storage: Storage;
-  /** Returns whether the work of a pointer was canceled, so that nobody gets it. */
+  /** Returns whether the task of a pointer was canceled. No member gets a canceled task. */
   isCanceled(pointer: string): Promise<boolean>;
   /** Called after a message was acknowledged. */
   onAcked(caller: Caller, at: { channel: string; group: string; seq: number }): void;
   /** Called for every dead letter, after it was added. */
   onDead(tenant: string, letter: LetterEntry): void;
   /**
-   * Called for a dead letter that is retried. Returns the id of a new task that replaces it; null if the group gets it
-   * again.
+   * Called when a dead letter is retried. If it is a task, this sends the task again and returns the id of
+   * the new task. Otherwise it returns null, and the message goes back to its group.
    */
   resend(caller: Caller, letter: LetterEntry): Promise<string | null>;
 }
@@ -35,13 +35,19 @@ export type LetterEntry = ChannelEntry & { readonly dead: DeadLetter };
 
 /** Settings of channels that the operator of the relay may choose. */
 export interface ChannelSettings {
-  /** Older messages are dropped. */
+  /** Messages that are older than this time in ms are deleted. */
   readonly retentionMs: number;
-  /** Approximate number of messages a channel keeps. Unclaimed work of a group is kept beyond it. */
+  /**
+   * Approximate number of messages that a channel keeps. Messages that a group still needs are kept in
+   * addition.
+   */
   readonly messages: number;
   readonly leaseMs: number;
   readonly attempts: number;
-  /** Waits before failed work is handed out again, for groups that chose none; the last one repeats. */
+  /**
+   * Waits in ms before failed work is handed out again: one for each attempt, and the last one repeats. A
+   * group may choose its own waits.
+   */
   readonly retryMs: readonly number[];
 }
 

@@ -20,12 +20,12 @@ import {
 import type { Receipts } from '../receipts/receipts.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
-/** Stored record: an agent follows a channel. */
+/** Stored record that says that an agent follows a channel. */
 export interface FollowRecord {
   /** Sequence of the last message that the agent has read. */
   readonly cursor: number;
   readonly followed: number;
-  /** When the cursor was last moved. */
+  /** Time in ms when the cursor was last moved. */
   readonly read?: number;
 }
 
@@ -41,7 +41,7 @@ interface Following {
   readonly cursor: number;
 }
 
-/** Inboxes: one record per agent and channel says how far the agent has read. */
+/** Inboxes of agents. One record per agent and channel says how far the agent has read. */
 export class Inboxes {
   readonly #parts: InboxParts;
   readonly #records: RecordsOf<FollowRecord>;
@@ -67,12 +67,15 @@ export class Inboxes {
     return this.follow(caller, agent, channel, o);
   }
 
-  /** Counts one more follow of the tenant. After a crash before it is stored, the count is one too high. */
+  /**
+   * Adds one to the tenant's number of follows and returns a function that undoes this. If the process
+   * crashes before the follow is stored, the number stays one too high.
+   */
   async #count(tenant: string): Promise<() => Promise<unknown>> {
     const { records } = this.#parts.deps.engine;
     const key = followsKey(tenant);
     if ((await records.get(key)) === null) {
-      // The first count of this tenant: follows of earlier versions may exist.
+      // The tenant has no counter yet. Count the follows that earlier versions have stored.
       let follows = 0;
       for await (const _ of allRecords(records, inboxesPrefix(tenant))) follows++;
       await records.put(key, follows, { expect: 'absent' });
@@ -149,7 +152,10 @@ export class Inboxes {
     });
   }
 
-  /** Records a receipt: marking a message as read proves that the agent was notified. */
+  /**
+   * Records a `notified` receipt for each pointer in the messages that the agent has marked as read. An agent
+   * that marks a message as read has received the message.
+   */
   async #noteRead(
     caller: Caller,
     agent: string,
@@ -164,8 +170,8 @@ export class Inboxes {
   }
 
   /**
-   * Returns the newest unread messages. Sequences have holes, so it looks further back until there are enough or none
-   * are left.
+   * Returns the newest unread messages of a channel. Sequences have holes, so it reads from further back each
+   * time, until it has found enough messages or has reached the cursor.
    */
   async #newest(caller: CallerAt, { channel, cursor }: Following, limit: number): Promise<InboxMessage[]> {
     const last = await this.#parts.channels.position(caller, channel);
@@ -176,7 +182,10 @@ export class Inboxes {
     }
   }
 
-  /** Reads one message more than `limit`, to know whether there are more. */
+  /**
+   * Returns the oldest unread messages of a channel, at most `limit` + 1. The additional message shows that
+   * there are more.
+   */
   async #unread(caller: CallerAt, { channel, cursor }: Following, limit: number) {
     const messages: InboxMessage[] = [];
     for await (const message of this.#parts.channels.messages(caller, channel, cursor)) {
@@ -204,9 +213,12 @@ export class Inboxes {
   }
 }
 
-/** Merges by time without changing the order within a channel, because marking as read covers a prefix of each channel. */
+/**
+ * Merges the messages of several channels by time. The order within a channel stays the same, because a
+ * cursor marks all messages of a channel up to a sequence as read.
+ */
 function merge(lists: readonly (readonly InboxMessage[])[], limit: number, newest: boolean): InboxMessage[] {
-  // A message counts as no older than those before it on its channel.
+  // A message is never sorted before an earlier message of its channel, even if its own time is earlier.
   const timed = lists.flatMap((list) => {
     let at = 0;
     return list.map((message) => {

@@ -6,7 +6,10 @@ import { WriteBehind } from '../write-behind.ts';
 const usedPrefix = (tenant: string) => `ten.${tenant}/key-used/`;
 const usedKey = (tenant: string, id: string) => usedPrefix(tenant) + id;
 
-/** Records when each key was last used. Written behind, so no request waits for it. */
+/**
+ * Records when each API key and each share link was last used. The times are written behind, so no request
+ * waits for them.
+ */
 export class KeyUse {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #records: RecordsOf<number>;
@@ -31,7 +34,7 @@ export class KeyUse {
     return this.#behind.flush();
   }
 
-  /** Returns the last uses of a tenant's keys, by key id. */
+  /** Returns the time in ms when each API key and share link of a tenant was last used, by id. */
   async of(tenant: string): Promise<Map<string, number>> {
     await this.flush();
     const prefix = usedPrefix(tenant);

@@ -2,8 +2,9 @@ import { KEY_CHECK_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 
 /**
- * Watches the keys of sockets and streams, which outlive a request. A key revoked in this process ends them at once. A
- * key that expires or is revoked by another process ends them at the next check.
+ * Watches the API keys of sockets and streams, which stay open longer than a request. If this process revokes
+ * an API key, its sockets and streams are closed at once. If the API key expires or another process revokes
+ * it, they are closed at the next check.
  */
 export class KeyWatch {
   readonly #isValid: (caller: Caller) => Promise<boolean>;
@@ -15,8 +16,8 @@ export class KeyWatch {
   }
 
   /**
-   * Calls `end` once when the key no longer works. Returns a function that stops watching. Callers without a key are
-   * not watched.
+   * Calls `end` once when the caller's API key no longer works. Returns a function that stops watching.
+   * Callers without an API key are not watched.
    */
   watch(caller: Caller, end: () => void): () => void {
     if (caller.keyId === 'local' || caller.keyId === 'anonymous') return () => {};
@@ -33,7 +34,7 @@ export class KeyWatch {
     };
   }
 
-  /** Ends everything that uses this key. */
+  /** Closes all sockets and streams that use this API key. */
   end(keyId: string): void {
     const watched = this.#watched.get(keyId);
     this.#forget(keyId);
@@ -42,7 +43,7 @@ export class KeyWatch {
 
   async #checkKeys(): Promise<void> {
     for (const [keyId, { caller }] of this.#watched) {
-      // A store that does not answer is no reason to disconnect anyone.
+      // If the store does not answer, the key counts as valid, and the connections stay open.
       if (!(await this.#isValid(caller).catch(() => true))) this.end(keyId);
     }
   }

@@ -28,14 +28,17 @@ import { KeyWatch } from './key-watch.ts';
 import { isApiKey, isShareToken, newApiKey } from './secrets.ts';
 import { Shares } from './shares.ts';
 
-/** Compared if no record is found, so that a miss takes as long as a hit. */
+/**
+ * Hash that is compared if no record is found, so that checking an unknown API key takes as long as checking
+ * a known one.
+ */
 const NO_HASH = '-'.repeat(64);
-/** Maximum of earlier keys that a key's record names. */
+/** Maximum number of earlier keys that the record of a rotated key names. */
 const FORMER_KEYS = 32;
 
-/** API keys. The store contains only their hashes. */
+/** API keys. The store contains only the hashes of the keys. */
 export class Keys {
-  /** When each key was last used; written behind. */
+  /** When each API key was last used. The times are written behind. */
   readonly use: KeyUse;
   readonly watch = new KeyWatch((caller) => this.isValid(caller));
   /** Links that give read access to one thread. */
@@ -46,7 +49,7 @@ export class Keys {
   readonly #byTenant: RecordsOf<ListedKey>;
   readonly #plans: Plans;
 
-  /** `auth` says whether a key is required. */
+  /** `auth` says whether an API key is required. */
   constructor(
     deps: Deps & { readonly keyUse: KeyUse },
     plans: Plans,
@@ -61,7 +64,10 @@ export class Keys {
     this.use = deps.keyUse;
   }
 
-  /** Returns the holder of a key; null if the key is unknown, revoked or expired. Reads the store every time. */
+  /**
+   * Returns the caller with this API key or share token. Returns null if it is unknown, revoked or expired.
+   * Reads the store at every call.
+   */
   async authenticate(secret: string): Promise<Caller | null> {
     if (isShareToken(secret)) return this.shares.authenticate(secret);
     if (!isApiKey(secret)) return null;
@@ -72,7 +78,7 @@ export class Keys {
     return callerOf(record);
   }
 
-  /** Returns whether the key of a long-lived connection still works. */
+  /** Returns whether the API key of a long-lived connection still works. */
   async isValid(caller: Caller): Promise<boolean> {
     if (caller.keyId === 'local' || caller.keyId === 'anonymous') return true;
     if (caller.thread !== undefined) return this.shares.isValid(caller);
@@ -149,7 +155,7 @@ export class Keys {
     const plan = await this.#plans.of(old.tenant);
     const { name, scopes, prefix, expires } = old;
     const former = [...(old.former ?? []), old.id].slice(-FORMER_KEYS);
-    // The new key replaces the old one, so it fits into the plan if the old one did.
+    // The new key replaces the old one, so the plan's limit of keys does not apply.
     const made = await this.#make(old.tenant, { name, scopes, prefix, expires, former }, plan.name, null);
     const replaced = { ...old, replaced: made.id };
     const claimed = await this.#byTenant.put(listKey(old.tenant, id), replaced, {
@@ -157,7 +163,8 @@ export class Keys {
       expiresAt: expires ?? undefined,
     });
     if (claimed === null) {
-      // Another caller has rotated or revoked the key meanwhile. Nobody has seen the new key yet.
+      // Another caller has rotated or revoked the old key meanwhile. Nobody has seen the new key yet, so
+      // delete it.
       await this.revoke(caller, made.id, { tenant: old.tenant });
       await this.#byTenant.delete(listKey(old.tenant, made.id));
       throw rotated(id);
@@ -169,7 +176,7 @@ export class Keys {
     return made;
   }
 
-  /** Creates the first key of a relay; null if one exists. */
+  /** Creates the first API key of a relay. Returns null if the relay's own tenant already has a valid key. */
   async createFirst(): Promise<CreatedKey | null> {
     if ((await this.#listed(RELAY_TENANT)).some((key) => this.#works(key))) return null;
     const draft = { name: 'admin', scopes: [...SCOPES], prefix: null, expires: null };
@@ -178,8 +185,9 @@ export class Keys {
   }
 
   /**
-   * Writes the list entry first, then the record under the hash, which is the commit point. The entry counts against
-   * the plan at once: of two callers racing for the last place both may be rejected, but never are both accepted.
+   * Creates an API key. Writes the list entry first and then the record under the hash, which is the commit
+   * point. The list entry counts against the plan at once. So if two callers create the last allowed key at
+   * the same time, both may be rejected, but never are both accepted.
    */
   async #make(
     tenant: string,
@@ -201,7 +209,7 @@ export class Keys {
       }
       await this.#byHash.put(keyKey(hash), record, { expect: 'absent', expiresAt });
     } catch (error) {
-      // The first error is thrown. A remaining entry names a key that does not exist.
+      // The caller gets the first error. If the list entry remains, it names a key that does not exist.
       await this.#byTenant.delete(listKey(tenant, id)).catch(() => {});
       throw error;
     }
@@ -216,7 +224,10 @@ export class Keys {
     this.#deps.activity.note(tenant, { kind, by, key: id, name });
   }
 
-  /** Deletes the record under the hash first: from then on no request is accepted. */
+  /**
+   * Revokes a key. Deletes the record under the hash first. From then on no request with this key is
+   * accepted.
+   */
   async #end(key: ListedKey, at: number): Promise<void> {
     await this.#byHash.delete(keyKey(key.hash));
     const ended = { ...key, revoked: at };
@@ -224,12 +235,16 @@ export class Keys {
     const listed = listKey(key.tenant, key.id);
     await this.#byTenant.put(listed, ended, { expiresAt: at + KEY_REMEMBERED_MS }).catch(async (error) => {
       if (!isRelayError(error, 'store_full')) throw error;
-      // The store has no room for the mark. A revoked key must not be listed as working, so delete its entry.
+      // The store has no room for the revocation time. A revoked key must not be listed as valid, so delete
+      // its entry.
       await this.#byTenant.delete(listed);
     });
   }
 
-  /** Shortens a key's life. Both writes compare revisions, so a key revoked meanwhile stays revoked. */
+  /**
+   * Lets a key expire earlier. Both writes compare revisions, so a key that is revoked meanwhile stays
+   * revoked.
+   */
   async #expire(key: ListedKey, listed: number, at: number): Promise<void> {
     const expires = Math.min(at, key.expires ?? at);
     const stored = await this.#byHash.get(keyKey(key.hash));
@@ -240,7 +255,10 @@ export class Keys {
     await this.#byTenant.put(listKey(key.tenant, key.id), ending, { expect: listed, expiresAt: expires });
   }
 
-  /** Allows one successor per key, and one working predecessor. Otherwise rotation would give extra keys. */
+  /**
+   * Throws if the key already has a successor, or if the key that it replaced is still valid. Otherwise
+   * rotation would give more keys than the plan allows.
+   */
   async #checkRotation(key: ListedKey): Promise<void> {
     if (key.replaced) throw rotated(key.id);
     const before = (await this.#listed(key.tenant)).find(
@@ -253,7 +271,7 @@ export class Keys {
     });
   }
 
-  /** Counts the working keys of a tenant, without those whose successor works. */
+  /** Counts the valid keys of a tenant. A key whose successor is valid is not counted. */
   async #counted(tenant: string): Promise<number> {
     const working = (await this.#listed(tenant)).filter((key) => this.#works(key));
     const ids = new Set(working.map(({ id }) => id));
@@ -267,7 +285,9 @@ export class Keys {
     return stored;
   }
 
-  /** Returns when a key ends; null for never, undefined if it no longer works. */
+  /**
+   * Returns the time in ms when an API key expires; null if it never expires, undefined if it is not valid.
+   */
   async #endOf(tenant: string, id: string): Promise<number | null | undefined> {
     if (id === LOCAL_CALLER.keyId) return null;
     const listed = (await this.#byTenant.get(listKey(tenant, id)))?.value;
@@ -288,7 +308,10 @@ function callerOf({ tenant, id, name, scopes, prefix, former }: KeyRecord): Call
   return { tenant, keyId: id, name, scopes, ...bound, ...(former ? { formerKeys: former } : {}) };
 }
 
-/** A key bound to channels reaches itself and keys that are bound to some of its channels. */
+/**
+ * Returns whether the caller may manage a key. A caller with a channel prefix may manage its own key, and
+ * keys whose channel prefix starts with its own.
+ */
 function isReached(caller: Caller, { id, prefix }: ListedKey): boolean {
   return reaches(caller, { channel: prefix, by: id });
 }
@@ -310,7 +333,7 @@ function missing(): RelayError {
   return new RelayError('not_found', { what: 'this key', hint: 'See relay keys list.' });
 }
 
-/** Checks a name, which others see in terminals and prompts. */
+/** Checks the name of a key. Others see the name in terminals and prompts, so it must be printable. */
 function checkKeyName(name: unknown): string {
   const fine =
     typeof name === 'string' &&
@@ -336,7 +359,7 @@ function checkPrefix(prefix: unknown): string | null {
   throw badRequest(`A channel prefix must be a string of at most ${CHANNEL_NAME_CHARS} characters.`);
 }
 
-/** Rejects a key that reaches beyond the prefix of the admin key that creates it. */
+/** Throws if a key would have access beyond the channel prefix of the caller that creates it. */
 function checkWithinPrefix({ name, channelPrefix }: Caller, prefix: string | null): void {
   if (channelPrefix === undefined || prefix?.startsWith(channelPrefix)) return;
   throw new RelayError('forbidden', {
@@ -345,7 +368,7 @@ function checkWithinPrefix({ name, channelPrefix }: Caller, prefix: string | nul
   });
 }
 
-/** Converts seconds from now to a time in ms; null for never. */
+/** Converts a lifetime in seconds into an expiry in ms. Returns null if the key never expires. */
 function checkExpiry(seconds: unknown, now: number): number | null {
   if (seconds === undefined || seconds === null) return null;
   if (typeof seconds === 'number' && seconds >= 1 && seconds * 1000 <= KEY_TTL_MAX_MS) {
@@ -356,20 +379,22 @@ function checkExpiry(seconds: unknown, now: number): number | null {
   );
 }
 
-/** Record under the hash of a key, read at every request. */
+/** Record that is stored under the hash of an API key. It is read at every request. */
 interface KeyRecord extends Pick<KeyInfo, 'id' | 'tenant' | 'name' | 'scopes'> {
   readonly hash: string;
   readonly prefix: string | null;
   readonly created: number;
   readonly expires: number | null;
-  /** Ids of the keys it replaced, the latest last. */
+  /** Ids of the keys that this key replaced, the latest last. */
   readonly former?: readonly string[];
 }
 
-/** Entry in the tenant's list, where it stays for a while after the key was revoked. */
+/** Entry in the tenant's list of keys. It stays in the list for a while after the key was revoked. */
 interface ListedKey extends KeyRecord {
   readonly revoked: number | null;
-  /** Id of the key that replaced it. While that one works, this one does not count against the plan. */
+  /**
+   * Id of the key that replaced this key. While that key is valid, this key does not count against the plan.
+   */
   readonly replaced?: string;
 }
 

@@ -12,7 +12,7 @@ import type { KeyUse } from './key-use.ts';
 import type { KeyWatch } from './key-watch.ts';
 import { newShareToken } from './secrets.ts';
 
-/** A share link, stored under the hash of its token and in the list of its tenant. */
+/** A share link. It is stored twice: under the hash of its token, and in the list of its tenant. */
 interface ShareRecord {
   readonly id: string;
   readonly hash: string;
@@ -20,7 +20,7 @@ interface ShareRecord {
   readonly thread: string;
   readonly name: string;
   readonly by: string;
-  /** Id of the key that created it; absent in links made before 0.3. */
+  /** Id of the API key that created the link. Absent in links of versions before 0.3. */
   readonly key?: string;
   readonly created: number;
   readonly expires: number;
@@ -30,14 +30,17 @@ const shareKey = (hash: string) => `shr.${hash}/share`;
 const listPrefix = (tenant: string) => `ten.${tenant}/shares/`;
 const listKey = (tenant: string, id: string) => listPrefix(tenant) + id;
 
-/** Returns when a key ends, in ms; null for never, undefined if it no longer works. */
+/** Returns the time in ms when an API key expires; null if it never expires, undefined if it is not valid. */
 type KeyEnd = (tenant: string, keyId: string) => Promise<number | null | undefined>;
 
-/** Links that give read access to one thread. The store contains hashes of their tokens, as for API keys. */
+/**
+ * Links that give read access to one thread. The store contains only the hashes of their tokens, as for API
+ * keys.
+ */
 export class Shares implements Serves<typeof shares> {
-  /** Rejects if the caller has no such thread. */
+  /** Rejects if the thread does not exist or the caller may not access it. */
   checkThread: (caller: Caller, id: string) => Promise<unknown> = async () => {};
-  /** When each link was last used; written behind. */
+  /** When each share link was last used. The times are written behind. */
   readonly use: KeyUse;
   readonly #deps: Deps;
   readonly #keyEnd: KeyEnd;
@@ -52,7 +55,10 @@ export class Shares implements Serves<typeof shares> {
     this.#records = recordsOf(deps.engine.records);
   }
 
-  /** Writes the list entry first, then the record under the hash, which is the commit point. */
+  /**
+   * Creates a share link. Writes the list entry first and then the record under the hash, which is the commit
+   * point.
+   */
   async create(caller: Caller, input: NewShare): Promise<CreatedShare> {
     const { env, activity } = this.#deps;
     const thread = String(input.thread_id).toLowerCase();
@@ -92,7 +98,10 @@ export class Shares implements Serves<typeof shares> {
     return { shares: shares.map((share) => describe(share, used.get(share.id) ?? null)) };
   }
 
-  /** Deletes the record under the hash first: from then on no request is accepted. */
+  /**
+   * Revokes a share link. Deletes the record under the hash first. From then on no request with this link is
+   * accepted.
+   */
   async revoke(caller: Caller, id: string): Promise<void> {
     const { tenant } = caller;
     const share = /^share_[0-9a-f]{16}$/.test(id)
@@ -103,14 +112,16 @@ export class Shares implements Serves<typeof shares> {
     await this.#end(caller, share);
   }
 
-  /** Ends the links of a revoked key and returns their number. */
+  /** Revokes all share links of a revoked API key. Returns the number of links. */
   async endOf(caller: Caller, tenant: string, keyId: string): Promise<number> {
     const ending = (await this.#all(tenant)).filter(({ key }) => key === keyId);
     for (const share of ending) await this.#end(caller, share);
     return ending.length;
   }
 
-  /** Moves the links of a key to its successor. A link revoked meanwhile stays revoked. */
+  /**
+   * Assigns the share links of an API key to its successor. A link that is revoked meanwhile stays revoked.
+   */
   async handOver(tenant: string, from: string, to: string): Promise<void> {
     for (const { key, id, hash } of await this.#all(tenant)) {
       if (key !== from) continue;
@@ -130,7 +141,10 @@ export class Shares implements Serves<typeof shares> {
       this.#deps.activity.note(tenant, { kind: 'share.revoked', by, share: id, thread });
   }
 
-  /** Returns the holder of a token; null if the token is unknown, revoked or expired, or its key no longer works. */
+  /**
+   * Returns the caller with this token. Returns null if the token is unknown, revoked or expired, or if the
+   * API key that created the link is not valid.
+   */
   async authenticate(token: string): Promise<Caller | null> {
     const share = (await this.#records.get(shareKey(await sha256Hex(token))))?.value;
     if (!share || !(await this.#hasKey(share))) return null;

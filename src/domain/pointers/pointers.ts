@@ -73,7 +73,7 @@ interface PointerParts {
   readonly results: Pick<TaskResults, 'admit' | 'keep' | 'note'>;
 }
 
-/** Payloads with short ids. */
+/** Stores payloads under short ids. */
 export class Pointers {
   readonly #parts: PointerParts;
   readonly #records: RecordsOf<PointerRecord>;
@@ -87,11 +87,15 @@ export class Pointers {
     this.#list = new PointerList(parts.deps, parts.lookup);
   }
 
-  /** Authorizes again when the options are known: a JSON envelope may name the channel after the data. */
+  /**
+   * Pushes a payload. The caller is authorized again when the options are known, because a JSON envelope may
+   * name the channel after the data.
+   */
   async push(caller: CallerAt, input: PushInput): Promise<Pushed> {
     const { results } = this.#parts;
-    // A caller that may settle the task pushes its result under the relay's own key. For others it is a key like any
-    // other.
+    // The result of a task has an idempotency key that follows from the task's id. For a caller that may
+    // settle the task, use the reserved form of this key. Other callers cannot use the reserved form, so they
+    // cannot block the result.
     const settles = !input.late && isResult(input) && (await results.admit(caller, input.metadata!));
     const key = input.idempotency_key;
     const idempotency_key = settles && key === settles.key ? ownKey(key) : key;
@@ -103,9 +107,11 @@ export class Pointers {
   }
 
   /**
-   * Stores a push of the domain itself. The record is the commit point; a body without a record is an orphan that the
-   * sweep deletes. The announcement contains the pointer's id, so a retry with the same key adds an announcement that
-   * a crash prevented and never doubles it.
+   * Stores a payload and announces it. Other parts of the domain call it too, for example to push the result
+   * of a task. `admit` may reject the push when its options are known. Writing the record is the commit
+   * point. A blob without a record is an orphan, which the sweep deletes. A retry with the same idempotency
+   * key gets the same pointer id, and each pointer id is announced at most once. So if a crash prevented the
+   * announcement, a retry adds it.
    */
   async store(
     caller: Caller,
@@ -126,7 +132,8 @@ export class Pointers {
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
-    // The lifetime starts when the body is complete, and a JSON envelope may name the lifetime after the data.
+    // The lifetime starts when the body has arrived completely. A JSON envelope may name the lifetime after
+    // the data.
     let settled: SettledPush | undefined;
     const expiresAt = async () => {
       const options = early ?? (await checked({ ...input, ...input.late?.() }));
@@ -134,12 +141,12 @@ export class Pointers {
       settled = { options, keepMs: await this.#keepMs(caller, options), created: env.now() };
       return settled.created + settled.keepMs;
     };
-    // A small body is stored while its push is counted. A large body is not read before the push is allowed.
+    // A body in memory is stored while its push is counted. A stream is not read before the push is allowed.
     const counting = countPush(allowance, caller, isRetry);
     try {
       if (!(input.body instanceof Uint8Array)) await counting;
       const storing = [blob, metered.body, { size: input.size, expiresAt }] as const;
-      // A body whose tokens are counted is read back before it has a record.
+      // To count the tokens, the body is read back before its record exists. So it must be stored at once.
       const staged = input.count
         ? { key: blob, ...(await engine.blobs.put(...storing)) }
         : await engine.blobs.stage(...storing);
@@ -155,7 +162,8 @@ export class Pointers {
       const kept = await this.#commit(caller, id, record, staged, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
       const counts = isResult(kept) && (await results.note(caller, id, kept));
-      // A result is announced when it counts. A retry announces what a crash prevented.
+      // A result is announced here, after `results.note` has stored it. A retry is announced here too,
+      // because a crash may have prevented the first announcement.
       if (kept.channel !== null && (isResult(kept) || kept.blob !== blob)) {
         const pointer = { id, metadata: kept.metadata, sealed_key: options.sealed_key };
         await channels.announce(caller, kept.channel, pointer, { again: repeatable !== undefined });
@@ -166,7 +174,8 @@ export class Pointers {
       return pushedAs(id, kept);
     } catch (error) {
       const undo = () => this.#undo(id, blob, counting);
-      // If the cluster is unavailable, do not make the caller wait for it again.
+      // If the cluster is unavailable, undo in the background. Otherwise the caller would wait for the
+      // cluster again.
       if (isRelayError(error, 'cluster_unavailable')) engine.defer(undo);
       else await undo();
       throw error;
@@ -180,14 +189,14 @@ export class Pointers {
     const range = o.range && cutRange(o.range, record.size);
     let body = await openPayload(this.#parts.deps, loaded, range);
     const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key, async () => {
-      // Only the beginning of a stream was checked so far. Read all of it, because a damaged payload must not count as
-      // a pull.
+      // So far only the beginning of the stream was checked. Read the whole payload here, because a damaged
+      // payload must not count as a pull.
       if (!(body instanceof Uint8Array)) await readOut(await openPayload(this.#parts.deps, loaded, range));
     }).catch(async (error) => {
       if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
       throw error;
     });
-    // The receipt contains the bytes that were read, not those requested.
+    // The receipt contains the number of bytes that were read, not the number that was requested.
     if (body instanceof Uint8Array) this.#pulled(caller, loaded, body.byteLength, retried);
     else body = countRead(body, (bytes) => this.#pulled(caller, loaded, bytes, retried));
     return { about: describe(record, loaded.id), body, ...(range ? { range } : {}) };
@@ -218,7 +227,8 @@ export class Pointers {
     if (record.tokens) return { ...record.tokens, bytes: record.size };
     const count = await this.#countBlob(caller, loaded, o);
     if (!count) throw new RelayError('not_text', { what: 'tokens to count' });
-    // Cache the count for the next peek. Losing the race to another change does no harm.
+    // Store the count in the record for the next `peek` or `cost`. If the record has changed meanwhile, the
+    // count is not stored, which does no harm.
     const stored = { expect: loaded.revision, expiresAt: keptUntil(record) };
     await this.#records.put(recordKey(loaded.id), { ...record, tokens: count }, stored);
     return { ...count, bytes: record.size };
@@ -239,7 +249,8 @@ export class Pointers {
 
   async delete(caller: Caller, rawId: string): Promise<void> {
     const { engine } = this.#parts.deps;
-    // A renewal gives the pointer another blob, so delete only the record that names the current one.
+    // A renewal moves the payload to another blob. So delete the record only if it still names the blob that
+    // is deleted next.
     const { id, record } = await compareAndSet('a pointer', async () => {
       const found = await this.#parts.lookup.own(caller, rawId);
       const { revision: expect } = found;
@@ -252,7 +263,10 @@ export class Pointers {
     noteRevocation(this.#parts.deps, caller, id, record);
   }
 
-  /** Writes the record and returns the final one: ours, or that of the first attempt with the same key. */
+  /**
+   * Writes the record and returns the record that is in the store. If an earlier push with the same
+   * idempotency key came first, this is the record of the earlier push.
+   */
   async #commit(
     caller: Caller,
     id: string,
@@ -280,13 +294,16 @@ export class Pointers {
       if (revision !== null) return record;
     }
     const first = (await this.#records.get(recordKey(id)))?.value;
-    // A record of the same millisecond has the same list entry.
+    // If both records were created in the same millisecond, they share one list entry, which must stay.
     if (counted && first?.created !== record.created) await this.#list.remove(id, record);
     if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
     return first;
   }
 
-  /** Returns how long to keep a pointer. If it is work for a group, it lives as long as its message. */
+  /**
+   * Returns how long a pointer is kept, in ms. If its channel has groups, it is kept at least as long as its
+   * message.
+   */
   async #keepMs(caller: Caller, { channel, ttlMs }: CheckedOptions): Promise<number> {
     const { retentionMs } = this.#parts.channels.settings;
     if (channel === null || ttlMs >= retentionMs) return ttlMs;
@@ -298,11 +315,14 @@ export class Pointers {
     this.#parts.allowance.note(caller, 'pull', bytes, record.tenant);
   }
 
-  /** Undoes only what was never committed: a record without its blob would be worse than an orphan. */
+  /**
+   * Undoes a failed push: deletes its blob and takes back its count. If the record may have been committed,
+   * nothing is undone, because a record without its blob would be worse than an orphan.
+   */
   async #undo(id: string, blob: string, counting: Promise<GiveBack | null>): Promise<void> {
     const stored = await this.#records.get(recordKey(id)).catch(() => undefined);
     if (stored === undefined || stored?.value.blob === blob) return;
-    // A remaining blob is an orphan, which the sweep deletes.
+    // If the blob cannot be deleted, it is an orphan, which the sweep deletes.
     await Promise.all([this.#parts.deps.engine.blobs.delete(blob).catch(() => {}), giveBack(counting)]);
   }
 
@@ -331,7 +351,7 @@ const SETTLED: { readonly [status: string]: ActivityKind } = {
   canceled: 'task.canceled',
 };
 
-/** Records a push as activity. Tasks and results are pushes too and are recorded as such. */
+/** Records a push as activity. The push of a task or of a result has its own kind of activity. */
 function notePush(
   { activity }: Deps,
   caller: Caller,

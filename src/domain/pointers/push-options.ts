@@ -10,29 +10,33 @@ import type { StoreSecret } from '../store-secret.ts';
 
 /** Limits and defaults for a caller's pushes. */
 export interface Terms {
-  /** Default, if the sender names none. */
+  /** Visibility of a pointer if the sender names none. */
   readonly visibility: Visibility;
+  /** Lifetime of a pointer in ms if the sender names none. */
   readonly ttlMs: number;
   readonly maxTtlMs: number;
   readonly payloadBytes: number;
 }
 
-/** Undoes the count of a push. */
+/** Takes back the count of one push. */
 export type GiveBack = () => Promise<void>;
 
-/** Operations that statistics distinguish. */
+/** Operations that the statistics count separately. */
 export type Metered = 'push' | 'pull' | 'file_put' | 'file_get';
 
-/** Decides whether, how much and how long a caller may push. */
+/** Decides whether a caller may push and which limits apply. */
 export interface Allowance {
   terms(caller: Caller): Terms | Promise<Terms>;
-  /** Counts a push before it is committed. Rejects with `over_quota`. */
+  /** Counts a push before it is committed. Rejects with `over_quota` if the quota is used up. */
   reserve(caller: Caller): Promise<GiveBack>;
-  /** Adds to the statistics: `caller` transferred these bytes of the tenant `owner`. */
+  /**
+   * Adds to the statistics that `caller` transferred this number of bytes. `owner` is the tenant that owns
+   * the data.
+   */
   note(caller: Caller, operation: Metered, bytes: number, owner: string): void;
 }
 
-/** For a relay without keys: everyone has the same limits, and nothing is counted. */
+/** Allowance of a relay without API keys. All callers have the same limits, and nothing is counted. */
 export const OPEN_ALLOWANCE: Allowance = {
   terms: () => ({
     visibility: 'link',
@@ -44,7 +48,7 @@ export const OPEN_ALLOWANCE: Allowance = {
   note: () => {},
 };
 
-/** If this fails, the count stays one too high; it is never too low. */
+/** Takes back the count of a push. If this fails, the count stays one too high. It is never too low. */
 export async function giveBack(counting: Promise<GiveBack | null>): Promise<void> {
   await counting.then((undo) => undo?.()).catch(() => {});
 }
@@ -57,7 +61,10 @@ export interface CheckedOptions
   readonly key_check: string | null;
 }
 
-/** Validates all options: a caller may be a program in any language. `null` means "not given". */
+/**
+ * Checks all options, because the caller may be a program in any language. `null` means that an option is not
+ * given.
+ */
 export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
   return {
     channel: checkChannel(o.channel),
@@ -72,8 +79,8 @@ export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
 }
 
 /**
- * Starts to count a push; the result is awaited later. Null if the quota is used up but this is a retry of a counted
- * push.
+ * Starts to count a push against the quota. The caller awaits the result later. The result is null if the
+ * quota is used up and the push is a retry of a push that was already counted.
  */
 export function countPush(
   allowance: Allowance,
@@ -84,21 +91,27 @@ export function countPush(
     if (await isRetry()) return null;
     throw error;
   });
-  // Until it is awaited, a rejection must not count as unhandled.
+  // The caller awaits `counting` later. Until then a rejection must not count as unhandled.
   counting.catch(() => {});
   return counting;
 }
 
-/** Derives the same id from the same key of the same tenant. Nobody can predict it without the store's secret. */
+/**
+ * Derives a pointer id from the tenant and an idempotency key. The same key always gives the same id. Nobody
+ * can predict the id without the secret of the store.
+ */
 export async function derivedId(secret: StoreSecret, caller: Caller, key: string): Promise<string> {
   return uuidFrom(await hmacSha256(await secret.bytes(), `push\n${caller.tenant}\n${key}`));
 }
 
-/** Returns a fingerprint of everything that must be equal for a repeated key to be a retry. */
+/**
+ * Returns a fingerprint of everything that a retry must repeat. Two pushes with the same idempotency key and
+ * different fingerprints are a conflict.
+ */
 export function requestFingerprint(sha256: string, o: CheckedOptions): Promise<string> {
   const { channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key, key_check } = o;
   const request = [sha256, channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key];
-  // Omitted if absent, so that retries match fingerprints of older stores.
+  // Left out if null, so that a retry matches the fingerprint in a store of an earlier version.
   return sha256Hex(JSON.stringify(key_check === null ? request : [...request, key_check]));
 }
 

@@ -22,7 +22,9 @@ import { checkCount } from '../names.ts';
 import { allRecords, lookUpAll, type RecordOf, type RecordsOf, recordsOf } from '../records.ts';
 import type { CheckedOptions } from './push-options.ts';
 
-/** Record stored with a payload. Its field names are short, because it is read at every pull and peek. */
+/**
+ * Record that is stored with a payload. Its field names are short, because it is read at every pull and peek.
+ */
 export interface PointerRecord
   extends Pick<
     Peeked,
@@ -30,16 +32,22 @@ export interface PointerRecord
   > {
   readonly tenant: string;
   readonly by: string;
-  /** Key of the blob. It differs per attempt, so that two racing pushes never share one. */
+  /**
+   * Key of the blob with the payload. Each attempt to push has its own blob, so that two concurrent pushes
+   * never share one.
+   */
   readonly blob: string;
   readonly type: string | null;
   readonly created: number;
-  /** Requested expiry: it exists at least until then. */
+  /** Requested expiry in ms. The pointer exists at least until then. */
   readonly expires: number;
-  /** Later expiry, because its message is work for a group: until then, or until the work is done. */
+  /**
+   * Later expiry in ms, if the pointer's message is work for a group. The pointer exists until then, or until
+   * the work is done.
+   */
   readonly kept?: number;
   readonly tokens: TokenCount | null;
-  /** Fingerprint of the request, if it had an Idempotency-Key. */
+  /** Fingerprint of the request if it had an Idempotency-Key, otherwise null. */
   readonly fingerprint: string | null;
   readonly sealed_key: string | null;
   readonly key_check?: string;
@@ -50,7 +58,7 @@ export const pullsKey = (id: string) => `ptr.${id}/pulls`;
 const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
 export const blobKey = (id: string, attempt: string) => `ptr.${id}/${attempt}`;
 
-/** What is known of a push when its body is complete. */
+/** Facts about a push that are known when its body has arrived completely. */
 export interface SettledPush {
   readonly options: CheckedOptions;
   readonly created: number;
@@ -73,7 +81,7 @@ export function newRecord(
   };
 }
 
-/** Returns whether the metadata names the task that it is the result of. */
+/** Returns whether the metadata names a task, so that the push is the result of this task. */
 export function isResult({ metadata }: Pick<PushOptions, 'metadata'>): boolean {
   return metadata?.task_id !== undefined;
 }
@@ -92,7 +100,10 @@ export interface Loaded {
   readonly revision: number;
 }
 
-/** Finds pointers without their payloads. Missing, expired, malformed and foreign pointers give the same answer. */
+/**
+ * Finds the records of pointers, without the payloads. A caller gets the same answer for a pointer that is
+ * missing, expired, malformed or of another tenant.
+ */
 export class PointerLookup {
   readonly #records: RecordsOf<PointerRecord>;
 
@@ -100,12 +111,15 @@ export class PointerLookup {
     this.#records = recordsOf(deps.engine.records);
   }
 
-  /** Returns null if it does not exist, has expired or was revoked. */
+  /** Returns null if the pointer does not exist, has expired or was revoked. */
   async find(id: string): Promise<PointerRecord | null> {
     return (await this.#records.get(recordKey(id)))?.value ?? null;
   }
 
-  /** Returns a pointer that the caller may read: visible by its link, or of its own tenant if the key has the scope. */
+  /**
+   * Returns a pointer that the caller may read. Everyone may read a pointer with the visibility `link`. Only
+   * API keys of the same tenant with the scope `pull` may read any other pointer.
+   */
   async readable(caller: Caller, id: string): Promise<Loaded> {
     const loaded = await this.#find(id);
     if (loaded?.record.visibility === 'link') return loaded;
@@ -113,7 +127,10 @@ export class PointerLookup {
     return reached(caller, loaded);
   }
 
-  /** Returns a pointer only for keys of its tenant that reach it; for others it does not exist. */
+  /**
+   * Returns a pointer of the caller's tenant that the caller's API key may access. For other callers the
+   * pointer does not exist.
+   */
   async own(caller: Caller, id: string): Promise<Loaded> {
     return reached(caller, await this.#find(id));
   }
@@ -132,9 +149,10 @@ function reached(caller: Caller, loaded: Loaded | null): Loaded {
 }
 
 /**
- * Counts a pull against `max_pulls` at the first byte. Returns true for a retry, which is free: the same caller with
- * the same key, up to twice shortly after a counted pull. One more counts again. If `check`, which runs only for
- * counted pulls, throws, nothing is counted.
+ * Counts a pull against `max_pulls` before the payload is sent. Returns true if the pull is a free retry,
+ * which is not counted. A free retry has the same caller and the same idempotency key as a counted pull. Up
+ * to `PULL_RETRIES` retries are free within `PULL_RETRY_WINDOW_MS` after the counted pull. The pull after
+ * them is counted again. `check` runs only for a counted pull. If `check` throws, the pull is not counted.
  */
 export async function countPull(
   { engine: { records }, env }: Deps,
@@ -151,7 +169,7 @@ export async function countPull(
   const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
   if (tries !== null && (await records.get(tries))) {
     const tried = await records.add(tries, 1, { max: 1 + PULL_RETRIES, expiresAt });
-    // The value is 1 if it has expired since it was read.
+    // The value is 1 if the counter of retries has expired since it was read. Then this pull is counted.
     if (tried !== null && tried > 1) return true;
   }
   if ((await records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) === null) throw notFound();
@@ -159,12 +177,15 @@ export async function countPull(
     await records.add(pullsKey(id), -1);
     throw error;
   });
-  // Write it only now, because a rejected pull must not be repeatable for free.
+  // Write this only after `check`. Otherwise a pull that was rejected could be repeated for free.
   if (tries !== null) await records.put(tries, 1, { expiresAt });
   return false;
 }
 
-/** Ends a pointer's extended life as work: it expires as requested. */
+/**
+ * Ends the longer lifetime of a pointer whose work is done. The pointer expires at its requested time, or is
+ * deleted now if that time has passed.
+ */
 export async function releasePointer({ engine, env }: Deps, id: string): Promise<void> {
   const records = recordsOf<PointerRecord>(engine.records);
   await compareAndSet('a pointer', async () => {
@@ -200,7 +221,10 @@ export const describe = memoizeFrozen((r: PointerRecord, id: string): Peeked => 
   };
 });
 
-/** Throws for a caller without the key if a client of ours encrypted the payload. */
+/**
+ * Throws `key_missing` if a ContextRelay client has encrypted the payload. Used where the plain text is
+ * needed and the encryption key is not known.
+ */
 export function refuseCiphertext({ type }: PointerRecord): void {
   if (type === FERNET_CONTENT_TYPE) throw new RelayError('key_missing');
 }
@@ -219,19 +243,25 @@ export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'>
 
 const PAGE = 50;
 const PAGE_MAX = 200;
-/** Maximum of entries that one page reads. With a selective filter a page may be short. */
+/**
+ * Maximum number of list entries that are read for one page. A page may be short if a filter excludes most
+ * entries.
+ */
 const MAX_ENTRIES_READ = 2_000;
 
-/** Fields of a list entry, to filter without reading the record. */
+/** Fields of a list entry. With them, entries are filtered without reading their records. */
 type Listed = Pick<PointerRecord, 'channel' | 'from' | 'by'>;
 
 const listPrefix = (tenant: string) => `ten.${tenant}/pointers/`;
 
-/** Sorts newest first: lists ascend, so the time is inverted. */
+/**
+ * Returns the key of a list entry. Lists are in ascending order, so the time is inverted to put the newest
+ * pointer first.
+ */
 const listKey = ({ tenant, created }: PointerRecord, id: string) =>
   `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
 
-/** The pointers of each tenant, newest first. An entry without a matching record is skipped. */
+/** List of the pointers of each tenant, newest first. An entry without a matching record is skipped. */
 export class PointerList {
   readonly #records: RecordsOf<Listed>;
   readonly #lookup: PointerLookup;
@@ -241,7 +271,10 @@ export class PointerList {
     this.#lookup = lookup;
   }
 
-  /** Call it in the same tick as the record is written, so that an engine with group commit commits both together. */
+  /**
+   * Adds an entry. Call it in the same tick in which the record is written, so that an engine with group
+   * commit commits both together.
+   */
   async add(id: string, record: PointerRecord): Promise<void> {
     const { channel, from, by } = record;
     await this.#records.put(listKey(record, id), { channel, from, by }, { expiresAt: keptUntil(record) });

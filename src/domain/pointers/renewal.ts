@@ -22,16 +22,18 @@ interface RenewalParts {
   readonly receipts: Pick<Receipts, 'keep'>;
 }
 
-/** Minimum lifetime of a pointer, and its lifetime after a renewal. */
 interface Lifetimes {
+  /** A pointer that expires within less than this time is renewed, in ms. */
   readonly leastMs: number;
+  /** Lifetime of a renewed pointer, in ms from now. */
   readonly renewedMs: number;
 }
 
 /**
- * Extends pointers of the caller's tenant to at least `ttl` seconds from now, or as long as its plan allows. A renewed
- * pointer gets a quarter more than requested, so that a conversation that renews its pointers at each turn seldom has
- * to. A pointer with `max_pulls` stays unchanged, because its pulls are counted until it expires.
+ * Renews pointers of the caller's tenant, so that they exist for at least `ttl` seconds from now, or for as
+ * long as the plan allows. A renewed pointer gets a lifetime that is a quarter longer than requested. So a
+ * conversation that asks for a renewal at each turn seldom needs a new one. A pointer with `max_pulls` is not
+ * renewed, because its pulls are counted until it expires.
  */
 export async function renewPointers(
   parts: RenewalParts,
@@ -55,7 +57,10 @@ export async function renewPointers(
   return { pointers };
 }
 
-/** Returns null if another change of the record came first. */
+/**
+ * Renews one pointer if it expires too early. Returns null if another change of the record came first. The
+ * caller then tries again.
+ */
 async function renewOnce(
   { deps: { engine, env }, list, allowance, results, receipts }: RenewalParts,
   records: RecordsOf<PointerRecord>,
@@ -83,7 +88,7 @@ async function renewOnce(
     const putting = records.put(recordKey(id), renewed, { expect, expiresAt, with: [staged] });
     const [revision] = await Promise.all([putting, list.add(id, renewed)]);
     if (revision === null) return await undo();
-    // A task is a pointer on a channel.
+    // Only a pointer on a channel can be a task and have a result.
     if (record.channel !== null) await results.keep(id, expiresAt);
     await receipts.keep(id, expiresAt);
     await engine.blobs.delete(record.blob);
@@ -93,7 +98,8 @@ async function renewOnce(
     throw error;
   }
   async function undo(): Promise<null> {
-    // The recount corrects a sum that stays too high; the sweep deletes a blob that remains.
+    // If the count cannot be taken back, it stays one too high. If the blob cannot be deleted, the sweep
+    // deletes it.
     const [now] = await Promise.all([records.get(recordKey(id)), giveBack().catch(() => {})]);
     if (now?.value.blob !== blob) await engine.blobs.delete(blob).catch(() => {});
     return null;
@@ -106,7 +112,10 @@ export interface Payload<F extends keyof PointerRecord = 'blob'> {
   readonly record: Pick<PointerRecord, F>;
 }
 
-/** Opens a payload. A pointer renewed since its record was read has another blob; then the record is read again. */
+/**
+ * Opens a payload. If the pointer was renewed after its record was read, the payload is in another blob. Then
+ * the record is read again to find this blob.
+ */
 export async function openPayload(
   { engine }: Deps,
   { id, record: { blob } }: Payload,
@@ -120,7 +129,10 @@ export async function openPayload(
   return renewed.body;
 }
 
-/** Removes duplicates and skips what is no pointer id: a text that is searched for pointers may contain some. */
+/**
+ * Removes duplicates and ids that cannot be pointer ids. A caller that collects ids from a text may send such
+ * ids.
+ */
 function checkIds(ids: unknown): string[] {
   if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string')) throw wrong('ids', 'an array', ids);
   if (ids.length > RENEWED_POINTERS)

@@ -4,14 +4,17 @@ import { type Caller, RELAY_TENANT } from '../../contract/caller.ts';
 import type { ProjectItem, ProjectView, projects } from '../../contract/projects.ts';
 import type { Serves } from '../relay-binding.ts';
 
-/** Where projects are read from. */
+/** Source from which projects are read. */
 export interface ProjectSource {
   list(): Promise<readonly ProjectItem[]>;
-  /** Returns null for an unknown id. */
+  /** Returns null if the id is unknown. */
   get(id: string): Promise<ProjectView | null>;
 }
 
-/** Project folders on the relay's machine. Only callers of the relay's own tenant see them. */
+/**
+ * Project folders on the relay's machine. Only callers of the relay's own tenant without a channel prefix see
+ * them.
+ */
 export class Projects implements Serves<typeof projects> {
   readonly #source: ProjectSource | null;
 

@@ -3,18 +3,19 @@ import { allRecords } from '../records.ts';
 
 const HOUR = 3_600_000;
 
-/** Stream in which earlier versions stored a pointer's receipts. */
+/** Stream in which earlier versions stored the receipts of a pointer. */
 export const formerStream = (id: string) => `rcp.${id}`;
-/** Stream in which they listed the receipts to delete, one per hour. */
+/** Stream in which earlier versions listed the pointers whose receipts were to be deleted in this hour. */
 const dueStream = (hour: number) => `rcpdue.${hour}`;
-/** Record that says up to which hour they had deleted them. */
+/** Record with the last hour for which the listed receipts were deleted. */
 const DONE = 'sys/receipts-due';
-/** Prefix of the records in which even earlier versions listed them by time. */
+/** Prefix of the records in which even earlier versions listed the receipts to delete, by time. */
 const DUE_RECORDS = 'sys.rcp/';
 
 /**
- * Deletes about `most` due receipt logs of earlier versions; returns false if some are left. `takeOver` deletes one
- * and keeps its content if the pointer still exists.
+ * Deletes about `most` receipt logs of earlier versions that are due. Returns false if some are left.
+ * `takeOver` deletes one log and keeps its content if the pointer still exists. Logs that even earlier
+ * versions listed are all handled in one call.
  */
 export async function dropFormerReceipts(
   { engine: { logs, records }, env }: Pick<Deps, 'engine' | 'env'>,

@@ -16,7 +16,7 @@ import { dropFormerReceipts, formerStream } from './former-receipts.ts';
 
 type ReceiptDeps = Pick<Deps, 'engine' | 'env' | 'activity'>;
 
-/** What one reader did at one stage. */
+/** What one reader did with a pointer at one stage, such as `pulled`. */
 export interface Note extends Pick<Receipt, 'by' | 'group' | 'reason' | 'attempts' | 'status' | 'summary'> {
   readonly rung: Exclude<Rung, 'stored'>;
   readonly first: number;
@@ -24,23 +24,25 @@ export interface Note extends Pick<Receipt, 'by' | 'group' | 'reason' | 'attempt
   readonly count: number;
   readonly bytes: number;
   readonly retries?: number;
-  /** Pointer of the result; `status` and `summary` are its own. */
+  /** Id of the pointer with the result. `status` and `summary` describe this result. */
   readonly pointer?: string;
 }
 
-/** A waiting note. `tenant` must own the pointer. */
+/**
+ * A note that is not written yet. If it has a `tenant`, it is written only if this tenant owns the pointer.
+ */
 type NoteOf = Note & { readonly tenant?: string };
 
 /**
- * Records who has seen which pointer. Nobody waits for a receipt: notes are collected in memory and merged a moment
- * later into the record of the pointer's receipts, which expires with the pointer. A crash loses the last moment, so
- * receipts may be missing but are never wrong.
+ * Records who has received which pointer. No caller waits for a receipt: notes are collected in memory and
+ * shortly afterwards merged into one record per pointer. This record expires with the pointer. A crash loses
+ * the notes that are still in memory. So receipts may be missing, but they are never wrong.
  */
 export class Receipts {
   readonly #deps: ReceiptDeps;
   readonly #pointers: PointerLookup;
   readonly #records: RecordsOf<readonly Note[]>;
-  /** Waiting notes by pointer id. */
+  /** Notes that are not written yet, by pointer id. */
   readonly #behind: WriteBehind<readonly NoteOf[]>;
 
   constructor(deps: ReceiptDeps, pointers: PointerLookup) {
@@ -59,7 +61,7 @@ export class Receipts {
     this.#note(id, { rung: 'pulled', by, bytes, ...(retried ? { retries: 1 } : {}) });
   }
 
-  /** A subscriber has confirmed the message. */
+  /** Called when a subscriber has confirmed the message of the pointer. */
   notified(id: string, by: string): void {
     this.#note(id, { rung: 'notified', by });
   }
@@ -68,14 +70,14 @@ export class Receipts {
     this.#note(id, { rung: 'acked', by, group });
   }
 
-  /** A group has given up on it. */
+  /** Called when a group has given up on the message of the pointer. */
   dead(id: string, { group, reason, attempts }: DeadLetter): void {
     this.#note(id, { rung: 'dead', by: 'relay', group, reason, attempts });
   }
 
   /**
-   * The metadata of a push names the task that it is the result of. Whether the task belongs to the same tenant is
-   * checked when the note is written.
+   * Called for the result of a task. The metadata of the push names the task. When the note is written, it is
+   * checked that the task belongs to the same tenant.
    */
   result(caller: Caller, pointer: string, metadata: JsonObject): void {
     const { task_id, status, summary } = metadata;
@@ -96,7 +98,10 @@ export class Receipts {
     return this.ladder(caller, id, record);
   }
 
-  /** Returns the receipts for the domain itself, which already has the record. */
+  /**
+   * Returns the receipts of a pointer to other parts of the domain. They have already read the record and
+   * authorized the caller.
+   */
   async ladder(caller: CallerAt, id: string, record: PointerRecord): Promise<ReceiptLadder> {
     await this.flush();
     const former = await Array.fromAsync(
@@ -107,20 +112,21 @@ export class Receipts {
     return ladderOf(id, record, merged(former.flat(), notes), caller.base);
   }
 
-  /** Writes all waiting notes; called before the store is closed. */
+  /** Writes all waiting notes. Called before receipts are read and before the store is closed. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }
 
-  /** Extends the receipts' life to that of a renewed pointer. */
+  /** Renews the receipts of a renewed pointer, so that they expire with it. */
   async keep(id: string, expiresAt: number): Promise<void> {
     const stored = await this.#records.get(receiptsKey(id));
-    // A concurrent writer has already seen the renewed pointer.
+    // If a concurrent write comes first, this write fails. The concurrent write has usually seen the renewed
+    // pointer and set the new expiry.
     if (stored)
       await this.#records.put(receiptsKey(id), stored.value, { expect: stored.revision, expiresAt });
   }
 
-  /** Deletes about `most` receipts of earlier versions whose pointers are gone; returns false if some are left. */
+  /** Deletes about `most` receipt logs of earlier versions that are due. Returns false if some are left. */
   sweep(most?: number): Promise<boolean> {
     return dropFormerReceipts(this.#deps, (id) => this.#takeOver(id), most);
   }
@@ -141,7 +147,8 @@ export class Receipts {
     );
     if (own.length === 0) return;
     await this.#add(id, record, own);
-    // Pulls are recorded as activity with their receipts: many pulls are merged into few receipts.
+    // Pulls are recorded as activity only here, together with their receipts, because many pulls are merged
+    // into few receipts.
     const { tenant, channel } = record;
     const of = channel === null ? { pointer: id } : { pointer: id, channel };
     for (const { rung, by, count, bytes: size } of own)
@@ -158,7 +165,10 @@ export class Receipts {
     });
   }
 
-  /** Moves receipts of an earlier version from the log into the record if the pointer still exists. */
+  /**
+   * Deletes the receipt log of an earlier version. If the pointer still exists, its receipts are moved into
+   * the record.
+   */
   async #takeOver(id: string): Promise<void> {
     const { logs } = this.#deps.engine;
     const record = await this.#pointers.find(id);
@@ -178,7 +188,10 @@ function formerNotes(data: Json): readonly Note[] {
   return isJsonObject(data) && Array.isArray(data.notes) ? fromJson<Note[]>(data.notes) : [];
 }
 
-/** Merges notes of the same reader and stage. Only the first readers are listed individually. */
+/**
+ * Merges notes of the same reader and stage. Keeps at most `RECEIPT_READERS` notes. Notes of further readers
+ * are dropped.
+ */
 function merged(older: readonly NoteOf[], newer: readonly NoteOf[]): readonly NoteOf[] {
   const notes = new Map<string, NoteOf>();
   for (const note of [...older, ...newer]) {
@@ -215,7 +228,7 @@ function ladderOf(
   return { id, reached: all.at(-1)!.rung, receipts: all };
 }
 
-/** Fields of a receipt besides who and when, by stage. */
+/** Fields of a receipt in addition to `rung`, `by` and `at`, by stage. */
 const RECEIPT_FIELDS = {
   notified: ['last_at', 'count'],
   pulled: ['last_at', 'count', 'retries', 'bytes'],

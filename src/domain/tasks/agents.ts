@@ -30,19 +30,22 @@ interface TaskChannel {
 
 /** What bridges report about tasks. */
 export interface BridgesWork {
-  /** Channels that bridges have served, each with the channel of its results. */
+  /**
+   * Channels that carry tasks. Each is mapped to the channel of its results, or to null if no bridge has
+   * named one.
+   */
   readonly channels: ReadonlyMap<string, string | null>;
-  /** Task → the bridge that is working on it. */
+  /** Id of a running task → agent whose bridge is working on it. */
   readonly running: ReadonlyMap<string, string>;
-  /** Task → why it is stuck, as its bridge reports. */
+  /** Id of a stuck task → reason that its bridge reports. */
   readonly stuck: ReadonlyMap<string, string>;
-  /** Task → the bridge that worked on it and sends no heartbeat any more. */
+  /** Id of a task → agent whose bridge worked on it and no longer sends heartbeats. */
   readonly lost: ReadonlyMap<string, string>;
-  /** Channels that a bridge serves now. */
+  /** Channels that a bridge with heartbeats serves now. */
   readonly served: ReadonlySet<string>;
 }
 
-/** Lists agents: bridges by their heartbeats, followers by their inboxes. */
+/** Lists agents: bridges, which send heartbeats, and followers, which have inboxes. */
 export class Agents {
   readonly #deps: Deps;
   readonly #bridges: RecordsOf<SeenBridge>;
@@ -80,7 +83,7 @@ export class Agents {
     this.#deps.activity.note(caller.tenant, { kind, by: caller.name, agent, channel });
   }
 
-  /** Bridges first, then by name. */
+  /** Lists bridges first and then followers. Both are sorted by name. */
   async list(caller: Caller): Promise<{ agents: Agent[] }> {
     const all = [...(await this.#present(caller)), ...(await this.#followers(caller))];
     const seen = all.map((agent) => ({
@@ -149,7 +152,10 @@ export class Agents {
     }));
   }
 
-  /** Kept longer than the bridge, so that its tasks are still listed after it has gone. */
+  /**
+   * Stores the channels of a bridge. The record stays after the bridge has left, so that its tasks are still
+   * listed.
+   */
   async #noteChannel(caller: Caller, { task_channel, done_channel }: Bridge): Promise<void> {
     const key = taskChannelsPrefix(caller.tenant) + segment(task_channel);
     const known = (await this.#taskChannels.get(key))?.value;
@@ -165,7 +171,10 @@ function stateOf({ running, stuck }: Bridge, alive: boolean): NonNullable<Agent[
   return alive ? 'idle' : 'silent';
 }
 
-/** Keeps only known fields, because everyone in the tenant sees the record. */
+/**
+ * Keeps only the known fields and shortens long values, because every caller of the tenant can see the
+ * record.
+ */
 function checkBridge(bridge: Bridge): Bridge {
   const { runner, target, concurrency, done, failed, started_at } = bridge;
   const running = bridge.running.slice(0, BRIDGE_TASKS).map((id) => String(id).slice(0, 64));

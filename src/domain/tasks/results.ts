@@ -12,17 +12,20 @@ import { type RecordsOf, recordsOf } from '../records.ts';
 
 const resultRecord = (taskId: string) => `ptr.${taskId}/result`;
 
-/** Stored result, with enough of the task to describe it after its pointer has expired. */
+/**
+ * Stored result of a task. It contains enough of the task to describe it after the pointer of the task has
+ * expired.
+ */
 export interface KeptResult extends Pick<TaskResult, 'status' | 'summary' | 'by'> {
   readonly pointer: string;
   readonly at: number;
   readonly tenant: string;
-  /** The bridge that did the task, if known. */
+  /** Name of the agent that did the task. Absent if the result does not name it. */
   readonly agent?: string;
   readonly task: Pick<PointerRecord, 'from' | 'created' | 'size' | 'metadata'> & { readonly channel: string };
 }
 
-/** Maps tasks to their results. The first result counts. */
+/** Stores the result of each task. Only the first result counts. */
 export class TaskResults {
   readonly #deps: Deps;
   readonly #records: RecordsOf<KeptResult>;
@@ -35,9 +38,10 @@ export class TaskResults {
   }
 
   /**
-   * Called for a push that names a task, after the commit and before the announcement, so that a reader of the
-   * announcement finds the result by the task's id. A repeated push repairs a crash in between. Returns false if the
-   * caller may not settle the task; then the push proves nothing.
+   * Stores the result of a task. It is called for a push that names a task, after the commit and before the
+   * announcement. So a subscriber that gets the announcement can find the result by the task's id. If a crash
+   * comes after the commit, a retry of the push stores the result. Returns false if the caller may not settle
+   * the task. Then the push does not count as a result.
    */
   async note(
     caller: Caller,
@@ -67,7 +71,10 @@ export class TaskResults {
     return true;
   }
 
-  /** Keeps a result as long as its renewed pointer; otherwise the task would count as open again. */
+  /**
+   * Called when the pointer of a task is renewed. Keeps the result at least as long as the pointer. Otherwise
+   * the task would count as open again.
+   */
   async keep(taskId: string, expires: number): Promise<void> {
     const stored = await this.#records.get(resultRecord(taskId));
     if (!stored) return;
@@ -78,8 +85,8 @@ export class TaskResults {
   }
 
   /**
-   * Returns the key of the result that a push contains; null if it settles no task. Rejects with `forbidden` if the
-   * caller may not settle the task.
+   * Returns the idempotency key for the result that a push contains. Returns null if the push settles no
+   * task. Rejects with `forbidden` if the caller may not settle the task.
    */
   async admit(caller: Caller, metadata: JsonObject): Promise<{ readonly key: string } | null> {
     const settled = settledTask(metadata);
@@ -88,18 +95,19 @@ export class TaskResults {
     return { key: resultKey(settled.id) };
   }
 
-  /** Returns the pointer that a push names as its task; null if the caller's tenant has none. */
+  /**
+   * Returns the record of the task that a push names. Returns null if the caller's tenant has no such task.
+   */
   async #task(caller: Caller, id: unknown): Promise<PointerRecord | null> {
     const task = typeof id === 'string' && isUuid(id) ? await this.#pointers.find(id.toLowerCase()) : null;
     return task?.tenant === caller.tenant ? task : null;
   }
 
-  /** Returns whether the task was canceled. */
   async isCanceled(taskId: string): Promise<boolean> {
     return (await this.#records.get(resultRecord(taskId)))?.value.status === 'canceled';
   }
 
-  /** Returns null if there is none, or it belongs to another tenant. */
+  /** Returns the result of a task. Returns null if there is none or it belongs to another tenant. */
   async find(caller: Caller, taskId: string): Promise<KeptResult | null> {
     if (!isUuid(taskId)) return null;
     const kept = (await this.#records.get(resultRecord(taskId.toLowerCase())))?.value;
@@ -107,7 +115,7 @@ export class TaskResults {
   }
 }
 
-/** Returns the channels that a caller must reach to settle a task. */
+/** Returns the channels that a caller must have access to in order to settle a task. */
 function channelsOf(task: PointerRecord | null): FromRecord {
   const wished = task?.metadata.done_channel;
   return { channel: task?.channel, done_channel: typeof wished === 'string' ? wished : null };

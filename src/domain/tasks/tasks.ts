@@ -42,7 +42,7 @@ interface TasksParts {
   readonly agents: Agents;
 }
 
-/** A task as it was sent, from its pointer, or from its result if the pointer is gone. */
+/** A task as it was sent. It is read from its pointer, or from its result if the pointer no longer exists. */
 type Sent = KeptResult['task'];
 
 interface FoundTask {
@@ -51,12 +51,12 @@ interface FoundTask {
   readonly kept: KeptResult | null;
 }
 
-/** After this time a task that nobody takes is reported. */
+/** Time in ms after which a queued task is reported as stuck if no bridge serves its channel. */
 const QUEUED_LONG_MS = 60_000;
 
 type TaskProgress = Pick<TaskInfo, 'state' | 'attempt' | 'lease'>;
 
-/** Work for agents. A task and its result are pointers; nothing else is stored. */
+/** Work for agents. A task is a pointer on a channel, and its result is a pointer too. */
 export class Tasks {
   readonly #parts: TasksParts;
 
@@ -92,7 +92,10 @@ export class Tasks {
     return { tasks: found.slice(0, limit) };
   }
 
-  /** Returns channels that bridges have served, and those of agents that never came. */
+  /**
+   * Returns the channels that bridges have served, and the direct channels of agents that have never
+   * connected.
+   */
   async #taskChannels(caller: Caller, { channels }: BridgesWork): Promise<string[]> {
     const known = [...channels.keys()];
     const direct = known.map((name) => this.#parts.channels.beginningWith(caller, directChannel(name, '')));
@@ -107,14 +110,20 @@ export class Tasks {
     return this.#settle(caller, tasks.fail, id, 'failed', o);
   }
 
-  /** Cancels a task. Canceling is a result too, so of a race with another result one wins. */
+  /**
+   * Cancels a task. Canceling creates a result. If another result comes at the same time, only one of the two
+   * counts.
+   */
   cancel(caller: CallerAt, id: string, o: { readonly reason?: string } = {}): Promise<TaskResult> {
     const why = o.reason?.trim();
     const summary = `Canceled by ${caller.name}${why ? `: ${why}` : '.'}`;
     return this.#settle(caller, tasks.cancel, id, 'canceled', { summary });
   }
 
-  /** Pushes a result. The idempotency key makes it one result and one message, however many callers try. */
+  /**
+   * Settles a task by pushing a result. The idempotency key is the same for every attempt, so there is only
+   * one result and one message.
+   */
   async #settle(
     caller: CallerAt,
     verb: Verb,
@@ -141,7 +150,10 @@ export class Tasks {
     return sameOrConflict(id, settled, status, summary, base);
   }
 
-  /** Called for a task that nobody could do. It gets a failed result, so that nobody waits for it forever. */
+  /**
+   * Called for a dead letter. If it is a task, the task gets a failed result, so that nobody waits for it
+   * forever.
+   */
   async onDeadTask(tenant: string, { pointer, metadata, dead }: LetterEntry): Promise<void> {
     if (pointer === undefined || dead.group !== TASK_GROUP) return;
     const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: ['tasks'] };
@@ -153,8 +165,8 @@ export class Tasks {
   }
 
   /**
-   * Sends a task again under a new id, because a dead task already has its failed result and can have only one.
-   * Returns the new task's id.
+   * Sends a dead task again under a new id, because it already has a failed result and a task can have only
+   * one result. Returns the id of the new task. Returns null if the dead letter is no task with a result.
    */
   async resend(caller: Caller, { pointer, metadata, sealed_key, dead }: LetterEntry): Promise<string | null> {
     const { results, pointers } = this.#parts;
@@ -271,7 +283,10 @@ export class Tasks {
     });
   }
 
-  /** Finds the task's message on its channel: it follows the pointer directly. */
+  /**
+   * Finds the sequence of the task's message on its channel. The message is appended soon after the pointer
+   * is created, so the search starts at that time.
+   */
   async #seqOf({ tenant }: Caller, id: string, { channel, created }: Sent): Promise<number | null> {
     const { channels } = this.#parts;
     const { after } = await channels.start(tenant, channel, created);
@@ -310,7 +325,7 @@ function sameOrConflict(
   });
 }
 
-/** Returns the bridge that is working on the task. */
+/** Returns the agent whose bridge is working on the task. */
 function agentOf(id: string, { running }: BridgesWork): { agent?: string } {
   const agent = running.get(id);
   return agent === undefined ? {} : { agent };

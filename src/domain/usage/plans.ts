@@ -9,7 +9,7 @@ export interface Plan {
   readonly name: string;
   /** Pushes per calendar month in UTC; null for no limit. */
   readonly pushes: number | null;
-  /** Displayed and exported, never enforced: a pull is always answered. */
+  /** Pulls per calendar month. Displayed and exported, but never enforced: a pull is always answered. */
   readonly pulls: number | null;
   readonly keys: number;
   readonly payloadBytes: number;
@@ -27,20 +27,20 @@ export const BUILT_IN_PLANS: PlanTable = {
   free: { pushes: 1_000, pulls: 10_000, keys: 2, storageBytes: GiB / 4, ...hosted },
   pro: { pushes: 100_000, pulls: 1_000_000, keys: 10, storageBytes: 10 * GiB, ...hosted },
   team: { pushes: 1_000_000, pulls: 10_000_000, keys: 100, storageBytes: 100 * GiB, ...hosted },
-  /** Default of the relay's own tenant. */
+  /** Default plan of the relay's own tenant. */
   unlimited: { pushes: null, pulls: null, keys: KEYS_MAX, payloadBytes: PAYLOAD_BYTES, ttlMs: MAX_TTL_MS },
 };
 
 export interface PlanOptions {
-  /** Plans that add to or replace the built-in ones. */
+  /** Additional plans. A plan with the name of a built-in plan replaces it. */
   readonly plans?: PlanTable;
-  /** Plan of tenants without their own. */
+  /** Plan of tenants that have none of their own, except the relay's own tenant. Default: `free`. */
   readonly defaultPlan?: string;
 }
 
 const settingsKey = (tenant: string) => `ten.${tenant}/settings`;
 
-/** Which tenant has which plan. */
+/** Stores which tenant has which plan. */
 export class Plans {
   readonly #settings: RecordsOf<{ readonly plan?: string }>;
   readonly #table: PlanTable;

@@ -7,21 +7,24 @@ import { WriteBehind } from '../write-behind.ts';
 
 type Figures = { readonly [operation: string]: readonly [count: number, bytes: number] };
 
-/** Usage that one write added, for billing. */
+/** Usage that one write added to the statistics. Used for billing. */
 export interface Metered extends UsageRow {
   readonly tenant: string;
-  /** Stays equal if the same figures are sent again. */
+  /** Id of these figures. If the same figures are sent again, their id is the same. */
   readonly id: string;
 }
 
 const statsPrefix = (tenant: string) => `ten.${tenant}/stats/`;
 
-/** Counts and bytes by key, operation and day. Written behind: a crash loses the last seconds. */
+/**
+ * Number of operations and bytes by API key, operation and day. They are written behind: a crash loses the
+ * last seconds.
+ */
 export class Statistics {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #records: RecordsOf<Figures>;
   readonly #behind: WriteBehind<Figures>;
-  /** Called after figures were written. */
+  /** Called with the added usage after each write. */
   onWritten: ((rows: readonly Metered[]) => void) | null = null;
 
   constructor(deps: Pick<Deps, 'engine' | 'env'>) {
@@ -41,7 +44,7 @@ export class Statistics {
     this.#behind.note(`${statsPrefix(tenant)}${day}/${keyId}`, { [operation]: [1, bytes] });
   }
 
-  /** Writes waiting figures. Never rejects: failed writes are retried later. */
+  /** Writes all waiting figures. Never rejects: failed writes are retried later. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }

@@ -5,42 +5,47 @@ import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import type { Plans } from './plans.ts';
 
-/** Age at which a sweep measures again, and age at which a rejected write triggers a measurement. */
+/** Time in ms after which a sweep measures a tenant's storage again. */
 export const RECOUNT_MS = 6 * 60 * 60 * 1000;
+/** Time in ms after which a rejected write may start another measurement. */
 const RECOUNT_REFUSED_MS = 60 * 1000;
 /**
- * A write is counted a moment before it exists, and deleted data is gone a moment before it is subtracted. A recount
- * waits this long for both.
+ * Time in ms that a recount waits before and after it measures. A write is counted shortly before its data
+ * exists. Deleted data is gone shortly before it is subtracted. The recount waits for both.
  */
 const MOMENT_MS = 1_000;
 
-/** Keys of bytes ever written, bytes ever freed, and the time in ms when both were last compared with the store. */
+/**
+ * Record keys of three numbers: the bytes ever written, the bytes ever freed, and the time in ms of the last
+ * recount.
+ */
 const storageKey = (tenant: string, what: 'written' | 'freed' | 'counted') => `ten.${tenant}/storage/${what}`;
 
 /**
- * Storage of a tenant's threads, files and channels: a running sum of bytes written minus bytes freed. A write is
- * counted before its commit, and freed bytes after the deletion, so a crash leaves the sum too high and a recount
- * corrects it. Writers check the sum before they write, so concurrent writers may exceed the limit by what they write.
+ * Storage of a tenant's threads, files and channels in bytes. It is a running sum: bytes written minus bytes
+ * freed. A write is counted before its commit, and freed bytes are subtracted after the deletion. So a crash
+ * leaves the sum too high, and a recount corrects it. Writers check the sum before they write. So concurrent
+ * writers may exceed the limit by what they write.
  */
 export class Storage {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #plans: Pick<Plans, 'of'> | null;
   readonly #sums: RecordsOf<number>;
-  /** Tenants that were counted at least once, as far as this process knows. */
+  /** Tenants of which this process knows that their storage was measured at least once. */
   readonly #counted = new Set<string>();
-  /** Tenants whose writes were checked against a limit in this process. */
+  /** Tenants whose writes this process has checked against a limit. */
   readonly limited = new Set<string>();
-  /** Called when a recount is due. Nobody waits for it. */
+  /** Called when a recount is due. No caller waits for the recount. */
   onDue: (tenant: string) => void = () => {};
 
-  /** Without plans there are no limits, but writes are still counted. */
+  /** Without `plans` there are no limits, but writes are still counted. */
   constructor(deps: Pick<Deps, 'engine' | 'env'>, plans: Pick<Plans, 'of'> | null = null) {
     this.#deps = deps;
     this.#plans = plans;
     this.#sums = recordsOf(deps.engine.records);
   }
 
-  /** Rejects with `over_storage` if the plan has no room for this many bytes more. */
+  /** Rejects with `over_storage` if the plan has no room for this number of additional bytes. */
   async admit(tenant: string, bytes: number): Promise<void> {
     const plan = await this.#plans?.of(tenant);
     const limit = plan?.storageBytes ?? null;
@@ -54,8 +59,10 @@ export class Storage {
   }
 
   /**
-   * Counts what `write` stores, in the same tick, so that an engine with group commit commits both together. Negative
-   * bytes are freed. If `took` says that nothing was written, nothing is counted. `frees`: it belongs to a deletion.
+   * Runs `write` and counts the bytes that it stores. Both start in the same tick, so that an engine with
+   * group commit commits them together. A negative number of bytes is freed. If `took` returns false, `write`
+   * has stored nothing, and nothing is counted. `frees` says that the write is part of a deletion, so that a
+   * full store still accepts it.
    */
   async counted<T>(
     tenant: string,
@@ -80,7 +87,10 @@ export class Storage {
     }
   }
 
-  /** Called once after a deletion. On a full disk the sum stays too high. */
+  /**
+   * Subtracts the bytes of deleted data. Call it once after the deletion. If the store is full, the sum stays
+   * too high.
+   */
   async freed(tenant: string, bytes: number): Promise<void> {
     if (bytes > 0) await this.#sums.add(storageKey(tenant, 'freed'), bytes).catch(() => {});
   }
@@ -90,7 +100,10 @@ export class Storage {
     return Math.max(0, written.value - freed.value);
   }
 
-  /** Returns false for a store from before the sum existed. */
+  /**
+   * Returns whether the tenant's storage was measured at least once. Stores of early versions have no sum
+   * yet.
+   */
   async isCounted(tenant: string): Promise<boolean> {
     if (!this.#counted.has(tenant) && (await this.#sums.get(storageKey(tenant, 'counted'))))
       this.#counted.add(tenant);
@@ -109,12 +122,12 @@ export class Storage {
   }
 
   /**
-   * Corrects the sum by what `measure` finds, while others write and delete. Their concurrent writes count as not
-   * measured: the sum may come out too high by that much, never too low.
+   * Corrects the sum by what `measure` finds, while others write and delete. The sum may become too high by
+   * the bytes that others write or free meanwhile. It never becomes too low.
    */
   async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
-    // The first round has no pauses and only checks. A sum that looks wrong is measured again with pauses, then
-    // corrected.
+    // The first round has no pauses and only checks the sum. If the sum looks wrong, the second round
+    // measures again with pauses and corrects it.
     for (const moment of [0, MOMENT_MS]) {
       const before = await this.#both(tenant);
       await pause(moment);

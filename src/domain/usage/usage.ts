@@ -10,8 +10,9 @@ import type { Statistics } from './statistics.ts';
 const pushesKey = (tenant: string, month: string) => `ten.${tenant}/pushes/${month}`;
 
 /**
- * A tenant's usage of its plan. The push limit is exact across restarts and servers: a push is counted in the store
- * before its commit and uncounted if it fails. After a crash in between the count is one too high, never too low.
+ * Usage of a tenant's plan. The limit of pushes is exact, also across restarts and several servers. A push is
+ * counted in the store before its commit. If the push fails, the count is taken back. If the process crashes
+ * in between, the count stays one too high. It is never too low.
  */
 export class Usage implements Allowance {
   readonly statistics: Statistics;
@@ -39,7 +40,7 @@ export class Usage implements Allowance {
   async reserve({ tenant }: Caller): Promise<GiveBack> {
     const { records } = this.#deps.engine;
     const { name, pushes } = await this.#plans.of(tenant);
-    // Without a limit the statistics, which are written behind, suffice.
+    // Without a limit no exact count is needed. The statistics, which are written behind, are enough.
     if (pushes === null) return async () => {};
     const month = this.#month();
     const key = pushesKey(tenant, month);
@@ -52,7 +53,10 @@ export class Usage implements Allowance {
     return async () => void (await records.add(key, -1));
   }
 
-  /** A pull by link, without a key, counts for the pointer's owner. */
+  /**
+   * Adds an operation to the statistics. If the caller has no API key, the operation counts for the tenant
+   * that owns the data.
+   */
   note(caller: Caller, operation: Metered, bytes: number, owner: string): void {
     const { tenant, keyId } = caller.tenant === '' ? { tenant: owner, keyId: 'link' } : caller;
     this.statistics.note(tenant, keyId, operation, bytes);
@@ -67,7 +71,7 @@ export class Usage implements Allowance {
     const all = await this.statistics.rows(tenant, month);
     const sum = (operation: string) =>
       all.filter((row) => row.operation === operation).reduce((total, row) => total + row.count, 0);
-    // Without a limit there is no counter, so use the statistics.
+    // Without a limit there is no exact count, so use the statistics.
     const pushes = Math.max(await this.#pushes(tenant, month), plan.pushes === null ? sum('push') : 0);
     const admin = caller.scopes.includes('admin') && caller.channelPrefix === undefined;
     return {
@@ -86,13 +90,13 @@ export class Usage implements Allowance {
     return Number((await this.#deps.engine.records.get(pushesKey(tenant, month)))?.value ?? 0);
   }
 
-  /** Calendar month in UTC: `2026-11`. */
+  /** Returns the current month in UTC, such as `2026-11`. */
   #month(): string {
     return new Date(this.#deps.env.now()).toISOString().slice(0, 7);
   }
 }
 
-/** Returns the first moment after `month`, in ms. */
+/** Returns the end of a month in ms: the first moment of the next month. */
 function endOf(month: string): number {
   const [year, number] = month.split('-').map(Number) as [number, number];
   return Date.UTC(year, number);
