@@ -1,6 +1,7 @@
 /**
- * Estimates the cost of a million pushes per day on Cloudflare. `node scripts/cloudflare/cost.ts` prints the table in
- * docs/scaling.md. test/cloudflare/limits.slow.test.ts checks the figures for calls and written rows.
+ * Estimates the cost of a million pushes per day on Cloudflare. `node scripts/cloudflare/cost.ts` prints the
+ * table in docs/scaling.md. test/cloudflare/limits.slow.test.ts checks the figures for calls and written
+ * rows.
  */
 
 interface Line {
@@ -14,17 +15,28 @@ interface Line {
 }
 
 /**
- * Calls and rows for a push of 1 KB to a channel and its pull, including write-behind. Measured in bursts: 4.2 and 2.8 calls,
- * 5.1 and 1.1 rows. Measured one at a time, where nothing is batched: 5 and 6 calls, 7 and 3 rows.
+ * Assumed number of calls for a push of 1 KB to a channel and for its pull, including write-behind. Measured
+ * in bursts: 4.2 and 2.8 calls. Measured one at a time, where nothing is batched: 5 and 6 calls.
  */
 export const CALLS = { push: 8, pull: 8 };
+/**
+ * Rows written by a push and by its pull. Measured in bursts: 5.1 and 1.1 rows. Measured one at a time: 7
+ * and 3 rows.
+ */
 export const ROWS_WRITTEN = { push: 7, pull: 3 };
-/** Rounded up from one measurement with about 450 messages in the channel: 77 and 41 rows. */
+/**
+ * Rows read by a push and by its pull, with about 450 messages in the channel. One measurement gave 77 and
+ * 41 rows; the figures are rounded up.
+ */
 const ROWS_READ = { push: 80, pull: 45 };
-/** Processor time of the whole workerd process, which is more than Cloudflare charges. */
+/**
+ * Processor time in ms of a push and of its pull. It was measured for the whole workerd process, which is
+ * more than Cloudflare charges.
+ */
 const CPU_MS = { push: 4, pull: 2 };
-/** Assumed duration of a call. Cloudflare charges 128 MB of memory for it. */
+/** Assumed duration of a call in seconds. */
 const CALL_SECONDS = 0.01;
+/** Memory in GB that Cloudflare charges for the duration of a call. */
 const OBJECT_GB = 0.128;
 
 const PLAN = 5;

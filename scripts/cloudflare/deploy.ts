@@ -1,4 +1,7 @@
-/** Bundles the Worker and deploys it with wrangler. Passes all arguments on: `npm run deploy:cloudflare -- --dry-run`. */
+/**
+ * Bundles the Worker and deploys it with wrangler. Passes all arguments on to wrangler: `npm run
+ * deploy:cloudflare -- --dry-run`.
+ */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { writeWorker } from './bundle.ts';

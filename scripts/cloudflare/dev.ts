@@ -22,7 +22,7 @@ Examples
   npm run dev:cloudflare -- --port 9000 --home /tmp/worker
   npm run dev:cloudflare -- --keys`;
 
-/** Interval of the cron job, as in wrangler.toml. */
+/** Time in ms between two runs of the cron job, as in wrangler.toml. */
 const CRON_MS = 60_000;
 
 await runScript(HELP, async () => {
@@ -38,12 +38,13 @@ await runScript(HELP, async () => {
   if (home) mkdirSync(home, { recursive: true });
   await checkPort(port);
 
-  // Use a separate folder, because a deployment or another dev server may rebuild the shared one.
+  // Build the dashboard into its own folder, because a deployment or another dev server may rebuild the
+  // shared folder.
   const pages = mkdtempSync(join(tmpdir(), 'relay-pages-'));
   process.once('exit', () => rmSync(pages, { recursive: true, force: true }));
   let worker: Awaited<ReturnType<typeof startWorker>> | null = null;
   let stopping = false;
-  // In a terminal the signal arrives twice: from the terminal and from npm.
+  // Stops once. In a terminal the signal arrives twice: from the terminal and from npm.
   const stop = async () => {
     if (stopping) return;
     stopping = true;

@@ -1,4 +1,7 @@
-/** Imports entries from the KV namespace of the original Worker. Prints the old key and the new URL of each entry. */
+/**
+ * Imports entries from the KV namespace of the original Worker. Prints the old key and the new URL of each
+ * entry.
+ */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readFlag, url } from '../../src/app/option-readers.ts';
@@ -61,11 +64,14 @@ interface Entry {
   readonly key: string;
   readonly value: unknown;
   readonly base64?: unknown;
-  /** Unix time in seconds. */
+  /** Expiry time as Unix time in seconds. */
   readonly expiration?: unknown;
 }
 
-/** Reads an export. It is an array (input of `wrangler kv bulk put`) or an object by key (output of `wrangler kv bulk get`). */
+/**
+ * Reads an export. The file contains an array (input of `wrangler kv bulk put`) or an object by key (output
+ * of `wrangler kv bulk get`).
+ */
 function readEntries(file: string): Entry[] {
   const read = readJson(file);
   if (isJsonObject(read))
@@ -105,7 +111,10 @@ function reasonToSkip({ key, value }: Entry, ttl: number | undefined): string | 
   return ttl !== undefined && ttl < 1 ? 'skipped (expired)' : null;
 }
 
-/** Extracts the payload. The original Worker stored `{data, metadata}`, and older versions plain text. The value may be parsed JSON. */
+/**
+ * Returns the payload of an entry. The original Worker stored `{data, metadata}`, and its older versions
+ * stored plain text. The value may also be parsed JSON.
+ */
 function extractPayload({ value, base64 }: Entry): {
   data: string | Uint8Array;
   metadata?: Record<string, never>;
@@ -122,7 +131,7 @@ function extractPayload({ value, base64 }: Entry): {
     const { data, metadata } = JSON.parse(text);
     if (typeof data === 'string') return { data, metadata };
   } catch {
-    // The value is plain text.
+    // The value is not JSON, so it is plain text.
   }
   return { data: text };
 }

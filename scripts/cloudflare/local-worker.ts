@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bundleWorker, COMPATIBILITY } from './bundle.ts';
 
-/** The part of miniflare's API that is used here. miniflare is installed in deploy/cloudflare, not with the project. */
+/**
+ * The part of miniflare's API that this file uses. miniflare is installed in deploy/cloudflare, not with the
+ * project.
+ */
 export interface Workerd {
   readonly ready: Promise<URL>;
   dispatchFetch(url: string, o?: RequestInit): Promise<Response>;
@@ -12,7 +15,7 @@ export interface Workerd {
   dispose(): Promise<void>;
 }
 
-/** Starts workerd on this machine. The options are those of miniflare. */
+/** Starts workerd on this machine. `options` are options of miniflare. */
 export async function openWorkerd(options: object): Promise<Workerd> {
   const place = join(import.meta.dirname, '..', '..', 'deploy', 'cloudflare', 'package.json');
   const { Miniflare } = await import(pathToFileURL(createRequire(place).resolve('miniflare')).href);
@@ -26,13 +29,13 @@ export interface WorkerOptions {
   readonly port?: number;
   readonly open?: boolean;
   readonly adminKey?: string;
-  /** Folder for the stored data. In memory by default. */
+  /** Folder for the stored data. By default the data is in memory. */
   readonly home?: string;
-  /** Folder with the built dashboard. None by default. */
+  /** Folder with the built dashboard. By default there is no dashboard. */
   readonly pages?: string;
-  /** Interval of the cron job in ms. Never by default. */
+  /** Time in ms between two runs of the cron job. By default the cron job never runs. */
   readonly cronMs?: number;
-  /** Entry file of the Worker. The relay's Worker by default. */
+  /** Entry file of the Worker. By default the relay's Worker. */
   readonly entry?: string;
   /** Additional variables of the Worker. */
   readonly vars?: { readonly [name: string]: string };
@@ -55,7 +58,7 @@ export async function startWorker(o: WorkerOptions = {}) {
   const url = (await workerd.ready).href.replace(/\/$/, '');
   const { cronMs } = o;
   const worker = await workerd.getWorker();
-  // workerd logs a failure, and the next run repeats the work.
+  // If a run fails, workerd logs the error and the next run repeats the work.
   const cron = cronMs && setInterval(() => worker.scheduled({ cron: '* * * * *' }).catch(() => {}), cronMs);
   return {
     url,

@@ -1,6 +1,9 @@
 import { EXIT, isRelayError } from '../../src/base/errors.ts';
 
-/** Runs a script with `--help`. Prints an error as one line on stderr. Exits with 2 for wrong usage and 1 for other errors. */
+/**
+ * Runs a script that supports `--help`. Prints an error as one line on stderr. Exits with 2 for wrong usage
+ * and with 1 for other errors.
+ */
 export async function runScript(help: string, main: () => Promise<void>): Promise<void> {
   if (process.argv.slice(2).some((word) => word === '--help' || word === '-h')) {
     console.log(help);

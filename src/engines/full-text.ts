@@ -3,19 +3,23 @@ import type { Hit } from '../kernel/search-index.ts';
 import { prefixUpperBound } from '../kernel/validate-input.ts';
 
 /**
- * Maximum number of matching texts to rank, newest first. A word with more matches is expensive and hardly
- * selective, so it is ignored if the query has other words.
+ * Maximum number of matching texts that are ranked, newest first. A word with more matches is expensive and
+ * hardly selective, so it is ignored if the query has other words.
  */
 const RANKED_TEXTS = 1000;
 
-/** Number of folder levels that are indexed as words. For deeper folders, keys are compared one by one. */
+/**
+ * Number of folder levels that are indexed as words. For a search in a deeper folder, keys are compared one
+ * by one.
+ */
 const FOLDER_DEPTH = 8;
 
-/** Minimum number of texts to read for passages, and the total characters after which reading stops. */
+/** Minimum number of texts that are read to find passages. */
 const CANDIDATES = 50;
+/** Total number of characters after which reading stops. */
 const READ_CHARS = 2 * 1024 * 1024;
 
-/** Zero-width space. FTS5 treats it as a word boundary, and joinLetters can remove it again. */
+/** Zero-width space. FTS5 treats it as a word boundary, and `joinLetters` can remove it again. */
 const SEPARATOR = '\u200b';
 
 type Value = string | number | bigint | Uint8Array | null;
@@ -32,10 +36,10 @@ export interface TextStatement<Row> {
 }
 
 /**
- * Full-text search with FTS5, for all engines that use SQLite. FTS5 would treat a sentence of a script
- * without spaces as one word, so each letter of such scripts is indexed as a word. Case and diacritics are
- * ignored. Each folder of a key is indexed as a word too, so a search in a folder reads only the documents of
- * that folder.
+ * Full-text search with FTS5, for all engines that use SQLite. FTS5 would treat a whole sentence of a script
+ * without spaces as one word, so each letter of these scripts is indexed as a word. Case and diacritics are
+ * ignored. Each folder of a key is indexed as a word too, so a search in a folder reads only the documents
+ * of that folder.
  */
 export class FullText {
   readonly #db: TextDatabase;
@@ -94,7 +98,7 @@ export class FullText {
     const selective = matching.filter(({ count }) => count <= RANKED_TEXTS);
     if (matching.length === 0) return [];
     const match = (selective.length > 0 ? selective : matching).map((each) => each.match).join(' OR ');
-    // Compare keys only if the scope is not a whole indexed folder.
+    // If the scope is a whole indexed folder, the index already selects the keys. Otherwise compare the keys.
     const [join, range] =
       folder === scope
         ? ['', []]
@@ -148,7 +152,8 @@ function folders(key: string): string[] {
  */
 export function splitLetters(text: string): string {
   const clean = text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' ');
-  // These scripts start at U+0E01. Most texts skip the pattern, which takes milliseconds to compile.
+  // These scripts start at U+0E01. Most texts have no such character and skip the pattern, which takes
+  // milliseconds to compile.
   return /[\u0e00-\uffff]/.test(clean) ? clean.replace(unspaced(), `${SEPARATOR}$&${SEPARATOR}`) : clean;
 }
 

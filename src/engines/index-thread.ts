@@ -19,7 +19,8 @@ export interface IndexJob {
   /** Changes to make in one transaction. */
   readonly changes?: readonly IndexChange[];
   /**
-   * After the transaction, pause for as long as it held the write lock, so that other writers get their turn.
+   * If true, the thread pauses after the transaction for as long as the transaction held the write lock, so
+   * that other writers get their turn.
    */
   readonly yields?: boolean;
 }
@@ -27,13 +28,12 @@ export interface IndexJob {
 /** Runs a job in a worker thread. The queue is fair between tenants. */
 export type IndexThreads = (job: IndexJob, o: { readonly tenant: string }) => Promise<Hit[]>;
 
-/**
- * Characters per job, so that other writers wait about 10 ms. A removed document counts as `REMOVED_CHARS`.
- */
+/** Maximum number of characters per job. With this size, other writers wait about 10 ms. */
 const JOB_CHARS = 64 * 1024;
+/** Number of characters that a removed document counts in a job. */
 const REMOVED_CHARS = 32 * 1024;
 
-/** Pause before a change is retried while the threads are overloaded. */
+/** Time in ms before a change is retried while the threads are overloaded. */
 const OVERLOADED_PAUSE_MS = 250;
 
 /** Client of the worker threads for the index of one database. */
@@ -42,7 +42,7 @@ export class IndexThread {
   readonly #file: string;
   readonly #yields: boolean;
   /**
-   * The last change of each tenant. Changes of one tenant run in order, because a later one may undo an
+   * Last change of each tenant. The changes of a tenant run in order, because a later change may undo an
    * earlier one.
    */
   readonly #changing = new Map<string, Promise<void>>();
@@ -63,7 +63,7 @@ export class IndexThread {
     const tenant = tenantOf(changes[0]?.key ?? '');
     const before = this.#changing.get(tenant) ?? Promise.resolve();
     const changing = before
-      // The caller of the previous change gets its error.
+      // Ignore the error of the previous change, because its own caller gets the error.
       .catch(() => {})
       .then(() => this.#change(changes, tenant))
       .finally(() => {

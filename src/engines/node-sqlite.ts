@@ -12,9 +12,9 @@ export function hasSqlite(version: string = process.versions.node): boolean {
 }
 
 /**
- * Loads `node:sqlite` on first use. Suppresses the warning that it is experimental. The published CLI also
- * runs on Node 20 for commands that only talk to a server. Node 20 has no SQLite, so this throws
- * `node_too_old` there.
+ * Loads `node:sqlite` on first use. Suppresses the warning that SQLite is experimental. The published CLI
+ * also runs on Node 20, for commands that only talk to a server. Node 20 has no SQLite, so this function
+ * throws `node_too_old` there.
  */
 export function loadSqlite(): typeof import('node:sqlite') {
   if (!hasSqlite())

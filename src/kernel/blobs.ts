@@ -20,14 +20,14 @@ export interface BlobOptions {
 
 export interface BlobInfo {
   readonly size: number;
-  /** Lowercase hex. */
+  /** SHA-256 of the body, in lowercase hex. */
   readonly sha256: string;
 }
 
 /** A range of bytes from `start` to `end`. */
 export interface ByteRange {
   readonly start: number;
-  /** Exclusive. */
+  /** End offset, exclusive. */
   readonly end: number;
 }
 

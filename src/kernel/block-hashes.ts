@@ -4,13 +4,14 @@ import { crc32 } from '../base/hash.ts';
 import type { ByteRange } from './blobs.ts';
 
 /**
- * Size of the blocks that have a checksum each. A reader can verify a range without reading the whole body.
+ * Size of a block in bytes. Each block of a body has its own checksum, so a reader can verify a range
+ * without reading the whole body.
  */
 export const BLOCK_BYTES = 64 * 1024;
 
 /**
- * Computes a CRC-32. `before` is the CRC-32 of the preceding bytes. Node has a faster implementation than
- * `base/hash.ts`.
+ * Computes a CRC-32. `before` is the CRC-32 of the preceding bytes. Engines on Node pass the implementation
+ * of Node, which is faster than `base/hash.ts`.
  */
 export type Crc32 = (bytes: Uint8Array, before?: number) => number;
 
@@ -91,10 +92,10 @@ export function damagedBodyError(
   return new RelayError('store_damaged', { what: `${name} is ${fault}`, fault, hint });
 }
 
-/** Bytes per stream chunk. Several blocks per chunk, because each chunk has a fixed cost. */
+/** Bytes per stream chunk. A chunk contains several blocks, because each chunk has a fixed cost. */
 const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
-/** What `checkedBody` needs to verify a body. `hashes` are the checksums of all its blocks. */
+/** Data that `checkedBody` needs to verify a body. `hashes` contains the checksums of all blocks. */
 export interface BodyChecksums {
   readonly key: string;
   readonly size: number;

@@ -22,8 +22,8 @@ export interface EngineLimits {
    */
   readonly durability: 'none' | 'process' | 'power' | 'quorum';
   /**
-   * The process may end after each request, and each request may make few storage calls. Background work must
-   * be done in small steps.
+   * True if the process may end after each request and a request may make only few storage calls. Background
+   * work must then be done in small steps.
    */
   readonly shortLived?: true;
 }
@@ -89,9 +89,9 @@ export interface Engine extends AsyncDisposable {
   /** Returns the time in ms since the epoch. Expiry, leases and entry timestamps use this clock. */
   readonly now: () => number;
   /**
-   * Runs background work after at most `afterMs`, for example write-behind. An engine whose process ends
-   * after each request keeps the process alive for it or runs the work earlier. Closing the engine runs the
-   * remaining work. Errors are ignored, so nothing may depend on the result.
+   * Runs background work after at most `afterMs`, for example write-behind. If the process may end after
+   * each request, the engine keeps the process alive until the work is done, or runs the work earlier.
+   * Closing the engine runs the remaining work. Errors are ignored, so nothing may depend on the result.
    */
   defer(work: () => Promise<unknown>, afterMs?: number): void;
   /** Deletes expired data and the leftovers of failed writes. Any process may call it at any time. */
@@ -103,8 +103,8 @@ export interface Engine extends AsyncDisposable {
 }
 
 /**
- * Rounds of deferred work that closing an engine runs. Work that defers itself again, such as a retry on a
- * full disk, is then dropped.
+ * Maximum number of rounds of deferred work that closing an engine runs. Some work defers itself again, such
+ * as a retry on a full disk. After the last round it is dropped.
  */
 const CLOSING_ROUNDS = 10;
 
@@ -114,8 +114,8 @@ export class DeferredWork {
   readonly #running = new Set<Promise<void>>();
 
   /**
-   * Starts the work after `afterMs`, or at once without it. The promise resolves when the work has ended,
-   * even if it failed.
+   * Starts the work after `afterMs`, or at once if `afterMs` is 0. The promise resolves when the work has
+   * ended, even if it failed.
    */
   defer(work: () => Promise<unknown>, afterMs = 0): Promise<void> {
     if (afterMs <= 0) return this.#run(work);
@@ -132,7 +132,9 @@ export class DeferredWork {
     return promise;
   }
 
-  /** Runs all waiting work now, also work that is deferred meanwhile, and resolves when it has ended. */
+  /**
+   * Runs all waiting work now, including work that is deferred meanwhile. Resolves when the work has ended.
+   */
   async settle(): Promise<void> {
     for (let round = 0; round < CLOSING_ROUNDS; round++) {
       for (const begin of [...this.#waiting]) begin();
@@ -152,11 +154,13 @@ async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch {
-    // `Engine.defer` allows only work that nothing depends on.
+    // Ignore the error: nothing may depend on deferred work (see `Engine.defer`).
   }
 }
 
-/** The subscribers of this process, and the read-and-wait loop that engines share. */
+/**
+ * Tracks the subscribers of this process, and implements the loop of reading and waiting that engines share.
+ */
 export class Followers {
   readonly #wakes = new Map<string, Set<() => void>>();
   readonly #ended = new AbortController();

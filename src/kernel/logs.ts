@@ -8,7 +8,7 @@ export interface Entry {
   /** Time of the append, in ms since the epoch. */
   readonly at: number;
   readonly data: Json;
-  /** Set on the first returned entry if entries between the reader's cursor and this entry were trimmed. */
+  /** Set on the first returned entry if entries between the cursor and this entry were trimmed. */
   readonly gap?: true;
 }
 
@@ -19,7 +19,7 @@ export interface AppendOptions {
   readonly id?: string;
   /** Staged writes that become durable together with this entry. */
   readonly with?: readonly Staged[];
-  /** The entry is part of a deletion, so a full store still accepts it. */
+  /** True if the entry is part of a deletion. Even a full store accepts the entry then. */
   readonly frees?: boolean;
 }
 

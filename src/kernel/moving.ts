@@ -94,7 +94,7 @@ export interface Moving {
 
   /**
    * Rejects the writes of all processes with `store_moving` for `ms` milliseconds. After the promise
-   * resolves, no write succeeds until that time is over. Calling it again extends the time.
+   * resolves, no write succeeds until that time is over. Another call renews the time.
    */
   freeze(o: { readonly to: string; readonly ms: number }): Promise<void>;
   /**

@@ -2,15 +2,15 @@ import type { JsonObject } from '../base/json.ts';
 import { STOP_WORDS } from '../base/stop-words.ts';
 import { type Hit, textKey } from './search-index.ts';
 
-/** Maximum length of a passage: a few sentences, a few lines, or one table row. */
+/** Maximum length of a passage in characters: a few sentences, a few lines, or one table row. */
 const PASSAGE_CHARS = 480;
-/** Maximum length of a piece. Longer lines are split into several pieces. */
+/** Maximum length of a piece in characters. Longer lines are split into several pieces. */
 const PIECE_CHARS = 240;
 /** Maximum number of passages of one text in a result, over all its sections. */
 const PASSAGES_PER_TEXT = 10;
 /**
- * Passages that score below this share of the best score are dropped. They usually match only one common word
- * of the query.
+ * Minimum share of the best score. Passages with a lower score are dropped, because they usually match only
+ * one common word of the query.
  */
 const MIN_SCORE_SHARE = 0.5;
 /** Maximum number of different query terms. More terms hardly improve the ranking. */
@@ -82,7 +82,8 @@ interface Piece {
 
 /** Returns the passages that contain most of the terms, best first. Rare terms weigh more. */
 export function rankPassages(candidates: readonly Candidate[], terms: readonly Term[], limit: number): Hit[] {
-  // Ignore texts without a match: engines read different candidates, and the scores must not depend on them.
+  // Ignore texts without a match. Engines read different candidates, but the scores must be the same on all
+  // engines.
   const matching = candidates
     .map((candidate) => ({ candidate, pieces: piecesOf(candidate.text, terms) }))
     .filter(({ pieces }) => pieces.some(({ has }) => has.length > 0));
@@ -173,8 +174,8 @@ interface Span {
 }
 
 /**
- * Returns the best spans of a text, each extended with surrounding pieces. A span never overlaps a better one
- * before it is extended.
+ * Returns the best spans of a text, each extended with surrounding pieces. Skips a span that overlaps a
+ * better span.
  */
 function spansOf(pieces: readonly Piece[], weights: readonly number[]): Span[] {
   const spans: Span[] = [];

@@ -5,7 +5,7 @@ import { pause } from '../base/pause.ts';
 /** Value and revision of a record. */
 export interface Stored<T extends Json = Json> {
   readonly value: T;
-  /** Increases with every write of the key, even after a delete, and may have gaps. */
+  /** Revision number. Increases with every write of the key, even after a delete, and may have gaps. */
   readonly revision: number;
 }
 
@@ -30,7 +30,7 @@ export interface PutOptions {
    * the record.
    */
   readonly append?: AnnouncingEntry;
-  /** The write is part of a deletion, so a full store still accepts it. */
+  /** True if the write is part of a deletion. Even a full store accepts the write then. */
   readonly frees?: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface AddOptions {
   readonly max?: number;
   /** Expiry of a counter that this call creates. An existing counter keeps its own. */
   readonly expiresAt?: number;
-  /** The write is part of a deletion, so a full store still accepts it. */
+  /** True if the write is part of a deletion. Even a full store accepts the write then. */
   readonly frees?: boolean;
 }
 
@@ -101,7 +101,8 @@ export interface Staged {
 }
 
 /**
- * Attempts before `busy`. The number is high because writers in other processes may win many rounds in a row.
+ * Maximum number of attempts before `compareAndSet` throws `busy`. The number is high because writers in
+ * other processes may win many rounds in a row.
  */
 const ATTEMPTS = 512;
 

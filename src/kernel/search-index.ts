@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts';
 /** A passage that a search found. */
 export interface Hit {
   readonly key: string;
-  /** Larger is better. Scores of different searches are not comparable. */
+  /** Score of the passage. A larger score is better. Scores of different searches are not comparable. */
   readonly score: number;
   /** Passage as plain text. Each matching word is between U+0002 and U+0003. */
   readonly snippet: string;
@@ -29,7 +29,7 @@ export function textKey(document: string): string {
  * Port for full-text search. The index is derived data: it can be deleted and rebuilt from the other ports.
  */
 export interface SearchIndex {
-  /** Indexes a text under the key and replaces the previous one. */
+  /** Indexes a text under the key and replaces the previous text. */
   put(key: string, text: string, fields: JsonObject): Promise<void>;
   /** Removes texts from the index. Ignores keys that do not exist. */
   remove(...keys: string[]): Promise<void>;

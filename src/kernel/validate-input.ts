@@ -45,7 +45,7 @@ export function checkExpiry(expiresAt: number | undefined): void {
   }
 }
 
-/** Returns the expiry time. Calls the function if the expiry is one. */
+/** Returns the expiry time. If the expiry is a function, calls it. */
 export async function resolveExpiry(expiry: Expiry | undefined): Promise<number | undefined> {
   const expiresAt = typeof expiry === 'function' ? await expiry() : expiry;
   checkExpiry(expiresAt);
@@ -72,7 +72,7 @@ export function checkRange(range: ByteRange, size: number): void {
   throw new RelayError('range_not_satisfiable', { size });
 }
 
-/** Limits a range to the end of the content. Rejects a range that contains no byte of it. */
+/** Limits a range to the end of the content. Rejects a range that contains no byte of the content. */
 export function cutRange(range: ByteRange, size: number): ByteRange {
   if (range.start < 0 || range.start >= size || range.end <= range.start) {
     throw new RelayError('range_not_satisfiable', { size });
@@ -108,8 +108,8 @@ function rank(unit: number): number {
 }
 
 /**
- * Returns the smallest value that sorts after every text with the prefix, in SQLite's order (UTF-8 bytes). If
- * no text does, returns an empty blob, because SQLite sorts blobs after all text.
+ * Returns the smallest value that sorts after every text with the prefix, in SQLite's order (UTF-8 bytes).
+ * If there is no such text, returns an empty blob, because SQLite sorts blobs after all text.
  */
 export function prefixUpperBound(prefix: string): string | Uint8Array {
   const points = Array.from(prefix, (char) => char.codePointAt(0)!);
@@ -126,8 +126,8 @@ function utf8Exceeds(text: string, limit: number): boolean {
 }
 
 /**
- * Size of the slices in which an in-memory body is processed, so that hashing it does not block the event
- * loop for long.
+ * Size in bytes of the slices in which an in-memory body is processed. With slices, hashing a large body
+ * does not block the event loop for long.
  */
 const SLICE_BYTES = 256 * 1024;
 
@@ -140,8 +140,8 @@ export interface BodyLimits {
 }
 
 /**
- * Rejects a body that is too large or does not have the announced size. A stream is judged by its announced
- * size only.
+ * Rejects a body that is too large or does not have the announced size. For a stream, checks only the
+ * announced size.
  */
 export function checkSize(body: BlobBody, { size, max }: BodyLimits): void {
   const length = body instanceof Uint8Array ? body.length : undefined;
@@ -174,7 +174,7 @@ export async function* readPieces(body: BlobBody, o: BodyLimits): AsyncGenerator
     ended = true;
     if (o.size !== undefined && length !== o.size) throw wrongSize(o.size, length);
   } finally {
-    // The caller already gets the first error; an error while cancelling the source would hide it.
+    // Ignore an error while cancelling the source, because it would hide the first error.
     if (!ended) await reader.cancel().catch(() => {});
     reader.releaseLock();
   }
@@ -186,7 +186,9 @@ function wrongSize(promised: number, found: number): RelayError {
   );
 }
 
-/** SQL condition on `key` for a listing, with its two bounds. The index on `key` can answer it. */
+/**
+ * SQL condition on `key` for a listing, with its two bounds. SQLite can answer it with the index on `key`.
+ */
 export interface KeyRange {
   readonly where: 'key > ? AND key < ?' | 'key >= ? AND key < ?';
   readonly from: string;

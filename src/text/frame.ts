@@ -2,12 +2,12 @@ import { hmacSha256 } from '../base/hash.ts';
 import { toHex } from '../base/ids.ts';
 import { ANGLE_BRACKETS, neutralise } from './sanitize/neutralise.ts';
 
-/** Origin of a text, which a frame tells to the model. */
+/** Origin of a framed text. The frame shows the origin to the model. */
 export interface Source {
   /** Description such as `artifact 0191… "notes.md"`. */
   readonly what: string;
   readonly by: string;
-  /** Time in ms. */
+  /** Time at which the text was written, in ms since the epoch. */
   readonly at: number;
 }
 
@@ -15,9 +15,10 @@ export interface Source {
 export type FrameSecret = () => Promise<Uint8Array<ArrayBuffer>>;
 
 /**
- * Puts a frame around foreign text, so that a model can tell data from instructions and sees its age. The
- * text is always neutralised here, so no line of it can pass for a frame marker. Both marker lines carry a
- * mark: an HMAC of the text. It is the same for the same text, and the author cannot guess it.
+ * Puts a frame around foreign text, so that a model can tell data from instructions and sees the age of the
+ * text. The text is always neutralised first, so that none of its lines can look like a frame marker. Both
+ * marker lines contain the same mark, an HMAC of the source and the text. Equal input gives equal marks. The
+ * author of the text cannot guess the mark.
  */
 export function frame(text: string, source: Source, now: number, secret: FrameSecret): Promise<string> {
   return framed(text, source, age(now - source.at), secret);
@@ -46,8 +47,8 @@ interface FramedArtifact {
 }
 
 /**
- * Frames an artifact for a prompt, by default with its preview. Says if the text is only a part of the
- * content.
+ * Frames an artifact for a prompt. By default the frame contains the artifact's preview. If the text is only
+ * a part of the content, the marker line says so.
  */
 export function artifactFrame(
   { ref, name, type, size, preview, provenance }: FramedArtifact,
@@ -58,7 +59,10 @@ export function artifactFrame(
   return datedFrame(text, { what, by: provenance.created_by, at: Date.parse(provenance.created_at) }, secret);
 }
 
-/** 64 bits, enough because an attacker can try only a few marks. */
+/**
+ * Length of a mark in hexadecimal characters: 64 bits. This is enough, because an attacker can try only a
+ * few marks.
+ */
 const MARK_CHARS = 16;
 
 async function framed(text: string, source: Source, when: string, secret: FrameSecret): Promise<string> {
@@ -87,6 +91,8 @@ export function oneLine(text: string, chars = 120): string {
 }
 
 /**
- * A single bracket-like character may be a quotation mark. Two or more could look like the end of a marker.
+ * Pattern for the characters that `oneLine` replaces by a space. A single character that only looks like a
+ * bracket stays, because it may be a quotation mark. Two or more of them could look like the end of a
+ * marker.
  */
 const BLANKS_AND_BRACKETS = new RegExp(`[\\s<>]+|[${ANGLE_BRACKETS}]{2,}`, 'g');

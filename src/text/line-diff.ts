@@ -5,7 +5,8 @@ export interface DiffLine {
 }
 
 /**
- * Maximum edits. Above it, all lines are shown as removed and added, because the search would take too long.
+ * Maximum number of edits that `diffLines` searches for. If the texts differ more, all lines are shown as
+ * removed and added, because the search would take too long.
  */
 const MAX_EDITS = 1_500;
 

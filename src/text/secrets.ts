@@ -9,8 +9,9 @@ export interface SecretFinding {
 }
 
 /**
- * Finds credentials at the beginning of a text, in order, at most one of each kind per line. Used for a
- * warning, so it prefers to miss one over false alarms in code and documentation.
+ * Finds credentials in the first `SECRET_SCAN_CHARS` characters of a text. Returns them in order, at most
+ * one of each kind per line. The result is only a warning. So the function may miss a secret, but rarely
+ * reports ordinary code or documentation.
  */
 export function findSecrets(text: string): SecretFinding[] {
   const scanned = text.slice(0, SECRET_SCAN_CHARS);
@@ -58,23 +59,27 @@ function maskEnd(all: string, name: string, value: string): string {
 const PRIVATE_KEY_BLOCK =
   /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,80}-----|$)/g;
 
-/** Maximum matches to collect. Far more than are reported, because several may share a line. */
+/**
+ * Maximum number of matches to collect. It is much larger than the number of reported findings, because
+ * several matches may be on one line.
+ */
 const MAX_MATCHES = SECRET_FINDINGS * 50;
 
 /**
- * An assignment such as `api_key: "…"`, `DB_PASSWORD=…` or `"clientSecret": "…"`. Captures name and value.
+ * Matches an assignment such as `api_key: "…"`, `DB_PASSWORD=…` or `"clientSecret": "…"`. Captures name and
+ * value.
  */
 const ASSIGNMENT =
   /(password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|token)(?:[_-]\w{1,20})?["']?[ \t]{0,4}(?::|=>?|:=)[ \t]{0,4}["'`]?([^\s"'`,;&]{8,200})/gi;
 
-/** A header such as `Authorization: Bearer …`. */
+/** Matches a header such as `Authorization: Bearer …`. */
 const BEARER = /\b(?:bearer|basic)[ \t]{1,4}([\w+/=.~-]{16,4096})/gi;
 
-/** Placeholders for a secret, and expressions that fetch one. */
+/** Matches placeholders for a secret, and expressions that fetch a secret. */
 const PLACEHOLDER =
   /example|placeholder|your|change[_-]?me|dummy|sample|fake|redacted|replace|insert|secret[_-]?here|key[_-]?here|x{4}|\*{3}|\.{3}|…|<|\$\{|\$\(|\{\{|%\w+%/i;
 
-/** Code that refers to a value: a call, index, member, path or environment variable. */
+/** Matches code that refers to a value: a call, index, member, path or environment variable. */
 const EXPRESSION =
   /[()[\]{}\\]|^\$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^[./~]|:\/\/|^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/;
 

@@ -4,8 +4,9 @@ import { NO_TOKEN, TokenPieces, type TokenTable } from './token-table.ts';
 
 /**
  * Counts tokens with the vocabulary of o200k_base. Special tokens such as `<|endoftext|>` count as plain
- * text. Time is linear in the text and bounded: very long pieces are cut, and of a very long text only evenly
- * spread slices are counted. The result is then marked as an estimate.
+ * text. Very long pieces are cut, and in a very long text only evenly spread slices are counted. In both
+ * cases the result is marked as an estimate. So the time is linear in the length of the text and has an
+ * upper bound.
  */
 export function tokenCounter({ charClasses, rankOf }: TokenTable): (text: string) => TokenCount {
   const merge = new Merge(rankOf);
@@ -33,11 +34,14 @@ export function tokenCounter({ charClasses, rankOf }: TokenTable): (text: string
 }
 
 /**
- * Maximum bytes of a piece: a UTF-16 code unit needs at most three bytes, and a contraction may follow a
- * slice.
+ * Maximum bytes of a piece. A UTF-16 code unit needs at most three bytes of UTF-8, and a contraction such as
+ * `'ll` may follow a slice.
  */
 const MAX_PIECE_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
-/** Buffer size that suffices for the pieces of most texts, so that short commands use little memory. */
+/**
+ * Initial size of the buffer in bytes. It suffices for the pieces of most texts, so short commands use
+ * little memory.
+ */
 const FEW_BYTES = 1024;
 
 /**
@@ -46,13 +50,16 @@ const FEW_BYTES = 1024;
  */
 class Merge {
   readonly #rankOf: TokenTable['rankOf'];
-  /**
-   * By start of a part: start of the previous part, start of the next, and rank of the merge with the next.
-   */
+  /** Start of the previous part, indexed by the start of a part. */
   #previous = new Int32Array(0);
+  /** Start of the next part, indexed by the start of a part. */
   #next = new Int32Array(0);
+  /** Rank of the merge with the next part, indexed by the start of a part. */
   #ranks = new Int32Array(0);
-  /** Heap of rank and position in one number. Outdated entries stay until they are popped. */
+  /**
+   * Heap of possible merges. Each number combines a rank and a position. Outdated entries stay until they
+   * are popped.
+   */
   #heap = new Float64Array(0);
   #size = 0;
 
@@ -124,5 +131,5 @@ class Merge {
   }
 }
 
-/** Greater than any position in a piece. */
+/** Factor that combines a rank and a position in one number. It is greater than any position in a piece. */
 const POSITIONS = 2 ** 16;

@@ -1,6 +1,6 @@
 import { TOKEN_SLICE_CHARS } from '../base/limits.ts';
 
-/** Vocabulary of a tokenizer as a byte array that is searched in place, so opening it takes no time. */
+/** Vocabulary of a tokenizer as a byte array. It is searched in place, so opening it needs no parsing. */
 export interface TokenTable {
   /** Class of each character, see `charClass`. */
   readonly charClasses: Uint8Array;
@@ -15,11 +15,12 @@ export const NO_TOKEN = -1;
 type Token = string | readonly number[] | Uint8Array;
 
 /**
- * Builds the table. Layout in 32-bit integers: slot count of each hash table, then the slots. A slot has two
- * integers: a hash of the token; and in the low 18 bits its rank plus one (0 is empty), with bits of a second
- * hash above. Then one byte per character with its class. Tokens of each length have their own hash table, so
- * that lookups of short tokens, the most frequent, touch few memory pages. Token bytes are not stored: 46
- * hash bits identify a token, with a false match about once in 70 trillion lookups.
+ * Builds the table. It starts with 32-bit integers: the slot count of each hash table, then the slots. A
+ * slot has two integers. The first is a hash of the token. The second has the rank plus one in its low 18
+ * bits (0 means empty) and bits of a second hash above. After the integers comes one byte per character,
+ * with its class. Tokens of each length have their own hash table, so that lookups of short tokens, the most
+ * frequent, touch few memory pages. Token bytes are not stored: 46 hash bits identify a token, with a false
+ * match about once in 70 trillion lookups.
  */
 export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer> {
   const texts = tokens.map(bytesOf);
@@ -44,8 +45,8 @@ export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer
 }
 
 /**
- * Packs the vocabulary alone: length of each token, then all bytes. Compressed, it takes a quarter of the
- * table's size.
+ * Packs only the vocabulary: the number of tokens, the length of each token, then all bytes. Compressed, it
+ * takes a quarter of the table's size.
  */
 export function packTokens(tokens: readonly Token[]): Uint8Array {
   const texts = tokens.map(bytesOf);
@@ -130,25 +131,30 @@ function classesOffset(slots: Int32Array): number {
   return 4 * slots.reduce((sum, count) => sum + 2 * count, TABLES);
 }
 
-/** Bits of a slot that hold the rank. */
+/** Bit mask for the rank in the second integer of a slot. */
 const RANK_MASK = 2 ** 18 - 1;
-/** Bytes of the longest token of o200k_base. */
+/** Length of the longest token of o200k_base, in bytes. */
 const MAX_TOKEN_BYTES = 128;
-/** FNV-1a. The high bits are mixed into the low bits, which select the slot. */
+/**
+ * Returns the FNV-1a hash. Its high bits are mixed into the low bits, because the low bits select the slot.
+ */
 function hash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x811c9dc5;
   for (let at = from; at < to; at++) sum = Math.imul(sum ^ text[at]!, 0x01000193);
   return sum ^ (sum >>> 15);
 }
 
-/** A second hash with other constants. */
+/** Returns a second hash, computed with other constants. It tells tokens with equal first hashes apart. */
 function secondHash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x9747b28c;
   for (let at = from; at < to; at++) sum = Math.imul(sum ^ text[at]!, 0x5bd1e995);
   return sum;
 }
 
-/** Character classes by which o200k_base splits a text into pieces. No token spans two pieces. */
+/**
+ * Character classes. The tokenizer o200k_base splits a text into pieces by these classes. No token spans two
+ * pieces.
+ */
 const [OTHER, MARK, UPPER, LOWER, LETTER, NUMBER, SPACE, LINE_END] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /** Number of code points with a stored class. Higher ones are variation selectors (marks) or unassigned. */
@@ -176,7 +182,7 @@ export class TokenPieces {
   /** Class of each character below CLASSIFIED_CHARS. */
   readonly #kinds: Uint8Array;
   #limit = 0;
-  /** True if a piece was cut, or may have been. */
+  /** True if a piece was cut or may have been cut. */
   cut = false;
 
   constructor(text: string, kinds: Uint8Array) {

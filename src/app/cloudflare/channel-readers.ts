@@ -8,12 +8,16 @@ import { parseEntries } from '../../engines/cloudflare/logs.ts';
 import type { Entry } from '../../kernel/logs.ts';
 
 /**
- * Characters sent in one turn of the event loop, and to one reader before the next. The platform does not report how much a
- * socket still has to send. Short turns let sent data leave before more is read, which bounds the memory.
+ * Maximum number of characters that are sent in one turn of the event loop. Also limits the page that one
+ * reader gets before the next reader. The platform does not report how much data a socket still has to send.
+ * Short turns let sent data leave before more is read, so the memory stays bounded.
  */
 const TURN_CHARS = 1024 * 1024;
 const PAGE_ENTRIES = 100;
-/** Delay of the alarm that resumes serving if the object fails or is evicted while readers are behind. */
+/**
+ * Time in ms after which an alarm resumes serving. The alarm is needed if the object fails or is evicted
+ * while readers are behind.
+ */
 const RESUME_ALARM_MS = 30_000;
 const OPEN = 1;
 
@@ -21,7 +25,7 @@ const OPEN = 1;
 export interface ReadersHost {
   /** Returns the sockets that read a channel. */
   readers(stream: string): PlatformSocket[];
-  /** Returns the sockets whose key is still valid. */
+  /** Returns the sockets whose API key is still valid. */
   withValidKey(sockets: readonly PlatformSocket[]): Promise<PlatformSocket[]>;
   readEntries(stream: string, after: number, limit: number, chars: number): EntryPage;
   view(start: Start): ReaderView;
@@ -30,8 +34,8 @@ export interface ReadersHost {
 }
 
 /**
- * Sends new messages to every reader of a channel, in order and once. Readers take turns, so nobody waits for a reader
- * that is far behind.
+ * Sends each new message to every reader of a channel once and in order. Readers take turns, so a reader
+ * that is far behind does not delay the others.
  */
 export class ChannelReaders {
   readonly #host: ReadersHost;
@@ -79,7 +83,10 @@ export class ChannelReaders {
     }
   }
 
-  /** Sends one page to a reader. It must not await, otherwise the position stored with the socket could be wrong. */
+  /**
+   * Sends one page to a reader. Must not await, otherwise the position stored with the socket could be
+   * wrong.
+   */
   #sendPage(socket: PlatformSocket, round: ReadingRound): { chars: number; more: boolean } {
     const state = socketState(socket);
     const { after, base, resumes } = state;
@@ -111,8 +118,8 @@ interface Page {
 }
 
 /**
- * Caches the current page for readers at the same position. A page is read once. A message is serialized once per base URL,
- * because its pointer depends on it.
+ * Caches the current page, so that readers at the same position share it. A page is read once. A message is
+ * serialized once per base URL, because its pointer contains the base URL.
  */
 export class ReadingRound {
   readonly #read: (after: number) => EntryPage;
@@ -123,7 +130,7 @@ export class ReadingRound {
     this.#read = read;
   }
 
-  /** Returns the page after a position. Replaces the cached page. */
+  /** Returns the page after a position. Reads the page if the cached page is at another position. */
   pageAfter(after: number): Page {
     if (this.#page?.after !== after) {
       const page = this.#read(after);
@@ -133,7 +140,10 @@ export class ReadingRound {
     return this.#page;
   }
 
-  /** Serializes an entry of the current page. Leaves out the gap flag, because a gap is sent as its own frame. */
+  /**
+   * Serializes an entry of the current page. Leaves out the gap flag, because a gap is sent as its own
+   * frame.
+   */
   frame(entry: Entry, base: string): string {
     const key = `${entry.seq} ${base}`;
     let frame = this.#frames.get(key);
@@ -157,7 +167,7 @@ export interface SocketState extends Start {
   readonly group: string | null;
   readonly since?: string | number;
   readonly prefetch?: number;
-  /** True if the client asked to resume, so it understands frames about a gap. */
+  /** True if the client asked to resume. Only such a client understands frames about a gap. */
   readonly resumes: boolean;
 }
 

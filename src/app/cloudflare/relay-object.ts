@@ -18,20 +18,35 @@ import { ChannelReaders, type SocketState, setSocketState, socketState } from '.
 import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { CallBudget, openObjectCore, protocolOptions } from './worker-core.ts';
 
-/** Header in which the Worker passes the state of a new socket. Only the Worker can send requests to an object. */
+/**
+ * Header in which the Worker passes the state of a new socket. The header can be trusted, because only the
+ * Worker can send requests to an object.
+ */
 export const SOCKET_STATE_HEADER = 'Relay-Attached';
 
-/** Ended items that one request sweeps. Each takes about two of the 50 calls that a request may make. */
+/**
+ * Maximum number of ended items that one request sweeps. Each item needs about two of the 50 calls that a
+ * request may make.
+ */
 const SWEPT_AT_ONCE = 16;
-/** Minimum interval between two trims of a channel. Messages that a group still needs stay after a trim. */
+/**
+ * Minimum time in ms between two trims of a channel. Messages that a group still needs stay after a trim, so
+ * a trim may not remove all expired messages.
+ */
 const TRIM_INTERVAL_MS = 3_600_000;
-/** Channels that one alarm trims. Each takes a few of the 50 calls that an alarm may make. */
+/**
+ * Maximum number of channels that one alarm trims. Each channel needs a few of the 50 calls that an alarm
+ * may make.
+ */
 const TRIMMED_AT_ONCE = 6;
-/** Objects that one object asks to measure parts of a tenant's storage. Each takes a call, and a recount may measure twice. */
+/**
+ * Maximum number of objects that one object asks to measure parts of a tenant's storage. Each object needs
+ * one call, and a recount may measure twice. An object may make 50 calls.
+ */
 const MEASURED_AT_ONCE = 16;
 /** Prefix of the names of tenant objects. */
 const TENANT_PREFIX = objectOf('ten.');
-/** Time for webhook deliveries per minute. The cron of the next minute continues them. */
+/** Time in ms per minute for webhook deliveries. The cron job of the next minute continues them. */
 const WEBHOOK_ROUND_MS = 50_000;
 const CHANNEL_PREFIX = 'chn.';
 const GROUP_PREFIX = 'grp.';
@@ -41,19 +56,20 @@ const PING = '{"ping":1}';
 const PONG = '{"pong":1}';
 
 /**
- * Durable Object of the store that also serves WebSockets of its channels. The platform holds the sockets while the object
- * hibernates; an entry, a frame or a new socket wakes it. The position of each reader is stored with its socket.
+ * Durable Object of the store that also serves the WebSockets of its channels. The platform holds the
+ * sockets while the object hibernates. An entry, a frame or a new socket wakes the object. The position of
+ * each reader is stored with its socket.
  */
 export class RelayObject extends StoreObject {
   readonly #core: RelayCore;
   readonly #limiter: RateLimiter;
   readonly #readers: ChannelReaders;
   readonly #retentionMs: number;
-  /** Earliest time of the next trim, per channel. */
+  /** Earliest time of the next trim in ms since the epoch, by channel. */
   readonly #nextTrim = new Map<string, number>();
   /** True if plans limit the storage of tenants. */
   readonly #hasQuotas: boolean;
-  /** Keys that were valid at the last check. */
+  /** Ids of the API keys that were found valid since the time `since`, in ms. */
   #keys = { since: 0, working: new Set<string>() };
   #serving: Promise<void> = Promise.resolve();
 
@@ -88,7 +104,10 @@ export class RelayObject extends StoreObject {
     return new Response(null, { status: 101, webSocket: client } as ResponseInit);
   }
 
-  /** Rate limit in the object of a tenant or address. Returns the seconds to wait before the next request, 0 for none. */
+  /**
+   * Applies the rate limit of a tenant or address, which this object stores. Returns the seconds until the
+   * next request is allowed, 0 if it is allowed now.
+   */
   wait(caller: Caller | null, address: string): number {
     return this.#limiter.wait(caller, address);
   }
@@ -113,9 +132,9 @@ export class RelayObject extends StoreObject {
     }
   }
 
-  /** Answers a close frame. The platform does not do it, and the client would wait. */
+  /** Answers a close frame, because the platform does not answer it and the client would wait. */
   webSocketClose(socket: PlatformSocket, code: number, reason: string): void {
-    // 1005 and 1006 mean that the client sent no code. They must not be sent.
+    // 1005 and 1006 mean that the client sent no code. These codes must not be sent, so answer with 1000.
     const answer = code === 1005 || code === 1006 ? 1000 : code;
     try {
       socket.close(answer, reason);
@@ -134,7 +153,7 @@ export class RelayObject extends StoreObject {
     const sockets = this.#socketsOf(channel);
     const members = sockets.filter(isMember);
     if (members.length > 0) {
-      // Serve one after the other, otherwise two runs could deliver the same message.
+      // Start each run after the previous one, otherwise two runs could deliver the same message.
       this.#serving = this.#serving.then(() => this.#serveMembers(members)).catch(report);
       this.ctx.waitUntil(this.#serving);
     }
@@ -151,7 +170,10 @@ export class RelayObject extends StoreObject {
     return this.ctx.getWebSockets(tagOf(channel)).filter((socket) => socketState(socket).stream === channel);
   }
 
-  /** Handles ended leases and waits, and expired messages. Serves readers that an eviction left behind. */
+  /**
+   * Serves readers that are behind after an eviction. Serves group members, whose leases may have ended.
+   * Trims channels with expired messages, and recounts the tenant's storage if a recount is due.
+   */
   override async alarm(): Promise<void> {
     await super.alarm();
     const sockets = this.ctx.getWebSockets();
@@ -179,7 +201,10 @@ export class RelayObject extends StoreObject {
     }
   }
 
-  /** Starts a recount of a tenant's storage in its object. The alarm runs it, and the platform retries a failed alarm. */
+  /**
+   * Starts a recount of a tenant's storage in the tenant's object. The alarm runs the recount, because the
+   * platform retries a failed alarm.
+   */
   async recount(tenant: string): Promise<void> {
     await this.#core.storage.forgetCount(tenant);
     this.wakeAt(Date.now());
@@ -195,7 +220,10 @@ export class RelayObject extends StoreObject {
     );
   }
 
-  /** Measures parts of a tenant's storage. Each part is measured by its own object. Many parts are split among objects. */
+  /**
+   * Returns the bytes of parts of a tenant's storage. Each part is measured by the object that stores it. If
+   * there are many parts, several objects share the work.
+   */
   async bytesOf(parts: readonly StoragePart[]): Promise<number> {
     const [only] = parts;
     if (only && parts.length === 1) return this.#core.bytesOf(only);
@@ -218,7 +246,7 @@ export class RelayObject extends StoreObject {
     return super.addToRecord(...args);
   }
 
-  /** Sweeps some ended items of the whole relay. Returns false if there are more. */
+  /** Sweeps up to `SWEPT_AT_ONCE` ended items of the whole relay. Returns false if more items are left. */
   tidySome(): Promise<boolean> {
     return this.#core.sweepSome(SWEPT_AT_ONCE);
   }
@@ -251,8 +279,8 @@ export class RelayObject extends StoreObject {
   }
 
   /**
-   * Returns the sockets whose key is valid and closes the others. Keys are checked when there is something to send, all keys in
-   * one batch. A valid key is not checked again within `KEY_CHECK_MS`.
+   * Returns the sockets whose API key is valid and closes the others. API keys are checked only when there
+   * is something to send, all of them concurrently. A valid key is not checked again within `KEY_CHECK_MS`.
    */
   async #withValidKey(sockets: readonly PlatformSocket[]): Promise<PlatformSocket[]> {
     const now = Date.now();
@@ -272,7 +300,9 @@ export class RelayObject extends StoreObject {
     });
   }
 
-  /** Delivers messages of each group to its connected members. Members acknowledge with frames or over HTTP. */
+  /**
+   * Delivers messages of each group to its connected members. Members acknowledge with frames or over HTTP.
+   */
   async #serveMembers(members: readonly PlatformSocket[]): Promise<void> {
     const groups = Map.groupBy(await this.#withValidKey(members), (socket) =>
       JSON.stringify([socketState(socket).stream, socketState(socket).group]),
@@ -285,7 +315,10 @@ export class RelayObject extends StoreObject {
   }
 }
 
-/** Tag of a channel's sockets. Another channel in the same object may have the same tag. */
+/**
+ * Returns the tag of a channel's sockets. The tag is a short hash, so another channel in the same object may
+ * have the same tag.
+ */
 function tagOf(stream: string): string {
   return shortHash(stream).toString(36);
 }

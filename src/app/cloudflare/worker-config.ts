@@ -15,11 +15,14 @@ import { atLeast, origins, plans, text, url, wordList, yesOrNo } from '../option
 export interface RelayBindings extends Bindings {
   /** Dashboard files. Absent if the Worker was configured without them. */
   readonly ASSETS?: { fetch(url: string): Promise<Response> };
-  /** `true` lets every client use the relay without a key. */
+  /** If `true`, every client can use the relay without an API key. */
   readonly RELAY_OPEN?: string;
-  /** A client that sends this as Bearer token is an admin of the relay. It is needed to create the first key. */
+  /**
+   * Admin key. A client that sends it as Bearer token is an admin of the relay. It is needed to create the
+   * first API key.
+   */
   readonly RELAY_ADMIN_KEY?: string;
-  /** Base URL of pointers. By default the URL of the request. */
+  /** Base URL of pointers. By default the URL of the request is used. */
   readonly RELAY_PUBLIC_URL?: string;
   /** Host names that an open relay accepts in addition to loopback. By default it accepts every name. */
   readonly RELAY_ALLOWED_HOSTS?: string;
@@ -27,19 +30,21 @@ export interface RelayBindings extends Bindings {
   /** Additional plans as JSON. `free`, `pro`, `team` and `unlimited` always exist. */
   readonly RELAY_PLANS?: string;
   readonly RELAY_DEFAULT_PLAN?: string;
-  /** Seconds that a channel keeps messages. */
+  /** Number of seconds for which a channel keeps messages. */
   readonly RELAY_CHANNEL_RETENTION?: string;
   /** Maximum number of messages in a channel. */
   readonly RELAY_CHANNEL_MESSAGES?: string;
-  /** Seconds of a group lease. */
+  /** Duration of a group lease, in seconds. */
   readonly RELAY_GROUP_LEASE?: string;
-  /** Bytes of a payload that one request may tokenize or search for a part. */
+  /** Maximum bytes of a payload that one request tokenizes, or searches for a part. */
   readonly RELAY_TEXT_BYTES?: string;
-  /** Requests per second in a relay with keys. 0 means no limit. */
+  /** Maximum requests per second of one API key, in a relay with keys. 0 means no limit. */
   readonly RELAY_RATE_LIMIT_KEY?: string;
+  /** Maximum requests per second of one client address, in a relay with keys. 0 means no limit. */
   readonly RELAY_RATE_LIMIT_ADDRESS?: string;
+  /** Maximum requests per second of one tenant, in a relay with keys. 0 means no limit. */
   readonly RELAY_RATE_LIMIT_TENANT?: string;
-  /** Calls to Durable Objects that the platform allows per request. */
+  /** Number of calls to Durable Objects that the platform allows per request. */
   readonly RELAY_CALLS?: string;
 }
 
@@ -50,18 +55,24 @@ export interface WorkerConfig {
   readonly corsOrigins: readonly string[];
   readonly rateLimits: RateLimits;
   readonly channels: { readonly retentionMs: number; readonly messages: number; readonly leaseMs: number };
-  /** Calls to Durable Objects per request. Streams end shortly before they are used up. */
+  /**
+   * Maximum number of calls to Durable Objects per request. Streams end shortly before this number is
+   * reached.
+   */
   readonly calls: number;
   readonly textBytes: number;
   readonly core: CoreOptions;
 }
 
-/** Calls per request on the free plan of Cloudflare. */
+/** Maximum number of calls per request on the free plan of Cloudflare. */
 const FREE_PLAN_CALLS = 50;
 
 const configs = new WeakMap<RelayBindings, WorkerConfig>();
 
-/** Reads the configuration from the variables. Syntax and defaults are those of the server (`src/app/config.ts`). */
+/**
+ * Reads the configuration from the variables. Syntax and defaults are the same as for the server
+ * (`src/app/config.ts`).
+ */
 export function workerConfig(bindings: RelayBindings): WorkerConfig {
   const config = configs.get(bindings) ?? readConfig(bindings);
   configs.set(bindings, config);
@@ -102,7 +113,8 @@ function readConfig(bindings: RelayBindings): WorkerConfig {
       perAddress: limit('RELAY_RATE_LIMIT_ADDRESS', 50),
       perTenant: limit('RELAY_RATE_LIMIT_TENANT', 500),
     },
-    // The minimum is the size of a thread's header, whose tokens are always counted exactly.
+    // The minimum is the size of a thread's header, so that the tokens of a header are always counted
+    // exactly.
     textBytes: option('RELAY_TEXT_BYTES', atLeast(HEADER_TEXT_BYTES), WORKER_TEXT_BYTES),
     core: {
       auth,

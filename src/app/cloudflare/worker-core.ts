@@ -12,24 +12,30 @@ import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { workerTextWork } from './worker-text-work.ts';
 
 /**
- * Lifetime of the core that the requests of an isolate share for write-behind. A request that is aborted during a shared write
- * blocks that core, so it is replaced regularly.
+ * Time in ms after which the shared core of an isolate is replaced. The requests of an isolate share this
+ * core for write-behind. A request that is aborted during a shared write blocks the core, so it is replaced
+ * regularly.
  */
 const SHARED_CORE_MS = 60_000;
 
-/** Tenants whose storage one request records. Each takes two of the 50 calls that a request may make. */
+/**
+ * Maximum number of tenants whose storage one request records. Each tenant needs two of the 50 calls that a
+ * request may make.
+ */
 const RECORDED_TENANTS = 8;
 
 let shared: { readonly by: unknown; readonly until: number; readonly core: RelayCore } | null = null;
 
 /**
- * Opens the domain for one request. On this platform a promise may never settle if it belongs to another request. So requests
- * share nothing that they await. They share only the write-behind queue, which no request awaits.
+ * Opens the domain for one request. On this platform, a promise that belongs to another request may never
+ * settle. So requests share nothing that they await. They share only the write-behind queue, which no
+ * request awaits.
  */
 export function openWorkerCore(bindings: RelayBindings, objects = bindings.STORE): RelayCore {
   const before = shared;
   const core = openCore(bindings, objects, sharedCore(bindings));
-  // Only this isolate knows its active tenants, so the first request with a new shared core records their storage.
+  // Only this isolate knows which tenants were active in it. So the first request with a new shared core
+  // records their storage.
   if (before?.by === bindings.STORE && before !== shared) noteStorage(core, before.core);
   return core;
 }
@@ -52,7 +58,7 @@ function openCore(bindings: RelayBindings, objects = bindings.STORE, writesBehin
   return new RelayCore({ engine, env: systemEnv, texts }, { ...core, writesBehind, recount });
 }
 
-/** Asks the tenant's object for a recount, because a request may make too few calls for it. */
+/** Asks the tenant's object for a recount, because a recount needs more calls than one request may make. */
 function requestRecount(objects: RelayBindings['STORE'], tenant: string): Promise<void> {
   const object: unknown = objects.get(objects.idFromName(objectOf(`ten.${tenant}/`)));
   return (object as { recount(tenant: string): Promise<void> }).recount(tenant);
@@ -80,7 +86,7 @@ export function protocolOptions(core: RelayCore, bindings: RelayBindings) {
   return { core, version, auth, messageBytes: WORKER_MESSAGE_BYTES, webhooks, log };
 }
 
-/** Posts webhooks. It checks no private addresses, because a Worker is in no private network. */
+/** Sends webhooks. Does not check for private addresses, because a Worker is in no private network. */
 const webhooks = async (): Promise<WebhookPost> => ({
   async check(text) {
     if (!URL.canParse(text)) throw new Error('it is not a URL');
@@ -96,7 +102,7 @@ export function log(event: LogEvent): void {
   console[event.level === 'info' ? 'log' : event.level](JSON.stringify(event));
 }
 
-/** Calls reserved for the end of a request and its write-behind. */
+/** Number of calls reserved for the end of a request and its write-behind. */
 const RESERVED_CALLS = 10;
 
 /** Counts the calls of a request to Durable Objects. Streams must end while some calls are left. */
@@ -106,7 +112,7 @@ export class CallBudget {
   #calls = 0;
   #spent: AbortController | undefined;
 
-  /** `calls` is the limit of the platform per request. */
+  /** `calls` is the number of calls that the platform allows per request. */
   constructor(all: Objects, calls: number) {
     this.#limit = calls - RESERVED_CALLS;
     this.objects = {
@@ -119,7 +125,10 @@ export class CallBudget {
     };
   }
 
-  /** Signal that aborts when few calls are left. Created on first use, because most requests do not need it. */
+  /**
+   * Signal that aborts when few calls are left. It is created on first use, because most requests do not
+   * need it.
+   */
   get spent(): AbortSignal {
     this.#spent ??= new AbortController();
     if (this.#calls >= this.#limit) this.#spent.abort();

@@ -17,8 +17,9 @@ import { openTokenTable } from '../../text/token-table.ts';
 const countTokens = tokenCounter(openTokenTable(new Uint8Array(table)));
 
 /**
- * Text work in the Worker itself, which has no other thread. It reads at most `maxBytes` of a payload. The token count of a
- * longer payload is estimated from its start. A part of a longer payload is rejected, except lines within the first bytes.
+ * Text work in the Worker itself, which has no other thread. It reads at most `maxBytes` of a payload. The
+ * token count of a longer payload is estimated from its start. A part of a longer payload is rejected,
+ * except lines within the first `maxBytes`.
  */
 export function workerTextWork(maxBytes: number): TextWork {
   const heldBytes = Math.min(maxBytes, WORKER_HELD_TEXT_BYTES);
@@ -45,7 +46,10 @@ export function workerTextWork(maxBytes: number): TextWork {
   };
 }
 
-/** Reads the start of a text and returns it with the ratio of total to read length. Reads a stream of unknown size completely. */
+/**
+ * Returns the start of a text, and the ratio of the total length to the length of the start. A stream of
+ * unknown size is read completely.
+ */
 async function readStart(
   text: string | BlobBody,
   max: number,

@@ -40,9 +40,9 @@ interface RequestState {
 
 type RelayStub = Stub<RelayObject>;
 
-/** Maximum number of sweep requests per minute. The next minute continues. */
+/** Maximum number of sweep requests per minute. The cron job of the next minute continues the sweep. */
 const SWEEP_ROUNDS = 20;
-/** Tasks per minute whose webhook deliveries are continued, each in its own request. */
+/** Maximum number of tasks per minute whose webhook deliveries are continued, each in its own request. */
 const RESUMED_AT_ONCE = 20;
 
 const requestState = new AsyncLocalStorage<RequestState>();
@@ -62,7 +62,10 @@ export default {
     return requestState.run({ request, core, bindings, budget }, () => answer(request, request));
   },
 
-  /** Runs every minute. Objects delete expired rows and trim channels in their own alarms. */
+  /**
+   * Runs every minute. Does not delete expired rows or trim channels: the objects do this in their own
+   * alarms.
+   */
   async scheduled(_: ScheduledController, bindings: RelayBindings, context: ExecutionContext): Promise<void> {
     const core = openWorkerCore(bindings);
     context.waitUntil(sweepEnded(bindings));
@@ -71,13 +74,19 @@ export default {
   },
 };
 
-/** Sweeps ended items. Each round is a separate request to an object, because a request may make few calls. */
+/**
+ * Sweeps ended items. Each round is a separate request to an object, because one request may make only few
+ * calls.
+ */
 async function sweepEnded({ STORE }: RelayBindings): Promise<void> {
   const object = STORE.get(STORE.idFromName(objectOf('sys/tidying'))) as RelayStub;
   for (let round = 0; round < SWEEP_ROUNDS && !(await object.tidySome()); round++);
 }
 
-/** Continues webhook deliveries. If there are many tasks, each minute handles others. */
+/**
+ * Continues webhook deliveries of up to `RESUMED_AT_ONCE` tasks. If there are more tasks, each minute
+ * handles different ones.
+ */
 async function resumeWebhooks({ deps }: RelayCore, { STORE }: RelayBindings): Promise<void> {
   const tasks = await Array.fromAsync(outboxEntries(deps));
   const first = Math.floor(deps.env.now() / 60_000) * RESUMED_AT_ONCE;
@@ -125,7 +134,10 @@ async function authenticate(authorization: string | null): Promise<Caller> {
   return keyAuthenticator(core.keys)(authorization);
 }
 
-/** Rate limiter in the tenant's Durable Object, so all machines of the platform share one limit. */
+/**
+ * Rate limiter in the Durable Object of the tenant or address, so all machines of the platform share one
+ * limit.
+ */
 const limiter: Limiter = {
   async check(caller, address) {
     const seconds = await limiterObject(caller, address).wait(caller, address);
@@ -183,7 +195,10 @@ async function socketCaller(request: Request, core: RelayCore, ticket: string | 
   });
 }
 
-/** Creates a protocol whose handler is built for every request, because the handler holds the core of its request. */
+/**
+ * Creates a protocol whose handler is built for every request, because the handler holds the core of its
+ * request.
+ */
 function perRequest(
   make: (o: ReturnType<typeof protocolOptions>, stopping: AbortSignal) => Protocol,
   core: RelayCore,
@@ -197,8 +212,9 @@ function perRequest(
 }
 
 /**
- * Reads the dashboard from the platform's static assets, which do not count towards the size of the Worker. The Worker runs
- * before the assets, so responses have the relay's headers. The platform compresses them.
+ * Reads the dashboard from the platform's static assets, which do not count towards the size of the Worker.
+ * The Worker runs before the assets, so responses have the relay's headers. The platform compresses the
+ * responses.
  */
 export function workerPages(assets: NonNullable<RelayBindings['ASSETS']>): DashboardFiles {
   return {

@@ -43,16 +43,17 @@ export interface FileParts {
 }
 
 /**
- * Records of files. An expired file is invisible at once; a deletion sets `expires` to 0. Its data is removed
- * afterwards, the head record last, by the sweep or the next writer. Only the process that replaces or
- * deletes the head record updates the quota, so nothing is counted twice.
+ * Stores the records of files. An expired file is invisible at once. A deletion sets `expires` of the head
+ * record to 0. Afterwards the data of the file is removed, and the head record last. The deletion itself,
+ * the sweep or the next writer does this. Only the process that replaces or deletes the head record updates
+ * the quota, so no bytes are counted twice.
  */
 export class FileStore {
   readonly parts: FileParts;
   readonly heads: RecordsOf<FileHead>;
   readonly versions: RecordsOf<FileVersion>;
   readonly ends: EndIndex<FilePlace>;
-  /** Keys of spaces that are known to be in their tenant's list. */
+  /** Keys of spaces that this process has already added to, or found in, the list of their tenant. */
   readonly #listed = new Set<string>();
 
   constructor(parts: FileParts) {
@@ -69,7 +70,7 @@ export class FileStore {
     return isVisible(at, stored.value) ? stored : null;
   }
 
-  /** Adds a file to the expiry index. The caller is not stored. */
+  /** Adds a file to the expiry index. Does not store the caller. */
   async noteEnd(at: FilePlace, expires: number, o: { frees?: boolean } = {}): Promise<void> {
     const { tenant, space, path } = at;
     await this.ends.note(expires, endName(at), { tenant, space, path }, o);
@@ -104,7 +105,7 @@ export class FileStore {
   }
 
   async #removeBodies(at: FilePlace, head: FileHead): Promise<void> {
-    // Most files have only one version.
+    // A file with one version, the usual case, has no version records to read.
     if (head.current.version > 1) {
       const earlier: FileVersion[] = [];
       for await (const { value } of allRecords(this.versions, versionsPrefix(at, head.id)))
@@ -145,14 +146,15 @@ export class FileStore {
   async end(at: FilePlace, { value, revision }: StoredHead): Promise<boolean> {
     const ended = { ...value, expires: 0 };
     try {
-      // Add it to the expiry index first: after a crash, the sweep finishes the deletion.
+      // Add the file to the expiry index first: after a crash, the sweep finishes the deletion.
       await this.noteEnd(at, 0, { frees: true });
       const done = await this.heads.put(headKey(at), ended, { expect: revision, frees: true });
       if (done === null) return false;
       await this.removeEnded(at, { value: ended, revision: done });
     } catch (error) {
       if (!isRelayError(error, 'store_full')) throw error;
-      // A full store accepts only deletions, so delete the head directly. A crash then leaves orphans.
+      // A full store accepts only deletions, so delete the head record directly. If the process crashes now,
+      // the blobs and version records are orphans.
       if (!(await this.heads.delete(headKey(at), { expect: revision }))) return false;
       await this.#removeBodies(at, value);
       await this.parts.storage.freed(at.tenant, fileStorageBytes(value));
@@ -176,8 +178,8 @@ export class FileStore {
 
   /**
    * Deletes blobs of unfinished writes and versions of deleted files. Skips anything younger than an hour,
-   * which may belong to a running write. Reads heads before versions, so a body that moves between them is
-   * always seen.
+   * because it may belong to a running write. Reads heads before versions: a body that a write moves from
+   * the head to a version record meanwhile is then always found.
    */
   async removeOrphansIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<void> {
     const { engine, env } = this.parts.deps;
@@ -198,8 +200,8 @@ export class FileStore {
   }
 
   /**
-   * Returns a readable name of what a blob belongs to, or null if nothing refers to it. Scans the whole
-   * space.
+   * Returns a readable name of the file that a blob belongs to, or null if no file refers to the blob. Scans
+   * the whole space.
    */
   async nameOfBody(blob: string): Promise<string | null> {
     const [, tenant, space] = /^fil\.([^.]+)\.([^/]+)\//.exec(blob) ?? [];
@@ -234,7 +236,7 @@ export function fileNotFound({ space, path }: FilePlace): RelayError {
   });
 }
 
-/** Returns the time at which an id was created, in ms. */
+/** Returns the creation time that an id contains, in ms since the epoch. */
 function createdAt(id: string): number {
   return Number.parseInt(id.slice(0, 12), 16);
 }
@@ -248,12 +250,12 @@ async function* allBlobs(blobs: Blobs, prefix: string): AsyncGenerator<BlobItem>
   }
 }
 
-/** Sorts after every character that a path can contain. */
+/** Character that sorts after every character that a path can contain. */
 const LAST_CHARACTER = '\u{10ffff}';
 
 /**
- * Lists files below a prefix, sorted by path. With a delimiter, each folder is skipped in one step, so the
- * cost depends on the entries shown and not on the files in folders.
+ * Lists the files below a prefix, sorted by path. With a delimiter, each folder is skipped in one step. So
+ * the cost depends on the number of entries shown, not on the number of files in folders.
  */
 export async function listFiles(
   store: FileStore,

@@ -67,8 +67,9 @@ export class Files implements Serves<typeof files> {
   }
 
   /**
-   * Writes a file: blob, then the record of the replaced version, then the head. The head is the commit
-   * point. Before it, a crash leaves only orphans. Versions that are no longer kept are deleted afterwards.
+   * Writes a file: first the blob, then the record of the replaced version, then the head. The head is the
+   * commit point. A crash before it leaves only orphans. Versions that the file no longer keeps are deleted
+   * afterwards.
    */
   async put(caller: Caller, space: string, path: string, input: FileInput): Promise<FileInfo> {
     const { deps, storage, allowance } = this.store.parts;
@@ -92,7 +93,7 @@ export class Files implements Serves<typeof files> {
       const { metadata, type } = options;
       const about = { blob, size, sha256, text: metered.isText(), type, metadata };
       const written = { at: env.now(), by: caller.keyId, from: caller.name, request };
-      // The lifetime begins when the body has arrived.
+      // The lifetime begins when the whole body has arrived.
       const expires = input.ttl === undefined ? null : checkFileOptions(input, written.at).expires;
       const done = await compareAndSet('a file', async (round) => {
         const old = round === 0 ? before : await this.store.findToReplace(at);
@@ -108,8 +109,8 @@ export class Files implements Serves<typeof files> {
       allowance.note(caller, 'file_put', size, at.tenant);
       return toFileInfo(at, done);
     } catch (error) {
-      // After other errors the write may be committed, so the blob stays. If nothing refers to it, the sweep
-      // deletes it.
+      // After other errors, the write may be committed, so the blob stays. If no record refers to the blob,
+      // the sweep deletes it.
       const isRefused = isRelayError(error, 'file_changed') || isRelayError(error, 'idempotency_conflict');
       if (isRefused) await engine.blobs.delete(blob);
       throw error;
@@ -201,7 +202,10 @@ export class Files implements Serves<typeof files> {
     });
   }
 
-  /** Reads files until the answer is full. `left` names the files to ask for in another request. */
+  /**
+   * Reads files, at most `FILES_READ_BYTES` in total. `left` lists the files that did not fit. The client
+   * requests them again.
+   */
   async read(caller: Caller, space: string, paths: readonly string[]) {
     checkBatch(paths);
     const answer = { files: [] as (FileInfo & FileText)[], missing: [] as string[], left: [] as string[] };
@@ -210,7 +214,7 @@ export class Files implements Serves<typeof files> {
     let room = FILES_READ_BYTES;
     const fitting = wanted.filter(({ path }, i) => {
       const size = heads[i]?.value.current.size;
-      // A file that does not fit is left for another request, even if it fits in no answer of this kind.
+      // A file that does not fit goes into `left`, even if it is too large for any answer of this kind.
       const fits = size !== undefined && size <= room;
       if (fits) room -= size;
       else (size === undefined ? answer.missing : answer.left).push(path);
@@ -232,7 +236,10 @@ export class Files implements Serves<typeof files> {
     return answer;
   }
 
-  /** Writes several files independently. An error of one file is reported for it; the others are written. */
+  /**
+   * Writes several files independently. If one file fails, the answer contains its error, and the other
+   * files are still written.
+   */
   async write(
     caller: Caller,
     space: string,
@@ -279,8 +286,8 @@ export class Files implements Serves<typeof files> {
   }
 
   /**
-   * Opens the content of a file or of one version. If an overwrite deletes the blob meanwhile, reads the new
-   * version.
+   * Opens the content of a file or of one version. If another write replaces the file and deletes the blob
+   * meanwhile, opens the new version.
    */
   async #open(
     at: FilePlace,

@@ -25,9 +25,11 @@ export interface FileVersion {
   readonly text: boolean;
   readonly type: string | null;
   readonly metadata: JsonObject;
-  /** Time of writing in ms, id of the writing key, and name of the writer. */
+  /** Time of the write, in ms since the epoch. */
   readonly at: number;
+  /** Id of the API key that wrote the version. */
   readonly by: string;
+  /** Name of the writer. */
   readonly from: string;
   /** Digest of the idempotency key. A request with the same digest changes nothing. */
   readonly request: string | null;
@@ -35,16 +37,17 @@ export interface FileVersion {
 
 /** The current state of a file. Replacing this record commits a write. */
 export interface FileHead {
-  /** Distinguishes the file from a deleted one at the same path. */
+  /** Id of the file. It distinguishes the file from a deleted file at the same path. */
   readonly id: string;
   readonly created: number;
   /**
-   * Expiry time in ms. Then the file is invisible and waits to be deleted. 0 for a deleted file, null for
-   * never.
+   * Expiry time in ms since the epoch. An expired file is invisible, and its data will be deleted. 0 means
+   * that the file was deleted. Null means that the file never expires.
    */
   readonly expires: number | null;
-  /** Number of earlier versions to keep, and the number of the oldest one stored. */
+  /** Number of earlier versions to keep. */
   readonly keep: number;
+  /** Number of the oldest stored version. */
   readonly first: number;
   /** Bytes that earlier versions count against the tenant's quota. */
   readonly earlierBytes: number;
@@ -73,8 +76,8 @@ export function hasEnded({ expires }: FileHead, now: number): boolean {
 }
 
 /**
- * Tells whether the caller may see the file. A key bound to channels sees only files whose current version it
- * wrote.
+ * Tells whether the caller may see the file. An API key that is bound to channels sees only files whose
+ * current version it wrote.
  */
 export function isVisible({ caller }: Pick<FilePlace, 'caller'>, { current }: FileHead): boolean {
   return caller === undefined || reaches(caller, { by: current.by });
@@ -191,12 +194,15 @@ function badPath(what: string) {
   );
 }
 
-/** Location of a file. The space is one key segment, the unit of listing and sharding. */
+/**
+ * Location of a file. The first segment of every key contains the space, so a space is listed and sharded as
+ * one unit.
+ */
 export interface FilePlace {
   readonly tenant: string;
   readonly space: string;
   readonly path: string;
-  /** The caller of the request; it finds only files that its key may see. Not stored. */
+  /** Caller of the request. Only files that the caller's API key may see are found. Not stored. */
   readonly caller?: Caller;
 }
 
@@ -211,7 +217,10 @@ const segmentOf = ({ tenant, space }: Space) => `fil.${tenant}.${space}/`;
 /** Prefix of the head records. */
 export const headsPrefix = (at: Space) => `${segmentOf(at)}at/`;
 export const headKey = (at: FilePlace) => headsPrefix(at) + at.path;
-/** Prefix of earlier versions, by the id given to a file when it is created. */
+/**
+ * Prefix of the records of earlier versions: of one file if its `id` is given, otherwise of all files in the
+ * space.
+ */
 export const versionsPrefix = (at: Space, id?: string) =>
   id === undefined ? `${segmentOf(at)}old/` : `${segmentOf(at)}old/${id}/`;
 export const versionKey = (at: Space, id: string, version: number) =>

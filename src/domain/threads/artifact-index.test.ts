@@ -5,7 +5,10 @@ import { nextSections, type Section, sectionCount, TEXT_START } from './artifact
 
 const WHOLE = Number.POSITIVE_INFINITY;
 
-/** Reads all sections of a text as the indexer does: a few at a time, each time from where the last ended. */
+/**
+ * Reads all sections of a text as the indexer does: a few sections per call. Each call starts where the last
+ * one ended.
+ */
 async function sectionsOf(text: string, most = WHOLE): Promise<{ sections: Section[]; done: number }> {
   const bytes = new TextEncoder().encode(text);
   const all: Section[] = [];

@@ -23,35 +23,39 @@ interface Log {
   find(tenant: string, id: string): Promise<{ readonly root: ThreadRoot } | null>;
 }
 
-/** Progress of indexing a long artifact. The record exists until all of it is indexed. */
+/** Progress of indexing a long artifact. The record exists until the whole artifact is indexed. */
 interface Unfinished extends Place {
-  /** Root under which its thread is stored. */
+  /** Root under which the artifact's thread is stored. */
   readonly root: ThreadRoot;
   readonly size: number;
-  /** Time in ms when it was stored. If the artifact does not exist an hour later, the record is deleted. */
+  /**
+   * Time in ms at which this record was created. If the artifact does not exist an hour later, the record is
+   * deleted.
+   */
   readonly at: number;
-  /** Bytes that an earlier version has already indexed, at least. */
+  /** Minimum number of bytes that an earlier version of the relay has already indexed. */
   readonly known?: number;
 }
 
 /**
- * Progress of the migration pass: it searches a tenant's threads for artifacts that an earlier version
- * indexed in part. `after` is the last list key done, or null when all are done. Artifacts created after
- * `before` need no migration.
+ * Progress of the migration pass. The pass searches a tenant's threads for artifacts that an earlier version
+ * of the relay indexed only in part. `after` is the list key of the last thread done, or null when all
+ * threads are done. Artifacts created after `before` need no migration.
  */
 interface Pass {
   readonly before: number;
   readonly after: string | null;
 }
 
-/** Characters of an artifact that earlier versions always indexed. */
+/** Number of bytes at the start of an artifact that earlier versions of the relay always indexed. */
 const ALWAYS_INDEXED_BYTES = 100_000;
-/** Threads examined per batch of the migration pass. Its progress is saved after each batch. */
+/** Number of threads examined per batch of the migration pass. The progress is saved after each batch. */
 const THREADS_AT_ONCE = 20;
-/** Time for which a search continues the migration pass before it answers. */
+/** Time in ms for which a search continues the migration pass before it answers. */
 const PASS_WAIT_MS = 250;
 /**
- * Time for which indexing continues while the store closes, so that commands without a server can finish it.
+ * Time in ms for which indexing continues while the store closes, so that commands without a server can
+ * finish it.
  */
 const CLOSING_MS = 2_000;
 
@@ -114,7 +118,8 @@ export class ArtifactIndex {
   }
 
   /**
-   * Indexes planned artifacts and waits up to a limit. Work that takes longer or fails is continued later.
+   * Indexes planned artifacts and waits a limited time for the result. Work that takes longer or fails is
+   * continued later.
    */
   async begin(tenant: string, artifacts: readonly Artifact[]): Promise<void> {
     const done = new AbortController();
@@ -171,7 +176,10 @@ export class ArtifactIndex {
     return { indexing, artifacts };
   }
 
-  /** Continues unfinished indexing of earlier processes and versions in the background. */
+  /**
+   * Continues in the background the indexing that earlier processes and versions of the relay left
+   * unfinished.
+   */
   resume(tenant: string): void {
     const resume = async () => {
       if (!(await this.#pass(tenant, this.#stopAt))) return;
@@ -245,13 +253,17 @@ export class ArtifactIndex {
       await this.putShort(tenant, artifact, '');
       return { ...TEXT_START, done: size };
     }
-    // Write the first section last: it replaces the entry of an earlier version, which uses the same key.
+    // Write the first section last. It replaces the index entry of an earlier version of the relay, which has
+    // the same key.
     const sections = next.sections.toReversed();
     await Promise.all(sections.map((section) => this.#put(tenant, artifact, section)));
     return next.place;
   }
 
-  /** Another process indexed or deleted the artifact meanwhile. If it was deleted, removes its sections. */
+  /**
+   * Handles the case that another process indexed or deleted the artifact meanwhile. If the artifact was
+   * deleted, removes its sections.
+   */
   async #overtaken(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<void> {
     const stored = await this.#artifacts.get(artifactKey(root, artifact.ref));
     if (!stored || stored.value.deleted_at !== undefined) await this.remove(tenant, artifact);
@@ -269,7 +281,8 @@ export class ArtifactIndex {
 
   /**
    * Goes once through a tenant's threads and creates progress records for artifacts that an earlier version
-   * indexed in part. Returns false if not done by `until`; the next call continues.
+   * of the relay indexed only in part. Returns false if the pass is not done by `until`; the next call
+   * continues it.
    */
   async #pass(tenant: string, until: number): Promise<boolean> {
     const { records, limits } = this.#log.deps.engine;
@@ -332,14 +345,17 @@ export class ArtifactIndex {
   }
 }
 
-/** Search results are not indexed, so that repeating a search gives the same hits. */
+/**
+ * Tells whether an artifact is a search result. Search results are not indexed, so that repeating a search
+ * gives the same hits.
+ */
 export function isSearchResult({ provenance }: Artifact): boolean {
   return provenance.capability === 'retrieval.search';
 }
 
-/** Bytes by which a section may exceed its size to reach the end of a line. */
+/** Maximum bytes by which a section may exceed its size to reach the end of a line. */
 const LOOK_BYTES = 8 * 1024;
-/** Sections read at once. */
+/** Number of sections that are read at once. */
 const WINDOW = 16;
 
 const [LINE_FEED, SPACE] = [0x0a, 0x20];
@@ -366,9 +382,9 @@ export function sectionCount(size: number): number {
 }
 
 /**
- * Reads the next few sections after a position. Returns none if `most` bytes or the whole text are done.
- * Section n starts at the first line at or after n times the section size, so the size alone determines all
- * section numbers. Throws a TypeError if the bytes are not UTF-8.
+ * Reads the next few sections after a position. Returns no sections if `most` bytes or the whole text are
+ * already read. Section n starts at the first line at or after n times the section size. So the size of a
+ * text alone determines the number of its sections. Throws a TypeError if the bytes are not UTF-8.
  */
 export async function nextSections(
   read: (start: number, end: number) => Promise<Uint8Array>,
@@ -395,8 +411,8 @@ export async function nextSections(
 }
 
 /**
- * Returns the offset of the first line, else the first word, else the first character that begins at or after
- * `at`.
+ * Returns the offset of the first line that begins at or after `at`. If there is none nearby, returns the
+ * offset of the next word, or else of the next character.
  */
 function cutBehind(bytes: Uint8Array, at: number): number {
   const nearby = bytes.subarray(at - 1, at + LOOK_BYTES);

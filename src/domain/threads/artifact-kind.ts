@@ -46,15 +46,15 @@ export function guessType(name: string, mime: string | undefined): ArtifactKind 
 }
 
 /**
- * Returns the kind of an artifact: its type if built in; for a custom type, text or binary by name and media
- * type.
+ * Returns the kind of an artifact. For a built-in type, the kind is the type. For a custom type, the kind is
+ * text or binary, guessed from name and media type.
  */
 export function artifactKind({ type, name, mime }: Pick<Artifact, 'type' | 'name' | 'mime'>): ArtifactKind {
   const known = ARTIFACT_TYPES.find((kind) => kind === type);
   return known ?? (guessType(name, mime) === 'binary' ? 'binary' : 'text');
 }
 
-/** Returns the file extension of the content's file. */
+/** Returns the file extension under which the content is stored. */
 export function extensionOf(artifact: Pick<Artifact, 'type' | 'name' | 'mime'>): string {
   return KINDS[artifactKind(artifact)].ext;
 }

@@ -7,7 +7,10 @@ import { recordsOf } from '../records.ts';
 import { artifactKey, indexScope } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
 
-/** Hits to examine for a key with a channel prefix, because it may not reach most of their threads. */
+/**
+ * Number of hits to examine for an API key with a channel prefix. It is large, because the key may not have
+ * access to the threads of most hits.
+ */
 const PREFIX_KEY_HITS = 200;
 
 /** A part of an artifact that matches a query. */
@@ -17,7 +20,7 @@ export interface Passage {
   readonly name: string;
   readonly type: string;
   readonly score: number;
-  /** Unchanged text of the content. */
+  /** Text of the passage, unchanged from the content. */
   readonly text: string;
   readonly line: number;
 }
@@ -72,7 +75,7 @@ async function searchPassages(
   const hits = await log.deps.engine.index.search(indexScope(caller.tenant, id ?? undefined), query, {
     limit: isBound ? Math.max(limit, PREFIX_KEY_HITS) : limit,
   });
-  // The index can still have expired threads, until the sweep, and deleted artifacts. Filter them out.
+  // The index can still contain expired threads, until the sweep, and deleted artifacts. Filter them out.
   const reached = await Promise.all(hits.map(({ fields }) => isVisible(log, caller, fields)));
   return hits
     .filter((_, i) => reached[i])
@@ -84,7 +87,7 @@ async function searchPassages(
       type: String(fields.type),
       score,
       text: snippet,
-      // Earlier versions indexed a text as one document, with its name as the first line.
+      // Earlier versions of the relay indexed a text as one document, with its name as the first line.
       line: Math.max(1, line + Number(fields.lines_before ?? -1)),
     }));
 }

@@ -26,9 +26,9 @@ import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /**
- * Stores an artifact: blob, then record, then event. The event is the commit point. It makes a version and
- * adds the reference to the state. Without it, blob and record are orphans. `capability` is set for a
- * capability's result.
+ * Stores an artifact: first the blob, then the record, then the event. The event is the commit point. It
+ * makes a version and adds the reference to the state. Without the event, blob and record are orphans.
+ * `capability` is set if the artifact is the result of a capability.
  */
 export async function putArtifact(
   log: ThreadLog,
@@ -39,17 +39,18 @@ export async function putArtifact(
 ): Promise<ArtifactCreated> {
   const { engine, env } = log.deps;
   const { root } = await log.meta(caller, id);
-  // Multipart forms usually send the file name before the content. If the name stays the same, nothing is
-  // copied.
+  // Multipart forms usually send the file name before the content. If the name stays the same, the blob is
+  // not copied.
   const likely = checkInput(input);
-  // Skip the quota check for a possible retry: it must be answered even if the quota is used up.
+  // Skip the quota check for a possible retry: a retry must be answered even if the quota is used up.
   if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
   let blob = artifactBlob(root, { ref, ...likely });
   const scan = new ContentScan(input.body, input.size);
   const texts = workFor(caller, log.deps.texts);
   try {
-    // If the name can still change, store the content instead of staging it: a rename has to read it again.
+    // If the name can still change, store the content at once instead of staging it, because a rename has to
+    // read it again.
     const options = { size: input.size };
     const staged = input.late ? null : await engine.blobs.stage(blob, scan.body, options);
     const { size, sha256: hash } = staged ?? (await engine.blobs.put(blob, scan.body, options));
@@ -103,8 +104,8 @@ export async function putArtifact(
     if (isLong) await index.begin(caller.tenant, [artifact]);
     return { ...withPath(root, artifact), state_ref };
   } catch (error) {
-    // Discard only uncommitted data: a reference without content is worse than an orphan. Ignore errors here,
-    // because the caller needs the first error and the sweep deletes orphans.
+    // Discard only uncommitted data, because a reference without content is worse than an orphan. Ignore
+    // errors here: the caller needs the first error, and the sweep deletes orphans.
     const head = await log.heads.load(root).catch(() => undefined);
     if (head !== undefined && !head?.refs.includes(ref))
       await discard(log, caller.tenant, root, ref, blob).catch(() => {});
@@ -165,7 +166,7 @@ export async function readLiveArtifact(log: ThreadLog, root: ThreadRoot, ref: st
   return artifact;
 }
 
-/** Adds the path of the content's file, which is not stored in the record. */
+/** Adds the path of the file with the content. The path is not stored in the record. */
 function withPath(root: ThreadRoot, artifact: Artifact): Artifact {
   if (artifact.deleted_at !== undefined) return artifact;
   return { ...artifact, path: ARTIFACT_FILES.path(artifactBlob(root, artifact)) };
@@ -202,13 +203,14 @@ async function discard(
   ref: string,
   blob: string,
 ): Promise<void> {
-  // Size 0 removes only the first section: the others are indexed after the commit.
+  // With size 0, only the first section is removed. The other sections do not exist yet, because they are
+  // indexed after the commit.
   await log.index.remove(tenant, { thread_id: idOf(root), ref, size: 0 });
   await artifactRecords(log).delete(artifactKey(root, ref));
   await log.deps.engine.blobs.delete(blob);
 }
 
-/** Returns the records of artifacts, typed. */
+/** Returns the record port, with the type of artifact records. */
 export function artifactRecords(log: ThreadLog): RecordsOf<Artifact> {
   return recordsOf(log.deps.engine.records);
 }
@@ -278,8 +280,8 @@ function notePull(log: ThreadLog, caller: Caller, id: string, about: JsonObject,
 
 /**
  * Deletes the content of an artifact, its preview and its search index entries. Hash, name and provenance
- * stay, so the log and all versions of the state remain valid. The record is updated first, so nobody reads
- * the content afterwards. After a crash, deleting again finishes the work.
+ * stay, so the log and all versions of the state remain valid. The record is updated first, so that no
+ * reader gets the content afterwards. After a crash, deleting again finishes the work.
  */
 export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, id, ref) => {
   const { engine, env } = log.deps;
@@ -306,8 +308,8 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
 };
 
 /**
- * Searches the whole log for the deletion, because its idempotency key may be forgotten. Its bytes must be
- * freed only once.
+ * Tells whether the log contains the deletion of an artifact. Searches the whole log, because the
+ * idempotency key of the deletion may be forgotten. The bytes of the artifact must be freed only once.
  */
 async function isDeletionLogged(log: ThreadLog, root: ThreadRoot, ref: string): Promise<boolean> {
   for await (const { event } of log.heads.events(root, 0)) {

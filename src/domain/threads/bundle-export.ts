@@ -20,13 +20,13 @@ export const MANIFEST = 'manifest.json';
 export const STATE = 'state.json';
 export const LEDGER = 'ledger.json';
 export const ARTIFACTS = 'artifacts.ndjson';
-/** Path of a file of events in the archive; parts count from 1. */
+/** Returns the path of a file of events in the archive. `part` counts from 1. */
 export const eventsFile = (part: number) => `events/${String(part).padStart(6, '0')}.ndjson`;
-/** Path of an artifact content in the archive. */
+/** Returns the path of an artifact's content in the archive. */
 export const contentFile = (about: Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>) =>
   `artifacts/${about.ref}.${extensionOf(about)}`;
 
-/** Approximate size of one file of events. */
+/** Approximate size of one file of events, in bytes. */
 const EVENTS_FILE_BYTES = 4 * 1024 * 1024;
 
 /** Describes a bundle and lists its files with their hashes. */
@@ -39,7 +39,7 @@ export interface Manifest {
   readonly state_version: number;
   readonly events: number;
   readonly artifacts: number;
-  /** All other files, in the order of the archive. */
+  /** All files except the manifest, in the order of the archive. */
   readonly files: readonly ManifestFile[];
   /** Contents that were missing or damaged and are not in the archive. Absent if there were none. */
   readonly damaged?: readonly DamagedFile[];
@@ -47,7 +47,7 @@ export interface Manifest {
 
 interface DamagedFile {
   readonly ref: string;
-  /** Path that the content would have. */
+  /** Path that the content would have in the archive. */
   readonly path: string;
   readonly what: 'missing' | 'changed' | 'unreadable';
 }
@@ -58,7 +58,10 @@ export interface ManifestFile {
   readonly sha256: string;
 }
 
-/** Larger contents are not compressed. They are read twice as a stream and never held in memory. */
+/**
+ * Maximum bytes of a content that is compressed. Larger contents are read twice as a stream and never held
+ * in memory.
+ */
 const PACKED_BYTES = 8 * 1024 * 1024;
 const BATCH_ITEMS = 32;
 
@@ -71,11 +74,14 @@ interface BundleParts {
   readonly events: AsyncIterable<{ event: StoredEvent }> | Iterable<{ event: StoredEvent }>;
   readonly artifacts: readonly Artifact[];
   readonly damaged?: readonly DamagedFile[];
-  /** Opens the content of an artifact. Called twice for a large one. */
+  /** Opens the content of an artifact. Called twice for a large content. */
   open(artifact: Artifact): Promise<BlobBody>;
 }
 
-/** Exports a thread as a bundle, as of now. Damaged contents are left out and named. */
+/**
+ * Exports the current state of a thread as a bundle. Damaged contents are left out, and the manifest lists
+ * them.
+ */
 export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
   const { name, created, by } = await log.meta(caller, id);
   await log.ledger.flush();
@@ -97,8 +103,8 @@ export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
 };
 
 /**
- * Returns damaged contents. Reads all contents and compares their hashes before the first byte is sent, so
- * that the response headers can name damaged ones.
+ * Returns the damaged contents. Reads all contents and compares their hashes before the first byte is sent,
+ * so that the response headers can name the damaged contents.
  */
 async function findDamaged(
   log: ThreadLog,
@@ -118,7 +124,10 @@ async function findDamaged(
   return damaged;
 }
 
-/** Splits artifacts into batches whose contents are read at once, limited by count and bytes. */
+/**
+ * Splits artifacts into batches whose contents are read at once. Limits the number of contents and the bytes
+ * of a batch.
+ */
 export function* contentBatches(artifacts: readonly Artifact[]): Generator<Artifact[]> {
   let batch: Artifact[] = [];
   let bytes = 0;

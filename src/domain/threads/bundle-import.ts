@@ -57,7 +57,7 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { clearThread, type RootLock, withRootLock } from './thread-removal.ts';
 import { writeThreadRecords } from './threads.ts';
 
-/** Characters parsed before yielding to the event loop. */
+/** Number of characters that are parsed before yielding to the event loop. */
 const PARSED_CHARS = 256 * 1024;
 /** Maximum bytes of a file that is not an artifact content. */
 const FILE_BYTES = 64 * 1024 * 1024;
@@ -314,7 +314,10 @@ function checkManifest(value: Json): Manifest {
   return manifest;
 }
 
-/** Checks the description of an artifact. Its preview is ignored and made again, because models read it. */
+/**
+ * Checks the description of an artifact. Ignores its preview: the relay makes a new one, because models read
+ * it.
+ */
 function checkArtifact(value: Json, threadId: string): Artifact {
   const artifact = fromJson<Artifact>(value);
   const { provenance: from, tokens } = artifact ?? {};
@@ -346,13 +349,13 @@ function checkContent(artifact: Artifact, files: ReadonlyMap<string, ManifestFil
 
 function checkLedger(value: Json): Counters {
   const ledger = fromJson<Counters>(value);
-  // Ledgers of other versions may lack some counters and have others.
+  // Ledgers of other versions of the relay may lack some counters and have others.
   const figures = COUNTERS.map((what) => [what, ledger?.[what] ?? 0] as const);
   if (!figures.every(([, figure]) => isCount(figure))) throw badBundle('its ledger is invalid');
   return Object.fromEntries(figures) as Counters;
 }
 
-/** Checks that an event of a bundle is one that this relay could have written. */
+/** Checks that this relay could have written the event of a bundle. */
 function checkEvent(value: Json): StoredEvent {
   const event = fromJson<StoredEvent>(value);
   const isDigest = (field: unknown) => field === undefined || isText(field, 64);
@@ -376,7 +379,10 @@ function checkEvent(value: Json): StoredEvent {
   return event;
 }
 
-/** Checks the original data of a Go relay's event, as our own import writes it. */
+/**
+ * Checks the original data of a Go relay's event. It must have the form that the import from a Go relay
+ * writes.
+ */
 function isLegacyEvent(type: string, legacy: LegacyEvent): boolean {
   const isMoment = (time: unknown) => isText(time, 40) && !Number.isNaN(Date.parse(time as string));
   const { id, timestamp, stamp, artifacts = [] } = legacy ?? {};

@@ -11,7 +11,7 @@ import { bareRoot } from './keys.ts';
 
 describe('a bundle', () => {
   it('restores a thread in an empty store with the same state, artifacts, events and hashes', async () => {
-    // Large enough to be stored in the ZIP without compression.
+    // The content is large enough to be stored in the ZIP without compression.
     const { opened, id, bundle } = await prepared(9_000_000);
     const fresh = openThreads();
     const uncounted = { counted: false };

@@ -8,7 +8,10 @@ import type { Head } from './fold.ts';
 import { versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** Compacts the state of a thread. The compaction is an event with operations and makes a version. */
+/**
+ * Compacts the state of a thread. The compaction is stored as an event with operations and makes a new
+ * version.
+ */
 export const compactThread: ThreadVerb<'compact'> = (log, caller, id) =>
   log.commit<CompactAnswer>(caller, id, (head) => {
     const found = compaction(head.state);
@@ -20,7 +23,7 @@ export const compactThread: ThreadVerb<'compact'> = (log, caller, id) =>
     return { event, answer: () => answer(version, found.dropped) };
   });
 
-/** Compacts the state in the background if an event made it too long. */
+/** Compacts the state in the background if the event made it too long. */
 export function compactIfLong(log: ThreadLog, head: Head, event: StoredEvent): void {
   const { last_actions, artifacts } = head.state;
   const isLong = last_actions.length > AUTO_COMPACT_ACTIONS || artifacts.length > AUTO_COMPACT_REFS;
@@ -37,10 +40,10 @@ function answer(version: number, dropped: CompactAnswer['dropped']): CompactAnsw
 }
 
 /**
- * Returns the operations that shorten a long state, or null if nothing would change. Merges repeated actions,
- * keeps the newest actions and artifact links, and keeps links that the state still mentions. Describes the
- * rest in the summary. Nothing is lost: older versions stay readable, and every artifact stays in the
- * thread's list.
+ * Returns the operations that shorten a long state, or null if nothing would change. Merges repeated
+ * actions. Keeps the newest actions, the newest artifact links, and links that the state still mentions.
+ * Describes the removed items in the summary. Nothing is lost: older versions stay readable, and every
+ * artifact stays in the thread's list.
  */
 function compaction(state: State) {
   const collapsed = collapse(state.last_actions);
@@ -61,7 +64,7 @@ function compaction(state: State) {
   return { ops, dropped };
 }
 
-/** Merges repeated actions in a row into one, with the time and result of the last. */
+/** Merges consecutive equal actions into one, with the time and result of the last one. */
 function collapse(actions: readonly Action[]): Action[] {
   const out: { action: Action; times: number }[] = [];
   for (const action of actions) {
@@ -105,8 +108,8 @@ function refsUsed(state: State): Set<string> {
 }
 
 /**
- * Maximum lines that compactions keep in the summary, because the summary counts towards the size of the
- * state.
+ * Maximum number of summary lines that come from compactions. It is small, because the summary counts
+ * towards the size of the state.
  */
 const OWN_LINES = 10;
 

@@ -10,7 +10,7 @@ import type { Content } from '../../text/preview/preview.ts';
 export interface ScannedContent extends Content {
   /** Beginning of the text, for counting tokens; empty for binary content. */
   readonly text: string;
-  /** Bytes of the content that `text` covers. */
+  /** Number of bytes of the content that `text` covers. */
   readonly textBytes: number;
 }
 
@@ -36,7 +36,7 @@ export class ContentScan {
       this.#take(body);
       this.body = body;
     } else {
-      // A transform stream would pass 4 KB chunks on Workers and use more memory.
+      // On Workers, a transform stream would pass chunks of 4 KB and use more memory.
       this.body = readThrough(body, async (next) => {
         const read = await next();
         if (!read.done) this.#take(read.value);
@@ -101,7 +101,7 @@ export class ContentScan {
 const BYTES_PER_TOKEN = 4;
 
 /**
- * Counts the tokens of an artifact's content and of its preview. If only part of the text was kept, scales
+ * Counts the tokens of an artifact's content and of its preview. If only a part of the text was kept, scales
  * the count to the full size.
  */
 export async function countArtifactTokens(
@@ -110,7 +110,8 @@ export async function countArtifactTokens(
   previewText: string,
 ): Promise<ArtifactTokens> {
   const previewing = counter.count(previewText);
-  // Most contents equal their preview, so count once. Binary content counts 0, because it cannot be pasted.
+  // Most contents equal their preview, so count the text only once. Binary content counts 0, because it
+  // cannot be pasted.
   const counting = scanned.text === previewText ? previewing : counter.count(scanned.text);
   const [previewed, whole] = await Promise.all([
     previewing,
@@ -119,7 +120,7 @@ export async function countArtifactTokens(
       return null;
     }),
   ]);
-  // If the count takes too long, use an estimate: the artifact is stored anyway.
+  // If the count takes too long, use an estimate, because the artifact must be stored anyway.
   const guessed = { ...previewed, tokens: Math.ceil(scanned.textBytes / BYTES_PER_TOKEN), estimated: true };
   const { tokens, tokenizer, estimated } = whole ?? guessed;
   const partial = scanned.isText && scanned.textBytes < scanned.size;

@@ -7,11 +7,15 @@ import { isoTime, jsonBytes } from './state.ts';
 /** A log entry of a thread. */
 export interface StoredEvent {
   readonly type: string;
-  /** Time in ms. Stored in the event, not read from the log, so that it survives an export. */
+  /**
+   * Time in ms since the epoch. It is stored in the event and not read from the log, so that it survives an
+   * export.
+   */
   readonly at: number;
   readonly payload: JsonObject;
-  /** Digests of the idempotency key and of the request. */
+  /** Digest of the idempotency key. */
   readonly key?: string;
+  /** Digest of the request. */
   readonly request?: string;
   /** Key of the blob with the payload's `ops`, which were too large for a log entry. */
   readonly ops_blob?: string;
@@ -20,11 +24,11 @@ export interface StoredEvent {
 }
 
 /**
- * Original data of an event from a Go relay. There, an artifact is not part of the state and makes no
- * version.
+ * Original data of an event from a Go relay. In a Go relay, an artifact is not part of the state and makes
+ * no version.
  */
 export interface LegacyEvent {
-  /** Original event id, still used as the id. */
+  /** Original event id. This relay still uses it as the id. */
   readonly id?: string;
   /** Original timestamp, with nanoseconds. */
   readonly timestamp: string;
@@ -34,7 +38,7 @@ export interface LegacyEvent {
   readonly artifacts?: readonly CountedArtifact[];
 }
 
-/** The fields of an artifact that count for the totals of its thread. */
+/** Fields of an artifact that count for the totals of its thread. */
 export interface CountedArtifact {
   readonly ref: string;
   readonly size: number;
@@ -44,7 +48,7 @@ export interface CountedArtifact {
   readonly report?: boolean;
 }
 
-/** Format of event ids of a Go relay. Our own ids are sequence numbers and shorter. */
+/** Format of event ids of a Go relay. The ids of this relay are sequence numbers and shorter. */
 export const LEGACY_EVENT_ID = /^[0-9a-f]{16,40}$/;
 
 /** Tells whether an event changes the state and so makes the version named in its payload. */
@@ -59,7 +63,7 @@ export const VERSION_EVENTS: ReadonlySet<string> = new Set([
   'checkpoint.created',
 ]);
 
-/** Event types that only the relay writes. */
+/** Matches event types that only the relay may write. */
 export const RESERVED_TYPE =
   /^(?:thread|state|artifact|capability|report|checkpoint|message)\.|^prompt\.rendered$/;
 
@@ -71,8 +75,8 @@ export function toWire(threadId: string, count: number, event: StoredEvent): Thr
 }
 
 /**
- * Returns the bytes an event adds to the store: its JSON, and for an artifact its content and preview.
- * Negative for a deleted artifact, which frees its content and preview.
+ * Returns the number of bytes that an event adds to the store: its JSON, and for an artifact its content and
+ * preview. The result can be negative for a deletion, because it frees content and preview.
  */
 export function eventStorageBytes(event: StoredEvent): number {
   const eventBytes = jsonBytes(asJson(event));

@@ -21,7 +21,7 @@ import { counterKey, logOf, type ThreadRoot } from './keys.ts';
 import { isoTime, jsonBytes } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** Maximum bytes of a page, whatever its limit. A single event can hold a megabyte of operations. */
+/** Maximum bytes of a page, whatever its `limit` is. A single event can hold a megabyte of operations. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -48,7 +48,7 @@ export const listEvents: ThreadVerb<'events'> = async (log, caller, id, o = {}) 
   return { events };
 };
 
-/** Replays the events after `after`, then follows new ones until the signal aborts. */
+/** Yields the events after `after`, then new events until the signal aborts. */
 export const watchEvents: ThreadVerb<'watch'> = async function* (log, caller, id, o) {
   const { root } = await log.meta(caller, id);
   const after = await placeOf(log, root, o.after);
@@ -62,7 +62,7 @@ export const watchEvents: ThreadVerb<'watch'> = async function* (log, caller, id
   }
 };
 
-/** Appends an event of a client's own type. It does not change the state. */
+/** Appends an event of a type that the client has chosen. The event does not change the state. */
 export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, payload = {}) => {
   if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || RESERVED_TYPE.test(type)) {
     throw badRequest(
@@ -72,7 +72,7 @@ export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, p
   return log.note(caller, id, { type, at: log.deps.env.now(), payload: { ...payload, by: caller.name } });
 };
 
-/** Returns the number of events up to and including the one with this id. */
+/** Returns the number of events up to and including the event with this id. */
 async function placeOf(log: ThreadLog, root: ThreadRoot, text: string | undefined): Promise<number> {
   if (text === undefined || text === '') return 0;
   if (/^\d{1,15}$/.test(text)) return Number(text);
@@ -88,7 +88,10 @@ async function placeOf(log: ThreadLog, root: ThreadRoot, text: string | undefine
 
 const DEFAULT_TTL_S = 3_600;
 
-/** Sends an envelope. The log has the number of hops; the counter serves listings, which do not fold logs. */
+/**
+ * Sends an envelope. The log contains the number of hops. A separate counter serves listings, which do not
+ * read logs.
+ */
 export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) => {
   checkEnvelope(input);
   const { env, engine } = log.deps;

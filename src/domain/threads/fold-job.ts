@@ -20,8 +20,8 @@ export interface FoldAnswers {
   readonly digest: string;
   readonly blame: BlameLine[];
   /**
-   * Summary of the events of a bundle, checked like patches that are sent. Folds all events; `versions` is
-   * unused.
+   * Summary of the events of a bundle. Each event passes the checks for new patches. Folds all events;
+   * `versions` is unused.
    */
   readonly check: CheckedEvents;
 }
@@ -68,7 +68,7 @@ const FOLDS: {
   },
 };
 
-/** Runs a fold. `meter` limits its work. */
+/** Runs a fold. `meter` limits the work. */
 export function runFold<K extends FoldKind>(
   job: FoldJob<K>,
   events: Events,
@@ -96,7 +96,7 @@ async function statesAt(
   return found;
 }
 
-/** Spends one step per byte of an event. */
+/** Yields the events and spends one step of the meter per byte of an event. */
 async function* metered(events: Events, meter: WorkMeter): Events {
   for await (const event of events) {
     meter.spend(jsonBytes(asJson(event)));
@@ -191,16 +191,17 @@ export interface CheckedEvents {
   readonly version: number;
   readonly count: number;
   readonly refs: readonly string[];
-  /** Bytes that the thread will use, and bytes of its events alone. */
+  /** Number of bytes that the thread will use. */
   readonly stored: number;
+  /** Number of bytes of the events alone. */
   readonly eventBytes: number;
   /** SHA-256 of the state as serialized in a bundle. */
   readonly stateHash: string;
 }
 
 /**
- * Folds an imported event into the head in place, with the checks for new patches: an event that could not
- * have been sent here is rejected.
+ * Folds an imported event into the head in place. Applies the checks for new patches, so an event that a
+ * client could not have sent here is rejected.
  */
 export function advanceChecked(head: MutableHead, event: StoredEvent, meter?: WorkMeter): void {
   if (event.type === 'thread.created' && head.count > 0) throw badBundle('it has two thread.created events');

@@ -11,8 +11,8 @@ import { idOf, type ThreadRoot } from './keys.ts';
 import { firstState, isoTime, jsonBytes, patchState, replayPatch, type SizedState } from './state.ts';
 
 /**
- * Result of folding a thread's log up to an entry. The state object is never changed in place; other fields
- * are.
+ * Result of folding a thread's log up to an entry. The state object is never changed in place. Other fields
+ * may be changed in place.
  */
 export interface Head extends SizedState {
   readonly id: string;
@@ -25,9 +25,9 @@ export interface Head extends SizedState {
   readonly totals: Totals;
   /** References of all artifacts, oldest first. */
   readonly refs: readonly string[];
-  /** Requests by idempotency key, oldest first, with their results. */
+  /** Uses of idempotency keys, oldest first: the request and its result for each key. */
   readonly keys: ReadonlyMap<string, KeyUse>;
-  /** Bytes of log since the last snapshot. */
+  /** Number of log bytes since the last snapshot. */
   readonly logBytes: number;
 }
 
@@ -61,7 +61,7 @@ export function emptyHead(root: ThreadRoot): MutableHead {
   };
 }
 
-/** Folds one event into the head. `ready` is the resulting state, if the caller has computed it already. */
+/** Folds one event into the head. `ready` is the resulting state, if the caller has already computed it. */
 export function advance(
   head: MutableHead,
   seq: number,
@@ -69,7 +69,8 @@ export function advance(
   { ready, meter }: { ready?: SizedState; meter?: WorkMeter } = {},
 ): void {
   const payload = event.payload as { [field: string]: Json | undefined };
-  // Compute the totals before `stateAfter`, which adds the event to the head's totals itself.
+  // Do not assign the new totals to the head yet, because `stateAfter` adds the event to the old totals
+  // itself.
   const totals = addToTotals(head.totals, event);
   if (makesVersion(event)) {
     const version = head.version + 1;
@@ -99,8 +100,8 @@ export function advance(
 }
 
 /**
- * Returns the state after an event. The default `patchState` checks schema and size, and throws, for new
- * events. `replayPatch` skips these checks, for events that are already in the log.
+ * Returns the state after an event. `apply` is `patchState` for new events; it checks schema and size and
+ * throws. For events that are already in the log it is `replayPatch`, which skips these checks.
  */
 export function stateAfter(
   head: Head,
@@ -134,21 +135,26 @@ const EMPTY_TOTALS = {
   cache_misses: 0,
   session_cache_hits: 0,
   hops: 0,
-  /** Tokens billed as reported by a provider. Our own counts are separate. */
+  /** Billed input tokens, as reported by providers. The relay's own counts are separate. */
   billed_input: 0,
+  /** Billed output tokens, as reported by providers. */
   billed_output: 0,
+  /** Billed input tokens that the provider read from its cache. */
   billed_cached_input: 0,
-  /** Prompts and hand-offs, tokens of their texts, and tokens if everything had been pasted. */
+  /** Number of prompts and hand-offs. */
   prompts: 0,
+  /** Tokens of the texts of prompts and hand-offs. */
   prompt_tokens: 0,
+  /** Tokens that prompts and hand-offs would have had if everything had been pasted. */
   pasted_tokens: 0,
-  /** Tool calls of models while they answered, and the tokens returned. */
+  /** Number of tool calls that models made while they answered. */
   tool_calls: 0,
+  /** Tokens that tool calls returned to models. */
   tool_call_tokens: 0,
   /** Newest prompts, latest first. */
   recent: [] as readonly PromptFigures[],
   tokenizer: null as string | null,
-  /** True if any figure here is an estimate. */
+  /** True if at least one of these figures is an estimate. */
   estimated: false,
   /** Bytes stored for the thread: events, and contents and previews of artifacts. */
   stored: 0,
@@ -202,8 +208,8 @@ function addArtifact(totals: Totals, { tokens, capability, report }: CountedArti
 }
 
 /**
- * Returns the token figures of a prompt event. Returns null for other events and for prompts without both
- * figures.
+ * Returns the token figures of a prompt event. Returns null for other events and for prompts that lack one
+ * of the two figures.
  */
 export function promptFigures({ type, payload, at }: StoredEvent): PromptFigures | null {
   if (!PROMPT_TYPES.has(type)) return null;
@@ -227,8 +233,8 @@ const PROMPT_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Adds a prompt event to the totals. A prompt without both figures (cached answer, old event) adds only
- * billed tokens.
+ * Adds a prompt event to the totals. A prompt without both figures (a cached answer or an old event) adds
+ * only billed tokens.
  */
 function addPrompt(totals: Totals, event: StoredEvent): Totals {
   const { payload } = event;
@@ -257,7 +263,7 @@ function addPrompt(totals: Totals, event: StoredEvent): Totals {
 }
 
 /**
- * Returns the metrics of a state. Its token figures change only with artifacts, so they match the thread's
+ * Returns the metrics of a state. The token figures change only with artifacts, so they match the thread's
  * stats.
  */
 export function metricsOf(totals: Totals): Metrics {
@@ -275,17 +281,20 @@ function countOrZero(value: Json | undefined): number {
   return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0;
 }
 
-/** A request with an idempotency key: repeating it must not do the work again. */
+/** A request with an idempotency key. Repeating the request must not do the work again. */
 export interface IdempotentRequest {
-  /** Digests that are stored in the event. */
+  /** Digests of the idempotency key and of the request. They are stored in the event. */
   readonly mark: { readonly key: string; readonly request: string };
-  /** Returns what the first request did. Throws if the key was used for a different request. */
+  /**
+   * Returns what the first request with this idempotency key did. Throws if the key was used for a different
+   * request.
+   */
   previousUse(head: Head): KeyUse | undefined;
 }
 
 /**
- * Prepares a request that may be repeated. Returns null without a key. `request` computes a digest of
- * everything that must be equal in a repeated request.
+ * Prepares a request that may be repeated. Returns null if there is no idempotency key. `request` computes a
+ * digest of everything that must be equal in a repeated request.
  */
 export async function idempotentRequest(
   kind: string,

@@ -11,10 +11,13 @@ import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 
 const PAGE = 50;
 const PAGE_MAX = 100;
-/** Maximum entries examined per page. With a filter that matches few, a page can end before it is full. */
+/**
+ * Maximum number of entries examined per page. If a filter matches few entries, a page can end before it is
+ * full.
+ */
 const MAX_EXAMINED = 2_000;
 
-/** List entry of a run. Times are in ms. */
+/** List entry of a run. Times are in ms since the epoch. */
 interface ListedRun {
   readonly pipeline: string;
   readonly started: number;
@@ -24,7 +27,8 @@ interface ListedRun {
 
 const listPrefix = (tenant: string) => `ten.${tenant}/runs/`;
 /**
- * Key of a list entry. Counts the time down, because listings are ascending and should show the newest first.
+ * Returns the key of a list entry. The time counts down in the key, because listings are ascending and the
+ * newest run should come first.
  */
 const listKey = ({ tenant, created }: ThreadMeta, id: string) =>
   `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
@@ -70,7 +74,7 @@ export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
   return { runs };
 };
 
-/** Folds the events of a run into the status of each step. */
+/** Reads the events of a run and returns the status of the run and of each step. */
 export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
   const run = new RunFold();
@@ -132,7 +136,10 @@ class RunFold {
     for (const [step, { ref }] of this.#instances) if (ref === null) this.#instances.delete(step);
   }
 
-  /** Records the result of a step. Its artifact is the commit point; only the first one counts. */
+  /**
+   * Records the result of a step. The artifact with the result is the commit point. If a step has several,
+   * only the first one counts.
+   */
   #takeResult({ payload, at }: StoredEvent): void {
     const sources = Array.isArray(payload.source_refs) ? payload.source_refs : [];
     const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith('step:'));
@@ -210,7 +217,7 @@ function toRunItem({ pipeline, status, started, finished }: ListedRun): Omit<Run
   };
 }
 
-/** Parses a status. Events of runs come from clients, so unknown values count as failed. */
+/** Parses a status. Clients write the events of runs, so an unknown value counts as failed. */
 function parseStatus(value: Json | undefined): RunStatus {
   const known = ['done', 'failed', 'interrupted', 'partial'] as const;
   return known.find((status) => status === value) ?? 'failed';

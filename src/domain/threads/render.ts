@@ -39,8 +39,8 @@ const DEFAULT_SYSTEM = [
 
 /**
  * Renders a thread as a prompt: system message, pinned artifacts, state, earlier turns, chosen previews,
- * question. Parts that change least come first, so that providers can cache them. The text does not depend on
- * the time. The prompt is counted in the ledger unless `dry` is set.
+ * question. Parts that change least come first, so that providers can cache them. The text does not depend
+ * on the current time. The ledger counts the prompt, unless `dry` is set.
  */
 export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}) => {
   const words = checkText('a prompt', o.words);
@@ -49,7 +49,7 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
   const most = Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS);
-  // Every answer adds an artifact, and previews of artifacts follow the state.
+  // Leave out the artifacts: every answer adds one, and previews of artifacts follow the state.
   const { text, truncated } = await stateView(state, texts, {
     kinds: VIEW_KINDS.filter((kind) => kind !== 'artifacts'),
     more: (lists) => `relay state get --path ${lists.map((list) => `/${list}`).join(', ')}`,
@@ -97,7 +97,10 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   };
 };
 
-/** Describes an artifact that the prompt shows. A pinned artifact can also have passages. */
+/**
+ * Describes an artifact that the prompt shows. A pinned artifact can be shown twice: its beginning, and
+ * passages that match the question.
+ */
 function describeShown(shownParts: readonly ShownPreview[]): ShownArtifact {
   const { ref, type, name, size, hash, provenance } = shownParts[0]!.artifact;
   const lines = shownParts.flatMap((shown) => shown.lines);
@@ -124,8 +127,8 @@ function addContentTokens(pastedText: TokenCount, shown: readonly Artifact[]): T
 }
 
 /**
- * Formats the whole state as a person would paste it: one line per item, without ids, authors and times. Past
- * actions and links to artifacts are bookkeeping and left out.
+ * Formats the whole state as a person would paste it: one line per item, without ids, authors and times.
+ * Leaves out past actions and links to artifacts, because they are only bookkeeping.
  */
 function plainLines(state: State): string {
   const withStatus = (text: string, status = '') => (status === '' ? text : `${text} (${status})`);
@@ -160,11 +163,11 @@ function checkRefs(refs: readonly string[] = []): readonly string[] {
 interface ShownPreview {
   readonly artifact: Artifact;
   readonly text: string;
-  /** True if the content has more. */
+  /** True if the content is longer than `text`. */
   readonly cut: boolean;
   /** Line numbers at which the shown passages begin; empty if the beginning of the content is shown. */
   readonly lines: readonly number[];
-  /** The question that the artifact answers, for a turn of the conversation. */
+  /** Question that the artifact answers, if the artifact is a turn of the conversation. */
   readonly question?: string;
 }
 
@@ -175,7 +178,7 @@ interface PreviewRequest {
   readonly refs: readonly string[];
   /** Maximum number of artifacts, including pinned ones. */
   readonly most: number;
-  /** Turns that the prompt shows, so that their answers are not shown again. */
+  /** Turns that the prompt shows. Their answers are not shown again. */
   readonly turns: readonly Turn[];
 }
 
@@ -185,9 +188,10 @@ interface Previews {
 }
 
 /**
- * Chooses the artifacts that a prompt shows. First the beginnings of pinned artifacts. Then passages that
- * match the question, sources before derived artifacts. Then the last answer, because a question may refer to
- * it. Without a question or a match: the newest artifacts, sources first.
+ * Chooses the artifacts that a prompt shows. First come the beginnings of pinned artifacts. Then come
+ * passages that match the question, from sources before derived artifacts. Then comes the last answer,
+ * because a question may refer to it. If there is no question or no match, the newest artifacts follow the
+ * pinned ones, sources first.
  */
 async function choosePreviews(
   log: ThreadLog,
@@ -212,7 +216,8 @@ async function choosePreviews(
   }
   const room = Math.max(0, most - shown.size);
   const { artifacts } = await listArtifacts(log, caller, id, { limit: PROMPT_SCANNED, counted: false });
-  // The conversation shows the newest answers; the search finds the older ones.
+  // Leave out the answers to earlier questions: the turns show the newest answers, and the search finds older
+  // ones.
   const answers = new Set(state.last_actions.map(({ question, result_ref }) => question && result_ref));
   const others = artifacts.filter(({ ref }) => !shown.has(ref) && (words === '' || !answers.has(ref)));
   if (best.length === 0) {
@@ -225,7 +230,7 @@ async function choosePreviews(
 /** A question that a model was asked in this thread, and its answer. */
 type Turn = ShownPreview & { readonly question: string };
 
-/** The patch at the end of an answer. It is in the state already. */
+/** Matches the patch at the end of an answer. The patch is already part of the state. */
 const PATCH_BLOCK = /\n*(?:`{3,}|~{3,})[ \t]*relay-patch[\s\S]*$/;
 
 /** Returns the newest turns that fit into a prompt, oldest first. A long answer is cut. */
@@ -257,8 +262,8 @@ function turnText({ artifact, question, text, cut }: Turn): string {
 }
 
 /**
- * Tells whether an artifact was derived from others in the thread: an answer, or a result of a step or
- * capability.
+ * Tells whether an artifact was derived from other artifacts of the thread. Answers and results of steps or
+ * capabilities are derived.
  */
 function isDerived({ provenance }: Artifact): boolean {
   return provenance.source_refs.length > 0 || provenance.capability !== null;
@@ -273,7 +278,9 @@ interface Found extends Passage {
   readonly artifact: Artifact;
 }
 
-/** Adds the artifacts to passages. Drops passages of artifacts deleted since indexing. */
+/**
+ * Adds the artifact to each passage. Drops passages of artifacts that were deleted after they were indexed.
+ */
 async function withArtifacts(
   log: ThreadLog,
   root: ThreadRoot,

@@ -9,7 +9,7 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { listThreads } from './threads.ts';
 import { sumStats, type ThreadFigures } from './token-ledger.ts';
 
-/** Maximum artifacts listed in a report. */
+/** Maximum number of artifacts listed in a report. */
 const MAX_ARTIFACTS = 1_000;
 
 /** Returns the token figures of a thread. */
@@ -18,7 +18,7 @@ export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
   return log.ledger.statsOf(await log.head(caller, id));
 };
 
-/** Records that a client showed something of the thread to a model. */
+/** Records that a client showed a part of the thread to a model. */
 export const recordShown: ThreadVerb<'shown'> = async (log, caller, id, { what, tokens }) => {
   const { root } = await log.meta(caller, id);
   log.ledger.recordRead(root, what, tokens);

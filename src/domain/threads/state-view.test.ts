@@ -7,7 +7,10 @@ import type { TokenCounter } from '../../base/tokens.ts';
 import type { State } from '../../contract/threads.ts';
 import { stateView, type ViewOptions } from './state-view.ts';
 
-/** Not `countTokens` of test/token-count.ts: it clears its cache, and this file counts the same words again. */
+/**
+ * Token counter with a cache. The function `countTokens` of test/token-count.ts clears its cache, and this
+ * file counts the same words again and again.
+ */
 const counter: TokenCounter = {
   count: async (text) => ({ tokens: countTokens(text), tokenizer: 'o200k_base', estimated: false }),
 };

@@ -15,7 +15,10 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /** Two bounded views of a state: a text for models, and the JSON header for programs. */
 
-/** Kinds of items in a view, in the order shown: their list in the state, heading and name. */
+/**
+ * Kinds of items in a view, in the order shown. Each has its list in the state, a note for the heading, and
+ * its name in singular and plural.
+ */
 const KINDS = {
   hard_constraints: {
     list: 'constraints',
@@ -51,9 +54,9 @@ export interface ViewOptions {
   readonly kinds?: readonly ViewKind[];
   /** Lists to show; all by default. */
   readonly lists?: readonly ViewList[];
-  /** Scores how well an item matches the question. 0 means no match. Without a question, omit it. */
+  /** Scores how well an item matches the question. 0 means no match. Absent if there is no question. */
   readonly rank?: (text: string) => number;
-  /** Says how the reader of the text gets the lists of which items were left out. */
+  /** Returns the text that says how to get the lists from which items were left out. */
   readonly more: (lists: readonly ViewList[]) => string;
 }
 
@@ -78,14 +81,15 @@ interface Line {
   readonly cut: boolean;
 }
 
-/** Upper bound for the tokens of a heading. */
+/** Maximum number of tokens of a heading. */
 const HEADING_TOKENS = 6;
 
-/** Share of the tokens for items that match the question and would otherwise come later. */
+/** Share of the token limit for items that match the question and would otherwise come later. */
 const MATCH_SHARE = 1 / 4;
 
-/** Kinds that are shown first, whatever the question is. */
+/** Kinds that are shown first, regardless of the question. */
 const ALWAYS: readonly ViewKind[] = ['hard_constraints', 'steps_in_progress'];
+/** Kinds whose items are ranked by how well they match the question. */
 const RANKED: readonly ViewKind[] = ['open_questions', 'decisions', 'constraints', 'facts'];
 
 /**
@@ -102,7 +106,7 @@ export async function stateView(
   const lines: Line[] = [];
   const taken = new Set<Item>();
   let used = 0;
-  /** Adds lines until one does not fit. Returns true if all fit. */
+  /** Adds lines until one does not fit. Returns true if all lines fit. */
   const take = async (from: readonly Item[], most: number): Promise<boolean> => {
     for (const item of from) {
       if (taken.has(item)) continue;
@@ -195,7 +199,10 @@ function itemsOf(state: State): Item[] {
   ];
 }
 
-/** Status words of items that need no more work. A status can be any text. Unknown words count as open. */
+/**
+ * Matches the status of an item that needs no more work. A status can be any text. A status with another
+ * word counts as open.
+ */
 const CLOSED =
   /^(?:done|complete|finished|closed|answered|resolved|cancel|skipped|dropped|abandoned|superseded|revoked|rejected|obsolete)/i;
 const IN_PROGRESS = /^(?:in[\s_-]?progress|doing|started|active|current|ongoing|running|working|wip)/i;
@@ -220,7 +227,9 @@ function inParentheses(text = '', ...usual: readonly string[]): string {
   return text === '' || usual.includes(text) ? '' : ` (${text})`;
 }
 
-/** Sorts by time, newest first. Items without a time, or with equal times, are in reverse list order. */
+/**
+ * Sorts items by time, newest first. Items without a time, or with equal times, are in reverse list order.
+ */
 function newestFirst<T extends { readonly at?: string }>(list: readonly T[]): T[] {
   return list.toReversed().sort(({ at: a = '' }, { at: b = '' }) => (a < b ? 1 : a > b ? -1 : 0));
 }
@@ -238,7 +247,10 @@ function factLines(facts: readonly Fact[]): string[] {
   ];
 }
 
-/** Returns one line per artifact, newest first. A ref can be listed several times, once with a name. */
+/**
+ * Returns one line per artifact, newest first. The list can contain a ref several times, and only one of the
+ * links may have a name.
+ */
 function artifactLines(links: State['artifacts']): string[] {
   const byRef = new Map<string, State['artifacts'][number]>();
   for (const link of links.toReversed()) byRef.set(link.ref, { ...link, ...byRef.get(link.ref) });
@@ -247,10 +259,13 @@ function artifactLines(links: State['artifacts']): string[] {
   );
 }
 
-/** Characters of an item that are read to make its line. */
+/** Maximum number of characters of an item that are read to make its line. */
 const READ_CHARS = 4096;
 
-/** Formats an item as one line. An item that is too long ends at a sentence, and its length is given. */
+/**
+ * Formats an item as one line. An item that is too long is cut at the end of a sentence, and the line says
+ * how long the item is.
+ */
 async function makeLine(item: Item, counter: TokenCounter): Promise<Line> {
   const most = item.kind === 'session_summary' ? VIEW_SUMMARY_TOKENS : VIEW_ITEM_TOKENS;
   const countLine = async (text: string) => (await counter.count(`${text}\n`)).tokens;
@@ -269,10 +284,13 @@ async function makeLine(item: Item, counter: TokenCounter): Promise<Line> {
   }
 }
 
-/** Upper bound for the tokens of the length of a cut item. */
+/** Maximum number of tokens of the note that says how long a cut item is. */
 const LENGTH_TOKENS = 12;
 
-/** Returns the beginning of a text, up to a sentence end if there is one, else a word end, else `chars`. */
+/**
+ * Returns the beginning of a text, at most `chars` characters. Cuts at the end of a sentence if there is
+ * one, otherwise at the end of a word.
+ */
 function cutAtSentence(text: string, chars: number): string {
   const start = text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '');
   const end = [...start.matchAll(/[.!?]["'’”)\]]*(?=\s)|[。！？]/gu)].at(-1);
@@ -311,7 +329,7 @@ function footerLine(omitted: { readonly [kind in ViewKind]?: number }, more: Vie
   return [`Not shown: ${counts.join(', ')}. ${more(lists)}`];
 }
 
-/** A stored header, with the version and log position for which it is valid. */
+/** A stored header, with the version and log position of the state from which it was made. */
 interface StoredHeader {
   readonly header: Header;
   readonly tokens: TokenCount;
@@ -319,11 +337,18 @@ interface StoredHeader {
   readonly seq: number;
 }
 
-/** Maximum entries to check after the stored header. If there are more, the thread is folded instead. */
+/**
+ * Maximum number of log entries after the stored header that are checked. If there are more, the log is
+ * folded instead.
+ */
 const MAX_CHECKED_ENTRIES = 50;
+/** Approximate number of bytes of log entries that are read at once for the check. */
 const CHECKED_BYTES = 64 * 1024;
 
-/** Returns the current header. It is computed once per version and stored in a record. Counts as a read. */
+/**
+ * Returns the current header. It is computed once per version and stored in a record. Counts as a read
+ * unless `counted` is false.
+ */
 export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
   const { root } = await log.meta(caller, id);
   const records = recordsOf<StoredHeader>(log.deps.engine.records);
@@ -333,7 +358,8 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counte
     return stored.header;
   }
   const { state, version, seq, totals } = await log.head(caller, id);
-  // Imported states of a Go relay carry that relay's token counts. Use our own counts instead.
+  // States imported from a Go relay contain the token counts of that relay. Use the counts of this relay
+  // instead.
   const { tokens_estimate, tokens_avoided } = metricsOf(totals);
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
   const header = makeHeader({ ...state, metrics });
@@ -343,7 +369,10 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counte
   return header;
 };
 
-/** Returns true if no later event made a version. Does not load the state, which can be large. */
+/**
+ * Returns true if no event after the stored header made a version. Does not load the state, which can be
+ * large.
+ */
 async function isCurrent(log: ThreadLog, root: ThreadRoot, { seq }: StoredHeader): Promise<boolean> {
   for (let after = seq, left = MAX_CHECKED_ENTRIES; left > 0; ) {
     const page = { after, limit: left, maxBytes: CHECKED_BYTES };
@@ -356,15 +385,23 @@ async function isCurrent(log: ThreadLog, root: ThreadRoot, { seq }: StoredHeader
   return false;
 }
 
-/** Largest number of items in each list of a header. */
+/** Maximum number of facts in a header. */
 const FACTS = 10;
+/** Maximum number of constraints in a header. */
 const CONSTRAINTS = 5;
+/** Maximum number of open questions in a header. */
 const QUESTIONS = 5;
+/** Maximum number of next steps in a header. */
 const STEPS = 5;
+/** Maximum number of artifact references in a header. */
 const REFS = 10;
+/** Maximum number of last actions in a header. */
 const ACTIONS = 5;
 
-/** Lists of a header in order of importance, and within each list the most important items first. */
+/**
+ * Returns the lists of a header, most important list first. Within each list, the most important items come
+ * first.
+ */
 function headerLists(state: State) {
   const { constraints, facts, artifacts, last_actions } = state;
   const current = <T extends object>(list: readonly T[]) => openItems(list).map(([, item]) => item);
@@ -396,8 +433,8 @@ function headerLists(state: State) {
 type HeaderLists = ReturnType<typeof headerLists>;
 
 /**
- * Makes the JSON header of a state. Its items are neutralised. Items that do not fit into the bytes are
- * dropped, least important first. Depends only on the state.
+ * Makes the JSON header of a state. The items are neutralised. If not all items fit into the byte limit, the
+ * least important ones are dropped. The header depends only on the state.
  */
 function makeHeader(state: State): Header {
   const all = headerLists(state);
@@ -449,8 +486,9 @@ function assembleHeader(state: State, lists: HeaderLists): Header {
 }
 
 /**
- * Returns which of `at` and `by` are worth showing. The relay adds them to facts that lack them: the sender's
- * name, which is a default name in open mode, and the time with milliseconds.
+ * Returns which of the fields `at` and `by` of a fact are worth showing. The relay adds these fields to
+ * facts that lack them: the sender's name, which is only a default name in open mode, and the time with
+ * milliseconds. Added defaults are not shown.
  */
 function signature({ at, by }: Fact): ('at' | 'by')[] {
   const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;
@@ -478,7 +516,7 @@ function neutraliseJson(value: Json): Json {
   );
 }
 
-/** Removes fractions of a second, which a prompt does not need. */
+/** Removes fractions of a second from a time, because a prompt does not need them. */
 function toSeconds(at: string): string {
   return neutralise(at).replace(/\.\d+(?=Z|[+-]\d\d|$)/, '');
 }

@@ -16,7 +16,7 @@ export interface SizedState {
 interface Stamp {
   readonly version: number;
   readonly at: string;
-  /** Author of the change. Null for imported versions, whose items are not signed. */
+  /** Author of the change. Null for imported versions: the relay adds no author to their items. */
   readonly by: string | null;
   readonly metrics: Metrics;
 }
@@ -42,7 +42,10 @@ export function firstState(threadId: string, at: string, metrics: Metrics): Size
 
 const SPLIT_HINT = 'Split the patch into several, or replace a large list or object as a whole.';
 
-/** Applies a new patch. Throws if the result breaks the schema or is too large; nothing changes then. */
+/**
+ * Applies a new patch and returns the new state. Throws if the result breaks the schema or is too large; the
+ * old state is then unchanged.
+ */
 export function patchState(before: SizedState, ops: unknown, stamp: Stamp, whole?: WorkMeter): SizedState {
   if (Array.isArray(ops) && ops.length > PATCH_OPS) {
     throw badRequest(`A patch has at most ${PATCH_OPS} operations.`);
@@ -57,8 +60,8 @@ export function patchState(before: SizedState, ops: unknown, stamp: Stamp, whole
 }
 
 /**
- * Applies a patch from the log. It was checked when it was written, perhaps by older rules, so it is not
- * checked again.
+ * Applies a patch from the log. The patch was checked when it was written, perhaps by older rules, so it is
+ * not checked again.
  */
 export function replayPatch(before: SizedState, ops: unknown, stamp: Stamp, meter?: WorkMeter): SizedState {
   return stampState(applyPatch(asJson(before.state), ops, { bytes: before.bytes, meter }), stamp);
@@ -84,7 +87,9 @@ function checkTouched({ doc, touched }: Patched): void {
   }
 }
 
-/** Fields for author and time that the relay adds to touched items that lack them. */
+/**
+ * Fields for author and time, by list. The relay adds them to items that a patch touched and that lack them.
+ */
 const SIGNED_FIELDS: { readonly [list in ListName]?: readonly ('at' | 'by')[] } = {
   facts: ['at', 'by'],
   constraints: ['by'],
@@ -123,10 +128,10 @@ function stampState({ doc, bytes, touched }: Patched, stamp: Stamp): SizedState 
   return { state: fromJson<State>(next), bytes: size };
 }
 
-/** Above this number of items, one pass over the list is faster than one search per item. */
+/** Maximum number of items that are searched one by one. For more items, one pass over the list is faster. */
 const FEW_ITEMS = 8;
 
-/** Yields the indexes of the items. A copied item has several. */
+/** Yields the indexes at which the items are in the list. An item that was copied has several indexes. */
 function* indexesOf(list: Json[], items: ReadonlySet<object>): Generator<number> {
   if (items.size > FEW_ITEMS) {
     for (const [index, item] of list.entries()) if (items.has(item as object)) yield index;
@@ -253,7 +258,7 @@ function isListName(name: string): name is ListName {
   return Object.hasOwn(LISTS, name);
 }
 
-/** Returns what is wrong with an item of a list, or null. */
+/** Returns what is wrong with an item of a list, or null if the item is valid. */
 export function checkItem(list: ListName, item: Json): Problem | null {
   if (!isJsonObject(item)) return { path: [], what: 'must be an object' };
   const { required, optional }: ItemSchema = LISTS[list];
@@ -269,7 +274,7 @@ export function checkItem(list: ListName, item: Json): Problem | null {
   return null;
 }
 
-/** Returns what is wrong with a whole field of a state, or null. */
+/** Returns what is wrong with a whole field of a state, or null if the field is valid. */
 export function checkField(name: string, value: Json | undefined): Problem | null {
   if (name === 'session_summary') {
     return value === undefined || typeof value === 'string' ? null : { path: [], what: 'must be a string' };
@@ -293,7 +298,7 @@ export const RELAY_FIELDS: ReadonlySet<string> = new Set([
   'metrics',
 ] satisfies (keyof State)[]);
 
-/** Returns why a path cannot be patched, or undefined if it can. */
+/** Returns why a path cannot be patched, or undefined if it can be patched. */
 function guardState(path: readonly string[]): string | undefined {
   if (path.length === 0) return 'the state as a whole cannot be replaced; patch its fields';
   return RELAY_FIELDS.has(path[0]!) ? `"${path[0]}" is set by the relay and cannot be patched` : undefined;

@@ -6,36 +6,38 @@ import { allRecords, recordsOf } from '../records.ts';
 import { SUMMED, type ThreadFigures } from './token-ledger.ts';
 
 /**
- * Minimum number of changed threads before figures are saved again (or a tenth of all threads, if that is
- * more).
+ * Minimum number of changed threads after which the figures are saved again. If a tenth of all threads is
+ * more than this, the figures are saved after that many changed threads.
  */
 const SAVE_EVERY = 100;
 /**
- * Age at which a mark may be removed. Without transactions, a thread's write can become visible after its
- * mark, but never later than this. Until then the thread is read again for each answer.
+ * Age in ms at which a mark may be removed. On an engine without transactions, the write to a thread can
+ * become visible after its mark, but never later than this time. Until then, the thread is read again for
+ * each answer.
  */
 const SETTLE_MS = 60_000;
 /**
- * Lifetime of saved figures; then all threads are summed again. A mark lives longer than the figures it
- * corrects.
+ * Lifetime of the saved figures in ms. After it, all threads are summed again. A mark lives longer than the
+ * figures that it corrects.
  */
 const SAVED_MS = 30 * 24 * 60 * 60 * 1000;
-/** Threads read per batch, before yielding to the event loop. */
+/** Number of threads read per batch, before yielding to the event loop. */
 const BATCH_THREADS = 50;
 
 /**
- * Prefix of the marks: one record for each thread changed since the last save, with the time of its last
- * change.
+ * Returns the prefix of the marks. A mark is a record for a thread that changed since the last save. It
+ * contains the time of the thread's last change.
  */
 const marksPrefix = (tenant: string) => `ten.${tenant}/changed/`;
 /**
- * Record that names the blob with the saved figures. The number is the format version; others are not read.
+ * Returns the key of the record that names the blob with the saved figures. The number is the format
+ * version: other formats are not read.
  */
 const savedKey = (tenant: string) => `ten.${tenant}/totals.3`;
 
 type Store = Pick<Deps, 'engine' | 'env'>;
 
-/** The threads of a tenant, as the totals need them. */
+/** Access to the threads of a tenant, as far as the totals need it. */
 interface Threads {
   all(): AsyncIterable<string>;
   /** Returns null for a thread that does not exist. */
@@ -43,8 +45,8 @@ interface Threads {
 }
 
 /**
- * Marks a thread as changed. Call it in the same turn as the write, so that engines with group commit commit
- * both at once.
+ * Marks a thread as changed. Call it in the same turn as the write, so that an engine with group commit
+ * writes both in one transaction.
  */
 export async function markChanged({ engine, env }: Store, tenant: string, id: string): Promise<void> {
   try {
@@ -54,15 +56,15 @@ export async function markChanged({ engine, env }: Store, tenant: string, id: st
       expiresAt: now + SAVED_MS + SETTLE_MS,
     });
   } catch {
-    // The write itself must not fail because of this. Delete the saved figures, so that all threads are
-    // summed again.
+    // A failed mark must not make the write itself fail. Delete the saved figures instead, so that all
+    // threads are summed again.
     await engine.records.delete(savedKey(tenant)).catch(() => {});
   }
 }
 
 /**
- * Returns the figures of every thread of a tenant: the saved ones, updated for threads changed since. Without
- * saved figures it reads all threads, so deleting the record rebuilds them.
+ * Returns the figures of every thread of a tenant: the saved figures, updated for threads that changed
+ * since. If there are no saved figures, reads all threads. So deleting the record rebuilds the figures.
  */
 export async function readFigures(store: Store, tenant: string, threads: Threads): Promise<ThreadFigures[]> {
   const { engine, env } = store;
@@ -86,7 +88,7 @@ export async function readFigures(store: Store, tenant: string, threads: Threads
   const settled = marks.filter(({ value }) => value <= env.now() - SETTLE_MS);
   if (!found || settled.length >= Math.max(SAVE_EVERY, figures.size / 10)) {
     const isSaved = await save(store, tenant, [...figures.values()], saved).catch(() => false);
-    // A thread that changed again has a new revision, so its mark stays.
+    // If a thread changed again meanwhile, its mark has a new revision and is not deleted.
     if (isSaved)
       for (const { key, revision } of settled) await engine.records.delete(key, { expect: revision });
   }
@@ -133,7 +135,7 @@ async function save(
   return isSaved;
 }
 
-/** Deletes the saved figures and the log of changes of earlier versions. */
+/** Deletes the saved figures and the log of changes that earlier versions of the relay wrote. */
 async function deleteOldTotals({ engine }: Store, tenant: string): Promise<void> {
   const key = `ten.${tenant}/totals.2`;
   const former = await recordsOf<{ readonly blob: string }>(engine.records).get(key);
@@ -142,7 +144,7 @@ async function deleteOldTotals({ engine }: Store, tenant: string): Promise<void>
   await engine.logs.drop(`tch.${tenant}`);
 }
 
-/** Figures of a thread without field names, to save space with thousands of threads. */
+/** Figures of one thread without field names. This form saves space if there are thousands of threads. */
 type Row = readonly [
   id: string,
   tokenizer: string,

@@ -41,15 +41,15 @@ import { jsonBytes, type SizedState } from './state.ts';
 import { markChanged } from './tenant-totals.ts';
 import { TokenLedger } from './token-ledger.ts';
 
-/** The record of a thread, stored next to its log. Without it the thread does not exist. */
+/** The meta record of a thread, stored next to its log. Without this record the thread does not exist. */
 export interface ThreadMeta {
   readonly tenant: string;
   readonly name: string;
   readonly created: number;
   readonly by: string;
-  /** Id of the key that created the thread; absent in threads made before 0.3. */
+  /** Id of the API key that created the thread. Absent in threads made before 0.3. */
   readonly key?: string;
-  /** Expiry time in ms. The record expires at this time, and the thread with it. */
+  /** Expiry time in ms since the epoch. The meta record expires at this time, and the thread with it. */
   readonly expires?: number;
 }
 
@@ -58,7 +58,10 @@ interface FoundThread extends ThreadMeta {
   readonly root: ThreadRoot;
 }
 
-/** What a commit does with the head it read: append an event, or nothing because the work is already done. */
+/**
+ * Decision of a commit: append an event to the head that was read, or append nothing because the work is
+ * already done.
+ */
 type Plan<T> =
   | { readonly done: T }
   | {
@@ -70,7 +73,7 @@ type Plan<T> =
 
 /** Updates derived data when a log changes. Its methods are not awaited. */
 interface Follower {
-  /** Runs before every append. Must be fast, and harmless if the append then fails. */
+  /** Runs before every append. Must be fast, and must do no harm if the append then fails. */
   before?(head: Head): void;
   /** Runs after every append. */
   appended?(head: Head, event: StoredEvent): void;
@@ -93,8 +96,8 @@ const QUOTA_EXEMPT_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads and writes the logs of threads. Every append names the head it was made for, so concurrent writes are
- * detected.
+ * Reads and writes the logs of threads. Every append names the head for which it was made, so concurrent
+ * writes are detected.
  */
 export class ThreadLog {
   readonly deps: Deps;
@@ -104,7 +107,7 @@ export class ThreadLog {
   readonly followers: Follower[] = [];
   /** Records of threads, under `metaKey`. */
   readonly metas: RecordsOf<ThreadMeta>;
-  /** Queue of writers per thread. Within one process, writers wait for each other instead of racing. */
+  /** Last queued writer of each thread. Within one process, writers wait for each other instead of racing. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #ledger: TokenLedger | undefined;
   #index: ArtifactIndex | undefined;
@@ -142,7 +145,9 @@ export class ThreadLog {
     this.#index?.closing();
   }
 
-  /** Returns the record of a thread. A missing thread and another tenant's thread give the same error. */
+  /**
+   * Returns the meta record of a thread. A missing thread and another tenant's thread give the same error.
+   */
   async meta(caller: Caller, id: string): Promise<FoundThread> {
     const isAllowed = caller.thread === undefined || caller.thread === id;
     const found = isAllowed ? await this.find(caller.tenant, id) : null;
@@ -177,7 +182,8 @@ export class ThreadLog {
   }
 
   /**
-   * Folds the log up to the given versions, in a worker if there is one. `whole` starts without a snapshot.
+   * Folds the log up to the given versions, in a worker if there is one. With `withOps`, the fold starts at
+   * the first event instead of a snapshot.
    */
   async fold<K extends FoldKind>(
     { tenant }: Pick<Caller, 'tenant'>,
@@ -191,7 +197,10 @@ export class ThreadLog {
     return this.deps.texts.fold({ kind, start, versions }, events, { tenant });
   }
 
-  /** Calls `plan` with the current head and appends its event. Repeats if another writer appended first. */
+  /**
+   * Calls `plan` with the current head and appends the event that it returns. Repeats both if another writer
+   * appended first.
+   */
   async commit<T>(caller: Caller, id: string, plan: (head: Head) => Plan<T> | Promise<Plan<T>>): Promise<T> {
     return this.#inTurn(`${caller.tenant}/${id}`, async () => {
       const { root } = await this.meta(caller, id);
@@ -208,7 +217,7 @@ export class ThreadLog {
 
   /**
    * Appends an event. Returns null if another append came first. Throws if the event would make an invalid
-   * state. `imported` events skip the quota check and are not reported as activity.
+   * state. With `imported`, skips the quota check and does not report the event as activity.
    */
   async append(
     tenant: string,
@@ -270,7 +279,7 @@ export class ThreadLog {
   async #inTurn<T>(thread: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(thread);
     const running = before ? before.then(work, work) : work();
-    // The next writer waits for this one, but only this caller sees its error.
+    // The next writer waits for this writer. An error is reported only to this writer's caller.
     const settled = running.catch(() => {});
     this.#turns.set(thread, settled);
     try {
@@ -288,7 +297,7 @@ function threadNotFound(id: string): RelayError {
   });
 }
 
-/** Event types with their own activity kind. All others are reported as `thread.event`. */
+/** Event types with their own kind of activity. All other event types are reported as `thread.event`. */
 const ACTIVITY_KINDS: { readonly [type: string]: ActivityKind } = {
   'thread.created': 'thread.created',
   'state.patch.applied': 'thread.patched',
@@ -304,8 +313,8 @@ const ACTIVITY_KINDS: { readonly [type: string]: ActivityKind } = {
 };
 
 /**
- * Reports an appended event as activity. Cuts names, because events of clients can hold any text. Skips
- * uncounted reads: otherwise a dashboard that shows activity would create activity.
+ * Reports an appended event as activity. Shortens names, because events of clients can contain any text.
+ * Skips reads that are not counted: otherwise a dashboard that shows activity would create activity.
  */
 function noteActivity({ activity }: Deps, tenant: string, head: Head, event: StoredEvent): void {
   const { type, payload } = event;
@@ -336,10 +345,14 @@ function shortText(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 120) : undefined;
 }
 
-/** Entries read per page, and their approximate bytes. Parsing large entries blocks the event loop. */
+/** Maximum number of entries read per page. */
 const PAGE = 200;
+/** Approximate maximum bytes of a page. Parsing more at once would block the event loop. */
 const PAGE_BYTES = 256 * 1024;
-/** Steps of a fold (see WorkMeter) before it yields to the event loop: a few milliseconds. */
+/**
+ * Number of fold steps (see WorkMeter) before a fold yields to the event loop. These steps take a few
+ * milliseconds.
+ */
 const SLICE_WORK = 1_000_000;
 
 interface SeenEvent {
@@ -352,7 +365,7 @@ class Heads {
   readonly #engine: Engine;
   readonly #background: Background;
   readonly #snapshots: Snapshots;
-  /** Least recently used first. */
+  /** Cached heads, least recently used first. */
   readonly #cache = new Map<ThreadRoot, { head: MutableHead; bytes: number }>();
   #bytes = 0;
 
@@ -367,9 +380,10 @@ class Heads {
     let head = this.#cache.get(root)?.head ?? (await this.#newestSnapshot(root));
     let meter = new WorkMeter();
     for await (const { seq, event } of this.events(root, head.seq, PAGE)) {
-      // A concurrent load may have folded these entries into the same cached head already.
+      // A concurrent load may already have folded this entry into the same cached head.
       if (seq <= head.seq) continue;
-      // The log begins again: the thread was deleted and created anew under the same id. Drop the old head.
+      // A `thread.created` event after other events means that the thread was deleted and created again under
+      // the same id. Drop the old head.
       if (head.count > 0 && event.type === 'thread.created') {
         this.forget(root);
         head = emptyHead(root);
@@ -385,8 +399,8 @@ class Heads {
   }
 
   /**
-   * Folds an event that was just appended after `before`; `ready` is its state. Saves a snapshot if one is
-   * due.
+   * Folds an event that was just appended after `before` and returns the new head. `ready` is the state
+   * after the event. Saves a snapshot if one is due.
    */
   appended(before: Head, seq: number, event: StoredEvent, ready: SizedState): Head {
     const cached = this.#cache.get(before.root)?.head;
@@ -428,8 +442,8 @@ class Heads {
   }
 
   /**
-   * Yields all events after a sequence number. Pages start small, so finding an early version reads little.
-   * Yields to the event loop now and then, even if the engine answers at once.
+   * Yields all events after a sequence number. The first pages are small, so that finding an early version
+   * reads little. Regularly yields to the event loop, even if the engine answers at once.
    */
   async *events(root: ThreadRoot, after: number, first = 32): AsyncGenerator<SeenEvent> {
     let from = after;
@@ -450,7 +464,10 @@ class Heads {
     }
   }
 
-  /** Returns the nearest known position at or before the event with this number. */
+  /**
+   * Returns the nearest known log position at or before the event with this number. Positions are known from
+   * the cached head and the snapshots.
+   */
   async nearestPosition(root: ThreadRoot, count: number): Promise<{ seq: number; count: number }> {
     const cached = this.#cache.get(root)?.head;
     if (cached && cached.count <= count) return { seq: cached.seq, count: cached.count };
@@ -458,7 +475,7 @@ class Heads {
     return marks.findLast((mark) => mark.count <= count) ?? { seq: 0, count: 0 };
   }
 
-  /** Returns the event with its operations, reading them from their blob if necessary. */
+  /** Returns the event with its operations. Reads the operations from their blob if necessary. */
   async withOps(event: StoredEvent): Promise<StoredEvent> {
     if (event.ops_blob === undefined) return event;
     const found = await this.#engine.blobs.get(event.ops_blob);
@@ -487,21 +504,23 @@ class Heads {
   }
 }
 
-/** Approximate bytes of an artifact reference and an idempotency key in a snapshot. */
+/** Approximate bytes of an artifact reference in a snapshot. */
 const REF_BYTES = 32;
+/** Approximate bytes of an idempotency key in a snapshot. */
 const KEY_BYTES = 100;
 
 /** Position of a snapshot in its thread. */
 type SnapshotMark = Pick<Head, 'version' | 'seq' | 'count'>;
 
-/** Content of a snapshot blob: everything that would otherwise be folded from the first event. */
+/** Content of a snapshot blob: everything that a fold would otherwise compute from the first event on. */
 interface SnapshotBody extends SnapshotMark, Pick<Head, 'state' | 'totals'> {
   readonly refs: string[];
   readonly keys: [string, KeyUse][];
 }
 
 /**
- * Stored folded states, so a read can start near its version. They may all be lost: the log has everything.
+ * Stores snapshots of folded states, so that a read can start near its version. Snapshots may be lost
+ * without harm, because the log contains all data.
  */
 class Snapshots {
   readonly #engine: Engine;
@@ -512,7 +531,10 @@ class Snapshots {
     this.#marks = recordsOf(engine.records);
   }
 
-  /** Tells whether enough log has been written since the last snapshot. */
+  /**
+   * Tells whether a new snapshot is due, because the log since the last snapshot is larger than a snapshot
+   * would be.
+   */
   isDue(head: Head): boolean {
     const { bytes, refs, keys } = head;
     return (
@@ -530,7 +552,7 @@ class Snapshots {
     const body = await this.#read(snapshotBlob(root, mark.version));
     if (!body) return null;
     if (body.seq !== mark.seq || body.state.thread_id !== idOf(root)) return null;
-    // Snapshots of old versions do not count prompts. Fold the log instead.
+    // Snapshots of older versions of the relay do not count prompts. Fold the log instead.
     if (body.totals.prompts === undefined) return null;
     const { version, seq, count, state, totals, refs } = body;
     const bytes = jsonBytes(state);
@@ -549,12 +571,12 @@ class Snapshots {
   }
 
   /**
-   * Writes the blob before its mark. A mark without a blob is skipped; a blob without a mark is overwritten
-   * later.
+   * Saves a snapshot. Writes the blob before its mark. A mark without a blob is skipped, and a blob without
+   * a mark is overwritten later.
    */
   async save(head: Head): Promise<void> {
     const { root, version, seq, count, state, totals } = head;
-    // Copy the list, because the cached head keeps growing during the write.
+    // Copy the references, because the cached head keeps growing during the write.
     const refs = head.refs.slice(0, totals.artifacts);
     const body: SnapshotBody = { version, seq, count, state, totals, refs, keys: [...head.keys] };
     await this.#engine.blobs.put(snapshotBlob(root, version), new TextEncoder().encode(JSON.stringify(body)));
@@ -562,7 +584,8 @@ class Snapshots {
       const stored = await this.#marks.get(snapshotsKey(root));
       const before = stored?.value ?? [];
       if (before.some((mark) => mark.version === version && mark.seq >= seq)) return [];
-      // A mark of the same version is older: events without a version were appended since. Replace it.
+      // An existing mark of this version is older, because events that make no version were appended since.
+      // Replace it.
       const others = before.filter((mark) => mark.version !== version);
       const marks = [...others, { version, seq, count }].sort((a, b) => a.version - b.version);
       const kept = marks.length > SNAPSHOTS ? thinOut(marks) : marks;

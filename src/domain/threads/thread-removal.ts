@@ -27,12 +27,12 @@ interface ThreadEnd {
 /** Index of threads by expiry time. */
 export const threadEnds = (deps: Pick<Deps, 'engine' | 'env'>) => new EndIndex<ThreadEnd>(deps, 'sys.thr/');
 
-/** Items deleted per batch, so that an engine can commit many deletions together. */
+/** Number of items deleted per batch. With large batches, an engine can commit many deletions together. */
 const DELETE_BATCH = 250;
 
 /**
- * Deletes a thread. The meta record goes first: from then on the thread does not exist. The list entry goes
- * last, so that data left by a crash is found again.
+ * Deletes a thread. The meta record is deleted first: from then on the thread does not exist. The list entry
+ * is deleted last, so that data left by a crash is found again.
  */
 export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { records } = log.deps.engine;
@@ -41,7 +41,8 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { root, created, expires, name } = await log.meta(caller, id);
   const bytes = await storedBytesAt(log, root);
   const [deleted] = await Promise.all([records.delete(metaKey(root)), log.changed(tenant, id)]);
-  // Only one of several concurrent deletions frees the quota. After a crash here, the recount corrects it.
+  // If several deletions run concurrently, only one of them frees the quota. After a crash here, the recount
+  // corrects the quota.
   if (deleted) await log.storage.freed(tenant, bytes);
   if (await clearUnownedRoot(log, tenant, root)) {
     if (expires !== undefined) await threadEnds(log.deps).forget(expires, id);
@@ -55,7 +56,7 @@ export async function removeExpiredThreads(log: ThreadLog, most?: number): Promi
   const ends = threadEnds(log.deps);
   await ends.forDue(async (end) => {
     const { tenant, id, created } = end;
-    // The thread was deleted before it expired, and then imported again.
+    // The thread exists, because it was deleted before it expired and then imported again.
     if (await log.find(tenant, id)) return;
     const bytes = await remainingBytes(log, tenant, id);
     const [deleted] = await Promise.all([
@@ -77,7 +78,7 @@ function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string
 
 /**
  * Returns the bytes that a listed thread counts against the quota. An expired thread counts until its list
- * entry is deleted. A deleted thread stops counting when its record is deleted.
+ * entry is deleted. A deleted thread stops counting when its meta record is deleted.
  */
 export async function quotaBytesOf(
   log: ThreadLog,
@@ -88,7 +89,7 @@ export async function quotaBytesOf(
   return expires === undefined || expires > log.deps.env.now() ? 0 : remainingBytes(log, tenant, id);
 }
 
-/** Returns the bytes left of a thread whose record is gone. */
+/** Returns the bytes that are still stored for a thread without a meta record. */
 async function remainingBytes(log: ThreadLog, tenant: string, id: string): Promise<number> {
   for (const root of rootsFor(tenant, id)) {
     const bytes = (await log.ownerOf(root)) === undefined ? await storedBytesAt(log, root) : 0;
@@ -124,19 +125,22 @@ async function clearUnownedRoot(log: ThreadLog, tenant: string, root: ThreadRoot
   return (await withRootLock(log, root, work, { frees: true })) ?? false;
 }
 
-/** Time after which the lock expires if it is not renewed. It is renewed four times as often. */
+/**
+ * Time in ms after which the lock expires if it is not renewed. The holder renews it every quarter of this
+ * time.
+ */
 const LOCK_MS = 60_000;
 
 /** A lock on a root, held by an import or a deletion. */
 export interface RootLock {
-  /** Returns false once another process may hold the lock, because it was not renewed in time. */
+  /** Returns false if the lock was not renewed in time, so that another process may hold it now. */
   isHeld(): Promise<boolean>;
 }
 
 /**
- * Runs `work` under the lock of a root, so that an import and a deletion cannot mix. Returns undefined
- * without running it if somebody else holds the lock. After a crash the lock expires. `frees` marks a
- * deletion, which works even in a full store.
+ * Runs `work` under the lock of a root, so that an import and a deletion cannot run at the same time. If
+ * another process or call holds the lock, returns undefined and does not run `work`. After a crash the lock
+ * expires. `frees` marks a deletion, which works even in a full store.
  */
 export async function withRootLock<T>(
   log: ThreadLog,
@@ -152,7 +156,8 @@ export async function withRootLock<T>(
     records.put(key, holder, { ...o, expect, expiresAt: env.now() + LOCK_MS });
   let revision = await putLock('absent').catch(async (error) => {
     if (!o.frees || !isRelayError(error, 'store_full')) throw error;
-    // The store has no room for a lock record, so no import can start. Check that none is running.
+    // The store has no room for a lock record, so no import can start. Check that no import is already
+    // running.
     return (await records.get(key)) === null ? undefined : null;
   });
   if (revision === null) return undefined;
@@ -162,7 +167,7 @@ export async function withRootLock<T>(
     revision = (await putLock(revision!)) ?? revision;
   };
   const timer = setInterval(() => {
-    // A failed renewal is tried again. `isHeld` detects if it came too late.
+    // A failed renewal is tried again at the next interval. `isHeld` detects a renewal that came too late.
     renewing = renewing.then(renew).catch(() => {});
   }, LOCK_MS / 4);
   try {
@@ -184,7 +189,8 @@ export async function clearThread(log: ThreadLog, tenant: string, root: ThreadRo
   for (let more = true; more; ) {
     const { items, next } = await records.list(prefix, { limit: DELETE_BATCH });
     const others = items.filter(({ key }) => key !== lockKey(root));
-    // Remove index entries before the records, because the records give their keys.
+    // Remove index entries before the artifact records, because the keys of the index entries are made from
+    // these records.
     const artifacts = others.flatMap(({ key, value }) => {
       const ref = key.slice(key.lastIndexOf('/') + 1);
       const { size = 0 } = value as { size?: number };

@@ -26,7 +26,8 @@ import * as threads from './threads.ts';
 import { holdThread, releaseThread } from './threads.ts';
 
 /**
- * Events between two attempts to compact. A state can stay too long, so it is not examined after every event.
+ * Number of events between two attempts to compact. A state can stay long after a compaction, so it is not
+ * examined after every event.
  */
 const COMPACT_EVERY = 50;
 
@@ -53,7 +54,10 @@ export class ThreadServices {
     this.verbs = Object.fromEntries(bound);
   }
 
-  /** Returns the bytes that a thread uses. `expires` is its expiry time from the list of threads. */
+  /**
+   * Returns the bytes that a thread counts against the quota. `expires` is its expiry time from the list of
+   * threads.
+   */
   bytesIn(tenant: string, id: string, expires?: number): Promise<number> {
     return quotaBytesOf(this.log, { tenant, id, expires });
   }
@@ -105,7 +109,8 @@ const VERB_HANDLERS: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   deleteArtifact: deleteArtifact,
   search: async (log, caller, id, q, o = {}) => {
     const { root } = await log.meta(caller, id);
-    // Read this before the search: an artifact indexed in between may have been missed.
+    // Read this before the search. Otherwise an artifact that is indexed in between would be missing in both
+    // the hits and `unsearched`.
     const unsearched = await findUnsearched(log, caller, id);
     const hits = await searchArtifacts(log, caller, id, q, o);
     const answer = { hits, ...(unsearched ? { unsearched } : {}) };

@@ -23,7 +23,7 @@ import { isoTime, parseVersion, versionRef, withoutRelayFields } from './state.t
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 import { finishDeletion, threadEnds } from './thread-removal.ts';
 
-/** Creates a thread. The first log entry is the commit point: listings skip a record without a log. */
+/** Creates a thread. The first log entry is the commit point: listings skip a thread that has no log. */
 export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) => {
   const { env } = log.deps;
   const name = o.name ?? '';
@@ -61,7 +61,10 @@ function checkThreadTtl(seconds: unknown, now: number): number | undefined {
   );
 }
 
-/** Writes the records of a thread (meta record, list entry, expiry entry) before its log begins. */
+/**
+ * Writes the records of a thread before its log begins: the meta record, the list entry and the expiry
+ * entry.
+ */
 export async function writeThreadRecords(log: ThreadLog, root: ThreadRoot, meta: ThreadMeta): Promise<void> {
   const id = idOf(root);
   const { name, created, tenant, expires } = meta;
@@ -150,8 +153,8 @@ export const patchThread: ThreadVerb<'patch'> = async (log, caller, id, input) =
 };
 
 /**
- * Adds a version whose user fields equal an older version. Versions in between remain readable. Adds no
- * version if the state already equals the older one.
+ * Adds a version whose user fields equal those of an older version. All versions stay readable. Adds no
+ * version if the current state already equals the older version.
  */
 export const revertThread: ThreadVerb<'revert'> = async (log, caller, id, input) => {
   const to = parseVersion(input.to);
@@ -221,7 +224,10 @@ function checkVersions(head: Head, versions: readonly number[]): void {
   }
 }
 
-/** Returns the operations that turn `from` into `to`. If a patch cannot hold them, replaces whole fields. */
+/**
+ * Returns the operations that turn `from` into `to`. If there are too many for one patch, replaces whole
+ * fields.
+ */
 export function revertOps(from: Json, to: Json): PatchOp[] {
   const ops = diffJson(from, to);
   if (ops.length <= PATCH_OPS) return ops;
@@ -247,19 +253,22 @@ function patchAnswer(version: number, at: number): PatchAnswer {
   return { version, updated_at: isoTime(at), state_ref: versionRef(version) };
 }
 
-/** A lease as stored in its record. Times are in ms. */
+/** A lease as stored in its record. Times are in ms since the epoch. */
 interface Lease extends Pick<HoldInput, 'token' | 'holder'> {
   readonly since: number;
   readonly until: number;
 }
 
-/** Time for which an expired lease stays stored. Its holder may still renew it if nobody else took it. */
+/**
+ * Time in ms for which an expired lease stays stored. Its holder can still renew it if no other caller took
+ * the lease.
+ */
 const EXPIRED_LEASE_KEPT_MS = 24 * 60 * 60 * 1000;
 const ONE_LINE = /^[^\p{C}]{1,200}$/u;
 
 /**
- * Takes or renews the lease of a thread. If several callers ask at once, one gets it. The lease is advisory:
- * writes do not check it. It keeps two processes from running the same pipeline run.
+ * Takes or renews the lease of a thread. If several callers ask at once, one of them gets the lease. The
+ * lease is advisory: writes do not check it. It prevents two processes from executing the same pipeline run.
  */
 export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
   checkLease(o);

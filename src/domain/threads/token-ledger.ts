@@ -9,9 +9,9 @@ import type { StoredEvent } from './event.ts';
 import { type Head, metricsOf, type Totals } from './fold.ts';
 import { COUNTERS, type Counters, counterKey, idOf, type ThreadRoot } from './keys.ts';
 
-/** Delay before counters are written. Reads are frequent, so several are written together. */
+/** Time in ms before counters are written. Reads are frequent, so several reads are written together. */
 const WRITE_EVERY_MS = 250;
-/** Maximum number of threads with unwritten reads. */
+/** Maximum number of threads with reads that are not written yet. */
 const MAX_THREADS = 10_000;
 /** Maximum number of answers whose token count is cached. */
 const MAX_CACHED_COUNTS = 1_000;
@@ -26,15 +26,16 @@ interface Log {
 }
 
 /**
- * Counts the tokens that models get to see. Artifacts, prompts and pulls are events. Frequent reads are
- * counters with write-behind: a crash may lose the last few counts but never adds one.
+ * Counts the tokens that models get to see. Artifacts, prompts and pulls are counted by events. Frequent
+ * reads are counted by counters with write-behind: a crash may lose the last few reads, but no read is
+ * counted twice.
  */
 export class TokenLedger {
   readonly #log: Log;
-  /** Unwritten increments of the counters of each thread. */
+  /** Increments of counters that are not written yet, by thread. */
   readonly #reads: WriteBehind<ReadonlyMap<string, number>>;
   readonly #counting = new Set<Promise<void>>();
-  /** Token count by digest of the answer. */
+  /** Token counts of answers, by the digest of the answer. */
   readonly #cachedCounts = new Map<string, number>();
 
   constructor(log: Log) {
@@ -51,7 +52,7 @@ export class TokenLedger {
     });
   }
 
-  /** Records a prompt: its tokens, and the tokens if everything had been pasted. */
+  /** Records a prompt: its tokens, and the tokens that it would have if everything had been pasted. */
   recordPrompt(root: ThreadRoot, { shown, pasted }: { shown: TokenCount; pasted: TokenCount }): void {
     const payload = {
       prompt_tokens: shown.tokens,
@@ -66,18 +67,18 @@ export class TokenLedger {
     });
   }
 
-  /** Counts the tokens of an answer in the background and records the read. */
+  /** Counts the tokens of an answer in the background and records the read of the answer. */
   countRead(root: ThreadRoot, kind: ReadKind, answer: unknown): void {
     const counting: Promise<void> = this.#count(JSON.stringify(answer))
       .then((tokens) => this.recordRead(root, kind, tokens))
-      // A read that cannot be counted is missing in the figures. The answer is not affected.
+      // If the count fails, the read is missing in the figures. The answer is not affected.
       .catch(() => {})
       .finally(() => this.#counting.delete(counting));
     this.#counting.add(counting);
     this.#log.deps.engine.defer(() => counting);
   }
 
-  /** Records a read outside prompts. */
+  /** Records a read outside prompts in the counters of the thread. */
   recordRead(root: ThreadRoot, kind: ReadKind, tokens: number): void {
     const counts = new Map([[counterKey(root, `${kind}_times`), 1]]);
     if (tokens > 0) counts.set(counterKey(root, `${kind}_tokens`), tokens);
@@ -124,26 +125,29 @@ export class TokenLedger {
     };
   }
 
-  /** Returns the counters as written so far. */
+  /** Returns the counters that are already written. Counts in memory are not included. */
   async counters(root: ThreadRoot): Promise<Counters> {
     const values = COUNTERS.map(async (what) => [what, await this.counter(root, what)] as const);
     return Object.fromEntries(await Promise.all(values)) as Record<keyof Counters, number>;
   }
 
-  /** Returns one counter as written so far. */
+  /** Returns one counter that is already written. Counts in memory are not included. */
   async counter(root: ThreadRoot, what: keyof Counters): Promise<number> {
     const value = (await this.#log.deps.engine.records.get(counterKey(root, what)))?.value;
     return typeof value === 'number' ? value : 0;
   }
 
-  /** Writes all outstanding counts. */
+  /** Writes all counts that are still in memory. */
   async flush(): Promise<void> {
     await Promise.all(this.#counting);
     await this.#reads.flush();
     await this.#log.background.settle();
   }
 
-  /** Writes the counters of a thread. A failed write is not repeated, because that could count twice. */
+  /**
+   * Writes the counters of a thread. A failed write is not repeated, because the retry could count a read
+   * twice.
+   */
   async #write(root: ThreadRoot, counters: ReadonlyMap<string, number>): Promise<void> {
     const tenant = await this.#log.ownerOf(root);
     if (tenant === undefined) return;
@@ -151,7 +155,7 @@ export class TokenLedger {
     await Promise.allSettled([...added, this.#log.changed(tenant, idOf(root))]);
   }
 
-  /** Counts tokens, with a cache: clients that poll mostly read the same answer. */
+  /** Counts tokens with a cache, because clients that poll mostly read the same answer. */
   async #count(text: string): Promise<number> {
     const digest = await sha256Hex(text);
     const cached = this.#cachedCounts.get(digest);
@@ -163,7 +167,10 @@ export class TokenLedger {
   }
 }
 
-/** Returns null if there were no prompts: reads alone do not show what pasting would have cost. */
+/**
+ * Returns the figures of prompts. Returns null if there were no prompts, because reads alone do not show
+ * what pasting would have cost.
+ */
 function promptLedger(totals: Totals, read_tokens: number): PromptLedger | null {
   const { prompts, pasted_tokens, prompt_tokens, tool_calls, tool_call_tokens } = totals;
   if (prompts === 0) return null;

@@ -34,12 +34,15 @@ import type { BodyRow } from './body-rows.ts';
 import { objectOf } from './objects.ts';
 import type { StagedRow, Store } from './store.ts';
 
-/** Blobs up to this size are stored in a row, which saves a call and the fee of an R2 operation. A row may have 2 MB. */
+/**
+ * Maximum bytes of a blob that is stored in a row. This saves a call and the fee of an R2 operation. The
+ * platform allows rows of 2 MB.
+ */
 const ROW_BYTES = 512 * 1024;
-/** Part size of a multipart upload to R2. R2 requires at least this. */
+/** Bytes of one part of a multipart upload to R2. It is the minimum that R2 allows. */
 const PART_BYTES = 5 * 1024 * 1024;
 
-/** Blobs in rows of Durable Objects, large ones in an R2 bucket. */
+/** Stores small blobs in rows of Durable Objects and large blobs in an R2 bucket. */
 export class CloudflareBlobs implements Blobs {
   readonly #store: Store;
 
@@ -117,7 +120,10 @@ export class CloudflareBlobs implements Blobs {
     throw new RelayError('busy', { what: 'the payload arrived too slowly and was not stored' });
   }
 
-  /** Reads a blob into a row if it is small, otherwise uploads it to the bucket. The row is not stored yet. */
+  /**
+   * Makes the row of a blob. The bytes of a small blob are in the row. A large blob is uploaded to the
+   * bucket. The row is not stored yet.
+   */
   async #receive(key: string, body: BlobBody, o: BlobOptions): Promise<BodyRow> {
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
@@ -140,7 +146,8 @@ export class CloudflareBlobs implements Blobs {
 type StoredBody = Pick<BodyRow, 'size' | 'sha256' | 'blocks' | 'bytes' | 'name'>;
 
 async function toRowBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<StoredBody> {
-  // RPC sends the whole underlying buffer, so the bytes must not share it. `slice` of a Node Buffer would not copy.
+  // RPC sends the whole underlying buffer, so the buffer must contain only these bytes. `slice` of a Node
+  // Buffer would not copy.
   const isAlone = body.length === body.buffer.byteLength;
   const own = (isAlone ? body : new Uint8Array(body)) as Uint8Array<ArrayBuffer>;
   const sha256 = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', own)));
@@ -150,7 +157,10 @@ async function toRowBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<St
 
 const infoOf = ({ size, sha256 }: BodyRow): BlobInfo => ({ size, sha256 });
 
-/** Upload of one blob. It collects the bytes for a row and switches to a multipart upload if they are too many. */
+/**
+ * Upload of one blob. It collects the bytes for a row. If they are too many for a row, it switches to a
+ * multipart upload.
+ */
 class Upload {
   readonly #store: Store;
   readonly #key: string;
@@ -206,14 +216,20 @@ class Upload {
     await this.#upload?.abort().catch(() => {});
   }
 
-  /** Records the object name before the upload, so a sweep can find the object if the upload is never committed. */
+  /**
+   * Chooses the object name and records it before the upload. A sweep can then find the object if the upload
+   * is never committed.
+   */
   async #recordName(): Promise<string> {
     this.#name = `${this.#key}/${crypto.randomUUID()}`;
     await this.#store.object(this.#key).announceBody(this.#name, this.#store.env.now());
     return this.#name;
   }
 
-  /** Uploads the collected bytes as one part. All parts reuse one buffer, because workerd frees unused buffers late. */
+  /**
+   * Uploads the collected bytes as one part. All parts reuse one buffer, because workerd frees unused
+   * buffers late.
+   */
   async #sendPart(): Promise<void> {
     this.#upload ??= await this.#store.bucket.createMultipartUpload(await this.#recordName());
     this.#part ??= new Uint8Array(PART_BYTES);

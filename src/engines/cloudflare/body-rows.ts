@@ -1,14 +1,14 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 import { keyRange } from '../../kernel/validate-input.ts';
 
-/** Row of a blob. It has either the bytes or the object name in the bucket. */
+/** Row of a blob. It contains either the bytes or the name of the object in the bucket. */
 export type BodyRow = {
   readonly key: string;
   readonly size: number;
   readonly at: number;
   readonly expires: number | null;
   readonly sha256: string;
-  /** Block hashes (`src/kernel/block-hashes.ts`). */
+  /** Block checksums (`src/kernel/block-hashes.ts`). */
   readonly blocks: ArrayBuffer;
   readonly bytes: ArrayBuffer | null;
   readonly name: string | null;
@@ -16,14 +16,15 @@ export type BodyRow = {
 
 export type BodyItem = Pick<BodyRow, 'key' | 'size' | 'at'>;
 
-/** Time that an unreferenced object stays in the bucket, so running readers can finish. */
+/** Time in ms for which an unreferenced object stays in the bucket, so that running readers can finish. */
 const READERS_MS = 50_000;
-/** Maximum time between the start of an upload and the commit of its row. */
+/** Maximum time in ms between the start of an upload and the commit of its row. */
 const UPLOAD_MS = 60 * 60 * 1000;
 
 /**
- * Blobs in one Durable Object. The table `bucket` lists the name of every R2 object from before its upload until after its
- * deletion, so no object is forgotten. `due` is the time at which an unreferenced object is deleted.
+ * Blobs in one Durable Object. The table `bucket` lists the name of every R2 object. A name is added before
+ * the upload and removed after the deletion, so no object is forgotten. `due` is the time at which an
+ * unreferenced object is deleted.
  */
 export class BodyRows {
   readonly #sql: SqlStorage;
@@ -34,7 +35,7 @@ export class BodyRows {
       key TEXT PRIMARY KEY, size INTEGER NOT NULL, at INTEGER NOT NULL, expires INTEGER, sha256 TEXT NOT NULL,
       blocks BLOB NOT NULL, bytes BLOB, name TEXT
     ) WITHOUT ROWID`);
-    // Dropped for the same reason as `records_expires`.
+    // Drop the index for the same reason as `records_expires` (see `record-rows.ts`).
     sql.exec('DROP INDEX IF EXISTS bodies_expires');
     sql.exec('CREATE TABLE IF NOT EXISTS bucket (name TEXT PRIMARY KEY, due INTEGER) WITHOUT ROWID');
     sql.exec('CREATE INDEX IF NOT EXISTS bucket_due ON bucket (due) WHERE due IS NOT NULL');
@@ -45,7 +46,7 @@ export class BodyRows {
     this.#sql.exec('INSERT OR REPLACE INTO bucket (name, due) VALUES (?, ?)', name, now + UPLOAD_MS);
   }
 
-  /** Returns the row of a live blob. */
+  /** Returns the row of a blob. Returns null if the blob does not exist or has expired. */
   get(key: string, now: number): BodyRow | null {
     const sql = 'SELECT * FROM bodies WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return this.#sql.exec<BodyRow>(sql, key, now).toArray()[0] ?? null;
@@ -82,7 +83,7 @@ export class BodyRows {
     return this.#sql.exec<BodyItem>(sql, from, to, now, limit).toArray();
   }
 
-  /** Deletes expired rows. Their objects in the bucket are deleted when they are due. */
+  /** Deletes expired rows. Their objects in the bucket are deleted later, at their `due` time. */
   sweep(now: number): { blobs: number; bytes: number } {
     const sql = 'DELETE FROM bodies WHERE expires <= ? RETURNING size, name';
     const rows = this.#sql.exec<{ size: number; name: string | null }>(sql, now).toArray();
@@ -90,7 +91,7 @@ export class BodyRows {
     return { blobs: rows.length, bytes: rows.reduce((sum, { size }) => sum + size, 0) };
   }
 
-  /** Returns names of objects that can be deleted from the bucket now. */
+  /** Returns the names of objects that can be deleted from the bucket now. */
   due(now: number, limit: number): string[] {
     const sql = 'SELECT name FROM bucket WHERE due <= ? LIMIT ?';
     return this.#sql
@@ -99,7 +100,7 @@ export class BodyRows {
       .map(({ name }) => name);
   }
 
-  /** Removes the names of deleted objects. */
+  /** Removes the names of deleted objects from the table `bucket`. */
   forget(names: readonly string[]): void {
     for (const name of names) this.#sql.exec('DELETE FROM bucket WHERE name = ?', name);
   }
@@ -113,7 +114,7 @@ export class BodyRows {
     return this.#sql.exec<{ at: number | null }>('SELECT min(expires) AS at FROM bodies').one().at;
   }
 
-  /** Returns when the next object must be deleted from the bucket. */
+  /** Returns the time at which the next object must be deleted from the bucket, or null. */
   nextDue(): number | null {
     return this.#sql.exec<{ at: number | null }>('SELECT min(due) AS at FROM bucket').one().at;
   }

@@ -6,14 +6,24 @@ import {
   type StoreObject,
 } from './store-object.ts';
 
-/** From this many reads on, one Durable Object makes them all, because a request may make few calls itself. */
+/**
+ * Minimum number of reads that are sent to one Durable Object, which then makes them all. A request itself
+ * may make only few calls.
+ */
 const GATHERED_FROM = 8;
-/** Number of blobs that one call reads. Each has up to 512 KiB. */
+/** Maximum number of blobs that one call reads. Each blob has up to 512 KiB. */
 const GATHERED_BODIES = 32;
-/** Maximum size of one call or its answer, in units of `PART_BYTES`. It is half of the platform's limit of 32 MB. */
+/** Unit in bytes for the size of a call. */
 const PART_BYTES = 16 * 1024;
+/**
+ * Maximum size of one call or its answer, in units of `PART_BYTES`. This is half of the platform's limit of
+ * 32 MB.
+ */
 const MAX_PARTS = 1000;
-/** Maximum characters of log entries in one answer. A character has one or two bytes, and an answer at most 32 MB. */
+/**
+ * Maximum number of characters of log entries in one answer. A character needs one or two bytes, and the
+ * platform limits an answer to 32 MB.
+ */
 const ANSWER_CHARS = 8 * 1024 * 1024;
 
 interface PendingCall {
@@ -23,8 +33,8 @@ interface PendingCall {
 }
 
 /**
- * Batches the calls of one turn of the event loop. Calls to the same object are sent as one call. Many reads of different
- * objects become one call too.
+ * Batches the calls of one turn of the event loop. Several calls to one object are sent as one call. Many
+ * reads from different objects are sent as one call too.
  */
 export class Calls {
   readonly #stub: (object: string) => ObjectStub;
@@ -34,7 +44,7 @@ export class Calls {
     this.#stub = stub;
   }
 
-  /** Calls a method of the object with this name, in the batch of this turn. */
+  /** Adds a call of a method to the batch of this turn. `object` is the name of the Durable Object. */
   ask<Method extends ObjectCall['method']>(
     object: string,
     method: Method,
@@ -58,7 +68,10 @@ export class Calls {
       for (const batch of splitBatches(calls)) this.#sendBatch(this.#stub(object), batch);
   }
 
-  /** Sends reads to one Durable Object, which makes the calls. Any object can do that; it uses the object of the first read. */
+  /**
+   * Sends reads to one Durable Object, which makes the calls. Any object can do this. The object of the
+   * first read is used.
+   */
   #gather(reads: readonly PendingCall[]): void {
     const bodies = reads.filter(({ call }) => call.method === 'getBody');
     const others = reads.filter(({ call }) => call.method !== 'getBody');
@@ -99,7 +112,10 @@ export class Calls {
   }
 }
 
-/** Limits each `readEntries` in a batch to its share of the answer. The caller reads the rest with another call. */
+/**
+ * Limits each `readEntries` in a batch to its share of the answer. The caller reads the remaining entries
+ * with another call.
+ */
 function limitAnswers(pending: readonly PendingCall[]): ObjectCall[] {
   const share = Math.floor(ANSWER_CHARS / pending.length);
   return pending.map(({ call }) =>
@@ -112,7 +128,7 @@ function withCharLimit([stream, cursor, limit, most]: readonly unknown[], share:
   return [stream, cursor, limit, typeof most === 'number' ? Math.min(most, share) : share];
 }
 
-/** Splits calls to one object into batches that fit into one call. */
+/** Splits calls to one object into batches. Each batch is small enough to be sent as one call. */
 function* splitBatches(calls: readonly PendingCall[]): Generator<PendingCall[]> {
   if (calls.length === 1) return yield [...calls];
   let batch: PendingCall[] = [];
@@ -142,7 +158,7 @@ function bytesIn(given: unknown): number {
   return Object.values(given).reduce<number>((sum, part) => sum + bytesIn(part), 0);
 }
 
-/** Maximum size of the answers of methods. Other methods return very little. */
+/** Maximum bytes of an answer, by method. All other methods return very little. */
 const ANSWER_BYTES: { readonly [method in ObjectCall['method']]?: number } = {
   getRecord: 2_000_000,
   listRecords: 2_000_000,

@@ -4,7 +4,7 @@ import { encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
 import type { Hit } from '../../kernel/search-index.ts';
 import { FullText, splitLetters, type TextDatabase, type TextStatement } from '../full-text.ts';
 
-/** Maximum size of a row with some reserve; the platform allows 2 MB. */
+/** Maximum bytes of a row. The platform allows 2 MB; the difference is a reserve. */
 const ROW_BYTES = 1_900_000;
 
 /** Full-text documents in one Durable Object. */
@@ -21,7 +21,7 @@ export class DocumentRows {
     this.#texts = new FullText(toTextDatabase(sql), (folder) => toHex(encodeUtf8(folder)));
   }
 
-  /** Indexes a text. Of a long text only the start is indexed, as much as fits into a row. */
+  /** Indexes a text. If the text is too long for a row, only its start is indexed. */
   put(key: string, text: string, fields: string): void {
     const words = splitLetters(text);
     this.#texts.put(key, truncateWords(words, ROW_BYTES - utf8Bytes(fields)), fields);
@@ -36,7 +36,7 @@ export class DocumentRows {
   }
 }
 
-/** Returns the start of a text, cut after a word, with at most this many bytes in UTF-8. */
+/** Returns the start of a text, at most `bytes` bytes of UTF-8. Cuts after a word. */
 function truncateWords(words: string, bytes: number): string {
   // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (words.length * 3 <= bytes) return words;

@@ -11,39 +11,40 @@ import { CloudflareSearchIndex } from './search-index.ts';
 import type { Store } from './store.ts';
 import type { Objects } from './store-object.ts';
 
-/** A row may have 2 MB, including key and metadata. */
+/** Limits of this engine. The platform allows rows of 2 MB, including key and metadata. */
 const LIMITS: EngineLimits = {
   recordBytes: 1_900_000,
   entryBytes: 1_900_000,
   blobBytes: 64 * 1024 * 1024,
-  // Indexing 1 MiB blocks a Durable Object for a few hundred milliseconds.
+  // Of a longer text, only the start is indexed. Indexing 1 MiB blocks a Durable Object for a few hundred
+  // milliseconds.
   indexedBytes: 1024 * 1024,
   durability: 'quorum',
   shortLived: true,
 };
 
-/** Maximum delay of deferred work. The platform ends a request at most 30 s after its response. */
+/** Maximum delay of deferred work, in ms. The platform ends a request at most 30 s after its response. */
 const MAX_DEFER_MS = 1_000;
-/** Object names per page of the directory. */
+/** Number of object names per page of the directory. */
 const DIRECTORY_PAGE = 100;
 
 export interface CloudflareOptions {
   readonly objects: Objects;
   readonly bucket: R2Bucket;
   readonly env?: Env;
-  /** CRC-32 function of the platform, which is faster than ours. */
+  /** CRC-32 function of the platform. It is faster than `base/hash.ts`. */
   readonly crc32?: Crc32;
   /** Keeps the Worker alive for work after the response. */
   waitUntil?(work: Promise<unknown>): void;
 }
 
 /**
- * Opens a store of Durable Objects with SQLite, and R2 for large blobs. Opening is cheap, because the objects do the work.
- * Every request opens its own engine.
+ * Opens a store of Durable Objects with SQLite, and R2 for large blobs. Opening is cheap, because the
+ * objects do the work. Every request opens its own engine.
  */
 export function openCloudflare(o: CloudflareOptions): Engine {
   const env = o.env ?? systemEnv;
-  // Created on first use, because most requests do not subscribe and creating it is slow.
+  // Create the controller on first use, because most requests do not subscribe and creating it is slow.
   let ended: AbortController | undefined;
   const ending = () => {
     ended ??= new AbortController();

@@ -11,7 +11,10 @@ export interface EntryPage {
   readonly more: boolean;
 }
 
-/** Default limit of a page, in characters. A page is sent to the Worker in one message. */
+/**
+ * Default limit of a page in characters. A page is sent to the Worker in one message, so it must not be
+ * large.
+ */
 const PAGE_CHARS = 4 * 1024 * 1024;
 
 /** Logs in one Durable Object. */
@@ -32,7 +35,10 @@ export class LogRows {
     sql.exec('CREATE UNIQUE INDEX IF NOT EXISTS entries_id ON entries (stream, id) WHERE id IS NOT NULL');
   }
 
-  /** Appends an entry. Returns null if `expectSeq` is wrong. `added` is false if an entry with this id already exists. */
+  /**
+   * Appends an entry. Returns null if `expectSeq` does not match. `added` is false if an entry with this id
+   * already exists; `seq` is then the sequence number of that entry.
+   */
   append(
     stream: string,
     data: string,
@@ -50,7 +56,10 @@ export class LogRows {
     return { seq, added: true };
   }
 
-  /** Reads a page. It has at least one entry if there is any, even one above the size limit. */
+  /**
+   * Reads a page. If there are entries, the page has at least one, even if that entry exceeds the size
+   * limit.
+   */
   read(stream: string, after: number, limit: number, most = PAGE_CHARS): EntryPage {
     const sql = 'SELECT seq, at, data FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?';
     const entries: EntryRow[] = [];

@@ -6,7 +6,7 @@ import type { EntryPage } from './log-rows.ts';
 import { objectOf } from './objects.ts';
 import { rowsInSameObject, type Store, storeInOtherObjects } from './store.ts';
 
-/** Entries that a subscriber reads at once. */
+/** Maximum number of entries that a subscriber reads at once. */
 const PAGE_ENTRIES = 100;
 
 /** Logs in rows of Durable Objects. */
@@ -43,7 +43,7 @@ export class CloudflareLogs implements Logs {
         limit - entries.length,
       );
       entries.push(...parseEntries(page));
-      // With `maxBytes` return after one call: further calls cost more than the caller saves.
+      // With `maxBytes`, return after one call, because further calls would cost more than the caller saves.
       more = page.more && o.maxBytes === undefined;
     }
     return entries[0]?.gap ? { entries, gap: true } : { entries };
@@ -73,15 +73,16 @@ export class CloudflareLogs implements Logs {
     const ended = new Promise<null>((resolve) => {
       signal.addEventListener('abort', () => resolve(null), { once: true });
     });
-    // Get the stub again for every call, because `CallBudget` counts calls that way.
+    // Get the stub again for every call, because `CallBudget` counts a call each time a stub is requested.
     const object = () => this.#store.object(stream);
     const waiter = crypto.randomUUID();
     for (let cursor = after; !signal.aborted; ) {
       const pending = object().awaitEntries(stream, cursor, PAGE_ENTRIES, waiter);
-      // The call may fail after the abort, when nobody awaits it.
+      // After an abort, no code awaits this call any more. Ignore its error.
       pending.catch(() => {});
       const page = await Promise.race([pending, ended]);
-      // Cancel in the same turn as the signal: the request ends when its client is gone. An open call would end by a timeout.
+      // Cancel in the same turn as the signal, because the request ends when its client is gone. Otherwise
+      // the open call would last until its timeout.
       if (page === null)
         return this.#store.waitUntil(
           object()
@@ -97,7 +98,7 @@ export class CloudflareLogs implements Logs {
   }
 }
 
-/** Parses the entries of a page. The first entry carries the gap flag. */
+/** Parses the entries of a page. If the page has a gap, marks the first entry. */
 export function parseEntries({ entries, gap }: EntryPage): Entry[] {
   return entries.map(({ seq, at, data }, i): Entry => {
     const entry = { seq, at, data: JSON.parse(data) };

@@ -9,7 +9,7 @@ export type RecordRow = {
   readonly expires: number | null;
 };
 
-/** Records in one Durable Object. Values stay JSON text here; the Worker parses them. */
+/** Records in one Durable Object. Values stay JSON text here, because the Worker parses them. */
 export class RecordRows {
   readonly #sql: SqlStorage;
   readonly #counter: Counter;
@@ -20,7 +20,8 @@ export class RecordRows {
     sql.exec(`CREATE TABLE IF NOT EXISTS records (
       key TEXT PRIMARY KEY, revision INTEGER NOT NULL, expires INTEGER, value TEXT NOT NULL
     ) WITHOUT ROWID`);
-    // Older versions had this index, which cost a second row per write. A sweep now finds expired rows by a scan.
+    // Older versions of the relay had this index, which cost a second row per write. A sweep now finds
+    // expired rows by a scan.
     sql.exec('DROP INDEX IF EXISTS records_expires');
   }
 
@@ -39,7 +40,10 @@ export class RecordRows {
     return this.#write(key, value, expiresAt ?? null);
   }
 
-  /** Adds to a counter. Returns null if the sum would exceed `max` or fall below 0, and an error text if the record is not a counter. */
+  /**
+   * Adds `delta` to a counter and returns the sum. Returns null if the sum would exceed `max` or fall below
+   * 0, and `not a counter` if the record is no counter.
+   */
   add(
     key: string,
     delta: number,
@@ -87,10 +91,16 @@ export class RecordRows {
   }
 }
 
-/** Numbers that are reserved with one write. Numbers that an object did not use before it was evicted are skipped. */
+/**
+ * Number of revisions and sequence numbers that are reserved with one write. If the object is evicted, its
+ * unused numbers are skipped.
+ */
 const RESERVED_AT_ONCE = 32;
 
-/** Source of revisions and sequences in one Durable Object. Numbers always increase and are never reused. */
+/**
+ * Source of revisions and sequence numbers in one Durable Object. The numbers always increase and are never
+ * reused.
+ */
 export class Counter {
   readonly #sql: SqlStorage;
   #last = 0;

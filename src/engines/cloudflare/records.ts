@@ -15,7 +15,10 @@ import { objectOf, objectsOf } from './objects.ts';
 import type { RecordRow } from './record-rows.ts';
 import { rowsInSameObject, type StagedRow, type Store, storeInOtherObjects } from './store.ts';
 
-/** Divisor of the page size for one object in a sharded listing. The result is several times its expected number of rows. */
+/**
+ * In a listing over all shards, each object returns a page of `limit` divided by this number. This is
+ * several times the number of rows that an object is expected to contribute.
+ */
 const SHARD_PAGE_DIVISOR = 8;
 
 /** Records in rows of Durable Objects. */
@@ -80,7 +83,8 @@ export class CloudflareRecords implements Records {
     const pages = await Promise.all(
       objects.map((object) => calls.ask(object, 'listRecords', prefix, o.after, most + 1, env.now())),
     );
-    // If an object returned more rows than its share, the merged list is complete only up to its last row.
+    // If an object returned more than `most` rows, it may have even more. The merged list is complete only
+    // before the last row of this object.
     const [end] = pages.flatMap((rows) => rows[most]?.key ?? []).sort(compareKeys);
     const rows = pages.flat().filter(({ key }) => end === undefined || compareKeys(key, end) < 0);
     rows.sort((a, b) => compareKeys(a.key, b.key));

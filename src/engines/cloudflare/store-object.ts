@@ -7,7 +7,7 @@ import { type EntryPage, LogRows } from './log-rows.ts';
 import { DIRECTORY } from './objects.ts';
 import { Counter, type RecordRow, RecordRows } from './record-rows.ts';
 
-/** Remote Durable Object. Every method is an RPC. */
+/** Interface of a remote Durable Object. Every method is an RPC. */
 export type Stub<Kind> = {
   readonly [Name in keyof Kind]: Kind[Name] extends (...args: infer Args) => infer Answer
     ? (...args: Args) => Promise<Awaited<Answer>>
@@ -34,22 +34,30 @@ export interface Totals {
   readonly diskBytes: number;
 }
 
-/** Plan of the next sweep: when it may run at the earliest, and when it is due. */
+/**
+ * Plan of the sweeps: `earliest` is the earliest time of the next sweep, `due` is its planned time or null.
+ * Both in ms since the epoch.
+ */
 type Sweeping = { readonly earliest: number; readonly due: number | null };
 
-/** Reads that one object makes for another. A request may make 50 calls. */
+/**
+ * Maximum number of reads that one object makes in one `gather`. The platform allows 50 calls per request,
+ * so 18 calls are left for other work.
+ */
 const GATHERED_AT_ONCE = 32;
-/** Objects that one call to R2 deletes. */
+/** Maximum number of objects that one call to R2 deletes. */
 const DELETED_AT_ONCE = 1000;
 /**
- * Minimum interval of sweeps. A sweep scans all rows for expired ones, which are already invisible. Reading a row costs a
- * thousandth of writing one, so a scan is much cheaper than an index that every write must update.
+ * Minimum time in ms between two sweeps. Expired rows are already invisible, so a sweep is not urgent. A
+ * sweep scans all rows. Reading a row costs a thousandth of writing one, so a scan is much cheaper than an
+ * index that every write must update.
  */
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 /**
- * Durable Object that stores a part of the keys and logs (`objectOf` says which). Every writing method does all its writes
- * without an await in between, so it is atomic and isolated. The platform sends the answer only after the writes are durable.
+ * Durable Object that stores a part of the keys and logs (`objectOf` says which). Every writing method does
+ * all its writes without an await in between, so it is atomic and isolated. The platform sends the answer
+ * only after the writes are durable.
  */
 export class StoreObject extends DurableObject<Bindings> {
   readonly #records: RecordRows;
@@ -57,7 +65,7 @@ export class StoreObject extends DurableObject<Bindings> {
   readonly #bodies: BodyRows;
   readonly #documents: DocumentRows;
   readonly #waiters = new EntryWaiters();
-  /** Namespace in which this object itself is called directly, without an RPC. */
+  /** Namespace of Durable Objects. A call to this object itself is a direct method call, not an RPC. */
   protected readonly objects: Objects;
   /** True once the directory lists this object. */
   #listed: boolean;
@@ -80,10 +88,10 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#listed = sql.exec('SELECT 1 FROM objects LIMIT 1').toArray().length > 0;
     const [sweeping] = sql.exec<Sweeping>('SELECT earliest, due FROM sweeping').toArray();
     this.#sweeping = sweeping ?? { earliest: 0, due: null };
-    // The alarm survives an eviction. Read it, because setting another alarm would overwrite it.
+    // The alarm survives an eviction. Read its time, because setting another alarm would overwrite it.
     void state.blockConcurrencyWhile(async () => {
       this.#alarm = await state.storage.getAlarm();
-      // The object was written by a version without this row.
+      // An older version of the relay wrote this object, without the row of the sweep plan.
       if (!sweeping) this.#sweepAfter(this.#nextExpiry());
     });
   }
@@ -141,7 +149,10 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#logs.read(...args);
   }
 
-  /** Waits for entries and reads them. Returns an empty page after a timeout or `giveUp`. */
+  /**
+   * Reads entries after a sequence number. If there are none, waits for new ones. Returns an empty page
+   * after a timeout or `giveUp`.
+   */
   async awaitEntries(stream: string, after: number, limit: number, waiter: string): Promise<EntryPage> {
     const page = this.#logs.read(stream, after, limit);
     if (page.entries.length > 0) return page;
@@ -149,7 +160,7 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#logs.read(stream, after, limit);
   }
 
-  /** Ends a pending `awaitEntries` of this caller. An object with an open call cannot hibernate. */
+  /** Ends a pending `awaitEntries` of this caller, because an object with an open call cannot hibernate. */
   giveUp(stream: string, waiter: string): void {
     this.#waiters.giveUp(stream, waiter);
   }
@@ -167,7 +178,10 @@ export class StoreObject extends DurableObject<Bindings> {
     return answers;
   }
 
-  /** Makes many reads for a request that may make few calls. If they are too many for one object, it distributes them. */
+  /**
+   * Makes many reads for a request that may make only few calls itself. If there are too many reads for one
+   * object, distributes them over several objects.
+   */
   async gather(calls: readonly ObjectCall[]): Promise<unknown[]> {
     const named = (name: string) => this.objects.get(this.objects.idFromName(name));
     if (calls.length <= GATHERED_AT_ONCE)
@@ -242,7 +256,10 @@ export class StoreObject extends DurableObject<Bindings> {
     return { blobs: this.#bodies.total(), records, entries, diskBytes: this.ctx.storage.sql.databaseSize };
   }
 
-  /** Adds a name. In the directory the table lists all objects; in any other object only the object itself. */
+  /**
+   * Adds an object name to the table `objects`. In the directory this table lists all objects. In any other
+   * object it contains only the name of that object.
+   */
   addObject(name: string): void {
     this.ctx.storage.sql.exec('INSERT OR IGNORE INTO objects (name) VALUES (?)', name);
   }
@@ -275,14 +292,17 @@ export class StoreObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Plans a sweep at this time, unless one is planned earlier. */
+  /**
+   * Plans a sweep at the time `expires`, or later if the minimum interval is not over. Does nothing if an
+   * earlier sweep is planned.
+   */
   #sweepAfter(expires: number | null | undefined): void {
     const { earliest, due } = this.#sweeping;
     const at = expires == null ? null : Math.max(expires, earliest);
     if (at !== null && (due === null || at < due)) this.#planSweep({ earliest, due: at });
   }
 
-  /** Stores the plan in a row, because an evicted object loses its memory. */
+  /** Stores the plan in memory and in a row, because an evicted object loses its memory. */
   #planSweep(plan: Sweeping): void {
     this.#sweeping = plan;
     this.ctx.storage.sql.exec('INSERT OR REPLACE INTO sweeping VALUES (1, ?, ?)', plan.earliest, plan.due);
@@ -302,7 +322,10 @@ export class StoreObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Adds this object to the directory before its first write, so no object is ever lost. */
+  /**
+   * Adds this object to the directory before its first write, so that the directory lists every object with
+   * data.
+   */
   async #enlist(): Promise<void> {
     if (this.#listed) return;
     const name = this.ctx.id.name!;
@@ -311,7 +334,10 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#listed = true;
   }
 
-  /** Name of this object, or null before its first write. The platform does not pass the name to an alarm. */
+  /**
+   * Name of this object, or null before its first write. The name is read from the table `objects`, because
+   * the platform does not pass it to an alarm.
+   */
   protected get name(): string | null {
     return this.listObjects('', 1)[0] ?? null;
   }
@@ -324,7 +350,10 @@ export class StoreObject extends DurableObject<Bindings> {
   /** Called after an append. Subclasses notify their readers here. */
   protected appended(_stream: string): void {}
 
-  /** Sets the alarm to this time, unless it is set earlier. Null does nothing. */
+  /**
+   * Sets the alarm to this time. Does nothing if the alarm is already set to an earlier time, or if the time
+   * is null.
+   */
   protected wakeAt(due: number | null | undefined): void {
     if (due == null || due >= (this.#alarm ?? Number.POSITIVE_INFINITY)) return;
     this.#alarm = due;
@@ -332,11 +361,14 @@ export class StoreObject extends DurableObject<Bindings> {
   }
 }
 
-/** Wraps a namespace so that an object calls itself directly. An RPC to itself would keep it from hibernating. */
+/**
+ * Wraps a namespace so that an object calls itself directly. An RPC of an object to itself would prevent the
+ * object from hibernating.
+ */
 function withDirectSelf(all: Objects, object: StoreObject, name: () => string | undefined): Objects {
   const own = {} as DurableObjectId;
   const self = new Proxy(object as unknown as ReturnType<Objects['get']>, {
-    // `await` looks for a `then` method. Without this it would treat the proxy as a promise.
+    // `await` looks for a `then` method. Without this check, it would treat the proxy as a promise.
     get: (_, method: keyof StoreObject | 'then') =>
       method === 'then'
         ? undefined
@@ -382,10 +414,13 @@ export function callObject(object: ObjectStub, { method, given }: ObjectCall): P
   return (object as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>)[method]!(...given);
 }
 
-/** Time after which `awaitEntries` returns without entries. A Worker that was killed never calls `giveUp`. */
+/**
+ * Time in ms after which `awaitEntries` returns without entries. The timeout is needed because a Worker that
+ * was killed never calls `giveUp`.
+ */
 const WAIT_MS = 25_000;
 
-/** Callers that wait for new entries of a log (long polling). Each has a unique name. */
+/** Callers that wait for new entries of a log (long polling). Each caller has a unique name. */
 export class EntryWaiters {
   readonly #waiting = new Map<string, Map<string, () => void>>();
 

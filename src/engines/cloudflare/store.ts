@@ -14,7 +14,7 @@ export interface Store {
   readonly limits: EngineLimits;
   readonly bucket: R2Bucket;
   readonly crc32: Crc32 | undefined;
-  /** Calls to Durable Objects, batched per turn. */
+  /** Batches the calls to Durable Objects, per turn of the event loop. */
   readonly calls: Calls;
   /** Returns the Durable Object that stores a key, a prefix or a log. */
   object(name: string): ObjectStub;
@@ -26,14 +26,20 @@ export interface Store {
   readonly closed: AbortSignal;
 }
 
-/** A small staged write, held until the write that refers to it. A staged blob in R2 is stored already and has no row here. */
+/**
+ * A small staged write. It is held here until the write that lists it in `with`. A staged blob in R2 is
+ * already stored and has no row here.
+ */
 export interface StagedRow extends Staged {
   readonly body?: BodyRow;
   /** JSON text of a record. */
   readonly value?: string;
 }
 
-/** Returns the staged rows that belong to the same object as `name`. They are committed in the same call. */
+/**
+ * Returns the staged rows that belong to the object of `name`. They are committed in the same call as the
+ * write to `name`.
+ */
 export function rowsInSameObject(name: string, staged: readonly StagedRow[] = []): AttachedRows | undefined {
   const own = staged.filter((row) => isHeld(row) && objectOf(row.key) === objectOf(name));
   if (own.length === 0) return undefined;
@@ -44,8 +50,8 @@ export function rowsInSameObject(name: string, staged: readonly StagedRow[] = []
 }
 
 /**
- * Stores the staged rows that belong to other objects than `name`. Returns null if there are none, so the caller need not await
- * and its write joins the batch of this turn.
+ * Stores the staged rows that belong to other objects than the object of `name`. Returns null if there are
+ * none. The caller then need not await, and its write joins the batch of this turn.
  */
 export function storeInOtherObjects(
   store: Store,

@@ -14,13 +14,16 @@ import {
 } from '../../kernel/validate-input.ts';
 import { Rows, type Store } from './store.ts';
 
-/** Maximum size of a piece of a stream. */
+/** Maximum size in bytes of a piece of a stream. */
 const CHUNK_BYTES = 64 * 1024 - 1;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 interface Row {
-  /** Never modified, so a running read can continue while another row replaces this one. */
+  /**
+   * Bytes of the blob. They are never modified, so a running read can continue while another row replaces
+   * this row.
+   */
   readonly bytes: Bytes;
   readonly hashes: Uint8Array;
   readonly at: number;
@@ -104,7 +107,7 @@ export class MemoryBlobs implements Blobs {
     return new Uint8Array(Buffer.concat(pieces));
   }
 
-  /** Flips one bit of a stored body, like a disk error. */
+  /** Flips one bit of a stored body, as a disk error would do. */
   damage(key: string, offset: number): void {
     const row = this.#rows.get(key)!;
     const bytes = row.bytes.slice();

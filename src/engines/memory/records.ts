@@ -14,7 +14,8 @@ import { Rows, type Store } from './store.ts';
 
 interface Row {
   /**
-   * Frozen and shared by all readers, as on a server, so that code which modifies a record fails in tests.
+   * Value and revision. The object is frozen and shared by all readers, as on a server, so that code which
+   * modifies a record fails in tests.
    */
   readonly stored: Stored;
   readonly expiresAt: number | undefined;

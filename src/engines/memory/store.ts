@@ -2,10 +2,10 @@ import type { Env } from '../../base/env.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import { compareKeys } from '../../kernel/validate-input.ts';
 
-/** One call in this many waits for a whole turn of the event loop, so that timers and sockets run too. */
+/** One of this many calls waits for a whole turn of the event loop, so that timers and sockets run too. */
 const TURN_EVERY = 64;
 
-/** Source of random delays, gaps and lengths. It makes this engine behave as badly as the ports allow. */
+/** Source of random delays, gaps and lengths. With it, this engine behaves as badly as the ports allow. */
 export interface Hazard {
   /** Yields to other tasks for a short random time. */
   pause(): Promise<void>;
@@ -71,7 +71,7 @@ export class Rows<Row extends { readonly expiresAt: number | undefined }> {
     return [...this.#rows.values()];
   }
 
-  /** Returns a page of the rows that start with the prefix and sort after `after`, in key order. */
+  /** Returns a page of the rows whose keys start with the prefix and sort after `after`, in key order. */
   page<Item extends { readonly key: string }>(
     prefix: string,
     o: { after: string | undefined; limit: number },

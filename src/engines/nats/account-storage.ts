@@ -2,16 +2,17 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { Connection, PublishOptions, StorageLimit } from './connection.ts';
 
-/** How often the account's usage is polled. NATS nodes exchange their usage every 1.5 s. */
+/** Time in ms between two polls of the account's usage. NATS nodes exchange their usage every 1.5 s. */
 const POLL_MS = 2_000;
 
 const POLL_TIMEOUT_MS = 5_000;
 
-/** Storage reserved for deletions: this share of the limit, at most `RESERVE_BYTES`. */
+/** Share of the storage limit that is reserved for deletions. */
 const RESERVE_SHARE = 0.05;
+/** Maximum number of bytes that are reserved for deletions. */
 const RESERVE_BYTES = 256 * 1024 * 1024;
 
-/** Maximum time until an account's usage reflects freed storage. */
+/** Maximum time in ms to wait until the account's usage reflects freed storage. */
 const FREED_TIMEOUT_MS = 5_000;
 const PAUSE_MS = 500;
 
@@ -24,9 +25,10 @@ interface Tier {
 }
 
 /**
- * Storage of the NATS account and its limit. At the limit JetStream rejects every message, even one that is smaller than
- * the message it replaces. Only purges and deletions need no room. So the relay rejects new data below the limit and
- * reserves the rest for messages that are part of a deletion.
+ * Storage of the NATS account and its limit. At the limit, JetStream rejects every message, even a message
+ * that is smaller than the message it replaces. Only purges and deletions need no room. So the relay rejects
+ * new data before the limit is reached and reserves the remaining storage for messages that are part of a
+ * deletion.
  */
 export class AccountStorage implements StorageLimit {
   readonly #connection: Connection;
@@ -34,9 +36,12 @@ export class AccountStorage implements StorageLimit {
   readonly #timer: NodeJS.Timeout;
   #polling: Promise<void> | null = null;
   #used = 0;
-  /** Null if the account has no limit or has not answered yet. */
+  /** Storage limit in bytes. Null if the account has no limit or has not answered yet. */
   #limit: number | null = null;
-  /** `publishedBytes` at the last two polls. The reported usage lags by less than one poll interval. */
+  /**
+   * Values of `publishedBytes` at the last two polls. The usage that NATS reports lags by less than one poll
+   * interval.
+   */
   #publishedAtPolls: readonly [number, number] = [0, 0];
 
   constructor(connection: Connection, replicas: number) {
@@ -46,7 +51,7 @@ export class AccountStorage implements StorageLimit {
     this.#timer.unref();
   }
 
-  /** Reads usage and limit of the account. Never rejects: without an answer the last known figures stay. */
+  /** Reads usage and limit of the account. Never rejects: without an answer, the last known figures stay. */
   poll(): Promise<void> {
     this.#polling ??= this.#poll()
       .catch(() => {})
@@ -60,7 +65,7 @@ export class AccountStorage implements StorageLimit {
     clearInterval(this.#timer);
   }
 
-  /** Bytes used by all replicas and their limit, or null without a limit. */
+  /** Bytes used by all replicas, and the limit for all replicas. Null if the account has no limit. */
   get quota(): { readonly usedBytes: number; readonly limitBytes: number } | null {
     return this.#limit === null ? null : { usedBytes: this.#used, limitBytes: this.#limit };
   }
@@ -81,7 +86,10 @@ export class AccountStorage implements StorageLimit {
     return this.#limit !== null && this.#used + recent > this.#maxUsed;
   }
 
-  /** Rejects with `store_full` if there is no room for new data. First waits until the usage includes recent writes. */
+  /**
+   * Rejects with `store_full` if there is no room for new data. Before that, waits until the reported usage
+   * includes recent writes.
+   */
   async admit(): Promise<void> {
     for (let polls = 0; this.isTight; polls++) {
       if (this.#used > this.#maxUsed || polls === 3) throw this.full();
@@ -98,7 +106,7 @@ export class AccountStorage implements StorageLimit {
     });
   }
 
-  /** Usage above which new data is rejected. */
+  /** Number of used bytes above which new data is rejected. */
   get #maxUsed(): number {
     const limit = this.#limit ?? Number.POSITIVE_INFINITY;
     return limit - Math.min(limit * RESERVE_SHARE, RESERVE_BYTES);
@@ -111,7 +119,7 @@ export class AccountStorage implements StorageLimit {
       error?: unknown;
     };
     if (info.error !== undefined) return;
-    // A tier's limit is per replica, but its usage counts all replicas.
+    // The limit of a tier is per replica, but its usage counts all replicas.
     const tier = info.tiers?.[`R${this.#replicas}`];
     const limit = (tier ?? info).limits?.max_storage ?? -1;
     this.#used = (tier ?? info).storage ?? 0;
@@ -120,7 +128,10 @@ export class AccountStorage implements StorageLimit {
   }
 }
 
-/** Publishes a message that belongs to a deletion. Retries until the account's usage reflects the freed storage. */
+/**
+ * Publishes a message that belongs to a deletion. Retries until the account's usage reflects the freed
+ * storage.
+ */
 export async function publishWhenFreed(
   connection: Connection,
   subject: string,

@@ -36,24 +36,27 @@ import { Listing } from './listing.ts';
 import { filterOf, keyOf, subjectOf } from './messages.ts';
 import { type Store, ttlOf } from './opening.ts';
 
-/** A blob up to this size is stored in its manifest message. Larger blobs are split into chunks of this size. */
+/**
+ * Maximum bytes of a blob that is stored in its manifest message. Larger blobs are split into chunks of this
+ * size.
+ */
 export const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
-/** Chunks of one blob that are published concurrently. */
+/** Maximum number of chunks of one blob that are published concurrently. */
 const CONCURRENT_CHUNKS = 4;
 
-/** The first line of a blob's message. */
+/** First line of a blob's message. */
 export interface Manifest {
   readonly size: number;
   readonly sha256: string;
-  /** Time of the write, in ms. */
+  /** Time of the write, in ms since the epoch. */
   readonly at: number;
   readonly expiresAt?: number;
   /** CRC-32 checksums of the blocks, in base64. */
   readonly blocks: string;
-  /** Name of the chunks. Absent if the message itself holds the bytes. */
+  /** Name under which the chunks are stored. Absent if the message itself contains the bytes. */
   readonly chunks?: string;
-  /** Key of the blob, if the subject has only its hash. */
+  /** Key of the blob. Present only if the subject contains a hash instead of the key. */
   readonly key?: string;
 }
 
@@ -65,8 +68,9 @@ interface PutOptions extends BlobOptions {
 }
 
 /**
- * Blobs in JetStream. The manifest of a blob is the last message of the key's subject; publishing it commits a `put`.
- * Chunks have a unique name. Replaced or deleted blobs keep their chunks until a sweep, so running readers can finish.
+ * Blobs in JetStream. The manifest of a blob is the last message of the key's subject. Publishing the
+ * manifest commits a `put`. Chunks have a unique name. The chunks of a replaced or deleted blob stay until a
+ * sweep, so that running readers can finish.
  */
 export class NatsBlobs implements Blobs {
   readonly #store: Store;
@@ -100,7 +104,10 @@ export class NatsBlobs implements Blobs {
     }
   }
 
-  /** Stores an exported blob with its original time. Stores nothing if the bytes do not match the exported hash. */
+  /**
+   * Stores an exported blob with its original time. Stores nothing if the bytes do not match the exported
+   * hash.
+   */
   async import({ key, ...kept }: ExportedBlob, body: BlobBody): Promise<void> {
     await this.#put(key, body, kept);
   }
@@ -115,7 +122,7 @@ export class NatsBlobs implements Blobs {
     const stored = await this.#storeChunks(key, readPieces(source, limits));
     const expiresAt = await resolveExpiry(o.expiresAt);
     const { rest, ...manifest } = stored;
-    // A sweep deletes the chunks that no manifest refers to.
+    // If the hash does not match, throw. A sweep deletes the chunks, because no manifest refers to them.
     if ((o.sha256 ?? stored.sha256) !== stored.sha256) throw damagedBodyError(`the body ${key}`, 'altered');
     await this.#commit(key, { ...manifest, at: o.at ?? this.#store.env.now(), expiresAt }, rest);
     return { size: stored.size, sha256: stored.sha256 };
@@ -171,7 +178,10 @@ export class NatsBlobs implements Blobs {
     return sum;
   }
 
-  /** Reads the manifests of keys, including expired ones, from a replica that has at least sequence `last`. */
+  /**
+   * Returns the manifests of keys, including expired manifests. Reads from a replica that has at least
+   * sequence `last`, or else from the leader.
+   */
   async manifests(keys: readonly string[], last: number): Promise<Map<string, Manifest>> {
     const subjects = new Map(keys.map((key) => [this.#subject(key), key]));
     const found = await this.#listing.messages([...subjects.keys()], last);
@@ -188,7 +198,10 @@ export class NatsBlobs implements Blobs {
     return expiresAt === undefined || expiresAt > this.#store.env.now();
   }
 
-  /** Publishes the chunks while the bytes arrive. If there is only one chunk, returns it in `rest` instead. */
+  /**
+   * Publishes the chunks while the bytes arrive. If there is at most one chunk, publishes nothing and
+   * returns the bytes in `rest`.
+   */
   async #storeChunks(key: string, pieces: AsyncGenerator<Uint8Array>) {
     const hashes = new BodyHashes();
     const name = hash('sha256', crypto.randomUUID(), 'hex').slice(0, 32);
@@ -230,7 +243,7 @@ export class NatsBlobs implements Blobs {
     return `${this.#store.name}.c.${name}`;
   }
 
-  /** Records which key the chunks belong to. The sweep uses it to find chunks without a manifest. */
+  /** Records the key to which the chunks belong. The sweep uses this to find chunks without a manifest. */
   async #recordIntent(key: string, name: string): Promise<void> {
     const intent = JSON.stringify({ key });
     await this.#store.connection.publish(`${this.#chunks(name)}.k`, Buffer.from(intent));
@@ -260,7 +273,8 @@ export class NatsBlobs implements Blobs {
       const index = Math.floor(at / CHUNK_BYTES);
       const offset = index * CHUNK_BYTES;
       const subject = `${this.#chunks(chunks!)}.${index}`;
-      // Chunks never change, so any replica's copy is right. A replica that lags may lack it; then ask the leader.
+      // Chunks never change, so the copy of any replica is right. A replica that lags may not have the chunk
+      // yet. In this case ask the leader.
       const near = await connection.batch(this.#stream, { multi_last: [subject] });
       const chunk = (near?.messages[0] ?? (await connection.last(this.#stream, subject)))?.data;
       if (chunk?.length !== Math.min(CHUNK_BYTES, size - offset))

@@ -4,15 +4,27 @@ import type { JsonObject } from '../../base/json.ts';
 import { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
 
-/** Time after which a call that JetStream has not confirmed fails. Electing a new leader takes some seconds. */
+/**
+ * Time in ms after which a call fails if JetStream has not confirmed it. Electing a new leader takes some
+ * seconds.
+ */
 const DEADLINE_MS = 20_000;
-/** Timeout of the first attempt. It doubles each time an attempt times out, because the leader may only be slow. */
+/**
+ * Timeout of the first attempt, in ms. It doubles each time an attempt times out, because the leader may
+ * only be slow.
+ */
 const ATTEMPT_MS = 4_000;
-/** Maximum number of unacknowledged messages. More would wait at a slow leader, time out and be sent twice. */
+/**
+ * Maximum number of unacknowledged messages. With more, messages would wait at a slow leader, time out and
+ * be sent twice.
+ */
 const CONCURRENT_PUBLISHES = 256;
-/** Atomic batches in flight from this server. JetStream allows 50 per stream, counted over all servers. */
+/**
+ * Maximum number of atomic batches in flight from this server. JetStream allows 50 per stream, counted over
+ * all servers.
+ */
 const CONCURRENT_BATCHES = 12;
-/** Estimated storage of a message in addition to its data. */
+/** Estimated bytes that a message needs in the store in addition to its data. */
 const OVERHEAD_BYTES = 128;
 const PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
@@ -23,8 +35,8 @@ const CODES = {
   /** The expected last sequence of the subject is wrong, or another write to the subject is in progress. */
   conflict: [10071, 10164],
   /**
-   * Worth a retry: there is no leader, a new leader has only part of a batch, or an earlier attempt with the
-   * same message id is undecided. Errors with status 429 or 503 are retried too.
+   * Codes of errors that are worth a retry: there is no leader, a new leader has only part of a batch, or an
+   * earlier attempt with the same message id is undecided. Errors with status 429 or 503 are retried too.
    */
   transient: [10007, 10009, 10118, 10158, 10176],
   /** The account is at its storage limit. */
@@ -45,9 +57,9 @@ export interface PublishOptions {
   readonly expect?: number;
   /** Seconds after which JetStream deletes the message. */
   readonly ttl?: number;
-  /** A message that is stored directly before this one, in the same atomic batch. */
+  /** Message that is stored directly before this message, in the same atomic batch. */
   readonly before?: { readonly subject: string; readonly data: Uint8Array; readonly expect?: number };
-  /** The write is part of a deletion, so it may use the reserve of an account at its storage limit. */
+  /** True if the write is part of a deletion. It may then use the storage that is reserved for deletions. */
   readonly frees?: boolean;
 }
 
@@ -64,9 +76,9 @@ export interface StorageLimit {
 /** Several messages from one response of a replica. */
 export interface Batch {
   readonly messages: Message[];
-  /** Number of matching messages that did not fit into the response. */
+  /** Number of matching messages that did not fit into this response. */
   readonly pending: number;
-  /** Last sequence of the stream that the replica had when it answered. */
+  /** Last sequence of the stream that the replica had at the time of its answer. */
   readonly upTo: number;
 }
 
@@ -79,9 +91,9 @@ interface ApiError {
 type ApiAnswer = JsonObject & { error?: ApiError };
 
 /**
- * JetStream calls of the ports. Each call is retried until JetStream answers or the deadline passes, so a change of
- * leader costs time but causes no error. A retried publish keeps its message id and its expected sequence.
- * Reads that must be current go to the leader.
+ * JetStream calls of the ports. Each call is retried until JetStream answers or the deadline passes, so a
+ * change of leader costs time but causes no error. A retried publish keeps its message id and its expected
+ * sequence. Reads that must be current go to the leader.
  */
 export class Connection {
   readonly nats: NatsConnection;
@@ -90,13 +102,16 @@ export class Connection {
   readonly #publishing = new ConcurrencyLimit(CONCURRENT_PUBLISHES);
   readonly #batching = new ConcurrencyLimit(CONCURRENT_BATCHES);
   #closed = false;
-  /** Called when a subject has no responders. Returns an error if the store is frozen, null otherwise. */
+  /** Called when a subject has no responders. Returns an error if the store is frozen, otherwise null. */
   findFreezeError: () => Promise<RelayError | null> = async () => null;
   /** Storage limit of the account, or null until it is set. */
   storage: StorageLimit | null = null;
   /** Bytes that this process has published since it started. */
   publishedBytes = 0;
-  /** True while the store is frozen. JetStream then still allows purges and deletions, so `api` rejects them. */
+  /**
+   * True while the store is frozen. JetStream still accepts purges and deletions then, so `api` rejects
+   * them.
+   */
   frozen = false;
 
   constructor(nats: NatsConnection, headers: () => MsgHdrs, deadlineMs = DEADLINE_MS) {
@@ -146,15 +161,18 @@ export class Connection {
   }
 
   /**
-   * Reads several messages in one request from the nearest replica. The replica may lag; `upTo` in the result says how far
-   * it is. Returns null if the replica has no matching message.
+   * Reads several messages in one request from the nearest replica. The replica may lag. `upTo` in the
+   * result is the last sequence that the replica has. Returns null if the replica has no matching message.
    */
   async batch(stream: string, ask: JsonObject): Promise<Batch | null> {
     const payload = JSON.stringify(ask);
     return this.#retry(stream, (timeout) => this.#collect(`$JS.API.DIRECT.GET.${stream}`, payload, timeout));
   }
 
-  /** Deletes the message with this sequence. Deleting needs no free storage. Returns null if the message is already gone. */
+  /**
+   * Deletes the message with this sequence. Deleting needs no free storage. Returns null if the message is
+   * already gone.
+   */
   async remove(stream: string, seq: number): Promise<true | null> {
     const done = await this.api(`STREAM.MSG.DELETE.${stream}`, { seq, no_erase: true }).catch((error) => {
       if (isRelayError(error)) throw error;
@@ -240,7 +258,7 @@ export class Connection {
     });
   }
 
-  /** Retries an attempt until it succeeds, fails for good or the deadline passes. */
+  /** Repeats an attempt until it succeeds, fails with a permanent error, or the deadline passes. */
   async #retry<T>(what: string, attempt: (timeout: number) => Promise<T>): Promise<T> {
     const until = performance.now() + this.#deadlineMs;
     let timeout = ATTEMPT_MS;
@@ -285,7 +303,7 @@ function unavailable(error: unknown, deadlineMs: number): RelayError {
   return new RelayError('cluster_unavailable', { seconds: Math.round(deadlineMs / 1000), what: why });
 }
 
-/** Returns true if nobody listens on the subject: the stream has no leader or is frozen. */
+/** Returns true if no server listens on the subject: the stream has no leader or is frozen. */
 function hasNoResponders(error: unknown): boolean {
   const { name, cause } = error as { name?: string; cause?: { name?: string } };
   return name === 'NoResponders' || cause?.name === 'NoResponders';

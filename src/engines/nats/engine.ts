@@ -25,16 +25,24 @@ import { sweepNats } from './sweep.ts';
 const KiB = 1024;
 
 export interface NatsOptions {
-  /** `nats://a:4222,b:4222,c:4222/name`. */
+  /** Address of the cluster and name of the store: `nats://a:4222,b:4222,c:4222/name`. */
   readonly url: string;
   readonly env?: Env;
-  /** File of the local index, which can be rebuilt from the cluster. In memory by default. */
+  /**
+   * Path of the file with the local index, which can be rebuilt from the cluster. By default the index is in
+   * memory.
+   */
   readonly indexFile?: string;
-  /** A `cli` process sweeps once and scans the whole store. A server relies on JetStream to delete expired messages. */
+  /**
+   * Kind of process. A `cli` process sweeps once and scans the whole store. A server relies on JetStream to
+   * delete expired messages.
+   */
   readonly role?: 'server' | 'cli';
-  /** Threads that search and update the local index. Without them the calling thread does it. */
+  /**
+   * Worker threads that search and update the local index. Without them, the calling thread does this work.
+   */
   readonly indexThreads?: IndexThreads;
-  /** Time in ms that a call waits for the cluster, 20 s by default. */
+  /** Maximum time in ms that a call waits for the cluster. Default: 20 s. */
   readonly deadlineMs?: number;
 }
 
@@ -55,7 +63,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     recordBytes: 256 * KiB,
     entryBytes: 256 * KiB,
     blobBytes: 64 * KiB * KiB,
-    // A client cannot see whether a single server syncs its disk.
+    // A client cannot see whether a single server syncs its disk, so a single server promises only `process`.
     durability: replicas >= 3 ? 'quorum' : 'process',
   };
   const local = new LocalIndex(o.indexFile ?? ':memory:');
@@ -97,7 +105,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     now: () => store.env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
-      // The caller of the previous sweep already got its error.
+      // Ignore the error of the previous sweep, because its own caller already got the error.
       sweeping = sweeping.catch(() => {}).then(sweep);
       return sweeping;
     },
@@ -142,8 +150,9 @@ function clusterWarnings(replicas: number, clockAheadMs: number): string[] {
 }
 
 /**
- * Up to this many subjects, usage reads every message and counts live data exactly. For larger streams it uses the counts of
- * NATS, which include expired and deleted messages.
+ * Maximum number of subjects in a stream for an exact count. In a smaller stream, usage reads every message
+ * and counts live data exactly. For a larger stream it uses the counts of NATS, which include expired and
+ * deleted messages.
  */
 const EXACT_COUNT_SUBJECTS = 10_000;
 
@@ -176,7 +185,7 @@ async function measureUsage(store: Store, { blobs, records, logs }: Ports): Prom
     blobs: counts[0],
     records: counts[1],
     entries: counts[2],
-    // Bytes on one node. Every replica uses as much again.
+    // Number of bytes on one node. Every other replica uses the same amount.
     diskBytes: states.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }

@@ -5,24 +5,33 @@ import type { Change, Folder } from './local-index.ts';
 import { filterOf, keyOf, subjectOf } from './messages.ts';
 import type { Store } from './opening.ts';
 
-/** Messages per batch request. JetStream allows 1024. */
+/** Maximum number of messages per batch request. JetStream allows 1024. */
 const BATCH_MESSAGES = 500;
-/** Bytes after which JetStream ends a batch. */
+/** Number of bytes after which JetStream ends a batch. */
 const BATCH_BYTES = 8 * 1024 * 1024;
-/** Subjects in one page of `STREAM.INFO`, set by NATS. */
+/** Number of subjects in one page of `STREAM.INFO`. NATS sets this number. */
 const SUBJECTS_PAGE = 100_000;
-/** Overlap of two pages of subjects. Deletions between two requests shift the pages; a larger shift is detected. */
+/**
+ * Number of subjects by which two pages overlap. Deletions between two requests shift the pages. A shift
+ * that is larger than the overlap is detected.
+ */
 const SUBJECTS_OVERLAP = 1_000;
-/** Folders with more keys than this are cached in the local index. Smaller folders are read from the leader each time. */
+/**
+ * Maximum number of keys in a small folder. A small folder is read from the leader each time. A larger
+ * folder is cached in the local index.
+ */
 const SMALL_FOLDER_KEYS = 1_000;
-/** Attempts to read from a replica that lags, before each message is read from the leader. */
+/**
+ * Maximum number of attempts to read from a replica that lags. After them, each message is read from the
+ * leader.
+ */
 const REPLICA_ATTEMPTS = 3;
-/** Pause before the next attempt, multiplied by the number of the attempt. */
+/** Time in ms before the next attempt. It is multiplied by the number of the attempt. */
 const LAG_PAUSE_MS = 5;
 
 /**
- * Converts a message to an item. Returns null for a tombstone and for an expired item. `key` is null if the subject has only
- * its hash; the message then contains the key.
+ * Converts a message to an item. Returns null for a tombstone and for an expired item. `key` is null if the
+ * subject contains a hash instead of the key; the message then contains the key.
  */
 type ToItem<Item> = (message: Message, key: string | null) => Item | null;
 
@@ -33,7 +42,7 @@ interface SubjectPage {
   readonly total: number;
   /** Last sequence of the stream when the leader listed the subjects. */
   readonly last: number;
-  /** Name and creation time of the stream. A stream that was deleted and created again has another value. */
+  /** Name and creation time of the stream. The value changes if the stream is deleted and created again. */
   readonly stream: string;
 }
 
@@ -54,9 +63,9 @@ export class Listing<Item extends { readonly key: string }> {
   }
 
   /**
-   * Returns one page of items in key order. The keys of a small folder come from the leader. The keys of a large folder are
-   * cached in the local index, and the leader only sends changes. Messages are read in batches until the page is full,
-   * because some keys have no live item.
+   * Returns one page of items in key order. The keys of a small folder come from the leader. The keys of a
+   * large folder are cached in the local index, and the leader sends only changes. Messages are read in
+   * batches until the page is full, because some keys have no live item.
    */
   async page(
     prefix: string,
@@ -100,7 +109,10 @@ export class Listing<Item extends { readonly key: string }> {
     return { items: page, next: page.at(-1)!.key };
   }
 
-  /** Yields all last messages that match a filter, in batches without order. In a very large stream a message may come twice. */
+  /**
+   * Yields the last messages of all subjects that match a filter, in batches without order. In a very large
+   * stream a message may come twice.
+   */
   async *all(filter: string): AsyncGenerator<{ messages: Message[]; last: number }> {
     for await (const { subjects, last } of this.#subjectPages(this.#prefix + filter)) {
       for (let at = 0; at < subjects.length; at += BATCH_MESSAGES) {
@@ -110,7 +122,10 @@ export class Listing<Item extends { readonly key: string }> {
     }
   }
 
-  /** Reads the last messages of subjects, from a replica that has at least sequence `last`, otherwise from the leader. */
+  /**
+   * Reads the last messages of subjects. Reads from a replica that has at least sequence `last`, or else
+   * from the leader.
+   */
   async messages(subjects: readonly string[], last: number): Promise<Map<string, Message>> {
     const { connection } = this.#store;
     const found = new Map<string, Message>();
@@ -118,7 +133,8 @@ export class Listing<Item extends { readonly key: string }> {
     for (let tries = 1; rest.length > 0; ) {
       const request = { multi_last: rest, batch: BATCH_MESSAGES, max_bytes: BATCH_BYTES };
       const batch = await connection.batch(this.#stream, request);
-      // The replica has no matching message. Its answer does not say how far it is, so ask the leader.
+      // The replica has no matching message, and its answer does not say which sequence it has. So ask the
+      // leader.
       if (batch === null) break;
       if (batch.upTo < last) {
         if (++tries > REPLICA_ATTEMPTS) break;
@@ -126,7 +142,7 @@ export class Listing<Item extends { readonly key: string }> {
         continue;
       }
       for (const message of batch.messages) found.set(message.subject, message);
-      // A batch ends early at its byte limit; `pending` messages are left.
+      // A batch can end early at its byte limit. `pending` is then the number of messages that are left.
       if (batch.pending === 0) return found;
       rest = rest.filter((subject) => !found.has(subject));
     }
@@ -135,7 +151,7 @@ export class Listing<Item extends { readonly key: string }> {
     return found;
   }
 
-  /** Reads the live items of keys, in the order of the keys. */
+  /** Returns the live items of keys, in the order of the keys. */
   async #items(keys: readonly string[], last: number): Promise<Map<string, Item>> {
     const subjects = keys.map((key) => this.#prefix + subjectOf(key));
     const found = await this.messages(subjects, last);
@@ -167,7 +183,8 @@ export class Listing<Item extends { readonly key: string }> {
       ]);
       if (next === null || next.seq > last) folders.change(folder, [], last);
       else {
-        // A replica that lags may not have the changes yet; the leader's next message is then the only one.
+        // A replica that lags may not have the changes yet. Then apply only the next message, which came from
+        // the leader.
         const newer = batch?.messages.length ? batch.messages : [next];
         folders.change(folder, this.#changes(newer), newer.at(-1)!.seq);
       }
@@ -200,13 +217,16 @@ export class Listing<Item extends { readonly key: string }> {
     return messages.flatMap((message) => {
       const key = keyOf(message.subject.slice(this.#prefix.length));
       const item = this.#toItem(message, key);
-      // The key of a deleted hashed subject is unknown. `page` drops it when it finds no item for the key.
+      // The message of a deleted hashed subject does not contain the key. `page` removes the key when it
+      // finds no item for it.
       if (!item && key === null) return [];
       return [{ key: item?.key ?? key!, seq: message.seq, live: item !== null }];
     });
   }
 
-  /** Reads one page of subjects from the leader. With a null filter it reads only the state of the stream. */
+  /**
+   * Reads one page of subjects from the leader. If the filter is null, reads only the state of the stream.
+   */
   async #subjectPage(filter: string | null, offset = 0): Promise<SubjectPage> {
     const request = filter === null ? {} : { subjects_filter: filter, ...(offset > 0 ? { offset } : {}) };
     const info = (await this.#store.connection.api(`STREAM.INFO.${this.#stream}`, request))!;
@@ -225,7 +245,7 @@ export class Listing<Item extends { readonly key: string }> {
     for (let offset = 0; ; ) {
       const names = await this.#subjectPage(filter, offset);
       const [first, end] = [names.subjects[0], names.subjects.at(-1)];
-      // Too many subjects were deleted meanwhile: the pages no longer overlap, so start again.
+      // If too many subjects were deleted meanwhile, the pages no longer overlap. Then start again.
       const hasGap = seen !== undefined && (first === undefined || first > seen);
       if (!hasGap) yield names;
       if (!hasGap && names.subjects.length < SUBJECTS_PAGE) return;

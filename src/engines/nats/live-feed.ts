@@ -6,11 +6,15 @@ import { parseMessage } from './connection.ts';
 import { entryOf } from './messages.ts';
 import { parseMoveStatus, type Store } from './opening.ts';
 
-/** Interval at which the leader is asked for the last sequence, in case the last message got lost on its way. */
+/**
+ * Time in ms between two polls of the leader for the last sequence. A poll detects that the last message was
+ * lost on its way.
+ */
 export const FEED_POLL_MS = 2_000;
 
-/** Limits of the cache with the newest entries of a followed log. */
+/** Maximum number of cached entries of a followed log. The newest entries are cached. */
 const TAIL_ENTRIES = 64;
+/** Maximum bytes of the cached entries of a followed log. */
 const TAIL_BYTES = 256 * 1024;
 
 interface Tail {
@@ -22,9 +26,9 @@ interface Tail {
 }
 
 /**
- * Delivers new log entries to followers, through one NATS subscription per server. JetStream republishes every stored entry
- * with the sequence of the entry before it. If an entry is missing, the follower reads the log. A poll of the last sequence
- * finds entries that were lost at the end.
+ * Delivers new log entries to followers, through one NATS subscription per server. JetStream republishes
+ * every stored entry together with the sequence of the entry before it. If an entry is missing, the follower
+ * reads the log. A poll of the last sequence detects that the newest entries were lost.
  */
 export class LiveFeed {
   readonly #store: Store;
@@ -45,7 +49,8 @@ export class LiveFeed {
         const stored = parseMessage(message);
         this.#seen = Math.max(this.#seen, stored.seq);
         const token = message.subject.slice(this.#prefix.length);
-        // Nobody follows this log: do not cache the entry, and drop the cached entries, which are no longer the newest.
+        // No subscriber follows this log. Do not cache the entry, and drop the cached entries, because they
+        // are no longer the newest.
         if (!this.#followers.has(token)) return void this.#tails.delete(token);
         const { id: _, ...entry } = entryOf(stored);
         this.#keep(token, before, { entry, bytes: stored.data.length });
@@ -65,7 +70,10 @@ export class LiveFeed {
     void this.#watchConnection();
   }
 
-  /** Yields entries after a sequence until the signal aborts. Calls `read` for entries that are not cached. */
+  /**
+   * Yields the entries after a sequence until the signal aborts. Calls `read` for entries that are not
+   * cached.
+   */
   async *follow(
     token: string,
     after: number,
@@ -85,7 +93,7 @@ export class LiveFeed {
     this.#tails.delete(token);
   }
 
-  /** Asks the leader for its last sequence. Wakes all followers if entries did not arrive here. */
+  /** Asks the leader for its last sequence. If entries did not arrive at this server, wakes all followers. */
   async poll(): Promise<{ leader: string | null; behind: number; clockAheadMs: number }> {
     const sentAt = this.#store.env.now();
     const info = await this.#store.connection.api(`STREAM.INFO.${this.#store.streams.logs}`);
@@ -127,7 +135,7 @@ export class LiveFeed {
     }
   }
 
-  /** Returns the entries after the cursor, or undefined if the cache does not have them all. */
+  /** Returns the entries after the cursor, or undefined if the cache does not contain all of them. */
   #fromTail(token: string, cursor: number): Entry[] | undefined {
     const tail = this.#tails.get(token);
     if (!tail || cursor === 0) return undefined;
@@ -136,7 +144,7 @@ export class LiveFeed {
     return at < 0 ? undefined : tail.entries.slice(at + 1).map(({ entry }) => entry);
   }
 
-  /** After a reconnect entries may be missing, so it clears the cache and wakes all followers. */
+  /** Clears the cache and wakes all followers after each reconnect, because entries may be missing. */
   async #watchConnection(): Promise<void> {
     for await (const { type } of this.#store.connection.nats.status()) {
       if (type !== 'reconnect') continue;
@@ -147,8 +155,9 @@ export class LiveFeed {
 }
 
 /**
- * Returns by how many ms our clock is certainly ahead of the leader's clock (negative: behind). The leader wrote `stamp`
- * between `sentAt` and `heardAt`. If the stamp is between them by our clock, the result is 0.
+ * Returns by how many ms this server's clock is certainly ahead of the leader's clock. The result is
+ * negative if this clock is behind. The leader wrote `stamp` between `sentAt` and `heardAt`. If `stamp` is
+ * between these two times, the result is 0.
  */
 export function clockAhead(stamp: string | undefined, sentAt: number, heardAt: number): number {
   const leader = Date.parse(stamp ?? '');

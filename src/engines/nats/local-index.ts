@@ -25,8 +25,8 @@ const TABLES = `
 `;
 
 /**
- * SQLite file with data derived from the cluster: the full-text index and the keys of large folders. It can be deleted at any
- * time. Several processes may share it.
+ * SQLite file with data that is derived from the cluster: the full-text index and the keys of large folders.
+ * The file can be deleted at any time. Several processes may share it.
  */
 export class LocalIndex implements TextDatabase {
   /** Path of the file, or null for a database in memory. */
@@ -87,23 +87,23 @@ export class LocalIndex implements TextDatabase {
 }
 
 /**
- * Makes the file private, because it contains texts of artifacts. SQLite creates its other files with the mode of this one.
- * Files that already exist get the mode too.
+ * Makes the file private, because it contains texts of artifacts. SQLite creates its other files with the
+ * mode of this file. Files that already exist get the mode too.
  */
 function makePrivate(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
   for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) chmodSync(file + end, 0o600);
 }
 
-/** Keys written in one transaction. Between two transactions the event loop runs. */
+/** Maximum number of keys written in one transaction. The event loop runs between two transactions. */
 const COMMIT_KEYS = 2_000;
 
-/** A folder whose keys are cached up to a sequence of its stream. */
+/** A folder whose keys are cached. The cache is valid up to a sequence of its stream. */
 export interface Folder {
   readonly id: number;
   /** Name and creation time of the stream. */
   readonly stream: string;
-  /** Sequence up to which changes are applied. Negative while the keys are being loaded. */
+  /** Sequence up to which changes are applied to the cache. Negative while the keys are being loaded. */
   readonly seq: number;
 }
 
@@ -120,8 +120,9 @@ export interface Change extends Name {
 }
 
 /**
- * Keys of large folders in key order, which NATS cannot list. Every key that existed at the folder's sequence is in the table.
- * Some keys in the table no longer exist; the reader notices and calls `drop`.
+ * Caches the keys of large folders in key order, because NATS cannot list keys in order. The table contains
+ * every key that existed at the folder's sequence. It may also contain keys that no longer exist. The reader
+ * notices this and calls `drop`.
  */
 export class Folders {
   readonly #index: LocalIndex;
@@ -130,13 +131,16 @@ export class Folders {
     this.#index = index;
   }
 
-  /** Finds the folder of a subject filter. */
+  /** Returns the folder of a subject filter, or undefined. */
   find(filter: string): Folder | undefined {
     const sql = 'SELECT id, stream, seq FROM folders WHERE filter = ?';
     return this.#index.sql<Folder>(sql).get(filter);
   }
 
-  /** Creates a folder whose keys are still to be loaded. Deletes a folder that belongs to an older stream. */
+  /**
+   * Returns the folder of a filter. If it does not exist, creates a folder whose keys must still be loaded.
+   * Replaces a folder that belongs to an older stream.
+   */
   begin(filter: string, stream: string): Folder {
     return this.#index.commit(() => {
       const found = this.find(filter);
@@ -150,7 +154,7 @@ export class Folders {
     });
   }
 
-  /** Adds keys that exist at a sequence. */
+  /** Adds keys that existed at this sequence. */
   async add(folder: Folder, keys: readonly string[], seq: number): Promise<void> {
     for (let at = 0; at < keys.length; at += COMMIT_KEYS) {
       this.#index.commit(() => {
@@ -160,12 +164,15 @@ export class Folders {
     }
   }
 
-  /** Marks a folder as loaded: it has all keys up to a sequence. */
+  /** Marks a folder as loaded: it contains all keys up to this sequence. */
   markLoaded(folder: Folder, seq: number): void {
     this.#index.sql('UPDATE folders SET seq = ? WHERE id = ? AND seq < 0').run(seq, folder.id);
   }
 
-  /** Applies the changes after the folder's sequence, up to `upTo`. Does nothing if another process already did. */
+  /**
+   * Applies the changes after the folder's sequence, up to `upTo`. Does nothing if another process has
+   * already applied them.
+   */
   change(folder: Folder, changes: readonly Change[], upTo: number): void {
     this.#index.commit(() => {
       const sql = 'SELECT seq FROM folders WHERE id = ?';
@@ -185,7 +192,7 @@ export class Folders {
     return [...this.#index.sql<Name>(sql).iterate(folder.id, from, to, limit)];
   }
 
-  /** Removes keys that no longer exist, unless they were written again since. */
+  /** Removes keys that no longer exist. Keeps a key that was written again since. */
   drop(folder: Folder, names: readonly Name[]): void {
     if (names.length === 0) return;
     this.#index.commit(() => {

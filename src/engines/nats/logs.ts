@@ -9,21 +9,23 @@ import type { LiveFeed } from './live-feed.ts';
 import { encodeEntry, entryOf, seqOf, tokenOf } from './messages.ts';
 import type { Store } from './opening.ts';
 
-/** Entries that a subscriber reads at once. */
+/** Maximum number of entries that a subscriber reads at once. */
 const SUBSCRIBER_BATCH = 64;
 
-/** Bytes after which JetStream ends a batch. A page of large entries takes several batches. */
+/** Number of bytes after which JetStream ends a batch. A page of large entries needs several batches. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /**
  * Logs in JetStream. All logs share one JetStream stream, and each log is one subject in it.
  *
- * An entry with an id is stored in an atomic batch after a marker, an extra message whose subject contains the id. The marker
- * lives as long as the entry. The sequence of the entry is the sequence of the marker plus 1.
+ * An entry with an id is stored in an atomic batch after a marker. The marker is an extra message whose
+ * subject contains the id. The marker lives as long as the entry. The sequence of the entry is the sequence
+ * of the marker plus 1.
  *
- * An entry imported from another store keeps its old sequence in its message. Old sequences are always smaller than the
- * first sequence of the JetStream stream (`Store.firstSeq`). So the number shows whether an entry was imported, and
- * sequences always increase along a log. A *position* is the sequence of a message in the JetStream stream.
+ * An entry imported from another store keeps its old sequence in its message. Old sequences are always
+ * smaller than the first sequence of the JetStream stream (`Store.firstSeq`). So the number shows whether an
+ * entry was imported, and sequences always increase along a log. A *position* is the sequence of a message in
+ * the JetStream stream.
  */
 export class NatsLogs implements Logs {
   readonly #store: Store;
@@ -52,7 +54,8 @@ export class NatsLogs implements Logs {
     checkKey("a stream's name", stream);
     const limit = checkLimit(o.limit);
     const entries: Entry[] = [];
-    // A batch may end early at its byte limit. Read on, because fewer entries than `limit` mean the end of the log.
+    // A batch may end early at its byte limit. Continue reading, because fewer entries than `limit` would
+    // mean the end of the log.
     for (
       let after = o.after ?? 0, more = true;
       more && entries.length < limit;
@@ -83,7 +86,8 @@ export class NatsLogs implements Logs {
         this.#count(subject),
       ]);
       if (!first && !last && count === 0) return { first: 0, last: 0, count: 0 };
-      // The log may be created or dropped between the three requests. Then the results do not match, so try again.
+      // If the log is created or dropped between the three requests, their results do not match. Then try
+      // again.
       if (first && last && count > 0) return { first: seqOf(first), last: seqOf(last), count };
     }
   }
@@ -97,7 +101,7 @@ export class NatsLogs implements Logs {
     const before = Math.min(await this.positionAfter(subject, o.before - 1), last.seq);
     const trimmed = await this.#lastBefore(subject, before);
     if (trimmed === null) return;
-    // Record the trim before the purge, so a reader always learns about the gap.
+    // Record the trim before the purge, so that a reader always learns about the gap.
     const isNoted = await this.noteTrimmed(stream, seqOf(trimmed)).then(
       () => true,
       (error) => {
@@ -107,7 +111,7 @@ export class NatsLogs implements Logs {
     );
     await this.#purge(subject, before);
     if (!isNoted) await this.noteTrimmed(stream, seqOf(trimmed), true);
-    // The marker's position is the position of its entry minus 1.
+    // The position of a marker is the position of its entry minus 1.
     await this.#purge(`${this.#markerPrefix(stream)}.*`, before - 1);
   }
 
@@ -138,19 +142,27 @@ export class NatsLogs implements Logs {
     return `${this.#markerPrefix(stream)}.${hash('sha256', id, 'base64url')}`;
   }
 
-  /** Subject of the engine's own record that stores up to which sequence the log was trimmed. */
+  /**
+   * Returns the subject of the record that stores up to which sequence the log was trimmed. Only the engine
+   * uses this record.
+   */
   #trimmedSubject(stream: string): string {
     return `${this.#store.name}.t.${tokenOf(stream)}`;
   }
 
-  /** Converts an expected last sequence to a position. Returns null if another entry is the last. */
+  /**
+   * Converts an expected last sequence to a position. Returns null if the last entry has another sequence.
+   */
   async #expectedPosition(subject: string, seq: number | undefined): Promise<number | undefined | null> {
     if (seq === undefined || seq <= 0 || seq >= this.#store.firstSeq) return seq;
     const last = await this.#store.connection.last(this.#stream, subject);
     return last && seqOf(last) === seq ? last.seq : null;
   }
 
-  /** Returns the position from which to read the entries after a sequence. Finds imported entries by binary search. */
+  /**
+   * Returns the position from which the entries after a sequence are read. Finds the position of an imported
+   * entry by binary search.
+   */
   async positionAfter(subject: string, after: number): Promise<number> {
     const { connection, firstSeq } = this.#store;
     if (after <= 0 || after >= firstSeq) return after + 1;
@@ -169,7 +181,8 @@ export class NatsLogs implements Logs {
     for (;;) {
       const seq = await this.#store.connection.publish(subject, payload, o);
       if (seq !== null) return seq;
-      // The competing append may have failed in the end. Then the last position is unchanged, so try again.
+      // The competing append may have failed in the end. In this case the last position is unchanged, so try
+      // again.
       if ((await this.#last(subject)) !== o.expect) return null;
     }
   }
@@ -193,7 +206,7 @@ export class NatsLogs implements Logs {
 
   async #entrySeqOfMarker(marker: string): Promise<number | null> {
     const found = await this.#store.connection.last(this.#stream, marker);
-    // The marker of an imported entry contains the sequence.
+    // The marker of an imported entry contains the sequence of the entry.
     return found && (Number(Buffer.from(found.data).toString()) || found.seq + 1);
   }
 
@@ -201,7 +214,10 @@ export class NatsLogs implements Logs {
     return (await this.#store.connection.last(this.#stream, subject))?.seq ?? 0;
   }
 
-  /** Finds the last entry before a position. Starts with the answer of the nearest replica and continues at the leader. */
+  /**
+   * Returns the last entry before a position. Starts with the answer of the nearest replica and continues at
+   * the leader.
+   */
   async #lastBefore(subject: string, before: number): Promise<Message | null> {
     if (before <= 1) return null;
     const request = { multi_last: [subject], up_to_seq: before - 1 };
@@ -219,7 +235,7 @@ export class NatsLogs implements Logs {
     return sum;
   }
 
-  /** Returns the number of messages per subject. */
+  /** Returns the number of messages of each subject that matches the filter. */
   async counts(filter: string): Promise<Map<string, number>> {
     const all = new Map<string, number>();
     for (let offset = 0; ; ) {
@@ -233,14 +249,16 @@ export class NatsLogs implements Logs {
     }
   }
 
-  /** Purges the messages of a subject filter, all or only those before a position. */
+  /** Purges the messages that match a subject filter: all of them, or only those before a position. */
   async #purge(filter: string, before?: number): Promise<void> {
     if (before !== undefined && before <= 1) return;
     const request = { filter, ...(before === undefined ? {} : { seq: before }) };
     await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, request);
   }
 
-  /** Records up to which sequence a log was trimmed. With `waits` it retries until freed storage is usable. */
+  /**
+   * Records up to which sequence a log was trimmed. With `waits`, retries until freed storage can be used.
+   */
   async noteTrimmed(stream: string, seq: number, waits = false): Promise<void> {
     const { connection } = this.#store;
     const subject = this.#trimmedSubject(stream);
@@ -257,8 +275,8 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * Reads a page of entries from the nearest replica. If that replica lags behind the leader, reads the entries from the leader.
-   * `more` is true if the byte limit ended the page early.
+   * Reads a page of entries from the nearest replica. If that replica lags behind the leader, reads the
+   * entries from the leader. `more` is true if the byte limit ended the page early.
    */
   async #page(
     stream: string,
@@ -266,7 +284,8 @@ export class NatsLogs implements Logs {
     limit: number,
     maxBytes = BATCH_BYTES,
   ): Promise<{ entries: Entry[]; more: boolean }> {
-    // A batch that ends at this limit is more than half full. A shorter batch ends because the replica lags.
+    // The limit is at least three times the largest entry. So a batch that ends at this limit is more than
+    // half full. A shorter batch means that the replica lags.
     const batchBytes = Math.min(Math.max(maxBytes, 3 * this.#store.limits.entryBytes), BATCH_BYTES);
     const { connection, streams } = this.#store;
     const subject = this.#subject(stream);
@@ -292,7 +311,7 @@ export class NatsLogs implements Logs {
     return { entries, more: !isComplete && isByteLimited };
   }
 
-  /** Reads entries from the leader, one request each, up to position `last`. */
+  /** Reads entries up to position `last` from the leader, with one request per entry. */
   async #fromLeader(subject: string, from: number, last: number, limit: number): Promise<Message[]> {
     const messages: Message[] = [];
     for (let seq = from; seq <= last && messages.length < limit; ) {

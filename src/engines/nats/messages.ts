@@ -4,19 +4,22 @@ import type { ExportedEntry } from '../../kernel/moving.ts';
 import type { Message } from './connection.ts';
 
 /**
- * Converts keys and log names to NATS subjects and back. A subject consists of tokens separated by dots. A token keeps
- * letters, digits, `-` and `_`; other characters are escaped. A segment that is too long is replaced by its hash; the message
- * then contains the key.
+ * Converts keys and log names to NATS subjects and back. A subject consists of tokens separated by dots. A
+ * token keeps letters, digits, `-` and `_`; other characters are escaped. A segment that is too long is
+ * replaced by its hash, and the message then contains the key.
  */
 
-/** Maximum number of tokens per key. Each of the first segments is a token, so a listing can filter by folder. */
+/**
+ * Maximum number of tokens per key. Each of the first segments is one token, so that a listing can filter by
+ * folder.
+ */
 const SEGMENTS = 4;
 
-/** Maximum length of a token. NATS limits the protocol line with the subject to 4 KiB. */
+/** Maximum length of a token in characters. NATS limits the protocol line with the subject to 4 KiB. */
 const TOKEN_CHARS = 150;
 
 const HASHED = '~';
-/** Stands for an empty segment, because NATS does not allow empty tokens. */
+/** Token for an empty segment, because NATS does not allow empty tokens. */
 const EMPTY = '%';
 
 /** Encodes a text as one token. */
@@ -31,13 +34,16 @@ export function subjectOf(key: string): string {
   return segments(key).map(tokenOf).join('.');
 }
 
-/** Returns the subject filter for a listing. It matches all keys with the prefix and may match others. */
+/**
+ * Returns the subject filter for a listing. It matches all keys with the prefix and may also match other
+ * keys.
+ */
 export function filterOf(prefix: string): string {
   const parts = segments(prefix).slice(0, -1);
   return [...parts.map(tokenOf), '>'].join('.');
 }
 
-/** Decodes the key of a subject. Returns null if a part of it is hashed. */
+/** Decodes the key from a subject. Returns null if the subject contains a hash. */
 export function keyOf(subject: string): string | null {
   const tokens = subject.split('.');
   if (tokens.some((token) => token.startsWith(HASHED))) return null;
@@ -53,10 +59,10 @@ function segments(key: string): string[] {
 
 /** Optional fields in the first line of an entry's message. */
 interface Extra {
-  /** Sequence of an imported entry. Other entries have the sequence of their message. */
+  /** Sequence of an imported entry. The sequence of any other entry is the sequence of its message. */
   readonly seq?: number;
   readonly id?: string;
-  /** Name of the log, if the subject has only its hash. */
+  /** Name of the log. Present only if the subject contains a hash instead of the name. */
   readonly stream?: string;
 }
 
@@ -87,7 +93,7 @@ export function seqOf({ data, seq }: Message): number {
   return headOf(Buffer.from(data.subarray(0, data.indexOf(0x0a))).toString()).seq ?? seq;
 }
 
-/** Returns the log name in the message, or null if the subject encodes the name. */
+/** Returns the log name from the message, or null if the subject encodes the name. */
 export function streamOf({ data }: Message): string | null {
   return headOf(Buffer.from(data.subarray(0, data.indexOf(0x0a))).toString()).stream ?? null;
 }

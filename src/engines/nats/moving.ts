@@ -13,11 +13,12 @@ import { freezeError, frozenConfig, isFrozen, parseMoveStatus, type Store, thawe
 import type { NatsRecords } from './records.ts';
 import type { NatsSearchIndex } from './search-index.ts';
 
-/** Entries and bytes per batch request. */
+/** Maximum number of entries per batch request. */
 const PAGE_ENTRIES = 500;
+/** Maximum bytes per batch request. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Sequences reserved for entries that the source store still writes during the copy. */
+/** Number of sequences reserved for entries that the source store still writes during the copy. */
 const RESERVED_SEQUENCES = 2 ** 32;
 
 interface Ports {
@@ -28,15 +29,15 @@ interface Ports {
 }
 
 /**
- * Moves a store into or out of a NATS cluster. Imported records and entries keep their revisions and sequences, which are
- * written into the messages. JetStream must then assign only larger numbers. So `prepare` creates the streams again
- * with a higher first sequence, which requires an empty store.
+ * Moves a store into or out of a NATS cluster. Imported records and entries keep their revisions and
+ * sequences, which are written into the messages. JetStream must then assign only larger numbers. So
+ * `prepare` creates the streams again with a higher first sequence. This requires an empty store.
  */
 export function natsMoving(store: Store, ports: Ports): Moving {
   const { connection, name, streams } = store;
   const info = (stream: string) => streamInfo(store, stream);
   const moveStatus = async () => parseMoveStatus((await info(streams.logs)).config as JsonObject);
-  /** Reads the streams whose sequences users see. */
+  /** Reads the states of the two streams whose sequences are visible to users. */
   const numbered = () => Promise.all([info(streams.records), info(streams.logs)]);
   const configure = async (change: (config: JsonObject) => JsonObject) => {
     for (const stream of Object.values(streams) as string[]) {
@@ -76,7 +77,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
         const stream = keyOf(token) ?? streamOf(message);
         if (stream === null)
           throw new RelayError('failed', { what: `The name of the log ${token} is unknown.` });
-        // A log that was created after the count comes with the next export.
+        // A log that was created after the count is exported by the next export.
         const count = counts.get(message.subject);
         if (count !== undefined)
           yield { stream, last: seqOf(message), count, trimmed: trimmedSeqs.get(token) ?? 0 };
@@ -144,7 +145,10 @@ export function natsMoving(store: Store, ports: Ports): Moving {
       }
     },
 
-    /** JetStream rejects publishes at once. Other servers stop deleting after their next poll, so this waits for two. */
+    /**
+     * Freezes the streams. JetStream then rejects publishes at once. Other servers stop deleting only after
+     * their next poll, so this waits for two poll intervals.
+     */
     async freeze({ to, ms }) {
       const already = await moveStatus();
       await configure((config) => frozenConfig(config, { to, ms }));
@@ -159,7 +163,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
   };
 }
 
-/** Returns the error of a frozen store, or null. Thaws a store whose freeze has expired. */
+/** Returns the error for a write to a frozen store, or null. Thaws a store whose freeze has expired. */
 export async function findFreezeError(store: Store, moving: Moving): Promise<RelayError | null> {
   const { config } = await streamInfo(store, store.streams.logs);
   const moveStatus = parseMoveStatus(config as JsonObject);

@@ -7,19 +7,25 @@ import type { MoveStatus } from '../../kernel/moving.ts';
 import { Connection } from './connection.ts';
 import type { Folders } from './local-index.ts';
 
-/** Oldest supported version of NATS. It is the first with atomic batches. */
+/** Oldest supported version of NATS. It is the first version with atomic batches. */
 const MIN_VERSION = [2, 12] as const;
 
-/** Smallest `max_payload`. A message must hold a chunk with its manifest, or the largest record with its key. */
+/**
+ * Minimum `max_payload` of the NATS server, in bytes. A message must have room for a chunk with its
+ * manifest, or for the largest record with its key.
+ */
 const MIN_PAYLOAD_BYTES = 768 * 1024;
 
-/** Replicas of every stream in a cluster. With three, the cluster survives the loss of one node. */
+/**
+ * Number of replicas of every stream in a cluster. With three replicas, the cluster survives the loss of one
+ * node.
+ */
 const REPLICAS = 3;
 
-/** Time to wait until the streams can be created. A new cluster first elects its leaders. */
+/** Maximum time in ms to wait until the streams can be created. A new cluster first elects its leaders. */
 const OPEN_TIMEOUT_MS = 30_000;
 
-/** State that the parts of the engine share. */
+/** State that the parts of this engine share. */
 export interface Store {
   readonly connection: Connection;
   readonly env: Env;
@@ -39,7 +45,10 @@ export interface Streams {
   readonly documents: string;
 }
 
-/** JetStream deletes messages this much later than they expire, because clocks may differ. */
+/**
+ * Time in ms between the expiry of a message and its deletion by JetStream. The delay is needed because
+ * clocks may differ.
+ */
 const SLACK_MS = 60_000;
 
 /** Returns the TTL of a message in seconds, or undefined if it never expires. */
@@ -57,7 +66,9 @@ export interface Address {
   readonly tls: boolean;
 }
 
-/** Parses `nats://user:pass@a:4222,b:4222,c:4222/name`, or the same with `tls://`. */
+/**
+ * Parses an address such as `nats://user:pass@a:4222,b:4222,c:4222/name`. The scheme may also be `tls://`.
+ */
 export function parseAddress(url: string): Address {
   const found = /^(nats|tls):\/\/(?:([^@/]*)@)?([^/@]+)(?:\/([\w-]{1,32})?)?$/.exec(url);
   const servers = found?.[3]?.split(',').filter(Boolean) ?? [];
@@ -94,7 +105,7 @@ export async function connect(address: Address, o: { deadlineMs?: number } = {})
     timeout: 5_000,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
-    // The client leaves a node that hangs or is cut off within 9 s.
+    // With these settings, the client leaves a node that hangs or is cut off within 9 s.
     pingInterval: 3_000,
     maxPingOut: 2,
     noAsyncTraces: true,
@@ -131,7 +142,7 @@ export function streamsOf(name: string): Streams {
   };
 }
 
-/** Creates missing streams. Returns their number of replicas. */
+/** Creates the streams that are missing. Returns the number of replicas. */
 export async function openStreams(connection: Connection, address: Address): Promise<number> {
   const { name } = address;
   const streams = streamsOf(name);
@@ -169,7 +180,8 @@ async function openStream(connection: Connection, address: Address, config: Json
           : { ...(info!.config as JsonObject), num_replicas: config.num_replicas! };
       await connection.api(`STREAM.${what}.${config.name}`, wanted);
     } catch (error) {
-      // Two servers may create the stream at once, or the nodes of the cluster may still be starting. Retry.
+      // Retry, because two servers may create the stream at once, or the nodes of the cluster may still be
+      // starting.
       if (performance.now() < until) {
         await pause(200);
         continue;
@@ -192,15 +204,19 @@ function unusable(address: Address, what: string, todo: string): RelayError {
 }
 
 /**
- * Metadata keys of a frozen stream. A frozen stream has other subjects than the relay publishes to, so no process can write.
- * The metadata stores the original configuration. After the freeze expires, the next writer thaws the stream.
+ * Metadata keys of a frozen stream. A frozen stream has other subjects than those to which the relay
+ * publishes, so no process can write. The metadata contains the original configuration. After the freeze has
+ * expired, the next writer thaws the stream.
  */
 const TO = 'relay_moving_to';
 const UNTIL = 'relay_moving_until';
 const SUBJECTS = 'relay_subjects';
 const REPUBLISH = 'relay_republish';
 
-/** Retry delay that a rejected writer gets. Copying the last changes takes about this long. */
+/**
+ * Number of seconds after which a rejected writer should retry. Copying the last changes takes about this
+ * long.
+ */
 const MOVING_SECONDS = 5;
 
 interface Config {
@@ -210,7 +226,10 @@ interface Config {
   readonly metadata?: { readonly [key: string]: string };
 }
 
-/** Returns the configuration of a frozen stream. `ms` is the duration; null freezes it for good. */
+/**
+ * Returns the configuration of a frozen stream. `ms` is the duration of the freeze. If `ms` is null, the
+ * freeze never ends.
+ */
 export function frozenConfig(config: JsonObject, { to, ms }: MoveStatus): JsonObject {
   const { name, subjects, republish, metadata } = thawedConfig(config) as Config;
   const { republish: _, ...rest } = config;
@@ -227,7 +246,7 @@ export function frozenConfig(config: JsonObject, { to, ms }: MoveStatus): JsonOb
   };
 }
 
-/** Restores the original configuration of a frozen stream. */
+/** Returns the original configuration of a frozen stream. */
 export function thawedConfig(config: JsonObject): JsonObject {
   const {
     [TO]: to,
@@ -241,7 +260,10 @@ export function thawedConfig(config: JsonObject): JsonObject {
   return { ...config, subjects: JSON.parse(subjects!), ...(live ? { republish: live } : {}), metadata };
 }
 
-/** Returns where the store is moving to, or null if it accepts writes or its freeze has expired. */
+/**
+ * Returns to which store this store moves. Returns null if the store accepts writes or its freeze has
+ * expired.
+ */
 export function parseMoveStatus(config: JsonObject): MoveStatus | null {
   const { [TO]: to, [UNTIL]: until } = (config as Config).metadata ?? {};
   if (to === undefined) return null;

@@ -26,17 +26,26 @@ import { Listing } from './listing.ts';
 import { keyOf, subjectOf } from './messages.ts';
 import { type Store, ttlOf } from './opening.ts';
 
-/** Replaces a deleted record for a while, so a concurrent write with an expected revision fails. */
+/**
+ * Message that replaces a deleted record for a while. Because of it, a concurrent write with an expected
+ * revision fails.
+ */
 const TOMBSTONE = new TextEncoder().encode('-');
+/** Lifetime of a tombstone in seconds. */
 const TOMBSTONE_SECONDS = 120;
 
-/** Maximum number of cached records. A write that expects a cached revision does not read the record again. */
+/**
+ * Maximum number of cached records. A write that expects a cached revision does not have to read the record.
+ */
 const CACHED_RECORDS = 10_000;
 
 interface Row extends Stored {
-  /** Sequence of the message. It equals the revision, except for an imported record, which keeps its old revision. */
+  /**
+   * Sequence of the message. It equals the revision, except for an imported record, which keeps its old
+   * revision.
+   */
   readonly seq: number;
-  /** Key of the record, or null if the subject encodes it. */
+  /** Key of the record, or null if the subject encodes the key. */
   readonly key: string | null;
   readonly expiresAt: number | undefined;
 }
@@ -50,7 +59,10 @@ interface Addition {
   reject(error: unknown): void;
 }
 
-/** Records in JetStream. A record is the last message of its subject; the revision is the sequence of that message. */
+/**
+ * Records in JetStream. A record is the last message of its subject. The revision is the sequence of that
+ * message.
+ */
 export class NatsRecords implements Records {
   readonly #store: Store;
   readonly #logs: Logs;
@@ -113,7 +125,8 @@ export class NatsRecords implements Records {
       const options = { expect: row.seq, ttl: TOMBSTONE_SECONDS, frees: true };
       const deleted = await connection.publish(this.#subject(key), TOMBSTONE, options).catch((error) => {
         if (!isRelayError(error, 'store_full')) throw error;
-        // Without a tombstone a replica that lags may list the record a moment longer.
+        // There is no room for a tombstone, so delete the message of the record. A replica that lags may then
+        // list the record a moment longer.
         return connection.remove(this.#store.streams.records, row.seq);
       });
       this.#cache.delete(key);
@@ -183,7 +196,7 @@ export class NatsRecords implements Records {
     return row !== null && (row.expiresAt === undefined || row.expiresAt > this.#store.env.now());
   }
 
-  /** Creates a record. Tries first without reading, as if the subject were empty. */
+  /** Creates a record. First tries to write without reading, as if the subject were empty. */
   async #create(key: string, json: string, o: WriteOptions): Promise<number | null> {
     for (let expect = 0; ; ) {
       const revision = await this.#write(key, json, o, expect);
@@ -195,7 +208,10 @@ export class NatsRecords implements Records {
     }
   }
 
-  /** Replaces a record. Tries again if the sequence is unchanged, because then the competing write failed in the end. */
+  /**
+   * Replaces a record. A competing write can cause a rejection of this write and then fail itself. The
+   * sequence is unchanged in this case, so this write is tried again.
+   */
   async #replace(key: string, json: string, o: WriteOptions, expect: number) {
     for (;;) {
       const revision = await this.#write(key, json, o, expect);
@@ -222,7 +238,9 @@ export class NatsRecords implements Records {
     if (this.#cache.size > CACHED_RECORDS) this.#cache.delete(this.#cache.keys().next().value!);
   }
 
-  /** Applies waiting additions to a counter. Additions that arrive during a write share the next write. */
+  /**
+   * Applies the waiting additions to a counter. Additions that arrive during a write share the next write.
+   */
   async #addAll(key: string): Promise<void> {
     for (;;) {
       const group = this.#additions.get(key)!;
@@ -269,7 +287,10 @@ export class NatsRecords implements Records {
   }
 }
 
-/** Encodes a record: one line with its metadata, then its JSON. The metadata has the key if the subject has only its hash. */
+/**
+ * Encodes a record: one line with its metadata, then its JSON. The metadata contains the key if the subject
+ * contains only a hash.
+ */
 function encode(key: string, json: string, expiresAt: number | undefined, revision?: number): Uint8Array {
   const named = subjectOf(key).includes('~') ? key : undefined;
   return Buffer.from(`${JSON.stringify({ expiresAt, key: named, revision })}\n${json}`);

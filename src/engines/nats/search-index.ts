@@ -16,16 +16,19 @@ import type { Store } from './opening.ts';
 
 const [pack, unpack] = [promisify(gzip), promisify(gunzip)];
 
-/** Compressed bytes per message. A larger document is split into parts. */
+/** Maximum compressed bytes per message. A larger document is split into parts. */
 const PART_BYTES = 512 * 1024;
 
-/** Lifetime of a tombstone. A local index whose last update is older is rebuilt, because it may have missed deletions. */
+/**
+ * Lifetime of a tombstone in seconds. If the last update of a local index is older, the index is rebuilt,
+ * because it may have missed deletions.
+ */
 const TOMBSTONE_SECONDS = 30 * 86_400;
 
-/** Documents per batch. */
+/** Maximum number of documents per batch. */
 const BATCH_DOCUMENTS = 50;
 
-/** Sequence up to which the local index is complete, and the time of its last update. */
+/** Sequence of the stream up to which the local index is complete, and the time of its last update. */
 interface Place {
   readonly stream: string;
   readonly seq: number;
@@ -33,8 +36,9 @@ interface Place {
 }
 
 /**
- * Full-text index of the documents in JetStream, which stores the last document of each key. Each server has its own index in a
- * local file and can rebuild it at any time. Before a search the server reads all newer documents from JetStream.
+ * Full-text index of the documents in JetStream. JetStream stores the last document of each key. Each server
+ * has its own index in a local file and can rebuild it at any time. Before a search, the server reads all
+ * newer documents from JetStream.
  */
 export class NatsSearchIndex implements SearchIndex {
   readonly #store: Store;
@@ -59,7 +63,7 @@ export class NatsSearchIndex implements SearchIndex {
     const { connection } = this.#store;
     const subject = this.#subject(key);
     const parts = Math.ceil(packed.length / PART_BYTES);
-    // Part 0 is written last. A reader that finds part 0 also finds the other parts.
+    // Write part 0 last. A reader that finds part 0 then also finds the other parts.
     for (let i = parts - 1; i >= 0; i--) {
       const part = packed.subarray(i * PART_BYTES, (i + 1) * PART_BYTES);
       await connection.publish(
@@ -83,7 +87,8 @@ export class NatsSearchIndex implements SearchIndex {
     await connection.publish(head, tombstone, options).catch(async (error) => {
       if (!isRelayError(error, 'store_full')) throw error;
       await connection.api(`STREAM.PURGE.${streams.documents}`, { filter: `${this.#subject(key)}.*` });
-      // Other servers remove the document from their index once there is room for the tombstone.
+      // Write the tombstone in the background, as soon as there is room for it. Other servers then remove the
+      // document from their index.
       publishWhenFreed(connection, head, tombstone, options, Number.POSITIVE_INFINITY).catch(() => {});
     });
   }
@@ -109,7 +114,7 @@ export class NatsSearchIndex implements SearchIndex {
 
   /** Updates the local index up to the last document of the leader. */
   follow(): Promise<void> {
-    // The caller of the previous update already got its error.
+    // Ignore the error of the previous update, because its own caller already got the error.
     this.#following = this.#following.catch(() => {}).then(() => this.#catchUp());
     return this.#following;
   }
@@ -151,7 +156,8 @@ export class NatsSearchIndex implements SearchIndex {
         const { key, text, fields } = document;
         return [{ key, text: text ?? null, fields: JSON.stringify(fields) }];
       });
-      // If the process is killed before it stores the sequence, it applies the same changes again.
+      // If the process is killed before it stores the sequence, the next update applies the same changes
+      // again.
       await this.#thread?.change(changes);
       this.#index.commit(() => {
         for (const { key, text, fields } of this.#thread ? [] : changes) {
@@ -165,7 +171,10 @@ export class NatsSearchIndex implements SearchIndex {
     }
   }
 
-  /** Reads a document. Returns null if a newer document is replacing it; part 0 of that one is still to come. */
+  /**
+   * Reads a document. Returns null if a newer document is replacing it and part 0 of the newer document is
+   * not written yet.
+   */
   async #document(head: Message) {
     const [parts, rest] = [head.data[0]!, head.data.subarray(1)];
     if (parts === 0) return { key: Buffer.from(rest).toString(), text: undefined, fields: {} };

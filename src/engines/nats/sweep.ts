@@ -7,27 +7,33 @@ import type { Message } from './connection.ts';
 import { Listing } from './listing.ts';
 import type { Store } from './opening.ts';
 
-/** Concurrent requests to the cluster. */
+/** Maximum number of concurrent requests to the cluster. */
 const CONCURRENCY = 16;
 
-/** Interval between two searches for orphaned chunks. */
+/** Minimum time in ms between two searches for orphaned chunks. */
 const CHUNK_SWEEP_MS = 600_000;
 
-/** Message written before the first chunk of a blob. `gone` is the time when a sweep first saw the chunks orphaned. */
+/**
+ * Message that is written before the first chunk of a blob. `gone` is the time at which a sweep first found
+ * that the chunks are orphans.
+ */
 interface Intent {
   readonly key: string;
   readonly gone?: number;
 }
 
 /**
- * Returns the sweep function of the store. JetStream itself deletes an expired message a minute after it expires. With
- * `scans` the sweep reads everything and deletes expired messages at once. Orphaned chunks are deleted an hour after a sweep
- * first saw them, because a reader may still need them.
+ * Returns the sweep function of the store. JetStream itself deletes an expired message a minute after it
+ * expires. With `scans`, the sweep reads everything and deletes expired messages at once. Orphaned chunks
+ * are deleted an hour after a sweep first found them, because a reader may still need them.
  */
 export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<SweepResult> {
   const { connection, env, name, streams } = store;
   const intents = new Listing(store, streams.blobs, `${name}.c.`, () => null);
-  /** Time when a sweep first saw chunks orphaned, by their name. Used only if the store had no room to record it. */
+  /**
+   * Time at which a sweep first found orphaned chunks, by the name of the chunks. Used only if the store had
+   * no room to record the time.
+   */
   const orphanedAt = new Map<string, number>();
   let chunksSweptAt = Number.NEGATIVE_INFINITY;
 
@@ -100,7 +106,7 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
   };
 }
 
-/** Parses the first line of a record or manifest. A tombstone has no such line. */
+/** Parses the first line of a record or manifest. A tombstone has no first line. */
 function headOf({ data }: Message): { expiresAt?: number; size?: number } {
   const end = data.indexOf(0x0a);
   return end < 0 ? {} : JSON.parse(Buffer.from(data.subarray(0, end)).toString());

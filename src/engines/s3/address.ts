@@ -6,7 +6,7 @@ export interface BucketAddress {
   /** URL of the bucket, without a slash at the end. */
   readonly url: string;
   readonly region: string;
-  /** Null if the environment has no credentials. */
+  /** Credentials, or null if the environment has none. */
   readonly credentials: Credentials | null;
 }
 
@@ -39,8 +39,9 @@ export function addressProblem(address: string): string | null {
 }
 
 /**
- * Parses `s3://bucket/prefix?endpoint=https://…&region=…`. Missing parts and the credentials come from the standard AWS_…
- * environment variables. With an endpoint, the URL has the bucket in its path, because every S3 server supports that.
+ * Parses `s3://bucket/prefix?endpoint=https://…&region=…`. Missing parts and the credentials come from the
+ * standard AWS_… environment variables. If there is an endpoint, the bucket is part of the URL path, because
+ * every S3 server supports this.
  */
 export function parseBucket(address: string, env: Environment): BucketAddress {
   const [, bucket = '', path = '', query] = ADDRESS_PATTERN.exec(address) ?? [];

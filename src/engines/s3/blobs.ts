@@ -20,15 +20,18 @@ import { BODY_BYTES_MAX, readStub, STUB_BYTES, type Stub, writeStub } from './st
 
 export interface BucketBlobsOptions {
   readonly store: StoreBucket;
-  /** Size in bytes above which a blob is stored in the bucket. */
+  /** Number of bytes above which a blob is stored in the bucket. */
   readonly above: number;
   /** Returns true for keys whose blobs always stay in the engine. */
   readonly stays: (key: string) => boolean;
-  /** Called with the size of each uploaded object. */
+  /** Called after each upload with the size of the object in bytes. */
   readonly uploaded?: (bytes: number) => void;
 }
 
-/** The bytes for the engine: a blob or its stub. For a stub, `info` has the size and hash of the blob. */
+/**
+ * Bytes that the engine stores: the blob itself or its stub. For a stub, `info` contains the size and hash
+ * of the blob.
+ */
 export interface Diverted {
   readonly body: BlobBody;
   readonly options: BlobOptions;
@@ -36,9 +39,10 @@ export interface Diverted {
 }
 
 /**
- * Wraps the blobs of any engine and stores large ones in a bucket. The engine stores a stub under the same key, which is
- * written after the object. The engine still handles times, expiry, order and commits. An object whose stub was deleted
- * stays until a sweep, so running readers can finish.
+ * Wraps the blobs of any engine and stores large blobs in a bucket. For a large blob, the engine stores a
+ * stub under the same key. The stub is written after the object. The engine still handles times, expiry,
+ * order and commits. An object whose stub was deleted stays until a sweep, so that running readers can
+ * finish.
  */
 export class BucketBlobs implements Blobs {
   readonly #inner: Blobs;
@@ -59,13 +63,14 @@ export class BucketBlobs implements Blobs {
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
     if (this.#staysInEngine(key, body, o)) return this.#inner.stage(key, body, o);
     const diverted = await this.divert(key, body, o);
-    // The engine recognizes staged blobs by object identity, so extend its object instead of copying it.
+    // The engine recognizes staged blobs by object identity. So add the fields to its object instead of
+    // copying the object.
     return Object.assign(await this.#inner.stage(key, diverted.body, diverted.options), diverted.info);
   }
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     const found = await this.#inner.get(key, range).catch((error) => {
-      // A range that is valid for the blob may be outside its stub.
+      // A range that is valid for the blob may be outside the stub.
       if (range && isRelayError(error, 'range_not_satisfiable')) return { error };
       throw error;
     });
@@ -90,7 +95,9 @@ export class BucketBlobs implements Blobs {
     return { ...page, items: await Promise.all(items) };
   }
 
-  /** Reads the stub of a key. Returns null if the engine has the blob itself or nothing under the key. */
+  /**
+   * Reads the stub of a key. Returns null if the engine stores the blob itself or has no blob under the key.
+   */
   async stub(key: string): Promise<Stub | null> {
     if (this.#o.stays(key)) return null;
     const found = await this.#inner.get(key);
@@ -149,13 +156,16 @@ export class BucketBlobs implements Blobs {
     }
   }
 
-  /** Parses a stub. The bucket record is always written before the first stub, so `known` finds it. */
+  /**
+   * Parses a stub. Returns null if the bytes are no stub. The bucket record is always written before the
+   * first stub, so `known` finds it.
+   */
   async #parseStub(bytes: Uint8Array): Promise<Stub | null> {
     const known = bytes.length === STUB_BYTES ? await this.#o.store.known() : null;
     return known && readStub(known.id, bytes);
   }
 
-  /** Returns true if the blob certainly belongs into the engine, judged by its key and announced size. */
+  /** Returns true if the key and the announced size already show that the blob belongs into the engine. */
   #staysInEngine(key: string, body: BlobBody, { size }: BlobOptions): boolean {
     if (this.#o.stays(key) || !this.#o.store.isNamed) return true;
     const length = body instanceof Uint8Array ? body.length : size;
@@ -163,30 +173,39 @@ export class BucketBlobs implements Blobs {
   }
 }
 
-/** Treats a damaged stub as no stub. */
+/** Returns null for a damaged stub, as if there were no stub. Throws any other error. */
 function ignoreDamage(error: unknown): null {
   if (isRelayError(error, 'store_damaged')) return null;
   throw error;
 }
 
-/** Bytes per part of a multipart upload, which are held in memory for retries. S3 requires at least 5 MiB. */
+/** Bytes per part of a multipart upload. A part is held in memory for retries. S3 requires at least 5 MiB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** Age at which an object without a stub is an orphan. S3 may count the age from the start of the upload. */
+/**
+ * Age in ms at which an object without a stub is an orphan. S3 may count the age from the start of the
+ * upload.
+ */
 export const ORPHAN_MS = 3_600_000;
-/** Maximum duration of an upload. It must be shorter than `ORPHAN_MS`, otherwise a sweep could delete a new object. */
+/**
+ * Maximum duration of an upload in ms. It must be shorter than `ORPHAN_MS`, otherwise a sweep could delete a
+ * new object.
+ */
 const MAX_UPLOAD_MS = ORPHAN_MS / 2;
 
-/** Upload of one blob. Nothing is sent before a full part has arrived, so a small blob can still go to the engine. */
+/**
+ * Upload of one blob. Sends nothing before a full part has arrived, so that a small blob can still be stored
+ * in the engine.
+ */
 class Upload {
   readonly #store: StoreBucket;
-  /** Bucket and object name, or null before anything is sent. */
+  /** Bucket and object name. Null before the first request. */
   #to: (Place & { readonly name: string }) | null = null;
   readonly #hashes = new BodyHashes();
   readonly #began = performance.now();
   #held: Uint8Array[] = [];
   #heldBytes = 0;
-  /** Id of the multipart upload. */
+  /** Id of the multipart upload. Null if there is none. */
   #upload: string | null = null;
   readonly #etags: string[] = [];
 
@@ -205,7 +224,7 @@ class Upload {
     while (this.#heldBytes > PART_BYTES) await this.#sendPart(PART_BYTES);
   }
 
-  /** Returns the bytes that are not sent yet. For a small blob these are all its bytes. */
+  /** Returns the bytes that are not sent yet. For a small blob these are all bytes. */
   held(): Uint8Array<ArrayBuffer> {
     return concatBytes(this.#held);
   }
@@ -225,7 +244,7 @@ class Upload {
 
   async abandon(): Promise<void> {
     if (this.#to === null || this.#upload === null) return;
-    // If this fails, a sweep aborts the upload.
+    // If the abort fails, a sweep aborts the upload later.
     await this.#to.bucket.abort(this.#to.name, this.#upload).catch(() => {});
   }
 

@@ -4,10 +4,11 @@ import { pause } from '../../base/pause.ts';
 import type { ByteRange } from '../../kernel/blobs.ts';
 import type { BucketAddress } from './address.ts';
 
-/** Attempts per request before the bucket counts as unavailable. The pause doubles, starting with `PAUSE_MS`. */
+/** Maximum number of attempts per request. After the last one, the bucket counts as unavailable. */
 const ATTEMPTS = 4;
+/** Time in ms before the second attempt. The pause doubles before each further attempt. */
 const PAUSE_MS = 200;
-/** Time without any data after which a request is aborted and repeated. */
+/** Time in ms without any data after which a request is aborted and repeated. */
 const SILENCE_TIMEOUT_MS = 30_000;
 
 export interface BucketOptions {
@@ -19,7 +20,7 @@ export interface BucketOptions {
 export interface ListedObject {
   readonly name: string;
   readonly size: number;
-  /** Age of the object by the clock of the bucket. */
+  /** Age of the object in ms, by the clock of the bucket. */
   readonly ageMs: number;
 }
 
@@ -37,7 +38,10 @@ interface BucketResponse {
   readonly text: string;
 }
 
-/** Client of an S3 bucket, of any provider, over `fetch`. A request that keeps failing throws `bucket_unavailable`. */
+/**
+ * Client of an S3 bucket of any provider, over `fetch`. A request that fails on every attempt throws
+ * `bucket_unavailable`.
+ */
 export class Bucket {
   readonly name: string;
   readonly #address: BucketAddress;
@@ -45,7 +49,7 @@ export class Bucket {
   readonly #tries: number;
   readonly #silenceMs: number;
   readonly #pauseMs: number;
-  /** Why the last request failed, or null if it succeeded. */
+  /** Reason why the last request failed, or null if it succeeded. */
   outage: string | null = null;
 
   constructor(address: BucketAddress, o: BucketOptions = {}) {
@@ -86,7 +90,8 @@ export class Bucket {
     );
     const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
     const answer = await this.#send('POST', name, { query: { uploadId: id }, body });
-    // An earlier attempt may have succeeded with a lost response. Then the upload no longer exists, but the object does.
+    // An earlier attempt may have succeeded although its response was lost. In this case the upload no longer
+    // exists, but the object does.
     if (answer.status === 404 && (await this.#sizeOf(name)) === size) return;
     const { text } = this.#checkStatus(answer);
     // S3 may send status 200 first and report an error in the body.
@@ -102,8 +107,8 @@ export class Bucket {
   }
 
   /**
-   * Streams the bytes of a range. After a broken connection it resumes at the same byte. The stream ends early if the object is
-   * shorter, and fails with the error of `missing` if there is no object.
+   * Streams the bytes of a range. After a broken connection, resumes at the same byte. The stream ends early
+   * if the object is shorter than the range. It fails with the error of `missing` if there is no object.
    */
   read(name: string, { start, end }: ByteRange, missing: () => Error): ReadableStream<Uint8Array> {
     let at = start;
@@ -136,7 +141,7 @@ export class Bucket {
               at += piece.value.length;
               return controller.enqueue(piece.value);
             }
-            // The connection is broken; another request follows.
+            // The connection is broken. Another request follows.
             reader.cancel().catch(() => {});
             reader = null;
             if (++failures >= this.#tries)
@@ -170,7 +175,7 @@ export class Bucket {
     }
   }
 
-  /** Returns the first 1000 unfinished uploads of objects whose names start with the prefix. */
+  /** Returns unfinished uploads of objects whose names start with the prefix, at most 1000. */
   async uploads(prefix: string): Promise<{ name: string; id: string; ageMs: number }[]> {
     const query = { uploads: '', prefix: this.#address.prefix + prefix };
     const { text, headers } = this.#checkStatus(await this.#send('GET', '', { query }));
@@ -195,7 +200,10 @@ export class Bucket {
     return this.#request(method, name, request, readResponse);
   }
 
-  /** Sends a request and returns what `read` makes of the response. Retries on timeouts, broken connections and 5xx. */
+  /**
+   * Sends a request and returns the result of `read` for the response. Retries after timeouts, broken
+   * connections and 5xx responses.
+   */
   async #request<T>(
     method: string,
     name: string,
@@ -229,7 +237,7 @@ export class Bucket {
     }
   }
 
-  /** Returns the response if its status is 2xx or `accepted`. Otherwise throws. */
+  /** Returns the response if its status is 2xx or `accepted`. Throws otherwise. */
   #checkStatus(answer: BucketResponse, accepted?: number): BucketResponse {
     if (!answer.ok && answer.status !== accepted) throw this.#statusError(answer);
     return answer;
@@ -276,7 +284,10 @@ function responseTime(headers: Headers): number {
   return Date.parse(headers.get('date') ?? '');
 }
 
-/** Returns the content of the first XML element with this name. Object names and ids contain no escaped characters. */
+/**
+ * Returns the content of the first XML element with this name. Does not unescape it, because object names
+ * and ids contain no escaped characters.
+ */
 function xmlValue(xml: string, name: string): string | null {
   return xmlValues(xml, name)[0] ?? null;
 }

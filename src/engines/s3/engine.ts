@@ -7,9 +7,12 @@ import { BucketBlobs, ORPHAN_MS } from './blobs.ts';
 import { type Place, StoreBucket, type StoreBucketOptions } from './store-bucket.ts';
 import { BODY_BYTES_MAX, BUCKET_RECORD, STUB_BYTES } from './stub.ts';
 
-/** Default size above which a blob is stored in the bucket. */
+/** Default number of bytes above which a blob is stored in the bucket. */
 const BUCKET_ABOVE_BYTES = 1024 * 1024;
-/** Interval of bucket sweeps. They list all objects and all blobs, which is too expensive for every minute. */
+/**
+ * Time in ms between two sweeps of the bucket. A sweep lists all objects and all blobs, which is too
+ * expensive for every minute.
+ */
 const SWEEP_EVERY_MS = 3_600_000;
 
 export interface BucketEngineOptions extends StoreBucketOptions {
@@ -23,7 +26,10 @@ export interface BucketEngine extends Engine {
   readonly blobs: BucketBlobs;
 }
 
-/** Wraps an engine so that it stores large blobs in a bucket. The address comes from the caller or from the store. */
+/**
+ * Wraps an engine so that it stores large blobs in a bucket. The address of the bucket comes from the caller
+ * or from the store.
+ */
 export async function withBucket<E extends Engine>(
   inner: E,
   o: BucketEngineOptions,
@@ -79,13 +85,16 @@ export async function withBucket<E extends Engine>(
   };
 }
 
-/** Ignores an outage of the bucket. */
+/** Returns null if the bucket is unavailable. Throws any other error. */
 function ignoreOutage(error: unknown): null {
   if (isRelayError(error, 'bucket_unavailable')) return null;
   throw error;
 }
 
-/** Export and import with the bytes of the blobs instead of stubs. The target store puts large blobs into its own bucket. */
+/**
+ * Exports and imports the bytes of blobs instead of their stubs. The target store puts large blobs into its
+ * own bucket.
+ */
 function movingWithBucket(inner: Moving, blobs: BucketBlobs): Moving {
   return {
     ...inner,
@@ -110,8 +119,9 @@ function movingWithBucket(inner: Moving, blobs: BucketBlobs): Moving {
 }
 
 /**
- * Deletes objects without a stub and unfinished uploads that are older than `orphanMs`. It lists the objects before the stubs,
- * so a stub written meanwhile belongs to a younger object. Returns the freed and the remaining bytes.
+ * Deletes objects without a stub, and unfinished uploads, if they are older than `orphanMs`. Lists the
+ * objects before the stubs, so a stub that is written meanwhile belongs to a younger object. Returns the
+ * freed and the remaining bytes.
  */
 async function sweepBucket(
   { id, bucket }: Place,
@@ -133,12 +143,18 @@ async function sweepBucket(
   return { freed, left: left - freed };
 }
 
-/** Interval at which the bytes in the bucket are counted again. A listing takes one request per 1000 objects. */
+/**
+ * Time in ms after which the bytes in the bucket are counted again. A listing needs one request per 1000
+ * objects.
+ */
 const RECOUNT_MS = 3_600_000;
-/** Interval of counting attempts while the bucket is unavailable. */
+/** Time in ms between two attempts to count while the bucket is unavailable. */
 const OUTAGE_RETRY_MS = 60_000;
 
-/** Bytes of a store in its bucket: the result of the last listing plus uploads of this process since then. */
+/**
+ * Number of bytes that a store has in its bucket: the result of the last listing plus the uploads of this
+ * process since then.
+ */
 class BucketCount {
   readonly #now: () => number;
   #bytes: number | null = null;
@@ -153,7 +169,7 @@ class BucketCount {
     if (this.#bytes !== null) this.#bytes += bytes;
   }
 
-  /** Sets the count from a listing that a sweep made. Null means that the bucket is unavailable. */
+  /** Sets the number of bytes from the listing of a sweep. Null means that the bucket is unavailable. */
   set(bytes: number | null): void {
     this.#bytes = bytes;
     this.#until = this.#now() + (bytes === null ? OUTAGE_RETRY_MS : RECOUNT_MS);

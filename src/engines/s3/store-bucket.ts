@@ -5,26 +5,30 @@ import { Bucket, type BucketOptions } from './bucket.ts';
 import { BUCKET_RECORD } from './stub.ts';
 
 export interface StoreBucketOptions extends BucketOptions {
-  /** `s3://bucket/prefix?endpoint=…&region=…`. Null uses the address recorded in the store. */
+  /**
+   * Address of the bucket: `s3://bucket/prefix?endpoint=…&region=…`. If null, the address recorded in the
+   * store is used.
+   */
   readonly address: string | null;
   readonly env: { readonly [name: string]: string | undefined };
 }
 
-/** Bucket of a store, and the store's id. All its object names start with that id. */
+/** Bucket of a store, and the id of the store. All object names of the store start with this id. */
 export interface Place {
   readonly id: string;
   readonly bucket: Bucket;
 }
 
 /**
- * The bucket of a store. A record with its address is written before the first object, and not earlier, so an empty store
- * stays empty. A process that opened the store before reads the record when it finds a possible stub.
+ * The bucket of a store. The record with its address is written directly before the first object, so an
+ * empty store stays empty. A process that opened the store earlier reads the record when it finds a possible
+ * stub.
  */
 export class StoreBucket {
   readonly #records: Records;
   readonly #o: StoreBucketOptions;
   #known: Place | null = null;
-  /** Bucket that this process will record with its first object, unless another process is faster. */
+  /** Bucket that this process records before its first upload, unless another process has recorded one. */
   readonly #proposed: Place | null;
 
   constructor(records: Records, o: StoreBucketOptions) {
@@ -34,7 +38,10 @@ export class StoreBucket {
     this.#proposed = o.address === null ? null : this.#place(id, o.address);
   }
 
-  /** Reads the bucket record. If the options have another address, writes that address into the record. Call it first. */
+  /**
+   * Reads the bucket record. If the options contain another address, writes that address into the record.
+   * Must be called before the other methods.
+   */
   async open(): Promise<void> {
     const { address } = this.#o;
     for (let isKnown = false; !isKnown; ) {
@@ -61,12 +68,15 @@ export class StoreBucket {
     return this.#known;
   }
 
-  /** Returns the recorded bucket, else the bucket in the options, else null. */
+  /** Returns the recorded bucket. If there is none, returns the bucket of the options or null. */
   async place(): Promise<Place | null> {
     return (await this.known()) ?? this.#proposed;
   }
 
-  /** Records the bucket before the first upload. If several processes start at once, all use the id of the first. */
+  /**
+   * Records the bucket before the first upload. If several processes start at once, all of them use the id
+   * of the first one.
+   */
   async claim(): Promise<Place> {
     for (;;) {
       const known = await this.known();

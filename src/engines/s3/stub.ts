@@ -1,27 +1,34 @@
 import { fromBase64, toBase64 } from '../../base/base64.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 
-/** Largest blob of any engine. A stub has room for the block hashes of such a blob. */
+/** Maximum bytes of a blob in any engine. A stub has room for the block checksums of a blob of this size. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Length of every stub. A blob of any other length cannot be a stub, so it need not be read to find out. The length fits
- * the block hashes of the largest blob in base64, plus the other fields.
+ * Length of every stub in bytes. A blob of any other length cannot be a stub, so it need not be read to find
+ * out. A stub of this length has room for the block checksums of the largest blob in base64, and for the
+ * other fields.
  */
 export const STUB_BYTES = 5_807;
 
-/** Key of the record with the address of the bucket and the id that all object names start with. */
+/**
+ * Key of the record with the address of the bucket and the id of the store. All object names start with this
+ * id.
+ */
 export const BUCKET_RECORD = 'sys/bucket';
 
-/** The engine's placeholder for a blob in the bucket. */
+/** Placeholder that the engine stores for a blob in the bucket. */
 export interface Stub extends BlobInfo {
   /** Name of the object. It starts with the id of the store. */
   readonly name: string;
-  /** Block hashes, in the format of `block-hashes.ts`. */
+  /** Block checksums, in the format of `block-hashes.ts`. */
   readonly blocks: Uint8Array;
 }
 
-/** First bytes of a stub. They contain the secret id of the store, so no client can push a fake stub. */
+/**
+ * Returns the first characters of a stub. They contain the secret id of the store, so no client can push a
+ * fake stub.
+ */
 function stubStart(storeId: string): string {
   return `{"bodyInBucketOf":"${storeId}",`;
 }

@@ -27,13 +27,13 @@ import { isBusy, translateError } from './translate-error.ts';
 export interface CopyResult {
   readonly blobs: number;
   readonly bytes: number;
-  /** Keys of blobs that are missing in the copy, because the source had them missing or damaged. */
+  /** Keys of blobs that are not in the copy, because they were missing or damaged in the source. */
   readonly lost: readonly string[];
 }
 
 /**
- * Copies the store at `home` into a new or empty folder. The copy is a consistent snapshot, and other
- * processes can keep writing. The result is a normal home.
+ * Copies the store at `home` into a new or empty folder. The copy is a consistent snapshot. Other processes
+ * can write during the copy. The result is a normal home.
  */
 export async function backupSqlite(
   home: string,
@@ -95,12 +95,12 @@ interface BodyRow extends BlobInfo {
 
 const BODY_COLUMNS = 'id, key, file, offset, size, sha256, blocks, expires';
 
-/** Number of bodies to copy at once. Those in a segment share an fsync. */
+/** Number of bodies that are copied at once. The bodies in one segment share an fsync. */
 const COPY_BATCH = 32;
 
 /**
- * Copies the bodies of the database `copy` from one home to another and updates its rows to the bytes that
- * were really copied. `live` is the source database if other processes are using it.
+ * Copies the bodies of the database `copy` from one home to another. Updates the rows of `copy` to the bytes
+ * that were really copied. `live` is the source database, if other processes are using it.
  */
 async function copyBodies(copy: Database, from: string, to: string, live?: Database): Promise<CopyResult> {
   const segments = new Segments(to, systemEnv, true);
@@ -111,8 +111,8 @@ async function copyBodies(copy: Database, from: string, to: string, live?: Datab
     const copied = live
       ? await copyLiveBody(live, row, from, to, segments)
       : await copyBody(row, from, to, segments);
-    // A newer body may have replaced the one at a chosen path. The row in the copy then describes the newer
-    // body.
+    // At a chosen path, a newer body may have replaced the body of the row. The row in the copy then
+    // describes the newer body.
     if (copied && (copied.sha256 === row.sha256 || (live && (await isCurrent(live, row, copied.sha256))))) {
       blobs++;
       bytes += copied.size;
@@ -144,8 +144,8 @@ async function isCurrent(db: Database, { key, file, offset }: BodyRow, sha256: s
 }
 
 /**
- * Copies a body of a store in use. If compaction moves the body to another segment meanwhile, tries again
- * from there.
+ * Copies a body of a store in use. If compaction moves the body to another segment meanwhile, copies it from
+ * there.
  */
 async function copyLiveBody(db: Database, row: BodyRow, home: string, target: string, segments: Segments) {
   const sql = `SELECT ${BODY_COLUMNS} FROM blobs WHERE id = ? AND sha256 = ? AND offset IS NOT NULL`;
@@ -159,8 +159,8 @@ async function copyLiveBody(db: Database, row: BodyRow, home: string, target: st
 }
 
 /**
- * Copies a body to another home, syncs it to disk, and returns its real hashes and its location. Returns null
- * if it is missing, or if its place in a segment has other bytes.
+ * Copies a body to another home, syncs it to disk, and returns its real hashes and its location. Returns
+ * null if the body is missing, or if its place in a segment contains other bytes.
  */
 async function copyBody(
   row: BodyRow,
@@ -198,9 +198,10 @@ function dropDamagedRows(copy: Database): string[] {
 }
 
 /**
- * Restores a backup into a home without a store. With `force` it replaces an existing store, which is moved
- * to `before-restore-…`. The backup is copied and verified before anything is changed. A backup with damaged
- * bodies is rejected; with `partial` it is restored without them, and their keys are returned as `lost`.
+ * Restores a backup into a home without a store. With `force`, replaces an existing store and moves the old
+ * one to `before-restore-…`. The backup is copied and verified before anything is changed. A backup with
+ * damaged bodies is rejected. With `partial`, it is restored without the damaged bodies, and their keys are
+ * returned as `lost`.
  */
 export async function restoreSqlite(
   sourceDir: string,
@@ -267,8 +268,8 @@ function damagedBackupError(from: string, lost: readonly string[]): RelayError {
 }
 
 /**
- * Copies the database after an integrity check. A backup has no WAL and is opened as immutable. A home that
- * was not closed properly has a WAL that must be read too.
+ * Copies the database after an integrity check. A backup has no WAL, so it is opened as immutable. A home
+ * that was not closed properly has a WAL, which must be read too.
  */
 function copyDatabase(from: string, to: string): void {
   closeSync(openSync(to, 'wx', 0o600));
@@ -279,7 +280,7 @@ function copyDatabase(from: string, to: string): void {
   db.sql('VACUUM INTO ?').run(to);
 }
 
-/** Moves the bodies first and the database last, because only the database makes them a store. */
+/** Moves the bodies first and the database last. Without the database, the bodies are not a store yet. */
 function installFiles(stage: string, home: string, files: ReadonlySet<string>): void {
   const touched = new Set([home]);
   for (const file of files) {
@@ -304,8 +305,8 @@ async function moveAside(home: string): Promise<void> {
 }
 
 /**
- * Throws `busy` if another process has the store open: SQLite can then not leave WAL mode. An unreadable
- * store counts as unused.
+ * Throws `busy` if another process has the store open. SQLite cannot leave WAL mode in this case. An
+ * unreadable store counts as unused.
  */
 async function refuseInUse(path: string): Promise<void> {
   try {

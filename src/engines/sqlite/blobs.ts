@@ -38,7 +38,10 @@ import { type DeletedBody, queueForWipe } from './secure-delete.ts';
 import { isSegment, Segments } from './segments.ts';
 import { translateError } from './translate-error.ts';
 
-/** Size of the body cache. Many agents pull the same payload, and SQLite reads large rows slowly. */
+/**
+ * Size of the body cache in bytes. The cache is useful because many agents pull the same payload and SQLite
+ * reads large rows slowly.
+ */
 const CACHE_BYTES = 16 * 1024 * 1024;
 
 /** LRU cache of verified bodies, keyed by SHA-256. */
@@ -64,15 +67,17 @@ class BodyCache {
   }
 }
 
-/** Blobs in SQLite: small bodies in rows, medium ones in segments, large ones in their own files. */
+/**
+ * Blobs in SQLite. Small bodies are in rows, medium bodies in segments, and large bodies in their own files.
+ */
 export class SqliteBlobs implements Blobs {
   readonly #store: Store;
   readonly #files: BodyFiles;
   readonly segments: Segments;
   readonly #usesSegments: boolean;
   /**
-   * A body up to this size stays in memory until it is committed. A larger body is written to a file as it
-   * arrives.
+   * Maximum bytes of a body that stays in memory until it is committed. A larger body is written to a file
+   * as it arrives.
    */
   readonly #bufferedBytes: number;
   readonly #place: Place | undefined;
@@ -93,7 +98,8 @@ export class SqliteBlobs implements Blobs {
   }
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
-    // Copy a body that stays in memory until the commit: the caller may change its array while `put` waits.
+    // Copy a body that stays in memory until the commit, because the caller may change its array while `put`
+    // waits.
     const stable =
       body instanceof Uint8Array && body.length <= this.#bufferedBytes ? new Uint8Array(body) : body;
     const { content, ...info } = await this.#storeBytes(key, stable, o);
@@ -106,7 +112,7 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Stages a body. A large stream is stored at once with its row; if the commit point never comes, deleting
+   * Stages a body. A large stream is stored at once, with its row. If the commit point never comes, deleting
    * the row also deletes its file.
    */
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
@@ -117,8 +123,8 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Moves bodies from their rows into the files that `Place` assigns to them. Not part of the port: the store
-   * calls it to keep readable files for people.
+   * Moves bodies from their rows into the files that `Place` assigns to them. This method is not part of the
+   * port. The store calls it to keep readable files for people.
    */
   async makeFiles(keys: readonly string[]): Promise<void> {
     const { db, queue } = this.#store;
@@ -148,7 +154,7 @@ export class SqliteBlobs implements Blobs {
       const body =
         row.offset === null && row.file !== null ? await openVerifiedBody(this.#store, row, range) : null;
       if (body) return { body, size: row.size };
-      // The row may have changed between the two reads. If it is unchanged, the body is really damaged.
+      // The row may have changed between the two reads. If the row is unchanged, the body is really damaged.
       if (before?.file === row.file && before.offset === row.offset && before.sha256 === row.sha256) {
         throw await describeDamage(this.#store, key, row);
       }
@@ -185,9 +191,9 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Deletes the file of a body that no row names. Another process may be storing a new body at the same
-   * chosen path, so such a file is deleted inside a transaction and only if no row names it. Never throws,
-   * because the row is already deleted.
+   * Deletes the file of a body that no row names. At a chosen path, another process may be storing a new
+   * body, so this file is deleted inside a transaction and only if no row names it. Never throws, because
+   * the row is already deleted.
    */
   async removeBody({ file, offset }: DeletedBody): Promise<void> {
     if (file === null || offset !== null) return;
@@ -196,13 +202,13 @@ export class SqliteBlobs implements Blobs {
       const used = this.#store.db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
       if (!used) this.#files.removeSync(file);
     });
-    // A sweep deletes the file if this fails.
+    // If this fails, a sweep deletes the file.
     await removed.catch(() => {});
   }
 
   /**
-   * Writes the bytes to their final location. `content` holds the values of the row to write; it is absent if
-   * the row is already written.
+   * Writes the bytes to their final location. `content` contains the values for the row. It is absent if the
+   * row is already written.
    */
   async #storeBytes(key: string, body: BlobBody, o: BlobOptions): Promise<BlobInfo & { content?: Content }> {
     const limits: BodyLimits = { size: o.size, max: this.#store.limits.blobBytes };
@@ -214,12 +220,12 @@ export class SqliteBlobs implements Blobs {
       if (this.#place && key.startsWith(this.#place.prefix)) place = this.#place.path(key);
       if (place !== undefined) place = normalizePlace(place);
     } catch (error) {
-      // The caller gets the reason for the rejection; an error while cancelling the source would hide it.
+      // Ignore an error while cancelling the source, because it would hide the reason for the rejection.
       if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
       throw error;
     }
     if (place !== undefined && body instanceof Uint8Array && body.length <= LATE_FILE_BYTES) {
-      // A CLI process ends too early to create the file later, so it writes a draft now.
+      // A server creates the file later. A CLI process would end before that, so it writes a draft now.
       return this.#usesSegments
         ? this.#prepareInMemory([body], o.expiresAt, true)
         : this.#prepareDraft(body, place, o.expiresAt);
@@ -240,7 +246,7 @@ export class SqliteBlobs implements Blobs {
     return this.#putFile(key, head, pieces, place, o.expiresAt);
   }
 
-  /** Prepares a body that fits into memory: for its row, or appended to a segment. */
+  /** Prepares a body that fits into memory. Keeps it for its row, or appends it to a segment. */
   async #prepareInMemory(
     pieces: readonly Uint8Array[],
     expiry: Expiry | undefined,
@@ -252,7 +258,7 @@ export class SqliteBlobs implements Blobs {
     const info = { size, sha256 };
     const expires = (await resolveExpiry(expiry)) ?? null;
     const content = { ...info, blocks, expires, pieces };
-    // If nothing else is being written, put the body into its row: that needs one fsync instead of two.
+    // If no other write is running, put the body into its row. This needs one fsync instead of two.
     const isOnlyWrite = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
     if (inRow || size < SEGMENT_BLOB_BYTES.min || isOnlyWrite()) return { ...info, content };
     const location = await this.segments.append(pieces, expires).catch((error) => {
@@ -262,8 +268,8 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Writes a small body as a draft file that the commit moves to its place. A sweep deletes drafts that were
-   * never committed.
+   * Writes a small body as a draft file. The commit moves the draft to its place. A sweep deletes drafts
+   * that were never committed.
    */
   async #prepareDraft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
     const expires = (await resolveExpiry(expiry)) ?? null;
@@ -313,7 +319,7 @@ export class SqliteBlobs implements Blobs {
     if (before) await this.removeBody(before);
   }
 
-  /** Writes the row inside a transaction and returns the body that it replaces. */
+  /** Writes the row inside a transaction. Returns the body that the row replaces, if any. */
   #write(tx: Transaction, key: string, content: Content): DeletedBody | undefined {
     const { db, env } = this.#store;
     const { size, sha256, blocks, expires, pieces, draft } = content;

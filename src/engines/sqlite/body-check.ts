@@ -21,26 +21,26 @@ import type { Store } from './commit-queue.ts';
 import type { DeletedBody } from './secure-delete.ts';
 import { readFromSegment } from './segments.ts';
 
-/** Bytes to read from a file at once. */
+/** Number of bytes that are read from a file at once. */
 const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
 /** A row of the table `blobs`. */
 export interface StoredBody extends DeletedBody {
   readonly sha256: string;
-  /** Block checksums; null for a body of format 1 that no sweep has hashed yet. */
+  /** Block checksums. Null for a body of format 1 that no sweep has hashed yet. */
   readonly blocks: Uint8Array | null;
-  /** The bytes if they are stored in the row, otherwise null. */
+  /** Bytes of the body if they are stored in the row, otherwise null. */
   readonly body: Uint8Array | null;
 }
 
 type StoreHome = Pick<Store, 'home'>;
 
-/** Closes the file of a stream that was garbage-collected before it was read to its end. */
+/** Closes the file of a stream that is garbage-collected before it was read to its end. */
 const abandonedFiles = new FinalizationRegistry<promises.FileHandle>((file) => void file.close());
 
 /**
- * Opens the file of a body; null if it does not exist. The open file stays readable after it is deleted or
- * replaced.
+ * Opens the file of a body. Returns null if the file does not exist. An open file stays readable after it is
+ * deleted or replaced.
  */
 export async function openBody(path: string): Promise<{ file: promises.FileHandle; size: number } | null> {
   try {
@@ -53,8 +53,8 @@ export async function openBody(path: string): Promise<{ file: promises.FileHandl
 }
 
 /**
- * Streams the bytes of a range. Ends early if the file is shorter or the disk cannot read it. Closes the file
- * at the end and on cancel.
+ * Streams the bytes of a range. Ends early if the file is shorter or the disk cannot read it. Closes the
+ * file at the end or when the stream is cancelled.
  */
 export function streamBody(file: promises.FileHandle, { start, end }: ByteRange): ReadableStream<Uint8Array> {
   let at = start;
@@ -62,7 +62,7 @@ export function streamBody(file: promises.FileHandle, { start, end }: ByteRange)
     {
       async pull(controller) {
         const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, end - at));
-        // Treat a read error as the end of the file; the caller then reports the body as damaged.
+        // Treat a read error as the end of the file. The caller then reports the body as damaged.
         const { bytesRead } = await file.read(buffer, 0, buffer.length, at).catch(() => ({ bytesRead: 0 }));
         at += bytesRead;
         if (bytesRead > 0) return controller.enqueue(buffer.subarray(0, bytesRead));
@@ -96,8 +96,8 @@ export async function findFault(store: StoreHome, row: StoredBody): Promise<Body
 }
 
 /**
- * Hashes the bytes that really exist, without comparing them with the row. Returns null if there are none or
- * the segment is too short.
+ * Computes the hashes of the bytes that really exist, without comparing them with the row. Returns null if
+ * there are no bytes or the segment is too short.
  */
 export async function hashBody({ home }: StoreHome, row: StoredBody): Promise<HashedBody | null> {
   const hashes = new BodyHashes();
@@ -162,15 +162,15 @@ export async function describeDamage(store: StoreHome, key: string, row: StoredB
 }
 
 /**
- * Time after which a body that looks damaged is checked again, because it may have been replaced during the
- * check.
+ * Time in ms after which a body that looks damaged is checked again. The second check is needed because the
+ * body may have been replaced during the first one.
  */
 const RECHECK_MS = 100;
 
 /** Result of verifying one body. */
 export interface CheckedBody {
   readonly key: string;
-  /** Path relative to the home; null if the body is in the database. */
+  /** Path of the file, relative to the home. Null if the body is in the database. */
   readonly file: string | null;
   readonly size: number;
   readonly fault: BodyFault | null;
@@ -181,7 +181,10 @@ interface Row extends StoredBody {
   readonly key: string;
 }
 
-/** Reads and verifies all bodies in row order, starting after row `after`, while other processes write. */
+/**
+ * Reads and verifies all bodies in row order, starting after the row with id `after`. Other processes can
+ * write meanwhile.
+ */
 export async function* checkBodies(store: Store, after = 0): AsyncGenerator<CheckedBody & { id: number }> {
   const { db, env } = store;
   const sql = `SELECT id, key, size, sha256, file, offset, blocks, body FROM blobs
@@ -194,7 +197,7 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
     let fault = await findFault(store, row);
     if (fault) {
       await pause(RECHECK_MS);
-      // The body was moved, replaced or deleted during the check.
+      // The body was moved, replaced or deleted during the check. Read the row again.
       if (!(await db.retryWhileBusy(() => db.sql(isUnchangedSql).get(id, sha256, file, offset)))) continue;
       fault = await findFault(store, row);
     }
@@ -203,14 +206,16 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
   }
 }
 
-/** Background verification of a server: 4 MiB every 5 s, below 1 MB/s, which other work does not notice. */
+/** Time in ms between two steps of the background verification of a server. */
 const SCRUB_EVERY_MS = 5_000;
+/** Number of bytes that one step verifies. This is less than 1 MB/s, which other work does not notice. */
 const SCRUB_BYTES = 4 * 1024 * 1024;
 
 /** Progress of a server's background verification. */
 export interface ScrubState {
-  /** Bodies and bytes read since the server started. */
+  /** Number of bodies read since the server started. */
   readonly bodies: number;
+  /** Number of bytes read since the server started. */
   readonly bytes: number;
   /** Number of complete passes over all bodies. */
   readonly rounds: number;
@@ -218,7 +223,7 @@ export interface ScrubState {
   readonly damaged: number;
 }
 
-/** Verifies all bodies in a slow endless loop, so that damage is found before someone needs the data. */
+/** Verifies all bodies in a slow endless loop, so that damage is found before a user needs the data. */
 export class Scrub {
   readonly #store: Store;
   readonly #timer: NodeJS.Timeout;
@@ -242,7 +247,7 @@ export class Scrub {
     return { bodies: this.#bodies, bytes: this.#bytes, rounds: this.#rounds, damaged: this.#damaged.size };
   }
 
-  /** Verifies the next few megabytes. Never throws: other operations report an unreadable store. */
+  /** Verifies the next few megabytes. Never throws, because other operations report an unreadable store. */
   step(): Promise<void> {
     this.#reading ??= this.#read()
       .catch(() => {})
@@ -261,7 +266,7 @@ export class Scrub {
   async #read(): Promise<void> {
     const before = this.#bytes;
     for await (const { id, size, fault } of checkBodies(this.#store, this.#after)) {
-      // The rows between the last id and this one were deleted, so their damage no longer counts.
+      // The rows between the last id and this id were deleted, so their damage no longer counts.
       for (const other of this.#damaged) if (other > this.#after && other < id) this.#damaged.delete(other);
       this.#after = id;
       this.#bodies++;
@@ -269,7 +274,7 @@ export class Scrub {
       if (fault) this.#damaged.add(id);
       else this.#damaged.delete(id);
       if (this.#closed || this.#bytes - before >= SCRUB_BYTES) return;
-      // Reads from the page cache never wait, so give other work a turn.
+      // Reads from the page cache never wait. Yield here, so that other work gets a turn.
       await setImmediate();
     }
     for (const other of this.#damaged) if (other > this.#after) this.#damaged.delete(other);

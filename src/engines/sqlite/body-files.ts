@@ -7,23 +7,23 @@ import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import type { Store, Transaction } from './commit-queue.ts';
 import { makeFolder, syncFolder } from './fsync.ts';
 
-/** Folder for bodies, relative to the home. */
+/** Folder with the bodies, relative to the home. */
 export const BODIES = 'blobs';
 /**
- * Folder for unfinished bodies that are moved to their place later. Nothing reads it. Old files in it are
+ * Folder for unfinished bodies that are moved to their place later. No reader uses it. Old files in it are
  * leftovers of crashed writes.
  */
 export const DRAFTS = `${BODIES}/draft`;
 
-/** Decides which bodies become readable files with their own names. */
+/** Decides which bodies are stored as readable files with their own names. */
 export interface Place {
   /** Prefix of the keys that may have a file. */
   readonly prefix: string;
-  /** Returns the path of a key's file relative to the home; undefined if the key has no file. */
+  /** Returns the path of a key's file, relative to the home. Returns undefined if the key has no file. */
   path(key: string): string | undefined;
 }
 
-/** A complete body on disk that no row names yet. */
+/** A complete body in a file that no row names yet. */
 export interface Draft extends HashedBody {
   /** Path relative to the home. */
   readonly file: string;
@@ -39,7 +39,7 @@ export interface Content extends HashedBody {
   readonly pieces?: readonly Uint8Array[];
 }
 
-/** Stores each large body in its own file, which is written once. */
+/** Stores each large body in its own file. A file is written once and never changed. */
 export class BodyFiles {
   readonly home: string;
   readonly #env: Env;
@@ -52,8 +52,8 @@ export class BodyFiles {
   }
 
   /**
-   * Writes `head` and then `rest` to a file with a random name and syncs it to disk if the store is durable.
-   * If anything fails, no file remains. With `placed`, the file is created in the draft folder.
+   * Writes `head` and then `rest` to a file with a random name. Syncs the file to disk if the store is
+   * durable. If anything fails, no file remains. With `placed`, creates the file in the draft folder.
    */
   async write(
     head: readonly Uint8Array[],
@@ -75,8 +75,9 @@ export class BodyFiles {
   }
 
   /**
-   * Moves a draft to its chosen path and replaces the file there. Must run inside the transaction: its lock
-   * keeps other processes from using the same path. A rollback restores the old file.
+   * Moves a draft to its chosen path and replaces the file there. Must run inside a transaction, because the
+   * lock of the transaction keeps other processes from using the same path. A rollback restores the old
+   * file.
    */
   placeSync(draft: Draft, place: string, tx: Transaction): void {
     if (!this.hasSync(draft.file)) throw sweptAwayError();
@@ -96,16 +97,16 @@ export class BodyFiles {
   }
 
   /**
-   * Whether the file exists. Call it inside a transaction: a sweep deletes files under the same lock, so it
-   * then sees the new row.
+   * Whether the file exists. Call it inside a transaction. A sweep deletes files under the same lock, so
+   * either the file is already missing here, or the sweep sees the new row.
    */
   hasSync(file: string): boolean {
     return existsSync(join(this.home, file));
   }
 
   /**
-   * Deletes a file. Readers that have it open continue. Ignores errors: no row names the file, and a sweep
-   * deletes it later.
+   * Deletes a file. Readers that have the file open can continue. Ignores errors, because no row names the
+   * file and a sweep deletes it later.
    */
   async remove(file: string): Promise<void> {
     await promises.unlink(join(this.home, file)).catch(() => {});
@@ -121,7 +122,7 @@ export function sweptAwayError(): RelayError {
   return new RelayError('busy', { what: 'a sweep deleted the body before it was stored' });
 }
 
-/** Whether the file is at a path that the caller chose, where another body may replace it. */
+/** Whether the file is at a path that the caller chose. Another body may replace a file at such a path. */
 export function isPlaced(file: string): boolean {
   return !file.startsWith(`${BODIES}/`);
 }
@@ -138,8 +139,8 @@ export function normalizePlace(place: string): string {
 }
 
 /**
- * Checks a path from the row of a backup, which may have been edited: it must be one of the engine's own
- * names or a chosen path.
+ * Checks a path from the row of a backup. The backup may have been edited, so the path must be one of the
+ * engine's own names or a valid chosen path.
  */
 export function validateFile(file: string): string {
   return /^blobs\/([0-9a-f]{2}|segments)\/[0-9a-f]{32}$/.test(file) ? file : normalizePlace(file);
@@ -155,7 +156,7 @@ function linkIfExists(from: string, to: string): boolean {
   }
 }
 
-/** Writes a new file piece by piece and returns its size and hashes. If it fails, no file remains. */
+/** Writes a new file piece by piece. Returns its size and hashes. If it fails, no file remains. */
 export async function writeBody(
   path: string,
   pieces: AsyncIterable<Uint8Array>,
@@ -171,7 +172,7 @@ export async function writeBody(
   const file = await promises.open(path, 'wx', 0o600);
   try {
     await file.writeFile(hashBody());
-    // Sync both at once, so that the file system can combine them into one disk write.
+    // Sync the file and its folder at once, so that the file system can combine both into one disk write.
     await Promise.all([
       o.fsyncsFile ? file.datasync() : undefined,
       o.fsyncsFolder ? syncFolder(dirname(path)) : undefined,

@@ -8,8 +8,12 @@ import { closedError, type Database } from './database.ts';
 import { fsyncFolderSync } from './fsync.ts';
 import { endsTransaction, isFull, translateError } from './translate-error.ts';
 
-/** Limits of one transaction, so that the event loop and other processes get their turn. */
+/**
+ * Maximum number of operations in one transaction. The limit gives the event loop and other processes their
+ * turn.
+ */
 const BATCH_OPERATIONS = 512;
+/** Maximum bytes that one transaction writes. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Objects that the parts of an open store share. */
@@ -22,8 +26,8 @@ export interface Store {
 }
 
 /**
- * A write. It must be repeatable and synchronous: between BEGIN and COMMIT no other code of this process
- * runs.
+ * A write. It must be repeatable and synchronous, because no other code of this process may run between
+ * BEGIN and COMMIT.
  */
 export type Operation<T> = (tx: Transaction) => T;
 
@@ -36,8 +40,8 @@ interface Waiting {
 }
 
 /**
- * Group commit: all operations that wait in one turn of the event loop become one transaction, each in its
- * own savepoint. Callers get their answers after COMMIT. One fsync serves all of them.
+ * Group commit: all operations that wait in one turn of the event loop become one transaction. Each
+ * operation has its own savepoint. Callers get their answers after COMMIT. One fsync serves all operations.
  */
 export class CommitQueue {
   readonly #db: Database;
@@ -50,8 +54,8 @@ export class CommitQueue {
 
   /**
    * `committed` runs after each COMMIT with the changed streams, before the callers are answered. `sync`
-   * makes the commit durable if COMMIT itself does not wait for the disk. The queue waits for it before it
-   * answers or starts the next transaction.
+   * makes the commit durable if COMMIT itself does not wait for the disk. The queue waits for `sync` before
+   * it answers or starts the next transaction.
    */
   constructor(
     db: Database,
@@ -70,8 +74,8 @@ export class CommitQueue {
   }
 
   /**
-   * Adds an operation to the next transaction. `bytes` is about how much it writes. `frees` means the same as
-   * calling `free`.
+   * Adds an operation to the next transaction. `bytes` is the approximate number of bytes that it writes.
+   * With `frees`, does the same as `free`.
    */
   run<T>(operation: Operation<T>, bytes = 0, frees = false): Promise<T> {
     if (frees) return this.free(operation);
@@ -82,7 +86,7 @@ export class CommitQueue {
     return this.#enqueue(operation, bytes, false);
   }
 
-  /** Like `run`, for deletions: on a full disk they may use the space of the reserve file. */
+  /** Like `run`, but for deletions. On a full disk, a deletion may use the space of the reserve file. */
   free<T>(operation: Operation<T>): Promise<T> {
     return this.#enqueue(operation, 0, true);
   }
@@ -158,14 +162,15 @@ export class CommitQueue {
   }
 
   /**
-   * Retries the operations of a failed batch one by one, so that only the faulty ones fail. A checkpoint
-   * first lets the WAL start over within its current size, which can help on a full disk.
+   * Retries the operations of a failed batch one by one, so that only the faulty operations fail. Before
+   * that, runs a checkpoint. It lets SQLite overwrite the WAL from its start instead of extending it, which
+   * can help on a full disk.
    */
   async #oneByOne(batch: readonly Waiting[]): Promise<void> {
     try {
       this.#db.sql('PRAGMA wal_checkpoint(PASSIVE)').get();
     } catch {
-      // The disk has no room for a checkpoint either.
+      // The disk has no room for a checkpoint either. Continue without it.
     }
     for (const each of batch) await this.#commit([each], true);
   }
@@ -195,7 +200,7 @@ export class CommitQueue {
   }
 }
 
-/** Side effects of the operations of one transaction, besides SQL. */
+/** Collects the side effects of the operations in one transaction, in addition to their SQL. */
 export class Transaction {
   readonly streams = new Set<string>();
   readonly #undo: (() => void)[] = [];
@@ -210,8 +215,8 @@ export class Transaction {
   }
 
   /**
-   * Returns the next number of the store. All revisions and sequence numbers come from this counter, so none
-   * is used twice.
+   * Returns the next number of the store. All revisions and sequence numbers come from this counter, so no
+   * number is used twice.
    */
   next(): number {
     if (this.#last === 0) {
@@ -246,7 +251,7 @@ export class Transaction {
     this.#after.push(step);
   }
 
-  /** Returns the current position in the list of rollback steps. */
+  /** Returns the current number of rollback steps, for `rollBackTo`. */
   mark(): number {
     return this.#undo.length;
   }
@@ -262,8 +267,8 @@ export class Transaction {
   }
 
   /**
-   * Writes the counter and syncs the folders, just before COMMIT. Numbers of rolled-back operations are
-   * skipped; nobody has seen them.
+   * Writes the counter and syncs the folders, just before COMMIT. The numbers of rolled-back operations are
+   * skipped, because no caller has seen them.
    */
   prepareCommit(): void {
     if (this.#last > this.#first) this.#db.sql('UPDATE counter SET value = ?').run(this.#last);
@@ -277,13 +282,13 @@ function runOperation(each: Waiting, tx: Transaction): () => void {
 }
 
 /**
- * A write that waits for the transaction of another write. Until then it exists only in memory and, for some
- * bodies, in a segment.
+ * A write that waits for the transaction of another write. Until then it exists only in memory. The bytes of
+ * some bodies are already in a segment.
  */
 export class StagedWrite implements Staged {
   readonly key: string;
   readonly write: Operation<void>;
-  /** Approximate bytes that it writes. */
+  /** Approximate number of bytes that the write adds to the transaction. */
   readonly bytes: number;
 
   constructor(key: string, write: Operation<void>, bytes: number) {
@@ -303,12 +308,15 @@ export function stagedBytes(staged: readonly Staged[] = []): number {
   return staged.reduce((sum, each) => sum + (each instanceof StagedWrite ? each.bytes : 0), 0);
 }
 
-/** Enough for SQLite's WAL and shared-memory files and for a few hundred deletions. */
+/**
+ * Size of the reserve file in bytes. It is enough for SQLite's WAL and shared-memory files and for a few
+ * hundred deletions.
+ */
 const RESERVE_BYTES = 1024 * 1024;
 
 /**
- * A file of zeros that reserves disk space. On a full disk it is deleted, so that deletions and revocations
- * can still be written. Other writes are rejected until there is room for the file again.
+ * A file of zeros that reserves disk space. On a full disk the file is deleted, so that deletions and
+ * revocations can still be written. Other writes are rejected until there is room for the file again.
  */
 export class Reserve {
   readonly #path: string;
@@ -332,7 +340,7 @@ export class Reserve {
       }
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // Ignore other errors; the store itself reports them.
+      // Ignore other errors, because the store itself reports them.
       if (code === 'ENOSPC' || code === 'EDQUOT') this.release();
     }
   }

@@ -11,18 +11,20 @@ import { PAGE_BYTES } from './schema.ts';
 import { isBusy, translateError } from './translate-error.ts';
 
 /**
- * Time that SQLite itself waits for a lock. It blocks the event loop, so it only covers a short commit of
- * another process. `retryWhileBusy` does the longer waits, asynchronously and with jitter.
+ * Time in ms that SQLite itself waits for a lock. The wait blocks the event loop, so it only covers a short
+ * commit of another process. `retryWhileBusy` does the longer waits, asynchronously and with jitter.
  */
 const BUSY_TIMEOUT_MS = 5;
 
 /**
- * Maximum random pause between retries. It is short, so that a writer that has waited long does not lose its
- * turn again.
+ * Maximum random pause between two retries, in ms. It is short, so that a writer that has waited long does
+ * not lose its turn again.
  */
 const RETRY_PAUSE_MS = 4;
 
-/** Time after which a lock holder is considered stuck. A fair wait is much shorter. */
+/**
+ * Time in ms after which a lock holder is considered stuck. A normal wait for other writers is much shorter.
+ */
 const RETRY_TIMEOUT_MS = 30_000;
 
 const fdatasyncAsync = promisify(fdatasync);
@@ -36,8 +38,9 @@ export interface Statement<Row> {
 }
 
 /**
- * A connection that prepares each statement once. No other code may open the database file: on POSIX, closing
- * any file handle drops all locks that this process holds on the file, without SQLite noticing.
+ * A connection that prepares each statement once. No other code may open the database file. On POSIX,
+ * closing any file handle of the file drops all locks that this process holds on it, and SQLite does not
+ * notice.
  */
 export class Database implements Disposable {
   readonly path: string;
@@ -47,8 +50,8 @@ export class Database implements Disposable {
   #wal: number | undefined;
 
   /**
-   * `immutable` reads only the database file, without locks, and neither reads nor creates a WAL. `readOnly`
-   * also reads the WAL of a program that may be writing.
+   * With `immutable`, reads only the database file, without locks, and neither reads nor creates a WAL. With
+   * `readOnly`, also reads the WAL of a program that may be writing.
    */
   constructor(path: string, o: { immutable?: boolean; readOnly?: boolean } = {}) {
     const { DatabaseSync } = loadSqlite();
@@ -60,8 +63,8 @@ export class Database implements Disposable {
   }
 
   /**
-   * Returns the prepared statement for an SQL text. Use only plain `?` parameters: the oldest supported Node
-   * versions do not bind numbered ones such as `?1`.
+   * Returns the prepared statement for an SQL text. Use only plain `?` parameters, because the oldest
+   * supported Node versions do not bind numbered parameters such as `?1`.
    */
   sql<Row = Record<string, SQLOutputValue>>(text: string): Statement<Row> {
     if (!this.#open) throw closedError();
@@ -74,32 +77,32 @@ export class Database implements Disposable {
   }
 
   /**
-   * Returns a number that changes when another connection commits, in this process or another. Commits of
-   * this connection do not change it.
+   * Returns a number that changes when another connection commits, in this process or in another process.
+   * Commits of this connection do not change the number.
    */
   dataVersion(): number {
     return this.sql<{ data_version: number }>('PRAGMA data_version').get()!.data_version;
   }
 
   /**
-   * Syncs the WAL to disk without blocking the event loop, for connections with `synchronous = NORMAL`, where
-   * COMMIT does not sync. Opening the WAL is safe: it stays the same file while the database is open, and
-   * SQLite holds no locks on it.
+   * Syncs the WAL to disk without blocking the event loop. For connections with `synchronous = NORMAL`,
+   * whose COMMIT does not sync. Opening the WAL is safe: it stays the same file while the database is open,
+   * and SQLite holds no locks on it.
    */
   async syncWal(): Promise<void> {
     this.#wal ??= openSync(`${this.path}-wal`, 'r+');
     await fdatasyncAsync(this.#wal);
   }
 
-  /** Runs several statements, or one that is not worth preparing. */
+  /** Runs several statements, or one statement that is not worth preparing. */
   exec(text: string): void {
     if (!this.#open) throw closedError();
     this.#connection.exec(text);
   }
 
   /**
-   * Runs `work` and retries it while other processes hold the lock. `work` must be repeatable: it reads, or
-   * it begins a transaction.
+   * Runs `work` and retries it while other processes hold the lock. `work` must be repeatable, so it may
+   * only read or begin a transaction.
    */
   async retryWhileBusy<T>(work: () => T): Promise<T> {
     let began: number | undefined;
@@ -107,7 +110,8 @@ export class Database implements Disposable {
       try {
         return work();
       } catch (error) {
-        // Read the clock only after a failure: the first call costs a CLI command more than a millisecond.
+        // Read the clock only after a failure, because the first call costs a CLI command more than a
+        // millisecond.
         began ??= performance.now();
         if (!isBusy(error) || performance.now() - began > RETRY_TIMEOUT_MS)
           throw translateError(error, this.path);
@@ -129,7 +133,7 @@ export class Database implements Disposable {
   }
 }
 
-/** Builds a file URI. Simple paths avoid `pathToFileURL`, which takes milliseconds to load. */
+/** Builds a file URI. Avoids `pathToFileURL` for simple paths, because it takes milliseconds to load. */
 function fileUri(path: string): string {
   return /^[\w./-]+$/.test(path) ? `file:${path}` : pathToFileURL(path).href;
 }
@@ -139,13 +143,16 @@ export function closedError(): RelayError {
   return new RelayError('store_unavailable', { what: 'It was closed.' });
 }
 
-/** WAL size that starts a checkpoint: rare enough to be cheap, small enough for fast reads. */
+/**
+ * WAL size in pages at which a checkpoint starts. It is large enough that checkpoints are rare, and small
+ * enough for fast reads.
+ */
 const WAL_PAGES = (16 * 1024 * 1024) / PAGE_BYTES;
 
-/** Attempts to empty the WAL while other connections read and write. */
+/** Maximum number of attempts to empty the WAL while other connections read and write. */
 const EMPTY_WAL_TRIES = 20;
 
-/** Worker as source text, because a bundle has no file to load. */
+/** Source text of the worker. It is a text, because a bundle has no separate file to load. */
 const CHECKPOINT_WORKER = `
 const { workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
@@ -155,10 +162,11 @@ db.close();
 `;
 
 /**
- * Keeps the WAL short without blocking commits. A worker thread copies most of the WAL into the database,
- * then a short checkpoint on this thread copies the rest. Alone, the main thread would block the event loop,
- * and the worker would never let the WAL start over. CLI processes and old SQLite versions, which cannot
- * report the WAL size, use SQLite's automatic checkpoints.
+ * Keeps the WAL short without blocking commits. A worker thread copies most of the WAL into the database.
+ * Then a short checkpoint on this thread copies the rest. With the main thread alone, a checkpoint would
+ * block the event loop. With the worker alone, SQLite would never reuse the WAL from its start. CLI
+ * processes use SQLite's automatic checkpoints. Old SQLite versions use them too, because they cannot report
+ * the WAL size.
  */
 export class Checkpoints {
   readonly #db: Database;
@@ -183,8 +191,8 @@ export class Checkpoints {
   }
 
   /**
-   * Copies everything into the database and empties the WAL. This returns freed space to the disk and removes
-   * overwritten data. Returns false if other connections prevented it.
+   * Copies everything into the database and empties the WAL. This returns freed space to the disk and
+   * removes overwritten data. Returns false if other connections prevented it.
    */
   async emptyWal(): Promise<boolean> {
     await this.#running;
@@ -200,7 +208,9 @@ export class Checkpoints {
     await this.#running;
   }
 
-  /** Runs a checkpoint in a worker thread. Never throws: the next checkpoint does the rest. */
+  /**
+   * Runs a checkpoint in a worker thread. Never throws, because the next checkpoint does the remaining work.
+   */
   async #inThread(): Promise<void> {
     try {
       await once(
@@ -212,7 +222,10 @@ export class Checkpoints {
     }
   }
 
-  /** Runs a checkpoint. Never throws: if another connection prevents it, the next one does the rest. */
+  /**
+   * Runs a checkpoint. Never throws: if another connection prevents it, the next checkpoint does the
+   * remaining work.
+   */
   #run(mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): { busy: number; log: number; checkpointed: number } {
     try {
       const row = this.#db.sql(`PRAGMA wal_checkpoint(${mode})`).get();
@@ -223,7 +236,10 @@ export class Checkpoints {
   }
 }
 
-/** SQLite 3.51 introduced NOOP. Older versions would run a passive checkpoint instead. */
+/**
+ * Whether SQLite knows the checkpoint mode NOOP, which came with 3.51. Older versions would run a passive
+ * checkpoint instead.
+ */
 function supportsNoop(): boolean {
   const [major, minor] = (process.versions.sqlite ?? '0').split('.').map(Number);
   return major! > 3 || (major === 3 && minor! >= 51);

@@ -24,15 +24,18 @@ export interface SqliteOptions {
   /** Folder of the store. Created with mode 0700 if it is missing. */
   readonly home: string;
   readonly env?: Env;
-  /** Failure that an acknowledged write survives; a power cut by default. */
+  /** Failure that an acknowledged write survives. Default: a power cut. */
   readonly durability?: 'power' | 'process';
-  /** A server is long-lived and runs its own checkpoints. A CLI process ends before they would pay off. */
+  /**
+   * Kind of process. A server is long-lived and runs its own checkpoints. A CLI process ends before they
+   * would pay off.
+   */
   readonly role?: 'server' | 'cli';
   /** Decides which bodies are stored as readable files with their own names. */
   readonly place?: Place;
-  /** Worker threads for searches and large index changes. Without them, this process does the work itself. */
+  /** Worker threads for searches and large index changes. Without them, the calling thread does this work. */
   readonly indexThreads?: IndexThreads;
-  /** Receives one sentence when an older store was migrated to the current format. */
+  /** Called with one sentence after an older store was migrated to the current format. */
   readonly warn?: (what: string) => void;
 }
 
@@ -40,27 +43,27 @@ export interface SqliteOptions {
 export interface SqliteEngine extends Engine {
   readonly moving: Moving;
   /**
-   * Deletes the reserve file on a full disk. Deletions and the caller's own files then share its space. Other
-   * writes are rejected until the disk has room again.
+   * Deletes the reserve file on a full disk. Its space is then free for deletions and for the caller's own
+   * files. Other writes are rejected until the disk has room again.
    */
   releaseReserve(): void;
-  /** Creates the readable files of these keys that are still missing. */
+  /** Creates the readable files of these keys, if they are still missing. */
   makeFiles(keys: readonly string[]): Promise<void>;
   /** Counts the bodies whose files are missing, and names a few of the files. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
   /** Reads and verifies all bodies, one after the other. */
   checkBodies(): AsyncIterable<CheckedBody>;
   /**
-   * Runs SQLite's integrity check, which reads the whole database and blocks. Returns the first problem, or
-   * null.
+   * Runs SQLite's integrity check, which reads the whole database and blocks the event loop. Returns the
+   * first problem, or null.
    */
   checkDatabase(): Promise<string | null>;
-  /** Returns the progress of a server's background verification; null in a CLI process. */
+  /** Returns the progress of a server's background verification. Returns null in a CLI process. */
   scrubState(): ScrubState | null;
 }
 
 /**
- * Opens a store on one machine that any number of processes can share without a daemon. Everything is in one
+ * Opens a store on one machine. Any number of processes can share it without a daemon. All data is in one
  * SQLite database, except large bodies, which are files in the same folder.
  */
 export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {

@@ -4,10 +4,13 @@ import { promisify } from 'node:util';
 
 const fsyncAsync = promisify(fsync);
 
-/** Windows cannot open folders and does not need to: NTFS journals file names. */
+/**
+ * Whether folders are synced. Windows cannot open folders and does not need to, because NTFS journals file
+ * names.
+ */
 const SYNCS_FOLDERS = process.platform !== 'win32';
 
-/** Syncs a folder to disk. Without it, a new file can lose its name in a power cut. */
+/** Syncs a folder to disk. Without this, a new file can lose its name in a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
   if (!SYNCS_FOLDERS) return;
   const fd = openSync(folder, 'r');
@@ -35,7 +38,8 @@ export function fsyncFileSync(path: string): void {
 
 /**
  * Creates a folder with mode 0700 and its missing parents. Returns the topmost folder that it created, if
- * any. Node's `recursive` option never returns on file systems that allow no folders, such as /proc.
+ * any. Node's `recursive` option is not used, because it never returns on file systems that allow no
+ * folders, such as /proc.
  */
 export function makeFolders(folder: string): string | undefined {
   const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -45,7 +49,7 @@ export function makeFolders(folder: string): string | undefined {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created it first.
+    // If another process has created the folder first, there is no error.
     if (!isThere()) throw error;
     return first;
   }

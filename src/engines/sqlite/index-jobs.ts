@@ -6,14 +6,20 @@ import type { IndexJob } from '../index-thread.ts';
 import { Database } from './database.ts';
 import { translateError } from './translate-error.ts';
 
-/** The thread may block until the lock is free, because only the caller of the job waits for it. */
+/**
+ * Settings of a connection. The thread may block until the lock is free, because only the caller of the job
+ * waits for it.
+ */
 const PRAGMAS =
   'PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
-/** Connections of this thread by file and mode. They close when the thread ends. */
+/** Connections of this thread, by file and mode. They are closed when the thread ends. */
 const connections = new Map<string, Database>();
 
-/** Runs a job of the full-text index in this thread. A search returns its hits, a change returns none. */
+/**
+ * Runs a job of the full-text index in this thread. Returns the hits of a search, or an empty list after a
+ * change.
+ */
 export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
   try {
     if (job.search) {

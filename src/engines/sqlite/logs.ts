@@ -9,11 +9,15 @@ import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Database } from './database.ts';
 
-/** Maximum number of entries that one transaction deletes. It then holds the lock for a few milliseconds. */
+/**
+ * Maximum number of entries that one transaction deletes. With this limit, a transaction holds the lock for
+ * a few milliseconds.
+ */
 export const DELETE_ENTRIES = 1000;
 
-/** Limits of the page that a subscriber reads and holds at once. */
+/** Maximum number of entries that a subscriber reads and holds at once. */
 const PAGE_ENTRIES = 100;
+/** Number of characters after which the page of a subscriber ends. */
 const PAGE_CHARS = 256 * 1024;
 
 interface Stream {
@@ -24,8 +28,8 @@ interface Stream {
 }
 
 /**
- * Logs in SQLite. Sequence numbers come from the store's single counter. The id of an entry is deleted with
- * the entry, so a retry after a trim or drop appends a new entry.
+ * Logs in SQLite. Sequence numbers come from the store's single counter. The id of an entry is deleted
+ * together with the entry, so a retry after a trim or drop appends a new entry.
  */
 export class SqliteLogs implements Logs {
   readonly #store: Store;
@@ -113,8 +117,8 @@ export class SqliteLogs implements Logs {
   }
 
   /**
-   * Reads at most `limit` entries, or fewer once they have `maxChars` together. Uses one statement, so that
-   * the entries and the trim position are consistent.
+   * Reads at most `limit` entries. Stops earlier when the entries have `maxChars` characters in total. Uses
+   * one statement, so that the entries and the trim position are consistent.
    */
   #page(stream: string, after: number, limit: number, maxChars = Number.POSITIVE_INFINITY): Entry[] {
     const sql = `SELECT e.seq, e.at, e.data, s.trimmed FROM streams s JOIN entries e ON e.stream = s.id
@@ -152,7 +156,7 @@ export class SqliteLogs implements Logs {
     return seq;
   }
 
-  /** Trims one batch and returns whether there is more to trim. */
+  /** Trims one batch of entries. Returns whether there are more entries to trim. */
   #trimSome(tx: Transaction, stream: string, before: number): boolean {
     const found = this.#stream(stream);
     if (!found) return false;
@@ -186,19 +190,20 @@ function checkAfter(after = 0): number {
   throw badRequest('a sequence number must be a whole number');
 }
 
-/** File in the home that processes write to wake each other. */
+/** Name of a file in the home. Processes write to it to wake each other. */
 const WAKE_FILE = 'wake';
 
-/** Poll interval, in case a wake-up through the file is lost. */
+/** Time in ms between two polls. Polling is needed because a wake-up through the file can get lost. */
 const POLL_INTERVAL_MS = 1000;
 
-/** Estimated poll cost per followed stream. Polling is throttled to half of the wall time. */
+/** Estimated cost of a poll in ms per followed stream. Polling is throttled to half of the wall time. */
 const POLL_COST_MS = 0.02;
 
 /**
  * Wakes subscribers after commits. Subscribers of this process are woken right after COMMIT. For other
- * processes, each commit writes to the wake file, which they watch. The file is only a hint that may get
- * lost; its content is never read. The file is watched only while there is a subscriber.
+ * processes, each commit writes to the wake file, and the other processes watch this file. The content of
+ * the file is never read, and a wake-up may get lost. A process watches the file only while it has a
+ * subscriber.
  */
 export class Subscriptions {
   readonly #db: Database;
@@ -231,7 +236,7 @@ export class Subscriptions {
     }
   }
 
-  /** Wakes the subscribers of these streams in this process, and all other processes. */
+  /** Wakes the subscribers of these streams in this process, and the subscribers in all other processes. */
   committed(streams: ReadonlySet<string>): void {
     for (const stream of streams) this.#followers.wake(stream);
     try {
@@ -255,8 +260,8 @@ export class Subscriptions {
   }
 
   /**
-   * Starts watching. The timer keeps the process alive, because a subscriber waits for entries. The watcher
-   * does not.
+   * Starts polling and watching. The timer keeps the process alive, because a subscriber waits for entries.
+   * The watcher does not keep it alive.
    */
   #start(): void {
     this.#timer = setInterval(() => this.#poll(), POLL_INTERVAL_MS);
@@ -265,7 +270,8 @@ export class Subscriptions {
       this.#watcher = watch(this.#path, { persistent: false }, () => this.#poll());
       this.#watcher.on('error', () => this.#unwatch());
     } catch {
-      // Some file systems cannot be watched, and the system limits the number of watches.
+      // Continue without a watcher. Some file systems cannot be watched, and the system limits the number of
+      // watches.
     }
   }
 

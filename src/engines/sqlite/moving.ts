@@ -16,17 +16,20 @@ import type { Store } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { MOVED, MOVING } from './translate-error.ts';
 
-/** Record in which older versions kept a clock. It is not copied to another store. */
+/** Record in which older versions of the relay stored a clock. It is not copied to another store. */
 const FORMER_CLOCK = 'sys/clock';
 
-/** Rows to read at once. Other work can run between pages. */
+/** Number of rows that are read at once. Other work can run between two pages. */
 const PAGE_ROWS = 500;
-/** Page size for documents, which hold long texts. */
+/** Number of documents that are read at once. It is small, because documents contain long texts. */
 const PAGE_DOCUMENTS = 50;
 
 /** Implements the export and import of a SQLite store. */
 export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Moving {
-  /** Reads rows page by page in key order. The statement takes the last key and the current time. */
+  /**
+   * Reads rows page by page in key order. The parameters of the statement are the last key and the current
+   * time.
+   */
   const pages = async function* <Row extends { key: string }>(
     sql: string,
     size: number,
@@ -185,9 +188,9 @@ const NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 const LIVE = `OLD.expires IS NULL OR OLD.expires > ${NOW}`;
 
 /**
- * Writes that triggers block while a store is frozen. Triggers work in every process that has the store open,
- * whatever its version. They exist only during and after a move. Sweeps of expired or dropped data, and moves
- * of bodies between segments, stay allowed.
+ * Writes that triggers block while a store is frozen. Triggers work in every process that has the store
+ * open, whatever its version. They exist only during and after a move. Sweeps of expired or dropped data
+ * stay allowed, and so do moves of bodies between segments.
  */
 const BLOCKED_WRITES: readonly { readonly on: string; readonly when: string }[] = [
   { on: 'INSERT ON blobs', when: '1' },
@@ -205,7 +208,9 @@ const BLOCKED_WRITES: readonly { readonly on: string; readonly when: string }[] 
   { on: 'DELETE ON documents', when: '1' },
 ];
 
-/** Blocks writes for `ms` milliseconds, or for good if it is null. Must run inside a transaction. */
+/**
+ * Blocks writes for `ms` milliseconds. If `ms` is null, blocks them forever. Must run inside a transaction.
+ */
 function freezeWrites(db: Database, { to, ms }: { to: string; ms: number | null }): void {
   thawWrites(db);
   db.exec('CREATE TABLE moving (target TEXT NOT NULL, until INTEGER)');
@@ -224,7 +229,7 @@ function thawWrites(db: Database): void {
   db.exec('DROP TABLE IF EXISTS moving');
 }
 
-/** Returns the current or finished move; null if writes are allowed. */
+/** Returns the current or finished move. Returns null if writes are allowed. */
 function readMoveStatus(db: Database): MoveStatus | null {
   const isMoving = db.sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'moving'").get();
   if (!isMoving) return null;

@@ -11,14 +11,17 @@ import { isBusy, translateError } from './translate-error.ts';
 
 export const DATABASE_FILE = 'relay.db';
 
-/** Size to which SQLite truncates the WAL when it starts over after a burst of writes. */
+/**
+ * Maximum bytes of the WAL after a burst of writes. SQLite truncates the file to this size when it writes
+ * the WAL from its start again.
+ */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Opens the database in `home` and creates or migrates it if necessary. Rejects a database of another
- * program, of a newer format, or a damaged one, and does not change it. A server syncs commits itself
- * (`Database.syncWal`), so that its event loop does not block. `alone` opens the database without any free
- * disk space, but excludes other processes while it is open.
+ * Opens the database in `home`, and creates or migrates it if necessary. Rejects a database that is damaged,
+ * belongs to another program, or has a newer format, and does not change it. A server syncs commits itself
+ * (`Database.syncWal`), so that its event loop does not block. With `alone`, opens the database even if the
+ * disk has no free space, but excludes other processes while it is open.
  */
 export async function openDatabase(
   home: string,
@@ -34,9 +37,9 @@ export async function openDatabase(
     if (!(await isStore(path))) createDatabase(path, power);
     let opened = new Database(path);
     db = opened;
-    // In this mode SQLite keeps the WAL index in memory instead of in a shared file.
+    // In this mode, SQLite keeps the WAL index in memory instead of in a shared file.
     if (o.alone) opened.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // Check the format again: this connection also reads the WAL.
+    // Check the format again, because this connection also reads the WAL.
     if ((await opened.retryWhileBusy(() => checkFormat(opened))) < FORMAT) {
       opened.close();
       await migrateWhenUnused(path, warn);
@@ -51,7 +54,7 @@ export async function openDatabase(
       PRAGMA cache_size = ${role === 'server' ? -16384 : -2048};
     `;
     await opened.retryWhileBusy(() => opened.exec(settings));
-    // Read something, so that a damaged schema fails now and not at the first write.
+    // Read a value, so that a damaged schema fails now and not at the first write.
     await opened.retryWhileBusy(() => opened.sql('SELECT value FROM counter').get());
     return opened;
   } catch (error) {
@@ -61,7 +64,8 @@ export async function openDatabase(
 }
 
 /**
- * Whether a store exists at this path. Throws if the file is damaged or not a relay store. Never changes it.
+ * Whether a store exists at this path. Throws if the file is damaged or not a relay store. Never changes the
+ * file.
  */
 export async function isStore(path: string): Promise<boolean> {
   for (let round = 0; ; round++) {
@@ -73,8 +77,8 @@ export async function isStore(path: string): Promise<boolean> {
     } catch (error) {
       const found = translateError(error, path);
       if (!isRelayError(found, 'store_damaged')) throw found;
-      // While another process checkpoints its WAL, the file may be shorter than its header says. Opening it
-      // will show if it is damaged.
+      // While another process checkpoints its WAL, the file may be shorter than its header says. Opening the
+      // file will show whether it is damaged.
       if (wal > 0 || sizeOf(`${path}-wal`) > 0) return true;
       if (round > 0) throw found;
     }
@@ -90,8 +94,9 @@ function checkFile(path: string): void {
 }
 
 /**
- * Creates the database under a temporary name and links it to its final name when it is complete, so that no
- * process sees a partial file. If several processes do this at once, one wins and all use its file.
+ * Creates the database under a temporary name. Links it to its final name when it is complete, so that no
+ * process sees a partial file. If several processes do this at once, one of them wins and all of them use
+ * its file.
  */
 function createDatabase(path: string, durable: boolean): void {
   const drafts = join(dirname(path), DRAFTS);
@@ -123,13 +128,17 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Time to wait until other processes close the store. CLI commands end soon; a server does not. */
+/**
+ * Maximum time in ms to wait until other processes close the store. CLI commands end soon, but a server does
+ * not.
+ */
 const MIGRATION_TIMEOUT_MS = 2000;
 
 /**
- * Migrates the store to the current format and keeps a copy of the old database. Waits until no other process
- * has the store open, because an older program would misread the new format. If the process is killed, the
- * next one that opens the store migrates it. Calls `warn` with one sentence after the migration.
+ * Migrates the store to the current format and keeps a copy of the old database. Waits until no other
+ * process has the store open, because an older program would misread the new format. If this process is
+ * killed, the next process that opens the store migrates it. Calls `warn` with one sentence after the
+ * migration.
  */
 async function migrateWhenUnused(path: string, warn: (what: string) => void): Promise<void> {
   for (const began = performance.now(); ; ) {
@@ -158,7 +167,10 @@ function isOlder(path: string): boolean {
   return checkFormat(db) < FORMAT;
 }
 
-/** Migrates the store and returns the copy of the old database; null if another process was faster. */
+/**
+ * Migrates the store. Returns the location and format of the copy of the old database, or null if another
+ * process was faster.
+ */
 function migrateExclusively(path: string): { readonly path: string; readonly format: number } | null {
   using db = new Database(path);
   // From the first read until close, no other process can have the database open.
@@ -176,8 +188,8 @@ function migrateExclusively(path: string): { readonly path: string; readonly for
 }
 
 /**
- * Copies the database completely or not at all. The copy also contains data that is deleted later, so a sweep
- * removes it after a week.
+ * Copies the database completely or not at all. The copy also contains data that is deleted later, so a
+ * sweep deletes the copy after a week.
  */
 function copyBeforeMigration(db: Database, copy: string): void {
   const drafts = join(dirname(copy), DRAFTS);

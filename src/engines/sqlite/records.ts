@@ -22,7 +22,7 @@ import {
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { SqliteLogs } from './logs.ts';
 
-/** Maximum JSON characters of a page. A longer page ends early and sets `next`. */
+/** Maximum number of JSON characters of a page. If there are more, the page ends early and sets `next`. */
 const PAGE_CHARS = 4 * 1024 * 1024;
 
 interface Row {

@@ -2,23 +2,24 @@
 export const APPLICATION_ID = 0x52454c59;
 
 /**
- * Page size of new stores. A push changes about ten pages at random positions, and each page is written
- * whole, twice.
+ * Page size of new stores, in bytes. A push changes about ten pages at random positions. Each page is
+ * written as a whole, first to the WAL and then to the database, so small pages mean fewer bytes.
  */
 export const PAGE_BYTES = 4096;
 
 /**
- * Migration steps in order: step N creates format N from format N-1. The format number is `user_version`. A released step
- * never changes; a new format adds a step at the end.
+ * Migration steps in order: step N creates format N from format N-1. The format number is `user_version`. A
+ * released step never changes. A new format adds a step at the end.
  *
- * - `blobs`: the bytes are in `body`, or in the file `file` relative to the home. `offset` is the position in a segment, which
- *   holds many bodies; it is null if the file holds one body. `blocks` has the block checksums (`src/kernel/block-hashes.ts`).
- *   It is null for a body of format 1 that no sweep has hashed yet.
+ * - `blobs`: the bytes are in `body`, or in the file `file` relative to the home. `offset` is the position in
+ *   a segment, which holds many bodies. `offset` is null if the file holds one body. `blocks` contains the
+ *   block checksums (`src/kernel/block-hashes.ts`). `blocks` is null for a body of format 1 that no sweep has
+ *   hashed yet.
  * - `expires` is null if the row never expires.
- * - `gone`: the queue of deleted bodies that must be wiped (`secure-delete.ts`): a range in a segment, or, without a file, bytes
- *   that the WAL may still contain. Ids are never reused.
- * - `streams`: `first`, `last` and `count` describe the entries. `trimmed` is the largest trimmed sequence number. A dropped
- *   stream has no name; a sweep deletes its entries.
+ * - `gone`: the queue of deleted bodies that must be wiped (`secure-delete.ts`). A row names a range in a
+ *   segment. A row without a file stands for bytes that the WAL may still contain. Ids are never reused.
+ * - `streams`: `first`, `last` and `count` describe the entries. `trimmed` is the largest trimmed sequence
+ *   number. A dropped stream has no name, and a sweep deletes its entries.
  * - `documents`: `scope` has one word for each folder in the key.
  */
 export const STEPS: readonly string[] = [

@@ -9,8 +9,8 @@ import { type IndexChange, IndexThread, type IndexThreads } from '../index-threa
 import type { Store } from './commit-queue.ts';
 
 /**
- * An FTS5 insert takes about this many times as long as a plain write of the same bytes. The commit queue
- * uses it to make smaller batches.
+ * Factor by which an FTS5 insert takes longer than a plain write of the same bytes. With it, the commit
+ * queue makes smaller batches.
  */
 const INDEXING_COST = 8;
 
@@ -48,8 +48,8 @@ export class SqliteSearchIndex implements SearchIndex {
   }
 
   /**
-   * Removes keys in a worker thread. Returns false if there is no thread or it failed, for example on a full
-   * disk, where only the commit queue can use the reserve.
+   * Removes keys in a worker thread. Returns false if there is no thread or if it failed. It can fail on a
+   * full disk, where only the commit queue can use the reserve.
    */
   async #removeInThread(keys: readonly string[]): Promise<boolean> {
     if (!this.#thread) return false;

@@ -4,10 +4,10 @@ import { isPlaced } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
 import type { Checkpoints } from './database.ts';
 
-/** Interval between wipes. Deleted bytes are off the disk well within a minute. */
+/** Time in ms between two wipes. With it, deleted bytes are off the disk well within a minute. */
 const WIPE_INTERVAL_MS = 10_000;
 
-/** Number of queued rows to wipe at once. */
+/** Number of queued rows that are wiped at once. */
 const BATCH_ROWS = 200;
 
 /** Former location of a deleted body. `file` is null if the body was in the row. */
@@ -22,10 +22,10 @@ interface QueuedWipe extends DeletedBody {
 }
 
 /**
- * Makes deleted bytes unreadable on disk. The transaction that deletes or replaces a row also queues the
- * location of its body in the table `gone`, so any process can wipe it later, even after a crash. Bodies in
- * segments are overwritten with zeros. SQLite overwrites bodies in rows itself (`secure_delete`), but the WAL
- * may still contain them, so it is checkpointed and emptied.
+ * Makes deleted bytes unreadable on disk. The transaction that deletes or replaces a row also adds the
+ * location of its body to the table `gone`. So any process can wipe the body later, even after a crash.
+ * Bodies in segments are overwritten with zeros. SQLite itself overwrites bodies in rows (`secure_delete`),
+ * but the WAL may still contain them, so the WAL is checkpointed and emptied.
  */
 export class SecureDelete {
   readonly #store: Store;
@@ -41,7 +41,7 @@ export class SecureDelete {
     this.#timer = setInterval(() => void this.wipe(), WIPE_INTERVAL_MS).unref();
   }
 
-  /** Wipes all queued bodies. Never throws: bodies that could not be wiped stay in the queue. */
+  /** Wipes all queued bodies. Never throws, because bodies that could not be wiped stay in the queue. */
   wipe(): Promise<void> {
     this.#wiping ??= this.#wipe()
       .catch(() => {})
@@ -52,8 +52,8 @@ export class SecureDelete {
   }
 
   /**
-   * Passes the segments that lost bodies since the last call to `compact`, which returns the segments to try
-   * again later.
+   * Calls `compact` with the segments that lost bodies since the last call. `compact` returns the segments
+   * to try again later.
    */
   async compactWiped(compact: (files: Set<string>) => Promise<Set<string>>): Promise<void> {
     const files = this.#wipedSegments;
@@ -104,9 +104,9 @@ export class SecureDelete {
 }
 
 /**
- * Queues a deleted body for wiping. Must run inside the transaction that deletes its row. Own files are not
- * queued, because they are deleted at once. A body at a chosen path is queued for the WAL only, because it
- * may have been in its row before.
+ * Queues a deleted body for wiping. Must run inside the transaction that deletes its row. A body in its own
+ * file is not queued, because the file is deleted at once. A body at a chosen path may have been in its row
+ * before, so only the WAL is wiped for it.
  */
 export function queueForWipe({ db }: Pick<Store, 'db'>, { file, offset, size }: DeletedBody): void {
   const isFile = file !== null && offset === null;
@@ -115,8 +115,8 @@ export function queueForWipe({ db }: Pick<Store, 'db'>, { file, offset, size }: 
 }
 
 /**
- * Deletes a file if no row names it, and returns whether it is deleted. Checks inside a transaction: after a
- * clock jump, a file that looks old may be about to get its row.
+ * Deletes a file if no row names it. Returns whether the file is deleted. Checks this inside a transaction:
+ * after a clock jump, a file that looks old may be about to get its row.
  */
 export async function removeUnused({ db, queue, home }: Store, file: string): Promise<boolean> {
   const isUsed = () => db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file) !== undefined;

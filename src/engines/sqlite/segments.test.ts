@@ -15,7 +15,7 @@ function segments(home: string): string[] {
   return filesIn(home).filter((path) => path.startsWith('blobs/segments/'));
 }
 
-/** Larger than a row may hold, so each body goes into a segment even if it is the only write. */
+/** Returns a body that is too large for a row. So it is stored in a segment, even if it is the only write. */
 function bytes(i: number, size = 140_000): Uint8Array {
   return new Uint8Array(size).fill(i);
 }

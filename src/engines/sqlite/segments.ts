@@ -12,15 +12,19 @@ import { isFull } from './translate-error.ts';
 /** Folder for segments, relative to the home. */
 export const SEGMENTS = `${BODIES}/segments`;
 
-/**
- * A segment is closed at this size or age. Bodies of the same age expire together, so most segments can be
- * deleted whole.
- */
+/** Number of bytes at which a segment is closed. */
 const SEGMENT_BYTES = 64 * 1024 * 1024;
+/**
+ * Age in ms at which a segment is closed. Bodies of the same age often expire together, so most segments can
+ * be deleted as a whole.
+ */
 const SEGMENT_MS = 10 * 60_000;
 
-/** Limits of one batch, so that the first body does not wait long for its fdatasync. */
+/**
+ * Maximum number of bodies in one batch. The limit keeps the first body from waiting long for its fdatasync.
+ */
 const BATCH_BODIES = 128;
+/** Maximum bytes of one batch. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** Position of a body in a segment. `file` is relative to the home. */
@@ -38,9 +42,10 @@ interface PendingBody {
 
 /**
  * Appends many bodies to each file. Only this process appends to its segments. Waiting bodies are written
- * together and synced with one fdatasync. Rows define which bytes are in use, so a tail that a crash left
- * behind is harmless, and segments are never truncated. A segment is deleted in a transaction that finds no
- * row naming it. A commit that names a segment checks, under the same lock, that the segment still exists.
+ * together and synced with one fdatasync. Rows define which bytes are in use, so unused bytes that a crash
+ * left at the end are harmless, and segments are never truncated. A segment is deleted in a transaction that
+ * finds no row with its name. A commit that names a segment checks, under the same lock, that the segment
+ * still exists.
  */
 export class Segments {
   readonly #expiring: SegmentWriter;
@@ -77,7 +82,7 @@ class SegmentWriter {
   #flushing: Promise<void> | undefined;
   #file = '';
   #began = 0;
-  /** End of the acknowledged bytes. The file may be longer after a failed write. */
+  /** Offset of the end of the acknowledged bytes. The file may be longer after a failed write. */
   #end = 0;
 
   constructor(home: string, env: Env, durable: boolean) {
@@ -131,7 +136,7 @@ class SegmentWriter {
   }
 
   /**
-   * Writes and syncs a batch and returns its offset. The file is open only during the write, so a deleted
+   * Writes and syncs a batch and returns its offset. The file is open only during the write, so deleting a
    * segment frees its space at once.
    */
   async #write(batch: readonly PendingBody[]): Promise<number> {
@@ -156,7 +161,7 @@ class SegmentWriter {
       try {
         return openSync(join(this.#home, this.#file), 'r+');
       } catch (error) {
-        // A sweep deleted the segment.
+        // If a sweep deleted the segment, begin a new one.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }
     }
@@ -204,7 +209,7 @@ export function isSegment(file: string): boolean {
   return file.startsWith(`${SEGMENTS}/`);
 }
 
-/** Reads a whole body from a segment; null if the segment is missing or too short. */
+/** Reads a whole body from a segment. Returns null if the segment is missing or too short. */
 export function readFromSegment(
   home: string,
   { file, offset }: BodyLocation,
@@ -226,7 +231,7 @@ export function readFromSegment(
   }
 }
 
-/** Number of bodies to move at once. They share an fdatasync. */
+/** Number of bodies that are moved at once. They share one fdatasync. */
 const MOVE_BATCH = 16;
 
 interface MovedBody extends BodyLocation {
@@ -275,9 +280,9 @@ export async function allSegments(home: string): Promise<string[]> {
 }
 
 /**
- * Copies a body to another segment and updates its row. If the row changed meanwhile, it stays unchanged and
- * the copy is wiped. Readers use the old location until the row names the new one. An unreadable body stays
- * where it is.
+ * Copies a body to another segment and updates its row. If the row changed meanwhile, leaves the row
+ * unchanged and wipes the copy. Readers use the old location until the row names the new location. An
+ * unreadable body stays where it is.
  */
 async function move({ db, queue, home }: Store, segments: Segments, row: MovedBody): Promise<void> {
   const body = readFromSegment(home, row, row.size);

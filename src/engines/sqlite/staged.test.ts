@@ -54,7 +54,7 @@ test('a small body that a CLI process stages for a chosen path becomes a file wh
     new Uint8Array(await new Response((await engine.blobs.get('stg.a/1'))!.body as BodyInit).arrayBuffer()),
     body(100),
   );
-  // Nothing keeps the replaced file after the commit.
+  // No copy of the replaced file remains after the commit.
   await engine.records.put('stg.a/meta', 2, { with: [await engine.blobs.stage('stg.a/1', body(50))] });
   assert.deepEqual(
     filesIn(home).filter((path) => path.startsWith('blobs/')),

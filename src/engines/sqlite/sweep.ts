@@ -12,12 +12,17 @@ import { DATABASE_FILE } from './opening.ts';
 import { type DeletedBody, queueForWipe, removeUnused, type SecureDelete } from './secure-delete.ts';
 import { allSegments, compact, isSegment, SEGMENTS } from './segments.ts';
 
-/** Maximum rows or database pages per transaction. It then holds the lock for a few milliseconds. */
+/**
+ * Maximum number of records per transaction. With this limit, a transaction holds the lock for a few
+ * milliseconds.
+ */
 const RECORD_BATCH = 500;
+/** Maximum number of blobs per transaction. */
 const BLOB_BATCH = 50;
+/** Maximum number of database pages per transaction. */
 const PAGE_BATCH = 256;
 
-/** Free pages (1 MiB) that stay in the file for the next writes. */
+/** Number of free pages (1 MiB) that stay in the file for the next writes. */
 const SPARE_PAGES = 256;
 
 /** Parts of the store that a sweep needs. */
@@ -28,9 +33,9 @@ export interface SweepStore extends Store {
 }
 
 /**
- * Deletes expired data, dropped streams and leftovers, in small transactions between which others can write.
- * The first sweep of an engine checks everything. Later ones, which a server runs every minute, check only
- * what has changed and one body folder in turn.
+ * Deletes expired data, dropped streams and leftovers. Uses small transactions, so that other writers can
+ * write between them. The first sweep of an engine checks everything. A server runs later sweeps every
+ * minute. They check only what has changed, and one body folder in turn.
  */
 export async function sweep(store: SweepStore, round: number): Promise<SweepResult> {
   const now = store.env.now();
@@ -80,7 +85,7 @@ async function deleteExpiredRecords({ db, queue }: SweepStore, now: number): Pro
   });
 }
 
-/** Deletes dropped streams, entries first. */
+/** Deletes dropped streams. The entries of a stream are deleted before the stream itself. */
 async function deleteDroppedStreams({ db, queue }: SweepStore): Promise<void> {
   const next = () => db.sql<{ id: number }>('SELECT id FROM streams WHERE name IS NULL').get();
   for (let found = await db.retryWhileBusy(next); found; found = await db.retryWhileBusy(next)) {
@@ -92,10 +97,10 @@ async function deleteDroppedStreams({ db, queue }: SweepStore): Promise<void> {
   }
 }
 
-/** Time for which the copy of the database from before a migration is kept. */
+/** Time in ms for which the copy of the database from before a migration is kept. */
 const OLD_COPY_MS = 7 * 24 * 3_600_000;
 
-/** Number of bodies to hash at once. Their updates share a commit. */
+/** Number of bodies that are hashed at once. Their updates share a commit. */
 const HASH_BATCH = 16;
 
 interface OldRow extends StoredBody {
@@ -103,8 +108,8 @@ interface OldRow extends StoredBody {
 }
 
 /**
- * Adds block checksums to the bodies of format 1, after a migration. Works in small steps and continues after
- * an interruption. A damaged body gets no checksums, so readers still notice the damage.
+ * Adds block checksums to the bodies of format 1, after a migration. Works in small steps and continues
+ * after an interruption. A damaged body gets no checksums, so that readers still notice the damage.
  */
 async function hashOldBodies(store: Store): Promise<void> {
   const { db, queue } = store;
@@ -125,8 +130,8 @@ async function hashOldBodies(store: Store): Promise<void> {
 }
 
 /**
- * Deletes old copies of the database from before a migration. They contain data that was deleted since, and
- * lose their use as the store changes.
+ * Deletes old copies of the database from before a migration. The copies contain data that was deleted
+ * since, and they become useless as the store changes.
  */
 async function removeOldCopies(path: string, now: number): Promise<void> {
   const folder = dirname(path);
@@ -140,8 +145,8 @@ async function removeOldCopies(path: string, now: number): Promise<void> {
 
 /**
  * Deletes old files that no row names. Young files stay, because their rows may not be committed yet. A
- * segment may be deleted at any age: a commit checks first that its segment exists. Its bodies were already
- * counted.
+ * segment may be deleted at any age, because a commit first checks that its segment exists. The bodies of a
+ * segment are not counted here, because they were already counted.
  */
 async function deleteOrphanedFiles(
   store: SweepStore,
@@ -195,7 +200,7 @@ export async function readUsage({ db, home, env }: Store): Promise<Usage> {
     return db.sql<Record<'blobs' | 'bytes' | 'records' | 'entries' | 'placed', number>>(sql).get(now, now)!;
   });
   let diskBytes = row.placed;
-  // This includes the WAL, the reserve and copies of older formats.
+  // These files include the WAL, the reserve and copies of older formats.
   const databaseFiles = (await promises.readdir(home)).filter((name) => name.startsWith(DATABASE_FILE));
   for (const name of databaseFiles) diskBytes += await sizeOf(join(home, name));
   for await (const { path } of listBodyFiles(home)) diskBytes += await sizeOf(path);
@@ -210,7 +215,7 @@ export async function readUsage({ db, home, env }: Store): Promise<Usage> {
 /** Maximum number of missing files to name. */
 const LISTED_FILES = 3;
 
-/** Finds bodies that have a row but no file. */
+/** Counts the bodies that have a row but no file, and names a few of the files. */
 export async function missingBodies({ db, home, env }: Store): Promise<{ count: number; some: string[] }> {
   const some: string[] = [];
   let count = 0;
@@ -237,12 +242,15 @@ export async function missingBodies({ db, home, env }: Store): Promise<{ count: 
   }
 }
 
-/** Folders that every sweep checks. The other folders may be many and hold any number of files. */
+/**
+ * Names of the folders that every sweep checks, because they have few files. All other body folders may have
+ * any number of files, so a sweep checks only one of them, in turn.
+ */
 const ALWAYS_SWEPT: ReadonlySet<string> = new Set([DRAFTS, SEGMENTS].map((path) => basename(path)));
 
 /**
- * Lists the files in the body folders, drafts included. In round 0 all folders are listed; later only the
- * small ones and one other folder in turn.
+ * Lists the files in the body folders, including drafts. In round 0, lists all folders. In later rounds,
+ * lists the folders of `ALWAYS_SWEPT` and one other folder in turn.
  */
 async function* listBodyFiles(home: string, round = 0): AsyncGenerator<{ path: string; file: string }> {
   const root = join(home, BODIES);

@@ -34,19 +34,27 @@ const BY_ERRNO: { readonly [code: string]: Failure } = {
 };
 
 /**
- * Start of the message of the triggers that block writes to a moving store (`moving.ts`). The target store
- * follows.
+ * Start of the error message of a trigger that blocks writes to a store during a move (`moving.ts`). The
+ * target store follows.
  */
 export const MOVING = 'relay: moving to ';
+/**
+ * Start of the error message of a trigger that blocks writes to a store after a move. The target store
+ * follows.
+ */
 export const MOVED = 'relay: moved to ';
 
-/** Suggested retry delay for a rejected writer. By then the last changes are usually copied. */
+/**
+ * Number of seconds after which a rejected writer should retry. By then the last changes are usually copied.
+ */
 const MOVING_SECONDS = 5;
 
-/** With less free space than this, an unspecific I/O error of SQLite is reported as a full disk. */
+/**
+ * Number of free bytes on the disk below which an unspecific I/O error of SQLite is reported as a full disk.
+ */
 const ROOM_BYTES = 1024 * 1024;
 
-/** Whether another process holds the lock. A retry helps. */
+/** Whether the error means that another process holds the lock, so that a retry helps. */
 export function isBusy(error: unknown): boolean {
   return BY_RESULT[resultCode(error) ?? 0] === 'busy';
 }
@@ -63,8 +71,8 @@ export function endsTransaction(error: unknown): boolean {
 }
 
 /**
- * Converts an error of SQLite or the file system to a RelayError if there is a row for it. `path` is the
- * database file.
+ * Converts an error of SQLite or the file system to a RelayError, if there is an error row for it. Returns
+ * any other error unchanged. `path` is the database file.
  */
 export function translateError(error: unknown, path: string): unknown {
   if (isRelayError(error) || !(error instanceof Error)) return error;

@@ -9,20 +9,25 @@ interface Matcher {
 }
 
 /**
- * Compiles a pattern. Servers pass a linear-time engine; a client on its own machine may pass its own. Throws
- * if the pattern is invalid.
+ * Compiles a pattern. A server passes a linear-time engine (`re2Matcher`). A client that searches on its own
+ * machine may pass another engine. Throws if the pattern is invalid.
  */
 export type MatcherFactory = (pattern: string, o: { ignoreCase: boolean }) => Matcher;
 
-/** Characters of a piece that are searched again with the next piece, to find matches across both. */
+/**
+ * Number of characters at the end of a piece that are searched again together with the next piece. This
+ * finds matches that cross the boundary of two pieces.
+ */
 const OVERLAP_CHARS = 256;
 
-/** Time after which the search yields to the event loop, so that other requests do not wait noticeably. */
+/**
+ * Time in ms after which the search yields to the event loop, so that other requests do not wait noticeably.
+ */
 const TURN_MS = 20;
 
 /**
- * Searches lines while reading. Prints matches as `12:text`, context as `13-text`, and `--` between separate
- * blocks. For a very long line, prints only the matching pieces.
+ * Searches lines while reading. Prints a matching line as `12:text`, a context line as `13-text`, and `--`
+ * between separate blocks. Of a very long line, prints only the matching pieces.
  */
 export async function takeGrep(
   body: PartBody,
@@ -71,7 +76,7 @@ class GrepOutput {
   /** Lines that may become context of the next match. */
   #held: TextLine[] = [];
   #after = 0;
-  /** True if lines were skipped since the last printed one. */
+  /** True if lines were skipped since the last printed line. */
   #gap = false;
   matches = 0;
   /** Number of the last printed line. */

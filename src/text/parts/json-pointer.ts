@@ -5,8 +5,8 @@ import { badPart, type Part, parseJsonPointer, quoteForError } from './part-requ
 import { CUT_MARK, type PartBody, plural, wholeText } from './text-lines.ts';
 
 /**
- * Returns the value at a JSON Pointer (RFC 6901): strings as plain text, other values as JSON, indented if it
- * fits.
+ * Returns the value at a JSON Pointer (RFC 6901). A string is returned as plain text, any other value as
+ * JSON. The JSON is indented if the indented form fits into a part.
  */
 export async function takeJson(body: PartBody, pointer: string): Promise<Part> {
   const segments = parseJsonPointer(pointer);
@@ -40,7 +40,10 @@ function missing(value: JsonSpan, path: string, segment: string): RelayError {
   return badPart(`${where} is a ${value.kind} and has no ${name}`, hint);
 }
 
-/** Longer values are shown as written instead of being parsed: they would be cut anyway. */
+/**
+ * Maximum length in characters of a value that is parsed and formatted. A longer value is returned as
+ * written, because it would be cut anyway.
+ */
 const PARSED_CHARS = 2 * PART_CHARS;
 
 function printValue(written: string, { kind }: JsonSpan): string {
@@ -58,7 +61,10 @@ function parse(text: string): Json {
   return LONG_NUMBER.test(text) && rawJson ? JSON.parse(text, keepDigits) : JSON.parse(text);
 }
 
-/** Only such numbers can lose digits. A match inside a string does no harm. */
+/**
+ * Matches long numbers and numbers with an exponent of two or more digits. Only these can lose digits as
+ * JavaScript numbers. A match inside a string does no harm.
+ */
 const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{2}/;
 
 const rawJson = (JSON as { rawJSON?: (text: string) => unknown }).rawJSON?.bind(JSON);
@@ -93,10 +99,10 @@ export interface OpenContainer<T> {
 }
 
 /**
- * Checks a JSON text in one pass and reports each value. Calls `begin` at its start, with its container, and
- * `end` after it if `begin` returned something. Keeps nothing of the text: JSON.parse would need half a
- * gigabyte for 24 MB of `{},{},…`, cannot be interrupted, and crashes the process if a worker runs out of
- * memory.
+ * Checks a JSON text in one pass and reports each value to the callbacks. Calls `begin` at the start of a
+ * value, with the container of the value. Calls `end` after the value if `begin` did not return null. Stores
+ * no part of the text. JSON.parse would need half a gigabyte for 24 MB of `{},{},…` and cannot be
+ * interrupted. If it runs out of memory in a worker, the whole process crashes.
  */
 export function walkJson<T>(
   text: string,
@@ -153,8 +159,9 @@ export function walkJson<T>(
 }
 
 /**
- * Finds the values on a path in a JSON text: the document, then the value of each segment, as far as they
- * exist. For repeated member names the last counts, as in JSON.parse.
+ * Finds the values on a path in a JSON text: first the whole document, then the value of each segment. The
+ * result ends before the first segment that does not exist. If a member name is repeated, the last member
+ * counts, as in JSON.parse.
  */
 export function scanJson(text: string, path: readonly string[] = []): JsonSpan[] {
   const spans: JsonSpan[] = [];

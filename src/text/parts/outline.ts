@@ -6,8 +6,9 @@ import type { Part } from './part-request.ts';
 import { type PartBody, plural, wholeText } from './text-lines.ts';
 
 /**
- * Returns an outline with line numbers, so that a next request can ask for lines or a JSON Pointer: the shape
- * of JSON, headings of Markdown, definitions of code, else the first line of each paragraph.
+ * Returns an outline of a text with line numbers: the structure of JSON, the headings of Markdown, the
+ * definitions of code, or the first line of each paragraph of other text. The client can then request lines
+ * or a JSON Pointer.
  */
 export async function takeOutline(body: PartBody): Promise<Part> {
   const { text, bytes } = await wholeText(body, 'outline');
@@ -17,7 +18,10 @@ export async function takeOutline(body: PartBody): Promise<Part> {
   return { text: [head, ...entries.map((e) => `${e.line}:${e.text}`)].join('\n'), about, truncated };
 }
 
-/** A Markdown heading. Excludes C preprocessor lines, which may also have a space after the #. */
+/**
+ * Matches a Markdown heading. Excludes C preprocessor lines such as `# include`, which may also have a space
+ * after the #.
+ */
 const HEADING = /^#{1,6}\s+(?!(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|pragma|error)\b)\S/;
 
 interface Outline {
@@ -78,8 +82,8 @@ function outlineText(text: string): Outline {
     if (previous === '') paragraphs.add(number, line);
     previous = line;
   }
-  // Comments in Python or shell look like headings. With enough definitions and no code fences, the text is
-  // code.
+  // Comments in Python and shell look like headings. If the text has enough definitions and no code fences,
+  // it is code.
   const isCode = definitions.count > 0 && fences === 0 && definitions.count * 3 >= headings.count;
   if (isCode) return { kind: 'code', ...definitions.done() };
   if (headings.count > 0) return { kind: 'markdown', ...headings.done() };
@@ -117,8 +121,9 @@ function countLines(text: string): number {
 }
 
 /**
- * Tells whether a line defines something in a common programming language. A heuristic: real parsers would
- * need a dependency per language. Lines are already cut short, so no pattern takes long.
+ * Tells whether a line looks like a definition in a common programming language. This is a heuristic,
+ * because real parsers would need a dependency per language. Lines are already cut short, so no pattern
+ * takes long.
  */
 function isDefinition(line: string): boolean {
   if (!HAS_WORD.test(line) && !/[{(]\s*$/.test(line)) return false;
@@ -128,7 +133,10 @@ function isDefinition(line: string): boolean {
 const HAS_WORD =
   /\b(?:function|class|interface|enum|namespace|type|const|let|var|def|module|func|fn|struct|trait|impl|mod|macro_rules|union|fun|object|protocol|extension|record|public|private|protected|internal|typedef|define|extern|static|inline|create)\b|\(\)/i;
 
-/** Indentation up to that of a class method. Deeper definitions are details. */
+/**
+ * Pattern for the indentation of a definition: at most 8 spaces or 2 tabs, as for a class method.
+ * Definitions with a larger indentation are not listed.
+ */
 const INDENT = '^(?: {0,8}|\\t{0,2})';
 
 const DEFINITIONS = [
@@ -153,7 +161,7 @@ const DEFINITIONS = [
   '^(?:typedef +)?(?:struct|union|enum)(?: +\\w+)? *\\{?$',
   '^# *define +\\w+\\(',
   '^(?:extern|static|inline) [^;={]*\\(',
-  // A header with a body after it, in any language: a C function, a method, a test.
+  // A header that ends with an opening brace, in any language: a C function, a method, a test.
   'INDENT(?![^(]*\\b(?:if|for|while|switch|else|catch|return|do|with|await|throw|new|case)\\b)[A-Za-z_$*~#][\\w$ *&:<>,~.\\[\\]#]*\\([^;{}]*\\)[^;{}()]*\\{$',
   // Shell
   '^(?:function +)?[\\w-]+ *\\(\\) *\\{?$',
@@ -167,9 +175,9 @@ interface OutlineEntry {
 }
 
 /**
- * Outlines JSON: pointer, type and length of each value; of arrays only the first item. Lists only as many
- * levels as fit completely, so that one large member does not hide its neighbours. Throws if the text is not
- * JSON.
+ * Outlines JSON: lists pointer, type and length of each value. Of an array, lists only the first item. Lists
+ * a nesting level only if the whole level fits, so that one large member does not hide its neighbours.
+ * Throws if the text is not JSON.
  */
 function outlineJson(text: string): { entries: OutlineEntry[]; truncated: boolean } {
   const levels = shapeOf(text);
@@ -178,7 +186,7 @@ function outlineJson(text: string): { entries: OutlineEntry[]; truncated: boolea
   while (depth < levels.length && (depth === 0 || count + levels[depth]!.count <= OUTLINE_ENTRIES)) {
     count += levels[depth++]!.count;
   }
-  // If the first level alone is too wide, cut it instead of leaving it out.
+  // If the first nesting level alone has too many entries, list its beginning instead of nothing.
   const wide = depth === 1 && levels.length > 1;
   const listed = levels.slice(0, wide ? 2 : depth).flatMap((level) => level.entries);
   listed.sort((a, b) => a.order - b.order);
@@ -201,7 +209,10 @@ interface Level {
   readonly entries: Found[];
 }
 
-/** Scans the text instead of a parsed value, because only the text has line numbers. */
+/**
+ * Collects the values of a JSON text by nesting level. Scans the text instead of a parsed value, because
+ * only the text has line numbers.
+ */
 function shapeOf(text: string): Level[] {
   const levels: Level[] = [];
   let [line, lineEnd, order] = [1, text.indexOf('\n'), 0];
@@ -233,8 +244,8 @@ function shapeOf(text: string): Level[] {
 const POINTER_CHARS = OUTLINE_LINE_CHARS * OUTLINE_DEPTH;
 
 /**
- * Appends a segment. Cuts long pointers early, otherwise a long name would be copied for every member below
- * it.
+ * Appends a segment to a pointer. A pointer that is already too long stays unchanged, otherwise a long name
+ * would be copied for every value below it.
  */
 function below(pointer: string, segment: string): string {
   return pointer.length > POINTER_CHARS ? pointer : `${pointer}/${segment.slice(0, POINTER_CHARS)}`;

@@ -3,7 +3,7 @@ import { parsePath } from '../../base/json.ts';
 import { GREP_CONTEXT_LINES, GREP_PATTERN_CHARS } from '../../base/limits.ts';
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
 
-/** A part of a text payload. Exactly one of the four forms. */
+/** Request for a part of a text payload. It has exactly one of the four forms. */
 export type PartRequest =
   /** Line range: `10-40`, `10-` to the end, `-20` for the last twenty, or `7`. The first line is 1. */
   | { readonly lines: string }
@@ -44,8 +44,8 @@ export function parsePartRequest(from: PartParameters): PartRequest | null {
 }
 
 /**
- * Parses a part request of a model: `lines=10-40`, `grep=PATTERN`, `json=/a/b` or `outline`. Returns null for
- * `all`.
+ * Parses a part request that a model wrote: `lines=10-40`, `grep=PATTERN`, `json=/a/b` or `outline`. Returns
+ * null for `all`.
  */
 export function parsePartText(text: string): PartRequest | null {
   const [, name, value] = /^\s*(all|outline|lines|grep|json)(?:=(.*))?$/s.exec(text) ?? [];
@@ -99,7 +99,7 @@ export function parseJsonPointer(pointer: unknown): string[] {
   throw badPart(`"${quoteForError(bad)}" has a ~ that is neither ~0 nor ~1`);
 }
 
-/** Returns the error for a part that cannot be taken. */
+/** Returns the error for an invalid part request. */
 export function badPart(what: string, hint?: string): RelayError {
   return new RelayError('bad_part', hint ? { what, hint } : { what });
 }
@@ -148,14 +148,15 @@ export interface CountedPart extends Part {
 }
 
 /**
- * Cuts a part to at most `budget` tokens, at a line end if one is near. `about` says so and how to continue.
+ * Cuts a part to at most `budget` tokens, at the end of a line if one is near. The new `about` says that the
+ * part was cut and how to continue.
  */
 export async function cutToBudget(part: Part, budget: number, counter: TokenCounter): Promise<CountedPart> {
   let { text } = part;
   let tokens = await counter.count(text);
   if (tokens.tokens <= budget) return { ...part, tokens };
   while (tokens.tokens > budget) {
-    // Tokens are not spread evenly, so a second cut may be necessary.
+    // Tokens are not spread evenly over the text, so one cut may not be enough.
     const chars = Math.floor((text.length * budget) / tokens.tokens);
     const line = text.lastIndexOf('\n', chars);
     text = text.slice(0, line > chars / 2 ? line : chars).replace(/[\ud800-\udbff]$/, '');
@@ -165,7 +166,7 @@ export async function cutToBudget(part: Part, budget: number, counter: TokenCoun
   const next = from
     ? `continue with lines=${Number(from) + text.split('\n').length}-`
     : 'request a smaller part';
-  // The part may have been cut before, at a later line.
+  // If the part was already cut at a later line, remove that note.
   const about = part.about.replace(/; cut at \d+ characters; continue with lines=\d+-/, '');
   return { text, about: `${about}; cut at ${budget} tokens; ${next}`, truncated: true, tokens };
 }

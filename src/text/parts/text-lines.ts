@@ -18,14 +18,15 @@ export interface TextLine {
 }
 
 /**
- * Yields the lines of a body in batches, without line ends. (One await per line would dominate the cost.)
- * Leaving the loop early stops reading the stream. Throws `not_text` if the bytes are not UTF-8.
+ * Yields the lines of a body without line ends, in batches, because one await per line would be slow. If the
+ * consumer leaves the loop early, the stream is not read further. Throws `not_text` if the bytes are not
+ * UTF-8.
  */
 export async function* textLines(body: PartBody, what: string): AsyncGenerator<TextLine[]> {
   let held = '';
   let number = 1;
   let piece = 0;
-  /** Emits full pieces and returns the rest. */
+  /** Adds the full pieces of `text` to `lines` and returns the remaining characters. */
   const cut = (text: string, lines: TextLine[]): string => {
     let from = 0;
     while (text.length - from > PART_LINE_CHARS) {
@@ -67,7 +68,10 @@ export async function wholeText(body: PartBody, what: string): Promise<{ text: s
   return { text: chunks.join(''), bytes: counted.bytes };
 }
 
-/** Bytes decoded at once. A body in memory is also decoded in steps, so that a reader can stop early. */
+/**
+ * Number of bytes that are decoded at once. A body in memory is also decoded in steps, so that the consumer
+ * can stop early.
+ */
 const DECODE_BYTES = 64 * 1024;
 
 async function* decodedChunks(body: PartBody, what: string, counted = { bytes: 0 }): AsyncGenerator<string> {
@@ -90,7 +94,7 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += DECODE_BYTES) yield bytes.subarray(at, at + DECODE_BYTES);
 }
 
-/** Marks a line that was cut. */
+/** Text at the end of a line that was cut. */
 export const CUT_MARK = ' […]';
 
 /** Collects the lines of a part, up to PART_CHARS. */

@@ -1,4 +1,4 @@
-/** Recognizes a file type by its first bytes. */
+/** Returns a description of the file type, which is recognized by the first bytes. */
 export function binaryKind(bytes: Uint8Array): string {
   const ascii = (start: number, length: number) =>
     String.fromCharCode(...bytes.subarray(start, Math.min(start + length, bytes.length)));
@@ -81,7 +81,10 @@ function jpegKind(view: DataView): string {
   return 'JPEG image';
 }
 
-/** Office documents, packages and e-books are ZIP archives that begin with typical files. */
+/**
+ * Returns the kind of a ZIP archive. Office documents, packages and e-books are ZIP archives that begin with
+ * typical files.
+ */
 function zipKind(bytes: Uint8Array): string {
   const start = new TextDecoder('latin1').decode(bytes.subarray(0, 8192));
   if (start.includes('word/')) return 'Word document';

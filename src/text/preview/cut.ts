@@ -1,9 +1,9 @@
-/** Places where a text may end, best first. */
+/** Patterns for the places where a text may end, best first. */
 const ENDS = [/\n/g, /[.!?…]["'’”)\]]*\s|[。！？]/gu, /\s/g];
 
 /**
- * Returns the beginning of a text in at most `bytes` of UTF-8. Ends at a line, sentence or word end in the
- * last quarter, if there is one, else at a character.
+ * Returns the beginning of a text, at most `bytes` bytes of UTF-8. Cuts at the end of a line, sentence or
+ * word in the last quarter, if there is one. Otherwise cuts after any character.
  */
 export function cutNear(text: string, bytes: number): { text: string; cut: boolean } {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));

@@ -10,11 +10,11 @@ export type PreviewKind = (typeof CONTENT_KINDS)[number];
 
 /** Facts about the content of an artifact, collected in one read. */
 export interface Content {
-  /** Beginning of the content, as much as a preview needs. */
+  /** Beginning of the content, long enough to make a preview. */
   readonly start: Uint8Array;
   readonly size: number;
   readonly lineCount: number;
-  /** True if all of it is UTF-8. */
+  /** True if the whole content is valid UTF-8. */
   readonly isText: boolean;
 }
 
@@ -29,8 +29,8 @@ export interface Preview {
 }
 
 /**
- * Makes the preview of an artifact's content: at most 2 KB, suited to its kind, neutralised. Depends only on
- * the content.
+ * Returns the preview of an artifact's content. The excerpt has at most 2 KB, depends on the kind of
+ * content, and is neutralised. The same kind and content always give the same preview.
  */
 export function makePreview(kind: PreviewKind, content: Content): Preview {
   const { size, lineCount, isText, start } = content;
@@ -38,10 +38,10 @@ export function makePreview(kind: PreviewKind, content: Content): Preview {
     const text = `${binaryKind(start)}, ${String(size).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
     return { text, line_count: 0, truncated: size > 0, size };
   }
-  // Decode as a stream, so that a character cut in two at the end is dropped.
+  // Decode as a stream, so that an incomplete character at the end is dropped.
   const beginning = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
   const { text, partial } = toExcerpt(kind, beginning, size);
-  // Neutralising changes the length, so cut afterwards. Start with more text than can be shown.
+  // Neutralising can shorten the text. So neutralise three times the preview size first, and cut afterwards.
   const excerpt = cutNear(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
   const truncated = partial || excerpt.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
   return { text: excerpt.text, line_count: lineCount, truncated, size };
@@ -60,8 +60,9 @@ function toExcerpt(kind: PreviewKind, text: string, size: number): { text: strin
   return { text, partial: false };
 }
 
-/** Depth of the shape. Deeper levels show only their type. */
+/** Number of nesting levels of JSON that a preview describes. Of deeper values it shows only the type. */
 const SHAPE_DEPTH = 3;
+/** Maximum number of members that a preview describes per object. */
 const SHAPE_KEYS = 24;
 
 /** Describes a JSON document, one line per value: names, types, counts and short values. */
@@ -147,7 +148,8 @@ function htmlText(html: string): string {
   return title ? `${decodeEntities(title).replace(/\s+/g, ' ')}\n\n${body}` : body;
 }
 
-// No part of a tag crosses the next `<`, so text full of tag beginnings is scanned only once.
+// Matches one tag, comment or markup declaration in HTML. No tag may contain another `<`, so the search takes
+// linear time even if the text has many unclosed tags.
 const TOKENS =
   /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[|\]\]>|<![^<>]*>|<\?[^<>]*>|<(\/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/g;
 
@@ -241,7 +243,8 @@ function readHeaders(head: string): Headers {
 }
 
 /**
- * Returns the text of a body. Of several parts, takes the plain text, or else the first HTML or multipart.
+ * Returns the text of an email body. Of a multipart body, returns the plain-text part, or else the first
+ * HTML or multipart part.
  */
 function bodyText(headers: Headers, body: string, depth: number): string {
   const type = headers.get('content-type') ?? 'text/plain';

@@ -3,8 +3,8 @@
  * markup, lines that look like frame markers (see frame.ts), and well-known English prompt-injection phrases
  * by a note. Turns links and images into plain text. Everything else stays unchanged. This is not a defence
  * by itself: other phrases, languages and encodings pass. The frame tells a model that a text is data, and
- * this function keeps the frame from being forged. Stored content is never changed. Time is linear in the
- * text, because every repetition in the patterns is bounded.
+ * this function keeps the frame from being forged. Stored content is never changed. Repetitions in the
+ * patterns are bounded or cannot overlap, so the time is linear in the text.
  */
 export function neutralise(text: string): string {
   let out = withoutFrameLines(stripInvisible(text));
@@ -19,7 +19,8 @@ export function neutralise(text: string): string {
 export const ANGLE_BRACKETS = '<>＜＞﹤﹥‹›❬❭❮❯❰❱〈〉⟨⟩˂˃ᐸᐳ«»≪≫⋘⋙《》⟪⟫';
 
 /**
- * Replaces lines that could pass for a frame marker: three brackets at both ends, whatever the words between.
+ * Replaces each line that could look like a frame marker: a line with three brackets at both ends and any
+ * words between them.
  */
 function withoutFrameLines(text: string): string {
   if (!THREE_BRACKETS.test(text)) return text;
@@ -55,12 +56,15 @@ const EARLIER =
 const RULES =
   'instructions?|prompts?|rules?|guidelines?|commands?|orders?|directives?|constraints?|programming|policy|policies|restrictions';
 
-/** Words of which at least one occurs in every "ignore" phrase. Checking them first avoids a slow pattern. */
+/**
+ * At least one of these words occurs in every "ignore" phrase. Texts without any of them skip the slow
+ * pattern.
+ */
 const DROPS = ['ignore', 'disregard', 'forget', 'overrid', 'bypass', 'follow', 'obey', 'attention'];
 
 /**
- * Prompt-injection phrases. A space matches anything usual between words: spaces, a line break, Markdown,
- * quotes.
+ * Prompt-injection phrases. A space in a phrase matches anything that is usual between words: spaces, a line
+ * break, Markdown, quotes.
  */
 const PHRASES: readonly (readonly [needs: readonly string[], phrase: string])[] = [
   // Ignore all previous instructions. Disregard your system prompt.
@@ -124,7 +128,7 @@ interface Replacement {
 
 /**
  * Patterns to replace, in this order. No replacement creates text that a later pattern matches. Each pattern
- * is compiled on first use, because compiling all takes longer than a short command.
+ * is compiled on first use, because compiling all of them takes longer than a short command runs.
  */
 const REPLACEMENTS: readonly Replacement[] = [
   {
@@ -212,14 +216,18 @@ const TERMINAL_ESCAPES =
   /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c\u009d]{0,4096}(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]{0,8}[0-~]/g;
 
 /**
- * The flags of England, Scotland and Wales use tag characters. Anywhere else, tag characters can hide text.
+ * First character of the flags of England, Scotland and Wales. Tag characters follow it. Anywhere else, tag
+ * characters can hide text, so they are removed.
  */
 const BLACK_FLAG = '\u{1f3f4}';
 const FLAGS = ['gbeng', 'gbsct', 'gbwls'];
 const INVISIBLE = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}\\p{Bidi_C}\\u2028\\u2029\\u2800]';
 let flagPattern: RegExp | undefined;
 
-/** Returns the pattern, compiled on first use, because compiling takes longer than a short command. */
+/**
+ * Returns the pattern for flags and invisible characters. It is compiled on first use, because compiling it
+ * takes longer than a short command runs.
+ */
 function flagOrInvisible(): RegExp {
   flagPattern ??= new RegExp(
     `${BLACK_FLAG}(?:${FLAGS.map(toTagCharacters).join('|')})\u{e007f}|${INVISIBLE}`,
@@ -250,8 +258,8 @@ const isSelectable = (char: string) =>
   /[\p{Emoji}\p{So}\p{Sm}\p{Script=Han}\p{Script=Mong}\p{Script=Mymr}]/u.test(char);
 
 /**
- * Tells by the characters before and after whether an invisible character is needed. Characters not listed
- * are removed.
+ * Invisible characters that may stay. For each, a function tells by the characters before and after whether
+ * it is needed there. Invisible characters that are not listed are removed.
  */
 const NEEDED_INVISIBLE: readonly (readonly [
   unseen: RegExp,
@@ -275,9 +283,9 @@ function joins(char: string): boolean {
 }
 
 /**
- * Breaks Markdown and HTML links and images, so that a renderer loads nothing and shows no address under
- * another name. Inserts a space where they were joined; the address stays readable. Leaves bare URLs alone.
- * Idempotent.
+ * Turns Markdown and HTML links and images into plain text. A renderer then loads nothing, and no link can
+ * hide its address behind another text. Inserts a space into the link syntax; the address stays readable.
+ * Leaves bare URLs unchanged. Idempotent.
  */
 function linksAsText(text: string): string {
   let out = text;
@@ -288,19 +296,20 @@ function linksAsText(text: string): string {
 }
 
 /**
- * An address with a scheme, also an encoded one, or with a host. Other addresses stay within the same site.
+ * Pattern for the start of an external address: a scheme, plain or encoded, or a host. All other addresses
+ * stay within the same site.
  */
 const EXTERNAL = '[^\\s<>()`]{0,60}[:&]|[\\\\/]{2}';
 
 /**
- * `](address` of a link or image. The address is put in backticks, so that it does not become a link by
- * itself.
+ * Matches `](address` of a link or image. The address is put in backticks, so that a renderer does not turn
+ * it into a link.
  */
 const INLINE = new RegExp(`\\]\\((?:(\\s{0,20})<?((?=${EXTERNAL})[^\\s<>()\`]{1,2000})>?)?`, 'g');
 
 /**
- * `[name]: address`, the definition for `[text][name]`. A digit after the colon is a port or a time, not a
- * scheme.
+ * Matches the start of `[name]: address`, the definition for `[text][name]`. A digit after the colon is a
+ * port or a time, not a scheme.
  */
 const DEFINITION = new RegExp(`\\]:(?=\\s*<?(?!\\d)(?:${EXTERNAL}))`, 'g');
 
@@ -312,7 +321,7 @@ const ELEMENTS =
 const ATTRIBUTES =
   'action|background|cite|data|formaction|href|on[a-z]{1,30}|ping|poster|src|srcdoc|srcset|style';
 
-/** Start of a tag with one of these elements or attributes, or of `<scheme:…>`. */
+/** Matches the start of a tag with one of these elements or attributes, or of `<scheme:…>`. */
 const TAG = new RegExp(
   `<(?=/?(?:${ELEMENTS})(?![\\w-])|[a-z][^<>]*[\\s/"':](?:${ATTRIBUTES})\\s*=|[a-z][a-z0-9+.-]{1,31}:)`,
   'gi',

@@ -6,7 +6,7 @@ import type { Capability } from './capability.ts';
 
 /**
  * Fetches a URL from the public internet. Implementations reject non-public addresses, also after each
- * redirect, and stop at the limits.
+ * redirect. They stop at the byte limit and when the signal aborts.
  */
 export type PublicFetch = (
   url: string,
@@ -21,7 +21,7 @@ interface FetchedPage {
   readonly body: Uint8Array;
 }
 
-/** Creates the `http.fetch` capability. With null it is listed but not allowed. */
+/** Creates the `http.fetch` capability. If `fetchPublic` is null, the capability is listed but disabled. */
 export function httpFetch(fetchPublic: PublicFetch | null): Capability {
   return {
     name: 'http.fetch',
@@ -66,7 +66,10 @@ function decodeURIComponentSafely(text: string): string {
   }
 }
 
-/** Searches artifacts by their words. A result is cached until the thread has another artifact. */
+/**
+ * Capability that searches artifacts by their words. A result is cached until the thread gets another
+ * artifact.
+ */
 export const retrievalSearch: Capability = {
   name: 'retrieval.search',
   description: 'Search the artifacts of this thread, ranked, with snippets',

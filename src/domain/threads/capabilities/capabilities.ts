@@ -47,7 +47,7 @@ export class Capabilities {
   readonly #log: ThreadLog;
   readonly #cache: RecordsOf<Cached>;
   readonly #byName: ReadonlyMap<string, Registered>;
-  /** Running calls, so that concurrent equal calls run once. */
+  /** Running calls by cache key. Concurrent equal calls share one run. */
   readonly #running = new Map<string, Promise<Artifact>>();
 
   constructor(log: ThreadLog, more: readonly Capability[] = []) {
@@ -57,7 +57,7 @@ export class Capabilities {
     this.#byName = registerAll([retrievalSearch, ...fetches, ...more]);
   }
 
-  /** Lists all capabilities, also disabled ones. */
+  /** Lists all capabilities, including disabled ones. */
   async list(): Promise<{ capabilities: CapabilityInfo[] }> {
     const capabilities = [...this.#byName.values()].map(({ capability, schema: _, ...info }) => ({
       ...info,
@@ -81,9 +81,10 @@ export class Capabilities {
       sha256Hex(`${name}\n${canonicalArgs}`),
     );
     const context = this.#context(caller, id);
-    // The cache key covers the capability, its arguments in any order, and its salt.
+    // The cache key covers the capability, its arguments regardless of their order, and its salt.
     const salt = (await capability.salt?.(context)) ?? '';
-    // A key with a channel prefix cannot see everything, so other keys must not get its results.
+    // An API key with a channel prefix cannot see everything, so its results are not shared with other API
+    // keys.
     const reach = caller.channelPrefix === undefined ? [] : [caller.keyId];
     const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, canonicalArgs, salt, ...reach]));
     const answer = async (artifact: Artifact, cache_hit: boolean): Promise<InvokeAnswer> => ({
@@ -114,7 +115,10 @@ export class Capabilities {
     return done;
   }
 
-  /** Returns the additional fields of an answer, or undefined if the content was deleted. */
+  /**
+   * Returns the additional fields of an answer, or undefined if the content was deleted or the capability
+   * has none.
+   */
   async #found({ found }: Capability, root: ThreadRoot, artifact: Artifact): Promise<Found | undefined> {
     if (!found || artifact.deleted_at !== undefined) return undefined;
     return found(JSON.parse(await readText(await openArtifact(this.#log, root, artifact))) as Json);
@@ -155,8 +159,8 @@ export class Capabilities {
   }
 
   /**
-   * Returns a cached result. Copies it from another thread, because a reference must not outlive its
-   * artifact.
+   * Returns a cached result, or null. A result from another thread is copied into this thread, because a
+   * reference must not outlive its artifact.
    */
   async #fromCache(invocation: Invocation): Promise<Artifact | null> {
     const cached = (await this.#cache.get(recordKey(invocation)))?.value;
@@ -255,7 +259,10 @@ function encodeContent({ content, type }: CapabilityResult): Pick<ArtifactInput,
   return { body: encode(JSON.stringify(content, null, 2)), type: type ?? 'json' };
 }
 
-/** Waits for `work` until the signal aborts. Wraps errors of the capability; a RelayError keeps its code. */
+/**
+ * Waits for `work` until the signal aborts. Wraps errors of the capability in a RelayError; an error that is
+ * already a RelayError stays unchanged.
+ */
 async function withTimeout<T>(capability: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
   const late = new Promise<never>((_, reject) => {
     const giveUp = () => reject(new Error(`no answer within ${CAPABILITY_TIME_MS / 1000} s`));

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../../base/json.ts';
 import type { Caller } from '../../../contract/caller.ts';
 import type { ArtifactFields, Found, SearchHit, Unsearched } from '../../../contract/threads.ts';
 
-/** A tool that can run in a thread. A plugin is a file that exports one. */
+/** A tool that can run in a thread. A plugin is a file that exports a capability. */
 export interface Capability {
   /** Words joined by dots, such as `retrieval.search`. */
   readonly name: string;
@@ -12,11 +12,13 @@ export interface Capability {
   /** True if the same arguments give the same result for a while. Default: false. */
   readonly cacheable?: boolean;
   readonly cache_ttl_sec?: number;
-  /** False if the operator must allow it first. It is listed but refuses to run. */
+  /** False if the operator must allow the capability first. Until then it is listed, but it does not run. */
   readonly enabled?: false;
-  /** Whether searches find its results. Default: true. */
+  /** Whether searches find the results of the capability. Default: true. */
   readonly indexed?: boolean;
-  /** Returns what else the result depends on. Becomes part of the cache key. */
+  /**
+   * Returns a text that describes what else the result depends on. The text becomes part of the cache key.
+   */
   salt?(context: CapabilityContext): string | Promise<string>;
   run(args: JsonObject, context: CapabilityContext): Promise<CapabilityResult>;
   /** Returns fields to add to an answer, next to the preview. `content` is the result as JSON. */
