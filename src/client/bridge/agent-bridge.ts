@@ -14,7 +14,10 @@ import { BridgeWorker } from './worker.ts';
 type RelayOrOptions = ContextRelay | ContextRelayOptions;
 type RunnerAndBridge<K extends keyof NodeRunners> = RunnerOptions<K> & AgentBridgeOptions;
 
-/** Both ends of sending work to an agent: `pushAndWait` at the sender, `start` next to the agent. */
+/**
+ * Sends tasks to agents, and runs tasks for an agent. A sender calls `pushAndWait`. The process next to the
+ * agent calls `start`.
+ */
 export class AgentBridge {
   readonly #client: ContextRelay;
   readonly #options: AgentBridgeOptions;
@@ -26,12 +29,15 @@ export class AgentBridge {
     this.#waiters = new ResultWaiters(this.#client);
   }
 
-  /** Creates a bridge to an agent in a terminal: `AgentBridge.forTmux(relay, { session: 'work', window: '0' })`. */
+  /** Creates a bridge to an agent in tmux: `AgentBridge.forTmux(relay, { session: 'work', window: '0' })`. */
   static forTmux(relay: RelayOrOptions, o: RunnerAndBridge<'tmux'>): Promise<AgentBridge> {
     return AgentBridge.#with('tmux', relay, o);
   }
 
-  /** Creates a bridge to a command that reads a task from standard input and answers on standard output. */
+  /**
+   * Creates a bridge to a command. The command reads a task from standard input and prints its answer to
+   * standard output.
+   */
   static forExec(relay: RelayOrOptions, o: RunnerAndBridge<'exec'>): Promise<AgentBridge> {
     return AgentBridge.#with('exec', relay, o);
   }
@@ -49,14 +55,17 @@ export class AgentBridge {
     return this.#options.doneChannel ?? DONE_CHANNEL;
   }
 
-  /** Returns the channel of a task: shared by all agents, or of this agent alone. */
+  /**
+   * Returns the channel for tasks to the given agent. Without an agent, returns the channel that all agents
+   * share.
+   */
   channelFor(agent?: string): string {
     return agent === undefined ? this.taskChannel : directChannel(this.taskChannel, agent);
   }
 
   /**
-   * Sends a task and returns its result as text. Rejects with `task_failed` if it failed, and with `timeout` if no
-   * result came in time.
+   * Sends a task and returns its result as text. Rejects with `task_failed` if the task failed or was
+   * canceled. Rejects with `timeout` if no result came in time.
    */
   async pushAndWait(task: string, o: SendOptions & WaitOptions = {}): Promise<string> {
     const answer = await this.sendAndWait(task, o);
@@ -65,9 +74,12 @@ export class AgentBridge {
     throw new RelayError('task_failed', { what: summary ?? text.slice(0, TASK_SUMMARY_CHARS), id, text });
   }
 
-  /** Sends a task and returns all that is known of the result, also of a failed one. */
+  /**
+   * Sends a task and returns its result with status, text, summary and URL. Does not reject if the task
+   * failed.
+   */
   async sendAndWait(task: string, o: SendOptions & WaitOptions = {}): Promise<TaskAnswer> {
-    // Listen before the task is sent, so that even the fastest result is noticed.
+    // Listen before sending the task, so that even a very fast result is not missed.
     using listening = await this.#waiters.listen(this.doneChannel);
     const { id } = await this.send(task, o);
     const found = await this.#waitForResult(id, o, (signal) =>
@@ -76,11 +88,11 @@ export class AgentBridge {
     return this.#answer(id, found);
   }
 
-  /** Sends a task without waiting. */
+  /** Sends a task and does not wait for its result. */
   async send(task: string, o: SendOptions = {}): Promise<SentTask> {
     const channel = this.channelFor(o.to);
     const { encrypted, idempotencyKey, signal } = o;
-    // Metadata is never encrypted, so the default summary is omitted for an encrypted task.
+    // Metadata is never encrypted, so an encrypted task gets no default summary.
     const summary = o.summary ?? (encrypted ? undefined : firstLine(task, SUMMARY_CHARS));
     const metadata = { ...(summary === undefined ? {} : { summary }), done_channel: this.doneChannel };
     const contentType = 'text/plain; charset=utf-8';
@@ -89,7 +101,7 @@ export class AgentBridge {
     return { id, url };
   }
 
-  /** Waits for the result of a task that was sent before, here or elsewhere. */
+  /** Waits for the result of a task that this or another process has sent. */
   async wait(task: string, o: WaitOptions = {}): Promise<TaskAnswer> {
     const { id } = parsePointer(task);
     const { result, done_channel } = await this.#client.tasks.get(id);
@@ -99,7 +111,10 @@ export class AgentBridge {
     return this.#answer(id, found);
   }
 
-  /** Takes tasks and runs them until it is stopped. Resolves when the relay lists it. */
+  /**
+   * Starts to take tasks and run them, until the returned worker is stopped. Resolves when the relay lists
+   * the bridge.
+   */
   async start(): Promise<BridgeWorker> {
     const { runner } = this.#options;
     if (!runner) {
@@ -143,10 +158,13 @@ export class AgentBridge {
     return this.#client.pull(await ownPointer(url, this.#options.resolve));
   }
 
-  /** Finds a result's message on the done channel: only the message has the key of an encrypted result. */
+  /**
+   * Finds the message of a result on the done channel and returns its URL. Only this URL contains the key
+   * that decrypts an encrypted result.
+   */
   async #announced(id: string, result: string): Promise<string> {
     const { created_at: since, done_channel } = await this.#client.tasks.get(id);
-    // Without the channel's key there is nothing to look for.
+    // Without the channel's key, this client cannot decrypt the messages, so it does not search them.
     if (await this.#client.hasChannelKey(done_channel)) {
       const last = await this.#client.channels.position(done_channel);
       const signal = AbortSignal.timeout(LOOK_BACK_MS);
@@ -162,5 +180,5 @@ export class AgentBridge {
 }
 
 const SUMMARY_CHARS = 80;
-/** Time limit for reading the done channel's history. */
+/** Time limit in ms for searching the past messages of the done channel. */
 const LOOK_BACK_MS = 10_000;

@@ -2,24 +2,29 @@ import { badRequest } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { A2A_ARTIFACTS, A2A_PARTS } from '../../base/limits.ts';
 
-/** Media type of a result that is an `AgentAnswer`. */
+/** Media type of a result that is an agent's answer in the JSON of the A2A protocol. */
 export const ANSWER_TYPE = 'application/a2a+json';
 
-/** How a turn of an A2A task can end; in the protocol `TASK_STATE_COMPLETED` and so on. */
+/**
+ * States in which a turn of an A2A task can end. The protocol writes `completed` as `TASK_STATE_COMPLETED`.
+ */
 const STATES = ['completed', 'failed', 'rejected', 'input_required', 'auth_required'] as const;
 
 export type AnswerState = (typeof STATES)[number];
 
 /**
- * An agent's answer that is more than text: a question, files, data, or a message instead of a task. The agent prints
- * only `{"a2a": "1.0", "task": {…}}` or `{"a2a": "1.0", "message": {…}}`, with the protocol's own JSON inside and
- * without ids, which the relay assigns.
+ * An agent's answer that is more than text: a question, files, data, or a message instead of a task. For such
+ * an answer, the agent prints only `{"a2a": "1.0", "task": {…}}` or `{"a2a": "1.0", "message": {…}}`. The
+ * inner object is JSON of the A2A protocol, without ids. The relay assigns the ids.
  */
 export interface AgentAnswer {
   readonly state: AnswerState;
-  /** True for a message, which needs no task. */
+  /** True if the agent answered with a message instead of a task. */
   readonly direct: boolean;
-  /** Parts of the message or of the status message. Each has one of text, raw, url and data. */
+  /**
+   * Parts of the message, or of the status message of the task. Each part has exactly one of text, raw, url
+   * and data.
+   */
   readonly messageParts: readonly JsonObject[];
   readonly artifacts: readonly AnswerArtifact[];
 }
@@ -30,7 +35,10 @@ export interface AnswerArtifact {
   readonly parts: readonly JsonObject[];
 }
 
-/** Returns null for other output. Throws `bad_request` for output that claims to be an answer and is invalid. */
+/**
+ * Parses an agent's output. Returns null if the output is not an A2A answer. Throws `bad_request` if the
+ * output claims to be an A2A answer but is invalid.
+ */
 export function readAnswer(output: string): AgentAnswer | null {
   const found = jsonObjectIn(output.trim());
   if (found?.a2a !== '1.0') return null;
@@ -58,7 +66,7 @@ export function readAnswer(output: string): AgentAnswer | null {
   };
 }
 
-/** Returns the answer as text, for readers that only understand text. */
+/** Returns the answer as plain text, for receivers that do not understand A2A. */
 export function answerText({ messageParts, artifacts }: AgentAnswer): string {
   const parts = [...messageParts, ...artifacts.flatMap((artifact) => artifact.parts)];
   return parts.map(partText).join('\n');

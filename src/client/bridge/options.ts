@@ -6,52 +6,74 @@ export interface AgentBridgeOptions {
   readonly taskChannel?: string;
   /** Channel for results; `agent-done` by default. */
   readonly doneChannel?: string;
-  /** Name of the agent, for `start`. Others address it by this name. */
+  /** Name of the agent that `start` runs tasks for. Senders address tasks to this name. */
   readonly name?: string;
-  /** Where tasks run, for `start`. */
+  /** Runner in which `start` runs the tasks. `start` rejects without a runner. */
   readonly runner?: Runner;
-  /** Maximum of concurrent tasks; 1 by default. */
+  /** Maximum number of tasks that run at the same time; 1 by default. */
   readonly concurrency?: number;
-  /** Accept tasks only from these senders, as the relay names them; by default from everyone of the same tenant. */
+  /**
+   * Senders from which the bridge accepts tasks, by the names that the relay gives them. By default the
+   * bridge accepts tasks from everyone in the tenant.
+   */
   readonly from?: readonly string[];
   /** Time limit of a task in ms; 600 000 by default. */
   readonly timeout?: number;
-  /** Always give the agent one line with the pointer, or never. By default the runner decides. */
+  /**
+   * True: the agent always gets one line with the pointer. False: it always gets the text of the task. By
+   * default the runner decides.
+   */
   readonly pointer?: boolean;
-  /** Pass the task unchanged and use all output as the result, without an outcome block. */
+  /**
+   * If true, the agent gets the text of the task unchanged, without a request for an outcome block. All its
+   * output is the result.
+   */
   readonly plain?: boolean;
-  /** How the agent calls the relay's command; `relay` by default. */
+  /** Command with which the agent calls the relay; `relay` by default. The prompt contains this command. */
   readonly command?: string;
   /**
-   * Encrypts results, which only holders of the done channel's key can read. The result of an encrypted task is
-   * encrypted if this side has that key.
+   * If true, the bridge encrypts all results. Only holders of the done channel's key can read them. By
+   * default the bridge encrypts only the results of encrypted tasks, and only if it has the done channel's
+   * key.
    */
   readonly encrypted?: boolean;
-  /** Maps a pointer's URL to one that this client can pull; unchanged by default. */
+  /**
+   * Maps the URL of an encrypted pointer to a URL that this client can pull. By default the URL stays
+   * unchanged.
+   */
   readonly resolve?: (url: string) => Promise<string>;
-  /** Called for each event, for a log. */
+  /** Called for each event, for example to write a log. */
   readonly onEvent?: (event: BridgeEvent) => void;
 }
 
 export type BridgeEvent =
   | { readonly type: 'ready'; readonly name: string; readonly channels: readonly string[] }
   | { readonly type: 'task'; readonly id: string; readonly from: string; readonly attempt: number }
-  /** Why the task is stuck, such as a question that a person must answer; null when it continues. */
+  /**
+   * The task is stuck. `why` gives the reason, for example a question that a person must answer. It is null
+   * when the task continues.
+   */
   | { readonly type: 'stuck'; readonly id: string; readonly why: string | null }
-  /** The summary is empty if the result was encrypted. */
+  /** The bridge has delivered a result. `summary` is empty if the result is encrypted. */
   | { readonly type: 'result'; readonly id: string; readonly status: TaskStatus; readonly summary: string }
-  /** Not run or not reported: another bridge has the task, or it has a result already. */
+  /**
+   * This bridge did not run the task, or did not deliver its result. `why` gives the reason: for example,
+   * another bridge has the task, or the task already has a result.
+   */
   | { readonly type: 'dropped'; readonly id: string; readonly why: string }
-  /** Something failed and is retried. */
+  /** A problem that does not stop the bridge, for example an unreachable relay or a dead letter. */
   | { readonly type: 'trouble'; readonly what: string };
 
 export interface SendOptions {
-  /** Send to this agent alone. */
+  /** Name of the only agent that may take the task. By default any agent on the task channel may take it. */
   readonly to?: string;
-  /** One line for lists, never encrypted. By default the beginning of the task; nothing if the task is encrypted. */
+  /**
+   * One line for lists. It is never encrypted. The default is the first line of the task, or nothing if the
+   * task is encrypted.
+   */
   readonly summary?: string;
   readonly encrypted?: boolean;
-  /** Sending the same task with the same key again creates no second task. */
+  /** Idempotency key. Sending the same task again with the same idempotency key creates no second task. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -64,10 +86,10 @@ export interface WaitOptions {
 
 export type SentTask = Pick<TaskInfo, 'id' | 'url'>;
 
-/** A result; `url` is its own pointer. */
+/** Result of a task. `url` is the pointer to the result. */
 export interface TaskAnswer extends Pick<TaskResult, 'status' | 'summary' | 'url'> {
   /** Id of the task. */
   readonly id: string;
-  /** The outcome block, or the agent's whole output if there was none. */
+  /** Text of the result: the outcome block, or the agent's whole output if it has no outcome block. */
   readonly text: string;
 }

@@ -1,52 +1,55 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 
-/** A remote agent, reached over A2A. */
+/** An agent on another server. It is called over the A2A protocol. */
 export interface RemoteAgent {
   readonly card: JsonObject;
-  /** Sends a task and waits for its end. */
+  /** Sends a task and waits until the task ends. */
   run(task: AgentTask): Promise<AgentOutcome>;
-  /** Sends a task without waiting. */
+  /** Sends a task and returns its first state, without waiting for the end. */
   submit(task: AgentTask): Promise<AgentOutcome>;
   find(id: string): Promise<AgentOutcome>;
   list(o: { readonly contextId?: string }): Promise<AgentOutcome[]>;
   cancel(id: string): Promise<AgentOutcome>;
-  /** Returns a part of an outcome as bytes. A URL is fetched, up to the size of a payload. */
+  /**
+   * Returns the bytes of a part. If the part is a URL, downloads the content, up to the maximum size of a
+   * payload.
+   */
   read(part: AgentPart, signal?: AbortSignal): Promise<Uint8Array>;
 }
 
 export interface AgentTask {
   readonly text: string;
-  /** Message parts in the protocol's JSON, sent instead of the text. */
+  /** Message parts in the JSON of the A2A protocol. They are sent instead of `text`. */
   readonly parts?: readonly JsonObject[];
-  /** Pointers or other URLs sent along. */
+  /** Pointers or other URLs that are sent with the task. */
   readonly attached?: readonly string[];
   readonly contextId?: string;
-  /** Task that waits for this answer. */
+  /** Id of the agent's earlier task that waits for this message, because the agent asked a question. */
   readonly taskId?: string;
   readonly signal?: AbortSignal;
-  /** Called for each new state. */
+  /** Called with each new state of the task. */
   onState?(outcome: AgentOutcome): void;
 }
 
 export interface AgentOutcome {
   readonly task_id: string | null;
   readonly context_id: string;
-  /** `completed`, `failed`, `working`, … */
+  /** State of the task, for example `completed`, `failed` or `working`. */
   readonly state: string;
-  /** The agent's status message. */
+  /** Status message of the agent. Null if there is none. */
   readonly note: string | null;
-  /** The results: text, and files by URL. */
+  /** Results of the task: text, data, and files as bytes or URLs. */
   readonly parts: readonly AgentPart[];
 }
 
 export type AgentPart =
   | { readonly text: string }
   | { readonly data: Json }
-  /** Bytes in base64. */
+  /** A file, as bytes in base64. */
   | { readonly raw: string; readonly name: string; readonly media_type: string }
   | { readonly url: string; readonly name: string; readonly media_type: string };
 
-/** Formats a part for a person: a URL as it is, bytes by their name. */
+/** Formats a part for people: text and URLs unchanged, data as JSON, and a file by its name. */
 export function partText(part: AgentPart): string {
   if ('text' in part) return part.text;
   if ('url' in part) return part.url;

@@ -2,26 +2,26 @@ import { RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 
 /**
- * Runs tasks in a process, a terminal or another agent. A bridge gives it one job per slot at a time and turns the
- * output into a result.
+ * Runs the tasks of a bridge in a process, in a terminal or in another agent. The bridge runs at most `slots`
+ * jobs at the same time. It turns the output of each job into a result.
  */
 export interface Runner {
-  /** Kind for people: `exec`, `tmux`, `acp`, `a2a`. */
+  /** Kind of the runner, shown to people: `exec`, `tmux`, `acp`, `a2a`. */
   readonly kind: string;
-  /** Command, session or address, for people. */
+  /** Command, session or address of the agent, shown to people. */
   readonly target: string;
-  /** Maximum of concurrent jobs; unlimited by default. */
+  /** Maximum number of jobs that run at the same time; unlimited by default. */
   readonly slots?: number;
   /**
-   * Returns whether this text may be passed as a whole; by default always. Otherwise the prompt is one line with the
-   * pointer.
+   * Returns whether the agent can get this text as a whole. By default it can get every text. If it cannot,
+   * the agent gets one line with the pointer instead.
    */
   inline?(text: string): boolean;
-  /** Rejects if the agent cannot be reached. Called once, before the first job. */
+  /** Rejects if the agent cannot be reached. The bridge calls it once, before the first job. */
   open?(): Promise<void>;
   /**
-   * Runs the job. A rejection, or `failed` in the return value, becomes a failed result; the bridge never retries. It
-   * must end soon after the job's signal fires.
+   * Runs a job. If it rejects or returns `failed`, the task gets a failed result, and the bridge does not
+   * retry the job. It must end soon after the job's signal fires.
    */
   run(job: Job): Promise<Ran>;
   close(): Promise<void>;
@@ -30,79 +30,111 @@ export interface Runner {
 export interface Job {
   /** Id of the task. */
   readonly id: string;
-  /** Pointer to the task, as the agent can pull it. */
+  /** URL of the pointer to the task. The agent can pull the task from it. */
   readonly url: string;
-  /** Sender, as the relay knows it. */
+  /** Name of the sender, as the relay reports it. */
   readonly from: string;
-  /** The task as it was sent. */
+  /** Text of the task, as the sender wrote it. */
   readonly text: string;
-  /** Message of a task that came over A2A, with the protocol's ids. */
+  /** The A2A message with its ids. Undefined if the task did not come over A2A. */
   readonly message?: JobMessage;
-  /** Text for the agent: the task with the request for an outcome block, or one line with the pointer. */
+  /**
+   * Text that the agent gets: the task, usually with a request for an outcome block, or one line with the
+   * pointer.
+   */
   readonly prompt: string;
   /** True if the prompt is one line with the pointer. */
   readonly pointer: boolean;
-  /** Fires on timeout, if the task is canceled, or if the bridge stops. */
+  /**
+   * Fires when the task times out or is canceled, when the bridge loses its lease on the task, or when the
+   * bridge stops.
+   */
   readonly signal: AbortSignal;
-  /** Fires when the task got its result another way: the agent called `relay task done`. */
+  /**
+   * Fires when the task gets its result in another way, for example because the agent ran `relay task done`.
+   */
   readonly settled: AbortSignal;
-  /** Reports why the task is stuck; null when it continues. May be called repeatedly. */
+  /** Reports why the task is stuck, or null when the task continues. The runner may call it several times. */
   stuck?(reason: StuckReason | null): void;
 }
 
 export interface StuckReason {
-  /** A sentence without its full stop; everyone may read it. */
+  /**
+   * Reason as a sentence without its full stop. It is reported for encrypted tasks too, so it must not quote
+   * the task.
+   */
   readonly why: string;
-  /** The agent's question to a person. Not passed on for an encrypted task, because it may quote the task. */
+  /**
+   * Question of the agent to a person. The bridge does not report it for an encrypted task, because it may
+   * quote the task.
+   */
   readonly asked?: string;
 }
 
 export interface JobMessage {
   readonly id: string;
-  /** Id of the A2A task, which stays the same in every turn. */
+  /** Id of the A2A task. It stays the same in every turn of the conversation. */
   readonly taskId: string;
   readonly contextId: string;
-  /** The message in the protocol's JSON; bytes and large parts are URLs. */
+  /** The message in the JSON of the A2A protocol. Bytes and large parts are replaced by URLs. */
   readonly json: JsonObject;
 }
 
 export interface Ran {
-  /** The agent's whole output. It may be an answer in A2A's JSON (see `readAnswer`). */
+  /** Whole output of the agent. It may be an A2A answer in JSON (see `readAnswer`). */
   readonly output: string;
-  /** Why it failed, as text. */
+  /** Reason why the job failed. Undefined if it did not fail. */
   readonly failed?: string;
 }
 
 export interface TmuxOptions {
-  /** `work`, or `work:0` including the window. */
+  /** Name of the tmux session, such as `work`. It may include the window, such as `work:0`. */
   readonly session: string;
   readonly window?: string;
-  /** Which agent runs there: `claude`, `codex`, `gemini`… Detected by default. */
+  /**
+   * Profile of the agent in the session, such as `claude`, `codex` or `gemini`. By default the profile is
+   * detected.
+   */
   readonly profile?: string;
-  /** Additional profiles, which replace built-in ones of the same name. */
+  /** Additional profiles by name. They replace built-in profiles with the same name. */
   readonly profiles?: { readonly [name: string]: unknown };
-  /** Arguments of tmux itself, such as `-L` and a socket name. */
+  /** Arguments for tmux itself, such as `-L` with a socket name. */
   readonly tmuxArgs?: readonly string[];
-  /** Time in ms without a change of the screen after which a task is reported as stuck; 60 000 by default. */
+  /**
+   * Time in ms without a change of the screen after which a task is reported as stuck. The default comes from
+   * the profile, and is usually 60 000.
+   */
   readonly stuckAfter?: number;
-  /** The agent's environment; this process's by default. CLAUDE_CONFIG_DIR says where Claude Code writes its state. */
+  /**
+   * Environment variables of the agent; those of this process by default. CLAUDE_CONFIG_DIR says where Claude
+   * Code writes its state.
+   */
   readonly env?: { readonly [name: string]: string | undefined };
 }
 
 export interface ExecOptions {
-  /** A shell command. `{file}` and `{url}` are replaced by a file with the task, and by its pointer. */
+  /**
+   * Shell command to run. `{file}` is replaced by the path of a file with the prompt, `{url}` by the pointer
+   * to the task.
+   */
   readonly command: string;
   readonly cwd?: string;
   readonly env?: { readonly [name: string]: string | undefined };
 }
 
-/** The command starts an agent that speaks ACP on standard input and output. */
+/**
+ * Options of an agent that speaks ACP. The command starts the agent, which speaks ACP on standard input and
+ * output.
+ */
 export interface AcpOptions extends ExecOptions {
-  /** What the agent may do without asking a person: everything, only read, or nothing. `reads` by default. */
+  /**
+   * Permission requests of the agent that the bridge grants: all of them, only those for reading, or none. It
+   * rejects all others. `reads` by default.
+   */
   readonly allow?: 'all' | 'reads' | 'none';
 }
 
-/** Runners that need more than a browser has. */
+/** Runners that work in Node but not in a browser. */
 export interface NodeRunners {
   tmux(o: TmuxOptions): Promise<Runner>;
   exec(o: ExecOptions): Promise<Runner>;
@@ -111,7 +143,10 @@ export interface NodeRunners {
 
 export type RunnerOptions<K extends keyof NodeRunners> = Parameters<NodeRunners[K]>[0];
 
-/** The entry point of the published package. It is a variable so that bundlers for browsers do not include it. */
+/**
+ * Name of the module with the runners. It is a variable, so that bundlers for browsers do not include the
+ * module.
+ */
 const OWN_RUNNERS: string = 'contextrelay/runners';
 
 export async function runnerOf<K extends keyof NodeRunners>(kind: K, o: RunnerOptions<K>): Promise<Runner> {

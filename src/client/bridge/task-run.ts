@@ -14,30 +14,35 @@ import type { AgentBridgeOptions } from './options.ts';
 import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
 import type { JobMessage, Ran, Runner, StuckReason } from './runner.ts';
 
-/** Options of a bridge with defaults filled in. */
+/** Options of a running bridge. Unlike in `AgentBridgeOptions`, these fields are always set. */
 export interface WorkerOptions extends AgentBridgeOptions {
   readonly taskChannel: string;
   readonly doneChannel: string;
   readonly name: string;
   readonly runner: Runner;
   readonly waiters: ResultWaiters;
-  /** Called with why a task is stuck, and with null when it continues. `asked` is set only for unencrypted tasks. */
+  /**
+   * Called with the reason when a task is stuck, and with null when the task continues. `asked` is missing
+   * for encrypted tasks.
+   */
   onStuck(id: string, reason: StuckReason | null): void;
 }
 
-/** How a task ended at a bridge. */
+/** Status with which a bridge reports the end of a task. */
 type Status = 'done' | 'failed';
 
-/** Pauses between attempts to deliver a result to a relay that does not answer. */
+/** First pause in ms before a bridge tries again to deliver a result. Each further pause is twice as long. */
 const FIRST_WAIT_MS = 500;
+/** Longest pause in ms between two attempts to deliver a result. */
 const LONGEST_WAIT_MS = 10_000;
-/** Time for the relay to notice a closed connection. */
+/** Time in ms after which the relay has noticed that this bridge closed its connection. */
 export const LEAVE_MS = 200;
 
 /**
- * Runs one task from its message to its result; null if there is none to deliver. A failure of the agent is a failed
- * result. A failure of the relay rejects, and the task is returned to the group. `lost` fires when another bridge has
- * the task, `stopping` when this bridge stops.
+ * Runs one task, from its message to its result. Returns the status of the result, or null if this bridge
+ * delivers no result. If the agent fails, the task gets a failed result. If the relay fails, this function
+ * rejects, and the caller gives the task back to the group. `lost` fires when another bridge has the task.
+ * `stopping` fires when this bridge stops.
  */
 export async function runTask(
   client: ContextRelay,
@@ -47,7 +52,7 @@ export async function runTask(
   stopping: AbortSignal,
 ): Promise<Status | null> {
   const { url, from, metadata } = message;
-  // A signal is no task. A task that was done but acknowledged too late already has a result.
+  // A signal is not a task. A task already has a result if a bridge finished it but acknowledged it too late.
   if (!url) return drop(message, o, String(message.seq), 'it is a signal, not a task');
   const { id, key } = parsePointer(url);
   if (await hasResult(client, id)) return drop(message, o, id, 'it already has a result');
@@ -64,7 +69,7 @@ export async function runTask(
     if (found?.status === 'canceled') canceled.abort(found.summary);
     else if (found) settled.abort();
   });
-  // If this wait fails, the task still runs; the relay rejects a second result.
+  // If this wait fails, the task still runs. The relay rejects a second result for the task.
   elsewhere.catch(() => {});
   let ran: Ran;
   try {
@@ -78,7 +83,8 @@ export async function runTask(
   if (lost.aborted) return forget(o, id, 'its lease ended, and another bridge took the task');
   if (settled.signal.aborted) return drop(message, o, id, 'the agent sent the result itself');
   if (stopping.aborted) {
-    // Wait, because the relay does not know yet that this bridge has left and would give it the task again.
+    // Wait before giving the task back. Otherwise the relay could give it to this bridge again, because it
+    // does not know yet that this bridge has left.
     await pause(LEAVE_MS);
     await message.nack();
     return forget(o, id, 'given back');
@@ -104,7 +110,8 @@ async function perform(
     text = await client.pull(await ownPointer(url, o.resolve));
     message = await messageOf(client, id, task.message);
   } catch (error) {
-    // The relay may be back soon; a payload that cannot be read stays unreadable.
+    // An unreachable relay may be back soon, so throw and let the task be tried again. A payload that cannot
+    // be read stays unreadable, so the task fails.
     if (isRelayError(error, 'unreachable') || isRelayError(error, 'timeout')) throw error;
     return refused(`The task could not be read: ${errorText(error)}`);
   }
@@ -115,7 +122,7 @@ async function perform(
   const whole = o.plain ? text : inlinePrompt(id, text);
   const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : whole;
   try {
-    // A question may quote the task, so questions about an encrypted task do not leave this machine.
+    // A question may quote the task, so a question about an encrypted task does not leave this machine.
     const secret = encrypted || parsePointer(url).key !== null;
     const stuck = (reason: StuckReason | null) =>
       o.onStuck(id, reason && secret ? { why: reason.why } : reason);
@@ -128,7 +135,7 @@ async function perform(
   }
 }
 
-/** Returns the message that the relay put into the task's metadata; undefined if the task did not come over A2A. */
+/** Returns the A2A message from the task's metadata. Returns undefined if the task did not come over A2A. */
 async function messageOf(
   client: ContextRelay,
   id: string,
@@ -141,7 +148,10 @@ async function messageOf(
   return json ? { id: message_id, taskId: task_id, contextId: context_id, json } : undefined;
 }
 
-/** Delivers a result, retrying while the bridge runs. Returns null if the task got another result meanwhile. */
+/**
+ * Delivers a result. If the relay cannot be reached, retries until the bridge stops. Returns null if the task
+ * already has another result.
+ */
 async function bringResult(
   client: ContextRelay,
   o: WorkerOptions,
@@ -151,7 +161,7 @@ async function bringResult(
   const { id, doneChannel, encrypted, stopping } = task;
   const asAnswer = task.overA2A && !encrypted;
   const { status, summary, text, outcome, contentType } = resultOf(ran, o.plain === true, asAnswer);
-  // For an encrypted result, metadata contains nothing that the agent said.
+  // Metadata is not encrypted, so for an encrypted result it contains nothing that the agent wrote.
   const told = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
   const about = { ...told, agent: o.name };
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
@@ -168,7 +178,10 @@ async function bringResult(
   }
 }
 
-/** Pushes a result and returns its URL. A task has one result: a second one is rejected with `idempotency_conflict`. */
+/**
+ * Pushes a result and returns its URL. A task has only one result: the relay rejects a second one with
+ * `idempotency_conflict`.
+ */
 export function pushResult(
   client: ContextRelay,
   text: string,
@@ -177,9 +190,9 @@ export function pushResult(
     readonly status: Status;
     readonly doneChannel: string;
     readonly encrypted: boolean;
-    /** Plain text by default. */
+    /** Media type of the result; plain text by default. */
     readonly contentType?: string;
-    /** Metadata, which everyone can read. */
+    /** Metadata of the result. It is never encrypted. */
     readonly about: { readonly summary?: string; readonly outcome?: string; readonly agent?: string };
   },
 ): Promise<string> {
@@ -193,8 +206,9 @@ export function pushResult(
 }
 
 /**
- * Returns the result. An answer in A2A's JSON goes unchanged to A2A clients and as text to all others. `outcome` says
- * what the text is: the requested block, an A2A answer, the whole output, or nothing.
+ * Turns the output of a job into a result. With `asAnswer`, an A2A answer stays unchanged JSON. Otherwise it
+ * becomes text. `outcome` says what the text of the result is: an outcome block, an A2A answer, the whole
+ * output, or nothing.
  */
 function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
   let { failed } = ran;
@@ -263,7 +277,10 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns a pointer of the relay's channel with an address at which this client reaches the relay. */
+/**
+ * Returns what this client must pull to read a pointer. For an unencrypted pointer this is its id. For an
+ * encrypted pointer it is the URL that `resolve` returns.
+ */
 export async function ownPointer(
   url: string,
   resolve: (url: string) => Promise<string> = async (same) => same,
@@ -272,17 +289,18 @@ export async function ownPointer(
   return key === null ? id : resolve(url);
 }
 
-/** Last words of both prompts. A runner finds the prompt on a screen by the task's id in them. */
+/** Returns the end of a prompt. It contains the task's id, by which a runner finds the prompt on a screen. */
 const ending = (id: string) => `(relay task ${id})`;
 
-/** The task as it was sent, followed by the request for an outcome block. */
+/** Returns the text of the task, followed by the instruction for an outcome block. */
 function inlinePrompt(id: string, text: string): string {
   return `${text}\n\n---\n${OUTCOME_INSTRUCTION}\n${ending(id)}`;
 }
 
 /**
- * One line, because terminals submit line by line. The command that delivers the result makes reading the screen
- * unnecessary; the block is for agents that cannot run it.
+ * Returns a prompt of one line, because terminals submit each line separately. It asks the agent to deliver
+ * the result with a command, so that the bridge need not read the screen. Agents that cannot run commands
+ * print an outcome block.
  */
 function pointerPrompt(id: string, url: string, command: string, encrypted: boolean): string {
   const done = `${command} task done ${encrypted ? '--encrypt ' : ''}${id}`;

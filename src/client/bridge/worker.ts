@@ -12,23 +12,23 @@ import type { StuckReason } from './runner.ts';
 import { errorText, LEAVE_MS, runTask, type WorkerOptions } from './task-run.ts';
 
 /**
- * Takes tasks from the channel of all bridges and from this agent's own channel, each under a lease, and delivers
- * their results. Ends when it is stopped or the relay rejects it permanently.
+ * Takes tasks from the channel that all bridges share, and from the channel of its own agent. Runs each task
+ * under a lease and delivers its result. Ends when it is stopped, or when the relay rejects it permanently.
  */
 export class BridgeWorker implements AsyncDisposable {
   readonly name: string;
-  /** Resolves when it was stopped, rejects when it cannot continue. */
+  /** Resolves when the worker was stopped. Rejects when the worker cannot continue. */
   readonly ended: Promise<void>;
   readonly #client: ContextRelay;
   readonly #options: WorkerOptions;
   readonly #instance = toHex(systemEnv.randomBytes(6));
   readonly #started = new Date(systemEnv.now()).toISOString();
   readonly #stopping = new AbortController();
-  /** Running tasks with their ids. */
+  /** Promises of the running tasks, each with the id of its task. */
   readonly #running = new Map<Promise<void>, string>();
-  /** Task id → why it is stuck. */
+  /** Task id → reason why the task is stuck. */
   readonly #stuck = new Map<string, string>();
-  /** Maximum of concurrent tasks. */
+  /** Maximum number of tasks that run at the same time. */
   readonly #slots: number;
   readonly #subscriptions: Subscription[] = [];
   readonly #following: Promise<void>[] = [];
@@ -45,7 +45,7 @@ export class BridgeWorker implements AsyncDisposable {
     this.#options = { ...options, name: this.name, onStuck: (id, reason) => this.#noteStuck(id, reason) };
     this.#slots = checkConcurrency(options);
     this.ended = this.#end.promise;
-    // A failure reaches callers that await `ended`. Nobody has to.
+    // Prevent an unhandled rejection if no caller awaits `ended`.
     this.ended.catch(() => {});
   }
 
@@ -64,7 +64,7 @@ export class BridgeWorker implements AsyncDisposable {
     onEvent?.({ type: 'ready', name: this.name, channels });
   }
 
-  /** Stops and returns its running tasks, so that another bridge can take them. */
+  /** Stops the worker. It gives its running tasks back, so that another bridge can take them. */
   async stop(): Promise<void> {
     await this.#wind();
     this.#end.resolve();
@@ -76,7 +76,7 @@ export class BridgeWorker implements AsyncDisposable {
 
   async #stopWith(error: unknown): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    // Report the error that stopped the bridge, not one of the cleanup.
+    // Report the error that stopped the bridge, not an error of the cleanup.
     await this.#wind().catch(() => {});
     this.#end.reject(error);
   }
@@ -85,10 +85,11 @@ export class BridgeWorker implements AsyncDisposable {
     this.#stopping.abort();
     clearInterval(this.#beating);
     await Promise.all(this.#subscriptions.map((each) => each.close()));
-    // The relay sends nothing more once it knows that the bridge has left. Return running tasks only then.
+    // Wait until all running tasks have ended or were given back, and until the relay has noticed that this
+    // bridge left.
     await Promise.all([...this.#running.keys(), ...this.#following, pause(LEAVE_MS)]);
     await this.#options.runner.close();
-    // If this fails, the relay notices the missing heartbeats.
+    // If this fails, the relay notices later that the heartbeats are missing.
     await this.#client.agents.leave(this.name, this.#instance).catch(() => {});
   }
 
@@ -96,12 +97,12 @@ export class BridgeWorker implements AsyncDisposable {
     for await (const message of subscription) {
       const lost = new AbortController();
       const lease = keepExtending(message, () => lost.abort());
-      // Messages that wait for a free slot stay leased to this bridge.
+      // While a message waits for a free slot, this bridge keeps its lease on the message.
       const stopping = this.#stopping.signal;
       while (this.#running.size >= this.#slots && !stopping.aborted) await Promise.race(this.#running.keys());
       if (stopping.aborted) {
         lease.stop();
-        // If this fails, the message returns when its lease ends.
+        // If this fails, the message goes back to the group when its lease ends.
         await message.nack().catch(() => {});
         return;
       }
@@ -131,14 +132,17 @@ export class BridgeWorker implements AsyncDisposable {
       const status = await runTask(this.#client, this.#options, message, lost, this.#stopping.signal);
       if (status) this.#counts[status]++;
     } catch (error) {
-      // Nothing was decided, so the next bridge may succeed.
+      // The task has no result. Give it back, so that another bridge can try it.
       this.#trouble(error);
       const nacked = await message.nack().catch(() => null);
       if (nacked?.dead) this.#options.onEvent?.({ type: 'trouble', what: deadLetterText(message) });
     }
   }
 
-  /** Sends a heartbeat. Failures are retried at the next one; only the first failure is thrown. */
+  /**
+   * Sends a heartbeat. Throws only if the first heartbeat fails. A later failure is only reported, because
+   * the next heartbeat follows.
+   */
   async #beat(first = false): Promise<void> {
     const { runner, taskChannel, doneChannel } = this.#options;
     if (this.#stopping.signal.aborted) return;

@@ -2,12 +2,12 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import type { ArtifactType } from '../../contract/threads.ts';
 import type { PromptWay } from '../prompts/types.ts';
 
-/** A file with a pipeline. */
+/** A pipeline file: its text, its name, and a default name for the pipeline. */
 export interface PipelineFile {
   readonly text: string;
-  /** Name of the file in errors. */
+  /** Name of the file in error messages. */
   readonly file: string;
-  /** Name of the pipeline, if the file contains none. */
+  /** Name of the pipeline if the text contains none. */
   readonly name: string;
 }
 
@@ -17,14 +17,14 @@ export interface Pipeline {
   readonly description: string;
   readonly inputs: { readonly [name: string]: Input };
   readonly agents: { readonly [name: string]: Agent };
-  /** In the order of the file. */
+  /** Steps in the order of the file. */
   readonly steps: readonly Step[];
   readonly maxParallel: number;
 }
 
 export interface Input {
   readonly description: string;
-  /** Undefined if a run must provide it. */
+  /** Default value. Undefined if a run must provide a value. */
   readonly value: Json | undefined;
 }
 
@@ -44,14 +44,14 @@ export interface CliAgent {
   readonly kind: 'cli';
   readonly cli: string;
   readonly args: readonly string[];
-  /** How the prompt reaches a program without a profile. */
+  /** How a program without a profile gets its prompt. */
   readonly prompt_by?: PromptWay;
   readonly system?: string;
 }
 
 export interface ShellAgent {
   readonly kind: 'shell';
-  /** Gets the prompt on stdin; null if a step's prompt is itself the command. */
+  /** Shell command that gets the prompt on stdin. Null if the prompt of each step is itself the command. */
   readonly command: string | null;
   readonly env: { readonly [name: string]: string };
 }
@@ -59,7 +59,10 @@ export interface ShellAgent {
 export interface CapabilityAgent {
   readonly kind: 'capability';
   readonly capability: string;
-  /** Texts in it are templates; the step's prompt goes into `prompt_as`. */
+  /**
+   * Arguments of the capability. The texts in them are templates. The prompt of the step becomes the argument
+   * that `prompt_as` names.
+   */
   readonly args: JsonObject;
   readonly prompt_as?: string;
 }
@@ -79,29 +82,32 @@ export interface A2aAgent {
 export interface Step {
   readonly id: string;
   readonly agent: string;
-  /** A template. */
+  /** Template of the prompt. */
   readonly prompt: string;
-  /** All steps it waits for: those in `needs` and `context`, and those its templates refer to. */
+  /**
+   * Ids of all steps that this step waits for. They come from `needs`, `context`, and references in templates
+   * and conditions.
+   */
   readonly needs: readonly string[];
-  /** Steps whose results it sees, as refs and previews. */
+  /** Ids of the steps whose results this step sees, as refs and previews. */
   readonly context: readonly string[];
   readonly when?: string;
   readonly retry: {
-    /** Attempts after the first. */
+    /** Maximum number of attempts after the first one. */
     readonly max: number;
     readonly backoffMs: number;
   };
   readonly timeoutMs: number;
-  /** How long an unchanged step is answered from the cache; null for never. */
+  /** Time in ms for which the cached result of an unchanged step is used. Null if results are not cached. */
   readonly cacheMs: number | null;
   readonly output: { readonly type: ArtifactType; readonly name: string };
-  /** How much a model may pull while it answers; a missing field has its default. */
+  /** Limits for the tool calls of a model while it answers. A missing field has its default. */
   readonly pulls: { readonly rounds?: number; readonly tokens?: number };
-  /** A list, or a reference to one. */
+  /** The step runs once for each item of this list. A text is a reference to a list. */
   readonly forEach?: string | readonly Json[];
 }
 
-/** An error or a warning about a file. */
+/** An error or a warning about a pipeline file. */
 export interface Problem {
   readonly line: number;
   readonly what: string;

@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts';
 
-/** A reference of a template or condition, such as `steps.review.output`. */
+/** Path to a value in a template or condition. `steps.review.output` has three parts. */
 export type Reference = readonly string[];
 
 export type Expression =
@@ -20,7 +20,10 @@ const TOKEN =
 
 type Token = { readonly sign: string } | { readonly value: Json } | { readonly word: string };
 
-/** Parses a condition such as `steps.review.output contains 'bug' && inputs.fix != false`. Throws a plain Error. */
+/**
+ * Parses a condition such as `steps.review.output contains 'bug' && inputs.fix != false`. Throws an `Error`
+ * if the condition is invalid.
+ */
 export function parseExpression(text: string): Expression {
   const tokens = tokenize(text);
   let at = 0;
@@ -107,7 +110,10 @@ export function evaluate(expression: Expression, resolve: (path: Reference) => J
   return COMPARE[kind](left, right);
 }
 
-/** Empty texts and lists, `0`, `false`, `no` and null are false. */
+/**
+ * Returns whether a value counts as true. Empty texts, empty lists, `0`, `false`, `no` and null count as
+ * false.
+ */
 export function truth(value: Json): boolean {
   if (typeof value === 'string') return !['', 'false', 'no', '0'].includes(value.trim().toLowerCase());
   return Array.isArray(value) ? value.length > 0 : Boolean(value);
@@ -126,24 +132,30 @@ const COMPARE: { readonly [kind in Comparison]: (left: Json, right: Json) => boo
       : plain(left).includes(plain(right)),
 };
 
-/** Converts a value to text for comparison, because command-line values are texts. Surrounding white space is ignored. */
+/**
+ * Converts a value to text for a comparison, because values from the command line are texts. Removes
+ * surrounding white space.
+ */
 function plain(value: Json): string {
   return typeof value === 'string' ? value.trim() : JSON.stringify(value);
 }
 
-/** A placeholder in a text: `{{ inputs.topic }}`. */
+/** Matches a placeholder in a text, such as `{{ inputs.topic }}`. */
 const PLACE = /\{\{\s*([\w.-]*)\s*\}\}/g;
 
 export function templateReferences(text: string): Reference[] {
   return [...text.matchAll(PLACE)].map((match) => match[1]!.split('.'));
 }
 
-/** Replaces the placeholders of a template by the results of `fill`. */
+/** Replaces each placeholder in a template with the result of `fill`. */
 export function fillTemplate(text: string, fill: (path: Reference) => string): string {
   return text.replace(PLACE, (_, path: string) => fill(path.split('.')));
 }
 
-/** Fills all texts inside a value. A text that is a single placeholder becomes the value itself. */
+/**
+ * Fills the placeholders in all texts inside a value. A text that is only a placeholder becomes the
+ * referenced value, which may be a list or an object.
+ */
 export function fillValue(value: Json, resolve: (path: Reference) => Json): Json {
   if (typeof value === 'string') {
     const only = /^\s*\{\{\s*([\w.-]*)\s*\}\}\s*$/.exec(value);

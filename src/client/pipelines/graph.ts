@@ -2,11 +2,12 @@ import type { Pipeline, Step } from './definition.ts';
 
 type Node = Pick<Step, 'id' | 'needs'>;
 
-/** Returns the ids of a cycle such as `a → b → a`; null if there is none. */
+/** Returns the ids of steps that form a cycle, such as `a → b → a`. Returns null if there is no cycle. */
 export function findCycle(steps: readonly Node[]): string[] | null {
   const ids = new Set(steps.map(({ id }) => id));
   const known = steps.map(({ id, needs }) => ({ id, needs: needs.filter((need) => ids.has(need)) }));
-  // Steps in no round are part of a cycle or depend on one. Following their needs leads around it.
+  // A step in no round is part of a cycle or depends on one. Following the needs of these steps leads around
+  // the cycle.
   for (const { id } of rounds(known).flat()) ids.delete(id);
   const next = new Map(known.map(({ id, needs }) => [id, needs.find((need) => ids.has(need))]));
   const path: string[] = [];
@@ -17,7 +18,7 @@ export function findCycle(steps: readonly Node[]): string[] | null {
   return null;
 }
 
-/** Returns the steps and everything they need, directly or indirectly. */
+/** Returns the ids of the wanted steps and of all steps that they need, directly or indirectly. */
 export function withNeeds(steps: readonly Node[], wanted: readonly string[]): Set<string> {
   const byId = new Map(steps.map((step) => [step.id, step]));
   const found = new Set<string>();
@@ -30,19 +31,22 @@ export function withNeeds(steps: readonly Node[], wanted: readonly string[]): Se
   return found;
 }
 
-/** Returns a step and everything that needs it, directly or indirectly. */
+/** Returns the id of a step and the ids of all steps that need it, directly or indirectly. */
 export function withDependents(steps: readonly Node[], from: string): Set<string> {
   const found = new Set([from]);
   for (const step of rounds(steps).flat()) if (step.needs.some((need) => found.has(need))) found.add(step.id);
   return found;
 }
 
-/** Returns the steps of a run as data, to draw it without the file. */
+/**
+ * Returns the steps of a pipeline as data for an event. With this data a run can be drawn without the
+ * pipeline file.
+ */
 export function graphOf({ steps }: Pick<Pipeline, 'steps'>) {
   return steps.map(({ id, agent, needs }) => ({ id, agent, needs: [...needs] }));
 }
 
-/** Groups steps into rounds: each step's needs are in earlier rounds. */
+/** Groups steps into rounds. All needs of a step are in earlier rounds. Steps in a cycle are in no round. */
 export function rounds<T extends Node>(steps: readonly T[]): T[][] {
   const placed = new Set<string>();
   const found: T[][] = [];
@@ -57,7 +61,7 @@ export function rounds<T extends Node>(steps: readonly T[]): T[][] {
   return found;
 }
 
-/** Returns the steps that no other step needs: the results of a run. */
+/** Returns the steps that no other step needs. Their results are the results of a run. */
 export function lastSteps(steps: readonly Step[]): Step[] {
   const needed = new Set(steps.flatMap(({ needs }) => needs));
   return steps.filter(({ id }) => !needed.has(id));
@@ -71,7 +75,9 @@ const CLASSES: { readonly [status: string]: string } = {
   blocked: 'fill:#eee,stroke:#999',
 };
 
-/** Draws the pipeline as a Mermaid diagram, with the status of each step if known. */
+/**
+ * Draws the pipeline as a Mermaid diagram. If `statusOf` is given, the diagram shows the status of each step.
+ */
 export function mermaid(pipeline: Pipeline, statusOf?: (step: string) => string | undefined): string {
   const names = new Map(pipeline.steps.map(({ id }, index) => [id, `s${index}`]));
   const lines = ['flowchart TD'];

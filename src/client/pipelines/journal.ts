@@ -3,19 +3,22 @@ import { everyItem } from '../../base/pages.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { StepStatus } from './step-runner.ts';
 
-/** A run, folded from its log. */
+/** State of a run, computed from the events of its thread. */
 export interface RunRecord {
   readonly run: string;
   readonly pipeline: string;
-  /** The file when the run began or last continued: its text, or the artifact with it. */
+  /**
+   * Pipeline file from the start or the last resume of the run: its text, or the ref of the artifact that
+   * contains it.
+   */
   readonly definition: { readonly text: string } | { readonly ref: string };
-  /** SHA-256 of that file. */
+  /** SHA-256 of the pipeline file. */
   readonly hash: string;
   readonly inputs: { readonly [name: string]: Json };
   readonly started_at: string;
   readonly finished_at: string | null;
   readonly status: 'running' | 'done' | 'failed' | 'interrupted' | 'partial';
-  /** By instance: `review`, or `review[3]`. */
+  /** Steps by instance id: `review`, or `review[3]` for an item of a list. */
   readonly steps: ReadonlyMap<string, StepRecord>;
 }
 
@@ -23,28 +26,28 @@ export interface StepRecord {
   readonly step: string;
   readonly status: StepStatus;
   readonly attempts: number;
-  /** Ref of its only result. */
+  /** Ref of the artifact with the result of the step. */
   readonly ref?: string;
-  /** The log says that it is done, so everything that follows a result has been written too. */
+  /** True if the log contains `step.done`. Then everything that follows the result has been written too. */
   readonly settled?: boolean;
   readonly cached?: boolean;
   readonly duration_ms?: number;
   readonly why?: string;
-  /** Artifacts with the output of failed attempts, in order. */
+  /** Refs of the artifacts with the output of failed attempts, in order. */
   readonly attempt_refs?: readonly string[];
 }
 
 const SOURCE = 'step:';
 
 /**
- * Returns the source ref that links a result to its step. The event that creates the artifact is the step's commit
- * point.
+ * Returns the source ref that links a result to its step. The event that creates the artifact commits the
+ * step.
  */
 export function sourceOf(instance: string): string {
   return `${SOURCE}${instance}`;
 }
 
-/** Returns null if the thread is not a run. */
+/** Reads the state of a run from its events. Returns null if the thread is not a run. */
 export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecord | null> {
   const steps = new Map<string, StepRecord>();
   let record = null as RunRecord | null;
@@ -75,7 +78,7 @@ export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecor
 
 type Payload = { readonly [field: string]: Json | undefined };
 
-/** Records the first result of a step; later ones are ignored. */
+/** Records the first result of a step. Later results of the step are ignored. */
 function takeResult(steps: Map<string, StepRecord>, said: Payload): void {
   const sources = Array.isArray(said.source_refs) ? said.source_refs : [];
   const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith(SOURCE));

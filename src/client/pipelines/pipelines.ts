@@ -20,7 +20,7 @@ export interface RunOptions extends LeaseOptions {
   readonly maxParallel?: number;
   readonly only?: readonly string[];
   progress?(progress: Progress): void;
-  /** Called as soon as the run has an id. */
+  /** Called when the run has an id, before the first step starts. */
   onStart?(run: string, pipeline: Pipeline): void;
 }
 
@@ -32,7 +32,10 @@ export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition'> {
 
 const THREAD_NAME = 'pipeline ';
 
-/** Runs of pipelines. A run is a thread: its events say what happened, its artifacts are the results. */
+/**
+ * Starts, resumes and lists runs of pipelines. A run is a thread: its events are the log, and its artifacts
+ * are the results.
+ */
 export class Pipelines {
   readonly #parts: PipelineParts;
 
@@ -45,7 +48,10 @@ export class Pipelines {
     return this.#begin(file, pipeline, takeInputs(pipeline, given), null, o);
   }
 
-  /** Starts a run with the results of another one, except those of `from` and of everything that depends on it. */
+  /**
+   * Starts a new run that takes over the results of an earlier run. Only the step `from` and all steps that
+   * depend on it run again.
+   */
   async rerun(of: string, from: string, file: PipelineFile | null, o: RunOptions): Promise<RunSummary> {
     const record = await this.#record(of);
     const stored = file ?? (await this.#stored(record));
@@ -82,7 +88,10 @@ export class Pipelines {
     return await this.#go({ run, inputs }, pipeline, known, lease, o);
   }
 
-  /** Copies results that do not depend on a step from one run into another. */
+  /**
+   * Copies results of an earlier run into a new run. Leaves out the results of `from` and of all steps that
+   * depend on it.
+   */
   async #takeOver(
     run: string,
     pipeline: Pipeline,
@@ -107,11 +116,12 @@ export class Pipelines {
     return known;
   }
 
-  /** Continues a stopped run. With a file it uses the file's current content; recorded results stay. */
+  /** Continues a stopped run. With `file`, uses the current content of this file. Recorded results stay. */
   async resume(run: string, file: PipelineFile | null, o: RunOptions): Promise<RunSummary> {
     await this.#record(run);
     await using lease = await RunLease.take(this.#parts, run, o);
-    // Includes what the previous process recorded last.
+    // Read the run again under the lease, because the previous process may have written more events
+    // meanwhile.
     const record = await this.#record(run);
     const stored = file ?? (await this.#stored(record));
     const pipeline = soundPipeline(stored, o.only);
@@ -131,7 +141,7 @@ export class Pipelines {
     return await this.#go(record, pipeline, known, lease, o);
   }
 
-  /** Lists runs, newest first; `pipeline` restricts it to one pipeline. */
+  /** Lists runs, newest first. With `pipeline`, lists only the runs of the pipeline with this name. */
   async list(o: { limit: number; pipeline?: string }): Promise<RunSummary[]> {
     const threads = this.#parts.threads('pipeline');
     const found: RunSummary[] = [];
@@ -182,7 +192,9 @@ export class Pipelines {
     throw new RelayError('missing', { what: `pipeline run in thread ${run}`, hint });
   }
 
-  /** Stores the file and returns the fields that describe it in the first event of a run. */
+  /**
+   * Stores the pipeline file. Returns the fields that describe it in the event that starts or resumes a run.
+   */
   async #keep(run: string, { text, name }: PipelineFile): Promise<{ [field: string]: string }> {
     const hash = await sha256Hex(text);
     const body = new TextEncoder().encode(text);
@@ -225,7 +237,7 @@ function summary(record: RunRecord, pipeline: Pipeline | null): RunSummary {
   return { ...rest, steps, results };
 }
 
-/** Returns the step of an instance. */
+/** Returns the step id of an instance id: `review` for `review[3]`. */
 export function stepOf(instance: string): string {
   return instance.replace(/\[\d+\]$/, '');
 }

@@ -33,9 +33,9 @@ const KEYS = ['name', 'description', 'inputs', 'agents', 'steps', 'max_parallel'
 const FIELDS = ['output', 'outputs', 'preview', 'ref', 'status'];
 
 export interface Reading {
-  /** As far as it could be parsed; null if nothing could. */
+  /** The pipeline without its invalid parts. Null if the text is not a YAML map. */
   readonly pipeline: Pipeline | null;
-  /** Ordered by line. */
+  /** Errors and warnings, ordered by line. */
   readonly problems: readonly Problem[];
 }
 
@@ -73,7 +73,9 @@ export function readPipeline(text: string, fallbackName: string): Reading {
   return { pipeline, problems: problems.sort((a, b) => a.line - b.line) };
 }
 
-/** Returns the pipeline; throws if it has errors or lacks one of the steps in `only`. */
+/**
+ * Returns a pipeline without errors. Throws if the file has errors, or if a step in `only` does not exist.
+ */
 export function soundPipeline({ text, file, name }: PipelineFile, only: readonly string[] = []): Pipeline {
   const { pipeline, problems } = readPipeline(text, name);
   const errors = problems.filter(({ severity }) => severity === 'error');
@@ -167,7 +169,7 @@ function checkUnused(report: Report, read: readonly ReadStep[], inputs: Inputs, 
     if (!working.has(name)) report(['agents', name], `no step uses the agent "${name}"`, 'warning');
 }
 
-/** Keys that an agent of each kind may have. The first one determines the kind. */
+/** Keys that an agent of each kind may have. The first key of each list determines the kind. */
 const AGENT_KEYS: { readonly [kind in AgentKind]: readonly string[] } = {
   provider: ['provider', 'model', 'base_url', 'system', 'max_tokens'],
   cli: ['cli', 'args', 'prompt_by', 'system'],
@@ -242,10 +244,10 @@ function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null 
 
 const STEP_KEYS = 'id agent prompt needs context when retry timeout cache output pulls for_each'.split(' ');
 const TYPES: readonly ArtifactType[] = ['markdown', 'json', 'html', 'text', 'binary', 'tool_output', 'email'];
-/** Pattern for names of steps and agents. */
+/** Pattern for the ids of steps and the names of agents. */
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
 
-/** A step with its references, for checks that need all steps. */
+/** A parsed step with its references. It is used by checks that need all steps. */
 interface ReadStep {
   readonly step: Step;
   readonly fields: Fields;
@@ -292,7 +294,10 @@ function readStep(
   return { step, fields, references };
 }
 
-/** Parses `true`, `false` or a duration. */
+/**
+ * Parses the field `cache`: `true`, `false` or a duration. Returns a time in ms, or null if results are not
+ * cached.
+ */
 function readCache(fields: Fields, otherwise: number | null): number | null {
   const value = fields.raw.cache ?? undefined;
   if (value === undefined) return otherwise;
@@ -316,7 +321,7 @@ function readForEach(fields: Fields): Step['forEach'] {
   );
 }
 
-/** Parses a number of rounds, or an object with rounds and tokens. */
+/** Parses the field `pulls`: a number of rounds, or an object with rounds and tokens. */
 function readPulls(fields: Fields): Step['pulls'] {
   const value = fields.raw.pulls;
   const whole = typeof value === 'number' ? { rounds: value } : value;
@@ -367,17 +372,17 @@ function findReferences(
 
 export type Path = readonly (string | number)[];
 
-/** Reports a problem at a location in a YAML text. */
+/** Reports a problem at a path in the YAML document. */
 export type Report = (path: Path, what: string, severity?: Problem['severity']) => void;
 
-/** Reads the fields of a YAML map. A field with a wrong value is reported and treated as missing. */
+/** Reads the fields of a YAML map. Reports a field with an invalid value and treats it as missing. */
 export class Fields {
-  /** Empty if there is no map. */
+  /** The map as a JSON object. Empty if there is no map. */
   readonly raw: JsonObject;
   readonly #report: Report;
   readonly #path: Path;
 
-  /** With `keys`, every other key is an error. */
+  /** If `keys` is given, every other key of the map is an error. */
   constructor(report: Report, path: Path, value: Json | undefined, what: string, keys?: readonly string[]) {
     this.#report = report;
     this.#path = path;
@@ -392,7 +397,10 @@ export class Fields {
     }
   }
 
-  /** Reports an error in the map or at a key below it. Returns null, for a value that could not be read. */
+  /**
+   * Reports an error in the map, or at a path inside the map. Always returns null, which callers return as
+   * the missing value.
+   */
   error(what: string, ...at: Path): null {
     this.#report([...this.#path, ...at], what);
     return null;
@@ -410,7 +418,7 @@ export class Fields {
     return this.error(`${what} must be a string`, key) ?? undefined;
   }
 
-  /** Returns a text, or a list of texts, as a list. */
+  /** Returns the texts at a key as a list. A single text becomes a list with one item. */
   texts(key: string): string[] {
     const value = this.raw[key] ?? [];
     const list = Array.isArray(value) ? value : [value];
@@ -426,7 +434,7 @@ export class Fields {
     return this.error(`${what} must be a whole number from ${min} to ${max}`, key) ?? undefined;
   }
 
-  /** Parses `90s`, `15m`, `2h`, `7d`, `500ms` or a number of seconds into milliseconds. */
+  /** Parses a duration into ms: `90s`, `15m`, `2h`, `7d`, `500ms`, or a number of seconds. */
   span(key: string): number | undefined {
     const value = this.raw[key] ?? undefined;
     if (value === undefined) return undefined;
@@ -439,7 +447,10 @@ export class Fields {
 
 const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Suggests nothing for words of one or two letters, because those are all similar. */
+/**
+ * Returns a suggestion for an unknown word, or an empty text. Words with one or two letters get no
+ * suggestion, because they are all similar.
+ */
 function didYouMean(word: string, candidates: readonly string[]): string {
   const found = word.length < 3 ? null : nearest(word, candidates);
   return found === null ? '' : `; did you mean "${found}"?`;

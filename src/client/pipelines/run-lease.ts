@@ -5,11 +5,14 @@ import { PIPELINE_HOLD_S } from '../../base/limits.ts';
 import type { HoldAnswer, ThreadsApi } from '../../contract/threads.ts';
 import type { ThreadsAs } from '../prompts/types.ts';
 
-/** The process that runs pipelines, and what it knows about others. */
+/** The process that runs pipelines. It can check whether other processes are alive. */
 export interface Worker {
-  /** Name that others see; unique among running workers. */
+  /** Name that other processes see. It is unique among the running processes. */
   readonly name: string;
-  /** Returns whether another worker is alive; null if that cannot be checked from here. */
+  /**
+   * Returns whether the process with this name is alive. Returns null if this process cannot check it, for
+   * example because the other process runs on another machine.
+   */
   isAlive(name: string): boolean | null;
 }
 
@@ -24,27 +27,28 @@ export interface LeaseParts {
 
 export interface LeaseOptions {
   readonly signal: AbortSignal;
-  /** Do not wait for a holder that is still alive. */
+  /** If true, take the lease from its holder, even if the holder is still alive. */
   readonly takeOver?: boolean;
-  /** Called when it must wait for a holder that may be dead. */
+  /** Called once if the process must wait for a holder that may be dead. */
   waiting?(held: Held): void;
 }
 
-/** Interval at which another worker's lease is checked. */
+/** Interval in ms at which a waiting process asks for the lease again. */
 const POLL_MS = 500;
 /**
- * How long a confirmed lease needs no new confirmation. Steps that end together ask the store once, and a process that
- * lost the run writes for at most this long.
+ * Time in ms for which a confirmed lease needs no new confirmation. It saves requests when several steps end
+ * together. A process that lost the run can write for at most this time.
  */
 const CONFIRMED_MS = 1_000;
-/** Methods of threads that write to a run. */
+/** Methods of the threads API that write to a run. */
 const WRITES: ReadonlySet<string | symbol> = new Set(['patch', 'record', 'putArtifact']);
-/** The holder renews its lease after a third of its duration. */
+/** Interval in ms at which the holder renews its lease: a third of the lease's duration. */
 const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
 /**
- * A process's lease on a run, renewed while it works. A process that finds a run leased waits until the lease expires;
- * if it is renewed meanwhile, the holder is alive.
+ * A lease on a run, so that only one process works on it. The holder renews the lease while it works. Another
+ * process waits until the lease expires. If the lease is renewed meanwhile, the holder is alive, and the
+ * other process gives up.
  */
 export class RunLease implements AsyncDisposable {
   readonly #parts: LeaseParts;
@@ -54,7 +58,7 @@ export class RunLease implements AsyncDisposable {
   readonly #lost = new AbortController();
   /** Fires when another process has taken the run. */
   readonly lost = this.#lost.signal;
-  /** Time of the last successful renewal. */
+  /** Time in ms of the last successful renewal. */
   #renewedAt = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
   #renewal: Promise<void> | null = null;
@@ -82,12 +86,13 @@ export class RunLease implements AsyncDisposable {
       if (o.signal.aborted) throw new RelayError('aborted', { what: 'waiting for the run' });
       seen = held;
     }
-    // A failed renewal is retried at the next interval, and before the next write, which fails with it.
+    // If a renewal fails, the next interval tries again. The next write also tries again, and fails if the
+    // renewal fails.
     lease.#timer = setInterval(() => void lease.#renew().catch(() => {}), RENEW_MS);
     return lease;
   }
 
-  /** Returns the threads with writes blocked once another process has taken the run. */
+  /** Returns the threads API with guarded writes. A write throws if another process has taken the run. */
   fence(threads: ThreadsAs): ThreadsAs {
     const get = (api: ThreadsApi, name: string | symbol) => {
       const method = Reflect.get(api, name, api);
@@ -101,7 +106,10 @@ export class RunLease implements AsyncDisposable {
     return (who) => new Proxy(threads(who), { get });
   }
 
-  /** Throws if another process has taken the run. A confirmation up to `withinMs` old is accepted. */
+  /**
+   * Throws if another process has taken the run. Asks the store only if the last confirmation is at least
+   * `withinMs` milliseconds old.
+   */
   async confirm(withinMs = 0): Promise<void> {
     if (!this.lost.aborted && this.#parts.env.now() - this.#renewedAt >= withinMs) await this.#renew();
     this.lost.throwIfAborted();
@@ -109,7 +117,8 @@ export class RunLease implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    // The run has ended, so only wait for the renewal to finish. A lease that cannot be released expires.
+    // The run has ended. Only wait for a renewal that is under way. If the lease cannot be released, it
+    // expires.
     await this.#renewal?.catch(() => {});
     await this.#threads.release(this.#run, { token: this.#token }).catch(() => {});
   }
@@ -127,7 +136,10 @@ export class RunLease implements AsyncDisposable {
     return this.#renewal;
   }
 
-  /** Returns null if the lease is ours now. */
+  /**
+   * Requests the lease from the store. Returns null if this process holds the lease now, else the lease of
+   * the other process.
+   */
   async #request(how: { renew?: boolean; instead_of?: string }): Promise<Held | null> {
     const asked = this.#parts.env.now();
     const { granted, hold } = await this.#threads.hold(this.#run, {

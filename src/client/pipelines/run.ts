@@ -17,18 +17,18 @@ export interface RunParts extends WorkParts {
   readonly inputs: RunRecord['inputs'];
   readonly maxParallel: number;
   readonly frameSecret: FrameSecret;
-  /** Run only these steps and what they need; all by default. */
+  /** Ids of the steps to run. All steps that they need run too. By default all steps run. */
   readonly only?: readonly string[];
 }
 
-/** Results recorded before, by instance. */
+/** Results that were recorded earlier, by instance id. */
 export type RecordedResults = ReadonlyMap<string, { readonly artifact: Artifact; readonly settled: boolean }>;
 
 const OK: ReadonlySet<StepStatus> = new Set(['done', 'skipped']);
 
 /**
- * One execution of a run. Every step starts when its needs are done and a slot is free. A failure stops only what
- * depends on it. Recorded results are not computed again.
+ * One execution of a run. A step starts when all its needs are done and a slot is free. A failed step stops
+ * only the steps that depend on it. Steps with recorded results do not run again.
  */
 export class Run {
   readonly #parts: RunParts;
@@ -38,7 +38,7 @@ export class Run {
   readonly #recorder: StepRecorder;
   readonly #views = new Map<string, StepView>();
   readonly #steps = new Map<string, Promise<void>>();
-  /** Fires when the caller stops the run, and when the store fails. */
+  /** Fires when a step rejects, for example because the store failed. The other steps then stop. */
   readonly #stop = new AbortController();
   #instances = 0;
 
@@ -50,7 +50,7 @@ export class Run {
     this.#recorder = new StepRecorder(parts.threads('pipeline'), parts.run, pipeline.steps);
   }
 
-  /** Resolves with the final status when nothing runs any more. */
+  /** Runs the steps. Resolves with the final status when no step is running any more. */
   async go(): Promise<Exclude<RunRecord['status'], 'running'>> {
     const { steps } = this.#pipeline;
     const wanted = withNeeds(steps, this.#parts.only ?? steps.map(({ id }) => id));
@@ -65,7 +65,10 @@ export class Run {
     return wanted.size === steps.length ? 'done' : 'partial';
   }
 
-  /** In the file a step may come before its needs, so promises are created on demand. */
+  /**
+   * Starts a step and returns its promise. If the step was started before, returns the existing promise. In
+   * the file a step may come before its needs, so each step starts its needs itself.
+   */
   #begin(step: Step): Promise<void> {
     let going = this.#steps.get(step.id);
     if (!going) {
@@ -74,14 +77,14 @@ export class Run {
         throw error;
       });
       this.#steps.set(step.id, going);
-      // `go` reports the failure after every step has ended.
+      // Prevent an unhandled rejection. `go` reports the failure after every step has ended.
       going.catch(() => {});
     }
     return going;
   }
 
   async #step(step: Step): Promise<void> {
-    // Wait a tick, so that this step is in the map before it starts others.
+    // Wait one microtask. Then the promise of this step is in the map before this step starts its needs.
     await Promise.resolve();
     const byId = new Map(this.#pipeline.steps.map((other) => [other.id, other]));
     await Promise.all(step.needs.map((need) => this.#begin(byId.get(need)!)));
@@ -104,8 +107,9 @@ export class Run {
   }
 
   /**
-   * Returns the need that prevents a step from running: a failed one, else a skipped one. A step whose condition uses
-   * a status decides for itself.
+   * Returns the id of the need that prevents a step from running, or null. A failed need counts before a
+   * skipped one. If the step's condition uses the status of a need, that need prevents nothing, unless it was
+   * interrupted.
    */
   #stopper(step: Step): string | null {
     const asked = new Set(
@@ -120,7 +124,10 @@ export class Run {
     return step.needs.find(stopped) ?? step.needs.find(skipped) ?? null;
   }
 
-  /** Returns what a step runs for: once, or for each item of a list. Null if the value is no list. */
+  /**
+   * Returns one entry per instance of a step: a single null, or one entry per item of its list. Records a
+   * failure and returns null if the list is invalid or too long.
+   */
   async #items(step: Step): Promise<readonly ({ item: Json; index: number } | null)[] | null> {
     if (step.forEach === undefined) {
       this.#instances++;
@@ -165,7 +172,7 @@ export class Run {
     this.#recorder.status(step.id, status === 'interrupted' ? 'pending' : status);
   }
 
-  /** Records a step that ended without asking its agent. */
+  /** Records a step that ended without calling its agent. */
   async #note(
     step: Step,
     status: 'blocked' | 'failed' | 'skipped',
@@ -190,15 +197,17 @@ function together(outcomes: readonly Outcome[]): StepStatus {
 }
 
 /**
- * Updates the plan in the state of a run. The plan is a view of the log, so changes that arrive during a write are
- * combined in the next.
+ * Updates the plan and the last actions in the state of a run. Changes that arrive during a write are
+ * combined in the next write. They need not be written one by one, because the log contains every change.
  */
 export class StepRecorder {
   readonly #threads: ThreadsApi;
   readonly #run: string;
   readonly #places: ReadonlyMap<string, number>;
   #ops: PatchOp[] = [];
-  /** Rejected, and not retried, once the store has failed. */
+  /**
+   * The write that is under way. After the store has failed it stays rejected, so nothing more is written.
+   */
   #writing: Promise<void> | null = null;
 
   constructor(threads: ThreadsApi, run: string, steps: readonly Step[]) {
@@ -207,7 +216,7 @@ export class StepRecorder {
     this.#places = new Map(steps.map(({ id }, index) => [id, index]));
   }
 
-  /** Returns the initial plan. */
+  /** Returns the operation that creates the initial plan. */
   static plan(steps: readonly Step[]): PatchOp {
     const value = steps.map(({ id, agent }) => ({ id, step: `${id} (${agent})`, status: 'pending' }));
     return { op: 'add', path: '/plan', value };
@@ -226,7 +235,7 @@ export class StepRecorder {
     this.#write({ op: 'add', path: '/last_actions/-', value });
   }
 
-  /** Resolves when all changes so far are written. */
+  /** Resolves when all changes so far are written. Rejects if the store failed. */
   async settle(): Promise<void> {
     await this.#writing;
   }
@@ -235,7 +244,7 @@ export class StepRecorder {
     this.#ops.push(...ops);
     if (this.#writing) return;
     this.#writing = this.#drain();
-    // A failure reaches the caller of `settle`.
+    // Prevent an unhandled rejection. The caller of `settle` gets the failure.
     this.#writing.catch(() => {});
   }
 
@@ -247,7 +256,7 @@ export class StepRecorder {
       try {
         await this.#threads.patch(this.#run, { ops });
       } catch (error) {
-        // Someone edited the plan by hand, so leave it.
+        // Someone has edited the plan by hand, so the patch does not fit. Leave the plan as it is.
         if (!isRelayError(error)) throw error;
       }
     }

@@ -20,10 +20,10 @@ import {
 } from './expression.ts';
 import type { StepStatus } from './step-runner.ts';
 
-/** Outcome of a step, as later steps see it. */
+/** Status and results of a step, as later steps see them. */
 export interface StepView {
   readonly status: StepStatus;
-  /** One result, or one per item. */
+  /** One result, or one result per item of `for_each`. */
   readonly results: readonly Artifact[];
   readonly many: boolean;
 }
@@ -40,7 +40,7 @@ export interface ScopeParts {
 export class Scope {
   readonly #parts: ScopeParts;
   readonly #item: { readonly item: Json; readonly index: number } | null;
-  /** Contents loaded in advance, so that resolving is synchronous. */
+  /** Ref → text of the results that were loaded in advance, so that `#resolve` can be synchronous. */
   readonly #texts = new Map<string, string>();
 
   constructor(parts: ScopeParts, item: { item: Json; index: number } | null = null) {
@@ -54,7 +54,7 @@ export class Scope {
     return truth(evaluate(expression, (path) => this.#resolve(path)));
   }
 
-  /** Returns the list of a `for_each`. */
+  /** Returns the items of a `for_each`. */
   async list(forEach: string | readonly Json[]): Promise<readonly Json[]> {
     if (typeof forEach !== 'string') return forEach;
     const path = forEach.split('.');
@@ -67,8 +67,8 @@ export class Scope {
   }
 
   /**
-   * Returns the text of a prompt. Output of other agents is inserted as data: sanitized, and in a frame unless it is
-   * short.
+   * Returns the prompt of a step with its placeholders filled. The output of other agents is inserted as
+   * data: it is sanitized, and long output gets a frame.
    */
   async promptText({ prompt }: Step): Promise<string> {
     const references = templateReferences(prompt);
@@ -79,8 +79,8 @@ export class Scope {
   }
 
   /**
-   * Returns a command. Values go into environment variables, so that agent output is never parsed as part of the
-   * command.
+   * Returns the command of a step. Values go into environment variables, so that the shell never parses the
+   * output of an agent as part of the command.
    */
   async command(step: Step): Promise<{ prompt: string; values: { [name: string]: string } }> {
     const values: { [name: string]: string } = {};
@@ -94,7 +94,7 @@ export class Scope {
     return { prompt, values };
   }
 
-  /** Returns the text without frames, for receivers that treat it as data anyway. */
+  /** Returns the prompt of a step without frames, for receivers that treat all text as data anyway. */
   plain(step: Step): Promise<string> {
     return this.#filled(step, (path) => asText(this.#resolve(path)));
   }
@@ -157,13 +157,13 @@ export class Scope {
   }
 }
 
-/** Parses JSON artifacts; removes one trailing line break from text. */
+/** Returns the content of an artifact: a parsed value for JSON, or the text without its last line break. */
 function contentOf({ type }: Artifact, text: string): Json {
   if (type === 'json') {
     try {
       return JSON.parse(text) as Json;
     } catch {
-      // It was checked when it was recorded. Content that is still no JSON counts as text.
+      // JSON was checked when it was recorded. Content that still cannot be parsed is used as text.
     }
   }
   return text.replace(/\n$/, '');
@@ -187,7 +187,7 @@ function asList(value: Json): readonly Json[] | null {
     const parsed = JSON.parse(value) as Json;
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // Not JSON: split lines, or words with commas between them.
+    // The text is not JSON. Split it into lines, or at its commas if it is one line.
   }
   const parts = value.includes('\n') ? value.split('\n') : value.split(',');
   return parts.map((part) => part.trim()).filter((part) => part !== '');

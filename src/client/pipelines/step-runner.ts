@@ -6,41 +6,44 @@ import type { Answered } from '../prompts/thread-tools.ts';
 import type { Bundle } from '../prompts/types.ts';
 import type { Agent, AgentKind, Step } from './definition.ts';
 
-/** One attempt of a step by an agent. */
+/** One attempt of an agent to do a step. */
 export interface StepCall<A extends Agent = Agent> {
-  /** Thread of the run. */
+  /** Id of the run, which is the id of its thread. */
   readonly run: string;
-  /** `review`, or `review[3]` for one of many. */
+  /** Instance id: `review`, or `review[3]` for an item of a list. */
   readonly step: string;
-  /** Equal in every attempt, also after a crash, so that the agent can be idempotent. */
+  /**
+   * Idempotency key of the step. It is equal in every attempt, also after a crash, so that the agent can
+   * detect a repetition.
+   */
   readonly key: string;
-  /** Starts at 1. */
+  /** Number of the attempt, counted from 1. */
   readonly attempt: number;
   readonly agent: A;
   /** The prompt with all placeholders filled. */
   readonly prompt: string;
-  /** Values of a command's placeholders, by variable name. */
+  /** Environment variables with the values of a command's placeholders, by name. */
   readonly values: { readonly [name: string]: string };
   /** Arguments of a capability. */
   readonly args: JsonObject;
-  /** Results to include: their refs and previews. */
+  /** Results of other steps that the prompt shows, as refs and previews. */
   readonly context: readonly Artifact[];
-  /** How much a model may pull while it answers. */
+  /** Limits for the tool calls of a model while it answers. */
   readonly pulls: Step['pulls'];
 }
 
 export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
   readonly content: string | Uint8Array;
-  /** Author; the agent's name by default. */
+  /** Author of the result; the name of the agent by default. */
   readonly by?: string;
   readonly source_refs?: readonly string[];
-  /** Tokens that a model was shown, and the cost of pasting everything instead. */
+  /** Number of tokens that a model got, and the number it would have got with everything pasted. */
   readonly prompt?: Pick<Bundle, 'tokens' | 'pasted'>;
 }
 
 /**
- * Thrown if a step's agent failed after it had printed something. Contains that output, which the run stores as an
- * artifact.
+ * Thrown if an agent failed after it had printed something. It contains the output, which the run stores as
+ * an artifact.
  */
 export class StepFailure extends Error {
   readonly output: string | Uint8Array;
@@ -51,7 +54,10 @@ export class StepFailure extends Error {
   }
 }
 
-/** Returns the result in the format that the step requires, or throws a failure with the output. */
+/**
+ * Checks the size of a result, and its syntax if the step requires JSON. Returns the result, with JSON taken
+ * out of its code fence. Throws a `StepFailure` with the output if a check fails.
+ */
 export function checkOutput(step: Step, result: StepResult): StepResult {
   if (result.content.length > STEP_OUTPUT_BYTES) {
     const { message } = tooLarge('the output of a step', STEP_OUTPUT_BYTES);
@@ -67,14 +73,14 @@ export function checkOutput(step: Step, result: StepResult): StepResult {
   return { ...result, content: bare.trim() };
 }
 
-/** Returns the output of a failed attempt; empty if unknown. */
+/** Returns the output of a failed attempt. Empty if the error contains no output. */
 export function outputOf(error: unknown): string | Uint8Array {
   return error instanceof StepFailure ? error.output : '';
 }
 
 /**
- * Runs a step. It throws the reason of a failure, with output in a `StepFailure`. When the signal fires it stops and
- * throws.
+ * Runs one attempt of a step. Throws if the attempt fails. If there is output, it throws a `StepFailure` with
+ * the output. When the signal fires, it stops and throws.
  */
 export type StepRunner<A extends Agent = Agent> = (
   call: StepCall<A>,
@@ -85,7 +91,7 @@ export type StepRunners = { readonly [K in AgentKind]: StepRunner<Extract<Agent,
 
 export type StepStatus = 'pending' | 'running' | 'done' | 'failed' | 'skipped' | 'blocked' | 'interrupted';
 
-/** Progress of a run, for people who watch. */
+/** Progress of a run, for people who watch it. */
 export interface Progress {
   readonly step: string;
   readonly status: StepStatus | 'retrying' | 'said';
@@ -93,7 +99,7 @@ export interface Progress {
   readonly duration_ms?: number;
   readonly ref?: string;
   readonly cached?: boolean;
-  /** Recorded before this run began. */
+  /** True if the result was recorded before this execution of the run began. */
   readonly known?: boolean;
   readonly why?: string;
   readonly text?: string;

@@ -36,7 +36,7 @@ export interface WorkParts extends Pick<LeaseParts, 'threads' | 'env' | 'pause'>
 }
 
 export interface Instance {
-  /** `review`, or `review[3]`. */
+  /** Instance id: `review`, or `review[3]` for an item of a list. */
   readonly id: string;
   readonly step: Step;
   readonly agent: Agent;
@@ -48,13 +48,13 @@ export type Outcome =
   | { readonly status: 'done'; readonly artifact: Artifact }
   | { readonly status: 'failed' | 'skipped' | 'interrupted'; readonly why: string };
 
-/** The part of a call that is equal in every attempt. */
+/** The fields of a call that are equal in every attempt. */
 type Prepared = Omit<StepCall, 'attempt'>;
 
-/** Agents that answer like models, and so may end with a patch. */
+/** Kinds of agents that answer like a model. Their answers may end with a patch. */
 const SPEAKING: ReadonlySet<Agent['kind']> = new Set(['provider', 'cli', 'bridge', 'a2a']);
 
-/** One instance of a step, from its condition to its recorded result. */
+/** Work on one instance of a step, from its condition to its recorded result. */
 export class StepWork {
   readonly #parts: WorkParts;
   readonly #instance: Instance;
@@ -65,7 +65,10 @@ export class StepWork {
     this.#instance = instance;
   }
 
-  /** Waits for a free slot before it starts; recording the result needs none. */
+  /**
+   * Runs the instance. The agent waits for a free slot. Checking the condition and storing the result need no
+   * slot.
+   */
   async run(slots: ConcurrencyLimit): Promise<Outcome> {
     const { env, signal } = this.#parts;
     const { step, scope } = this.#instance;
@@ -95,7 +98,7 @@ export class StepWork {
     return outcome;
   }
 
-  /** Completes a result that was recorded before a crash: writes the events that follow it. */
+  /** Completes a result that was recorded before a crash: applies its patch and writes `step.done`. */
   async finish(artifact: Artifact): Promise<void> {
     const { body } = await this.#parts
       .threads(artifact.provenance.created_by)
@@ -125,7 +128,7 @@ export class StepWork {
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
       progress({ step: id, status: 'running', attempt });
-      // It need not be durable before the work starts, because interrupted work may be repeated.
+      // The event need not be durable before the work starts, because interrupted work may be repeated.
       const noted = this.#note('started', { key: call.key, attempt, ...promptOf(call, attempt) });
       try {
         const result = await this.#attempt({ ...call, attempt });
@@ -161,8 +164,8 @@ export class StepWork {
   }
 
   /**
-   * Stores the output of a failed attempt. If the run cannot store more, for example over its quota, the failure alone
-   * is recorded.
+   * Stores the output of a failed attempt. If the relay rejects it, for example because a quota is exceeded,
+   * only the failure is recorded.
    */
   async #keepOutput(error: unknown, attempt: number): Promise<{ output_ref?: string }> {
     const output = outputOf(error);
@@ -183,8 +186,8 @@ export class StepWork {
   }
 
   /**
-   * Stores the result as an artifact, which is the commit point. If another process was faster, its result is the only
-   * one.
+   * Stores the result as an artifact, which commits the step. If another process stored a result first, uses
+   * that result.
    */
   async #storeResult(result: StepResult, key: string, attempts: number, cached = false): Promise<Outcome> {
     const { run } = this.#parts;
@@ -215,7 +218,10 @@ export class StepWork {
     return { status: 'done', artifact };
   }
 
-  /** Writes what follows a result: its patch, its cost, and that it is done. All can be repeated. */
+  /**
+   * Writes everything that follows a result: the token counts, the patch, and the event `step.done`. After a
+   * crash it can be called again.
+   */
   async #settle(
     artifact: Artifact,
     text: string,
@@ -245,7 +251,10 @@ export class StepWork {
     });
   }
 
-  /** Applies the patch at the end of an answer. Returns why it was rejected; null if it was applied or there was none. */
+  /**
+   * Applies the patch at the end of an answer. Returns the reason if the patch is rejected. Returns null if
+   * it was applied or if there is none.
+   */
   async #remember(text: string, by: string): Promise<string | null> {
     const { run, env, threads } = this.#parts;
     const patch = answerPatch(text.slice(-ANSWER_TAIL_CHARS), by, () => timeOrderedId(env));
@@ -256,7 +265,8 @@ export class StepWork {
       await threads(by).patch(run, { ops: patch.ops, idempotency_key });
       return null;
     } catch (error) {
-      // After a crash the ids are new, but the patch was already applied.
+      // The patch was already applied before a crash. The new attempt conflicts only because it created new
+      // ids.
       if (isRelayError(error, 'idempotency_conflict')) return null;
       if (isRelayError(error)) return error.message;
       throw error;
@@ -297,12 +307,18 @@ export class StepWork {
   }
 }
 
-/** Returns a key that is equal for every attempt of an instance, in every process. */
+/**
+ * Returns a key that is equal for every attempt of an instance, in every process. It is used as an
+ * idempotency key.
+ */
 export async function stepKey(run: string, instance: string): Promise<string> {
   return (await sha256Hex(`${run}\n${instance}`)).slice(0, 32);
 }
 
-/** Returns the prompt for the log, only at the first attempt: it is equal in all. */
+/**
+ * Returns the prompt for the event of the first attempt. Later attempts have the same prompt, so their events
+ * omit it.
+ */
 function promptOf({ prompt }: Prepared, attempt: number): { prompt?: string; prompt_cut?: boolean } {
   if (attempt > 1) return {};
   const cut = prompt.length > STEP_PROMPT_CHARS;

@@ -24,7 +24,7 @@ function draft(lines: number, text: (n: number) => string): Draft {
   };
 }
 
-/** Meaningless text, equal for equal numbers. */
+/** Returns meaningless text. The same arguments always give the same text. */
 function sample(n: number, characters: string, length: number): string {
   let seed = n + 1;
   const next = () => {

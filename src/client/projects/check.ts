@@ -25,14 +25,17 @@ export interface Finding {
   readonly file: string;
   readonly level: 'wrong' | 'warning';
   readonly what: string;
-  /** Command or action that fixes it. */
+  /** Command or action that fixes the problem. */
   readonly fix: string;
 }
 
-/** How many commits of decisions.md are checked. */
+/** Maximum number of commits of decisions.md that are checked. */
 const VERSIONS = 500;
 
-/** Returns all problems of the project files; `view` is an unchecked reading of them. */
+/**
+ * Returns all problems of the project files. `view` was read with `unchecked`, so this function checks the
+ * schemas.
+ */
 export async function checkProject(
   view: ProjectView,
   files: ProjectFiles,
@@ -55,12 +58,15 @@ export async function checkProject(
   return [...found, ...(await checkHistory(view, files, git))];
 }
 
-/** Checks that decisions.md was only appended to, by its commits, or by the seal if there are none. */
+/**
+ * Checks that decisions.md was only appended to. Compares it with its commits, or with the seal if there are
+ * no commits.
+ */
 async function checkHistory(view: ProjectView, files: ProjectFiles, git: ProjectGit): Promise<Finding[]> {
   const found: Finding[] = [];
   const say = (what: string, fix: string, level: Finding['level'] = 'wrong') =>
     void found.push({ file: DECISIONS_MD, level, what, fix });
-  // During a conflict both sides are in the file, so it is checked after that is resolved.
+  // During a git conflict the file contains both sides. It is checked after the conflict is resolved.
   if (conflictLine((await files.read(DECISIONS_MD))?.text ?? '') !== null) return found;
   for (const id of repeatedIds(view.decisions)) say(`the id ${id} is used twice`, 'relay project merge');
   for (const { what, original } of await decisionRewrites(files, git)) {
@@ -75,7 +81,9 @@ async function checkHistory(view: ProjectView, files: ProjectFiles, git: Project
   return found;
 }
 
-/** Returns a record that accepts changes to earlier records; null if there is nothing to accept. */
+/**
+ * Returns a record that accepts all changes to earlier records. Returns null if there is no change to accept.
+ */
 export async function acceptRewrites(files: ProjectFiles, git: ProjectGit): Promise<NewDecision | null> {
   const found = await decisionRewrites(files, git);
   if (found.length === 0) return null;
@@ -90,7 +98,7 @@ export async function acceptRewrites(files: ProjectFiles, git: ProjectGit): Prom
   };
 }
 
-/** Returns changes to records of decisions.md that no record accepts. */
+/** Returns the changes to earlier records of decisions.md that no record accepts. */
 async function decisionRewrites(files: ProjectFiles, git: ProjectGit): Promise<Rewrite[]> {
   const text = (await files.read(DECISIONS_MD))?.text ?? '';
   const changes = await git.history(DECISIONS_MD, VERSIONS);

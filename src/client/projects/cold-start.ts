@@ -17,23 +17,26 @@ import { type Handoff, isOverdue } from './state.ts';
 import { openTodos, sameId, type Todo } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
 
-/** More todos than any brief has room for. */
+/** Maximum number of todos in a part of a brief. No brief has room for more. */
 const MAX_TODOS = 200;
-/** Maximum of commits in a brief. */
+/** Maximum number of commits in a brief. */
 const MAX_COMMITS = 20;
-/** Maximum of file names in a line. */
+/** Maximum number of file names in a line. */
 const MAX_FILES = 12;
-/** Maximum of todos, and of decisions, that come first because they match the topic. */
+/** Maximum number of todos, and of decisions, that come first because they match the topic. */
 const MAX_MATCHES = 20;
 
-/** Builds the brief for a session without memory, in reading order, and returns its time. */
+/**
+ * Builds the brief for an agent that knows nothing about the project. Its parts are in reading order. `now`
+ * is the time at which the files were read.
+ */
 export async function coldStart(
   project: Pick<Project, 'git' | 'read'>,
   about: string | null,
   o: ReadOptions = {},
 ): Promise<{ readonly draft: Draft; readonly now: number }> {
   const { git } = project;
-  // Start git first: it works while the files are read.
+  // Start git before reading the files, so that both run at the same time.
   const asked = Promise.all([git.status(), git.commits({ limit: MAX_COMMITS })]);
   const view = await project.read(o);
   const [standing, commits] = await asked;
@@ -82,7 +85,10 @@ function draftOf(
   };
 }
 
-/** Splits todos and decisions into those that share the most words with the topic, as lines, and the others. */
+/**
+ * Finds the todos and decisions that share the most words with the topic. Returns them as lines, and returns
+ * all other todos and decisions separately.
+ */
 function matches(view: ProjectView, topic: Topic) {
   const best = <T>(entries: readonly T[], wordsOf: (entry: T) => string) =>
     entries
@@ -102,7 +108,7 @@ function matches(view: ProjectView, topic: Topic) {
   };
 }
 
-/** Returns the current work and the next steps. */
+/** Returns the work in progress and the next steps. */
 export function ahead({ state }: ProjectView): (string | null | undefined)[] {
   return [state?.in_progress, ...(state?.next_steps ?? [])];
 }
@@ -164,7 +170,7 @@ function donePart({ state }: ProjectView): BriefPart {
   return part('Done', STATE_JSON, ranked(state?.completed.slice(-5).reverse() ?? [], 9, 1));
 }
 
-/** Returns `Next: …` for each non-empty text. */
+/** Puts a label before each non-empty text, such as `Next: …`. */
 function labelled(label: string, texts: readonly (string | null | undefined)[] = []): string[] {
   return texts.filter(Boolean).map((text) => `${label}: ${text}`);
 }
@@ -183,7 +189,7 @@ function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
   return part('Given to sub-agents', STATE_JSON, lines);
 }
 
-/** Shows a checkpoint until the next sync. */
+/** Lists the last checkpoint. Lists nothing if a sync came after it. */
 function checkpointPart({ state }: ProjectView): BriefPart {
   const checkpoint = state?.checkpoint;
   const lines: BriefLine[] = [];
@@ -197,7 +203,10 @@ function checkpointPart({ state }: ProjectView): BriefPart {
   return part('Saved before the last compaction', STATE_JSON, lines, 'saved', checkpoint?.at);
 }
 
-/** Splits open todos into urgent ones (in progress, blocked or high priority) and the rest, with low priority last. */
+/**
+ * Splits the open todos into two parts: urgent ones (in progress, blocked or high priority) and all others.
+ * Low priority comes last.
+ */
 function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
   const open = openTodos(todos);
   const isUrgent = ({ status, priority }: Todo) => status !== 'pending' || priority === 'high';
@@ -225,7 +234,10 @@ export function todoLine(todo: Todo, now: number): string {
   return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes.trim().replace(/\s*\n\s*/g, '; ')}` : ''}`;
 }
 
-/** Lists decisions in force, those about the task first, then the newest, ranked from `rank` on. */
+/**
+ * Lists the decisions in force. Decisions that match the topic come first, then the newest ones. The first
+ * line has the rank `rank`.
+ */
 export function decisionsPart(
   { decisions, modified }: ProjectView,
   topic: Topic,
@@ -255,7 +267,7 @@ function decisionLine({ id, title, date, status, decision }: Decision): string {
   return `${id}${facts ? ` (${facts})` : ''} ${title}${decision ? `: ${decision}` : ''}`;
 }
 
-/** Lists the commits since the last sync, or the newest few if there was none. */
+/** Lists the commits since the last sync. If there was no sync, lists the five newest commits. */
 function changesPart({ state, now }: ProjectView, commits: readonly Commit[]): BriefPart {
   const since = timeOf(state?.last_sync);
   const told = since === null ? commits.slice(0, 5) : commits.filter(({ at }) => at > since);

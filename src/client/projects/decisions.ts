@@ -7,7 +7,7 @@ export type Decision = Readonly<ReturnType<typeof readDecisions>[number]>;
 
 const HEADING = /^#{1,6}[ \t]+(ADR-(\d{1,9}))[ \t]*[:.–—-]?[ \t]*(.*)$/i;
 
-/** Parses the records of decisions.md. Code fences and comments are ignored. */
+/** Parses the records of decisions.md. Ignores code fences and comments. */
 export function readDecisions(text: string) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
   const starts: { line: number; id: string; title: string }[] = [];
@@ -20,16 +20,19 @@ export function readDecisions(text: string) {
     const body = lines.slice(line + 1, starts[index + 1]?.line ?? lines.length);
     const fields = readFields(body);
     return {
-      /** `ADR-001`. */
+      /** Id such as `ADR-001`. */
       id,
       title,
       date: fields.date ?? null,
       status: fields.status ?? '',
       context: fields.context ?? '',
       decision: fields.decision ?? '',
-      /** Ids of the records it replaces. */
+      /** Ids of the records that this record replaces. */
       supersedes: (fields.supersedes?.match(/ADR-\d+/gi) ?? []).map((other) => other.toUpperCase()),
-      /** Changes to earlier records that it accepts: `ADR-001 1f2e3d4c5b6a7988`, `ADR-002 gone`. */
+      /**
+       * Changes to earlier records that this record accepts. Each has an id, and a digest or `gone`:
+       * `ADR-001 1f2e3d4c5b6a7988`, `ADR-002 gone`.
+       */
       accepts: fields.accepts?.split(',').map((item) => item.trim()) ?? [],
       /** Line in decisions.md, counted from 1. */
       line: line + 1,
@@ -40,12 +43,12 @@ export function readDecisions(text: string) {
   const replaced = new Set(records.flatMap((record) => record.supersedes));
   return records.map((record) => ({
     ...record,
-    /** True if a later record replaces it. */
+    /** True if another record replaces this one, or if its own status begins with `superseded`. */
     superseded: replaced.has(record.id) || /^superseded/i.test(record.status),
   }));
 }
 
-/** Yields lines outside of fences and comments. */
+/** Yields the lines outside of code fences and comments, with their index. */
 function* openLines(lines: readonly string[]): Generator<{ line: string; number: number }> {
   let fence: string | null = null;
   let comment = false;
@@ -66,7 +69,7 @@ function* openLines(lines: readonly string[]): Generator<{ line: string; number:
 
 const FIELD = /^[-*][ \t]+(?:\*\*|__)?([A-Za-z][\w -]{0,30}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*(.*)$/;
 
-/** Parses fields such as `- Date: …`, in bold or not. A line without its own dash belongs to the field above. */
+/** Parses fields such as `- Date: …`, in bold or not. An indented line continues the field above it. */
 function readFields(lines: readonly string[]): { [name: string]: string } {
   const fields: { [name: string]: string } = {};
   let name: string | null = null;
@@ -92,11 +95,11 @@ export interface NewDecision {
   readonly accepts?: readonly string[];
 }
 
-/** Appends a record. The old text is a prefix of the result. */
+/** Appends a record. The old text stays unchanged at the beginning of the result. */
 export function appendDecision(text: string, fresh: NewDecision, date: string) {
   const eol = /\r\n|\n|\r/.exec(text)?.[0] ?? '\n';
   const records = readDecisions(text);
-  // The number of a deleted record is not reused.
+  // Do not reuse the number of a deleted record.
   const gone = [...records, fresh].flatMap(({ accepts = [] }) => accepts.map((item) => item.split(' ')[0]!));
   const id = nextId('ADR', [...records, ...gone.map((number) => ({ id: number }))]);
   const lines = [
@@ -110,7 +113,7 @@ export function appendDecision(text: string, fresh: NewDecision, date: string) {
     `- Consequences: ${indented(fresh.consequences)}`,
   ];
   const record = lines.join('\n').replaceAll('\n', eol) + eol;
-  // One blank line between records, however the file ends.
+  // Put one blank line between records, no matter how the file ends.
   const ends = /(?:\r\n|\n|\r)*$/.exec(text)![0].replaceAll('\r\n', '\n').length;
   const gap = text.trim() === '' ? '' : eol.repeat(Math.max(0, 2 - ends));
   return { id, text: text + gap + record };
@@ -120,7 +123,7 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Indents further lines, so that none of them can start a new record. */
+/** Indents all lines after the first one, so that none of them can start a new record. */
 function indented(text: string): string {
   return text
     .trim()
@@ -131,19 +134,23 @@ function indented(text: string): string {
 }
 
 /**
- * decisions.md is append-only: every committed record must still be there as first written. If no commit has the file,
- * the seal replaces them: a file with the digest of every record that a command has seen.
+ * Path of the seal: a file with the digest of every record that a command has seen. decisions.md is
+ * append-only, so every record must stay as it was first written. This is checked against the commits of
+ * decisions.md. If there are no commits, it is checked against the seal.
  */
 export const SEAL_FILE = `${LOCAL_FOLDER}/decisions.json`;
 
 interface RecordDigest {
   readonly id: string;
   readonly sha256: string;
-  /** Digest without the numbers of records and todos, to recognize a record renumbered in a merge. Old seals lack it. */
+  /**
+   * Digest of the record without the numbers of decisions and todos. It identifies a record that a merge
+   * renumbered. Old seals do not contain it.
+   */
   readonly unnumbered?: string;
 }
 
-/** Digests records. Line ends and trailing white space are ignored. */
+/** Computes the digests of all records. Ignores line ends and trailing white space. */
 export function digestDecisions(text: string): Promise<(RecordDigest & { readonly unnumbered: string })[]> {
   return Promise.all(
     readDecisions(text).map(async ({ id, text: record }) => {
@@ -154,17 +161,17 @@ export function digestDecisions(text: string): Promise<(RecordDigest & { readonl
   );
 }
 
-/** A change to a committed record: `ADR-002 is gone in commit 0123456789`. */
+/** A change to an earlier record, such as `ADR-002 is gone in commit 012345678`. */
 export interface Rewrite {
   readonly id: string;
   readonly what: string;
-  /** A commit with the original text; null if only the seal has it. */
+  /** Hash of a commit that contains the original text. Null if only the seal knows the record. */
   readonly original: string | null;
 }
 
 /**
- * Compares the file with all committed versions, oldest first. A record counts as first written; one that was changed
- * and restored is fine.
+ * Finds records that are no longer as they were first written. It goes through the commits, oldest first, and
+ * compares them with the current text `now`. A record that was changed and restored is not reported.
  */
 export async function rewrittenSince(changes: readonly FileChange[], now: string): Promise<Rewrite[]> {
   const read = remembering(digestDecisions);
@@ -174,7 +181,7 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
   for (const { commit, before, after } of changes) {
     const earlier = await Promise.all(before.map(read));
     const later = await read(after);
-    // Records that the oldest commits already contain were written before them.
+    // The file may have records from before the oldest commit in `changes`. Include these records too.
     for (const records of [...earlier, later]) {
       for (const record of records) {
         const isNew = records === later && !earlier.some((each) => each.some(({ id }) => id === record.id));
@@ -198,7 +205,7 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
   });
 }
 
-/** Returns whether a record is unchanged, or only has another number. */
+/** Returns whether `records` contains this record unchanged, or changed only in its number. */
 function isUnchanged(record: RecordDigest, records: readonly RecordDigest[]): boolean {
   return records.some(({ id, sha256, unnumbered }) =>
     id === record.id
@@ -207,7 +214,7 @@ function isUnchanged(record: RecordDigest, records: readonly RecordDigest[]): bo
   );
 }
 
-/** Returns the records whose current text a later record accepts. */
+/** Returns the ids of the records whose current text a record accepts. */
 export async function acceptedRecords(text: string): Promise<ReadonlySet<string>> {
   const now = acceptances(await digestDecisions(text));
   const accepted = readDecisions(text).flatMap(({ accepts }) => accepts);
@@ -215,7 +222,7 @@ export async function acceptedRecords(text: string): Promise<ReadonlySet<string>
   return new Set(ids.filter((id) => accepted.includes(now(id))));
 }
 
-/** Returns a function that formats the `Accepts:` entry of a record's current text. */
+/** Returns a function that builds the `Accepts:` entry for the current text of a record. */
 export function acceptances(records: readonly RecordDigest[]): (id: string) => string {
   return (id) => {
     const record = records.find((each) => each.id === id);
@@ -223,13 +230,13 @@ export function acceptances(records: readonly RecordDigest[]): (id: string) => s
   };
 }
 
-/** Returns ids that occur more than once. */
+/** Returns the ids that occur more than once. */
 export function repeatedIds(records: readonly { readonly id: string }[]): string[] {
   const seen = new Set<string>();
   return [...new Set(records.map(({ id }) => id).filter((id) => seen.size === seen.add(id).size))];
 }
 
-/** Returns changes to sealed records; empty if the file was only appended to. */
+/** Returns the changes to records in the seal. The list is empty if the file was only appended to. */
 export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDigest[]): Rewrite[] {
   const found: Rewrite[] = [];
   const say = (id: string, how: string) =>
@@ -248,7 +255,7 @@ export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDig
   return found;
 }
 
-/** Parses a seal. An unreadable seal counts as empty, because it must not stop a command. */
+/** Parses a seal. An unreadable seal counts as empty, so that it never stops a command. */
 export function readSeal(text: string | undefined): RecordDigest[] {
   const records = jsonObjectIn(text)?.records;
   return (Array.isArray(records) ? records : []).filter(
@@ -257,7 +264,7 @@ export function readSeal(text: string | undefined): RecordDigest[] {
   );
 }
 
-/** Adds the digests of new records to the seal; existing ones stay. */
+/** Adds the digests of new records to the seal. Digests that are already in the seal stay. */
 export function extendSeal(text: string | undefined, now: readonly RecordDigest[]): string {
   const seal = readSeal(text);
   const fresh = now.filter(({ id }) => !seal.some((record) => record.id === id));

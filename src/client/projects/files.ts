@@ -2,67 +2,87 @@ import { RelayError } from '../../base/errors.ts';
 import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
 import { type JsonNode, JsonSyntaxError, placeOf } from '../../formats/json-syntax.ts';
 
-/** The four project files, in the order in which a cold start reads them. */
+/** Project file that describes the project. */
 export const PROJECT_MD = 'PROJECT.md';
+/** Project file with the current state and the hand-offs. */
 export const STATE_JSON = 'state.json';
+/** Project file with the todos. */
 export const TODOS_JSON = 'todos.json';
+/** Project file with the decisions. It is append-only. */
 export const DECISIONS_MD = 'decisions.md';
+/** The four project files, in the order in which they are read. */
 export const PROJECT_FILES = [PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD] as const;
 
-/** Folder for data of this machine: the lock, the seal of the decisions, the time of the last reminder. */
+/**
+ * Folder for data that belongs to this machine: the lock, the seal of the decisions and the time of the last
+ * reminder.
+ */
 export const LOCAL_FOLDER = '.relay';
 
 export interface FileText {
-  /** Content as on disk, including a byte order mark and its line ends. */
+  /** Content as it is on disk, with its byte order mark and its line ends. */
   readonly text: string;
-  /** Milliseconds since the epoch. */
+  /** Time of the last change, in ms since the epoch. */
   readonly modifiedAt: number;
 }
 
-/** A project's folder. Names are relative to it, with forward slashes. */
+/** Access to the folder of a project. File names are relative to this folder and have forward slashes. */
 export interface ProjectFiles {
-  /** Path for messages to people. */
+  /** Path of the folder, for messages to people. */
   readonly folder: string;
-  /** Throws if a symbolic link leads a path out of the folder; `read` and `write` do so too. */
+  /** Throws if a symbolic link leads out of the folder. `read` and `write` check this too. */
   needInside(name: string): Promise<void>;
   /** Returns whether a file or folder exists. */
   has(name: string): Promise<boolean>;
-  /** Returns null if there is no such file. Throws if it is not UTF-8 or too large. */
+  /** Reads a file. Returns null if it does not exist. Throws if it is not UTF-8 or too large. */
   read(name: string): Promise<FileText | null>;
-  /** Replaces a file atomically. Call it only inside `locked`. */
+  /** Replaces a file atomically. Call this only inside `locked`. */
   write(name: string, text: string): Promise<void>;
-  /** Returns the sorted names directly in the folder or in one below it. */
+  /**
+   * Lists the files and folders directly in the project folder, or in its subfolder `below`. They are sorted
+   * by name.
+   */
   list(below?: string): Promise<readonly { readonly name: string; readonly folder: boolean }[]>;
-  /** Runs `work` while no other process or call is inside `locked` of the same folder. */
+  /**
+   * Runs `work` under the lock of the folder. Only one call holds the lock at a time, across all processes.
+   */
   locked<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface Commit {
   readonly hash: string;
-  /** Milliseconds since the epoch. */
+  /** Time of the commit, in ms since the epoch. */
   readonly at: number;
   readonly subject: string;
 }
 
-/** State of a repository. Before the first commit there is no commit; on a detached HEAD there is no branch. */
+/**
+ * State of a git repository. `commit` is null before the first commit. `branch` is null on a detached HEAD.
+ */
 export interface GitStatus {
   readonly branch: string | null;
   readonly commit: string | null;
-  /** Differences from the last commit, as `git status` abbreviates them, without the project files. */
+  /**
+   * Files that differ from the last commit, each with the abbreviation of `git status`. Project files are
+   * left out.
+   */
   readonly inFlight: readonly { readonly path: string; readonly state: string }[];
 }
 
-/** A commit that changed a file. */
+/** A commit that changed a file, with the texts of the file before and after it. */
 export interface FileChange {
   readonly commit: string;
-  /** The file before the commit, one text per parent in a merge; empty if it was added. */
+  /**
+   * Text of the file before the commit. A merge has one text per parent. The text is empty if the file did
+   * not exist.
+   */
   readonly before: readonly string[];
-  /** Empty if the commit deleted the file. */
+  /** Text of the file after the commit. Empty if the commit deleted the file. */
   readonly after: string;
 }
 
 export interface MergedCommits {
-  /** Null if the two have no common ancestor. */
+  /** Commit from which both sides started. Null if there is none. */
   readonly base: string | null;
   readonly ours: string;
   readonly theirs: string;
@@ -70,39 +90,47 @@ export interface MergedCommits {
 
 export interface MergedFile {
   readonly text: string;
-  /** True if both sides changed the same lines and the text has conflict markers. */
+  /** True if both sides changed the same lines. The text then has conflict markers. */
   readonly conflict: boolean;
 }
 
-/** What a project needs from the git repository around its folder. */
+/** Access to the git repository that contains the project folder. */
 export interface ProjectGit {
-  /** Newest first. */
+  /** Returns commits, newest first. */
   commits(o: { readonly since?: number; readonly limit: number }): Promise<readonly Commit[]>;
   status(): Promise<GitStatus>;
-  /** Returns added and removed lines per file since the last commit. Binary and untracked files are missing. */
+  /**
+   * Returns the numbers of added and removed lines per file since the last commit. Binary and untracked files
+   * are left out.
+   */
   changedLines(): Promise<ReadonlyMap<string, { readonly added: number; readonly removed: number }>>;
   /**
-   * Returns the newest `limit` commits that changed a file, in all branches of history, parents first. A merge that
-   * took the file unchanged from one side is left out.
+   * Returns the newest `limit` commits that changed a file, also those on merged branches. Parents come
+   * before their children. A merge that took the file unchanged from one parent is left out.
    */
   history(name: string, limit: number): Promise<readonly FileChange[]>;
-  /** Returns the commits of a merge, rebase or cherry-pick in progress; null if there is none. */
+  /**
+   * Returns the commits of the merge, rebase or cherry-pick in progress. Returns null if none is in progress.
+   */
   merging(): Promise<MergedCommits | null>;
-  /** Returns a file as of a commit; empty if it has none. */
+  /** Returns the text of a file in a commit. Empty if the commit does not contain the file. */
   textIn(commit: string, name: string): Promise<string>;
-  /** Marks conflicts in these files as resolved. */
+  /** Marks the conflicts in these files as resolved. */
   resolved(names: readonly string[]): Promise<void>;
-  /** Merges lines of text as git does, with conflict markers. */
+  /** Merges texts line by line, as git does. The result may contain conflict markers. */
   mergeLines(sides: Sides): Promise<MergedFile>;
   /** Returns whether the repository is a shallow clone. */
   isShallow(): Promise<boolean>;
-  /** Returns the remote's address without a password. */
+  /**
+   * Returns the URL of the remote `origin` without user name and password. Returns null if there is no such
+   * remote.
+   */
   remote(): Promise<string | null>;
-  /** Commits only these files; returns null if there was nothing to commit. */
+  /** Commits only these files. Returns the hash of the commit, or null if there was nothing to commit. */
   commit(names: readonly string[], message: string): Promise<string | null>;
 }
 
-/** Formats a time as `2026-04-20T10:00:00+08:00`: in seconds, with this machine's offset. */
+/** Formats a time as `2026-04-20T10:00:00+08:00`: whole seconds, with the UTC offset of this machine. */
 export function stamp(at: number): string {
   const zone = -new Date(at).getTimezoneOffset();
   const local = new Date(at + zone * 60_000).toISOString().slice(0, 19);
@@ -111,7 +139,7 @@ export function stamp(at: number): string {
   return `${local}${zone < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 }
 
-/** Parses a time; null if it is missing or invalid. */
+/** Parses a timestamp into ms since the epoch. Returns null if it is missing or invalid. */
 export function timeOf(text: unknown): number | null {
   const at = typeof text === 'string' && /^\d{4}-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? null : at;
@@ -134,7 +162,10 @@ const BASE = /^\|{7}(?: |$)/;
 const MIDDLE = /^={7}$/;
 const END = /^>{7}(?: |$)/;
 
-/** Returns the first line, counted from 1, of a git conflict; null if there is none. */
+/**
+ * Returns the number of the line, from 1, at which the first git conflict begins. Returns null if there is no
+ * conflict.
+ */
 export function conflictLine(text: string): number | null {
   const lines = text.split(/\r\n|\n|\r/);
   const begin = lines.findIndex((line) => BEGIN.test(line));
@@ -143,20 +174,23 @@ export function conflictLine(text: string): number | null {
   return begin >= 0 && middle >= 0 && end >= 0 ? begin + 1 : null;
 }
 
-/** Throws if git left a conflict in the file, which must not be written to. */
+/** Throws if the file contains a git conflict, because commands must not write to it then. */
 export function needResolved(file: string, text: string): void {
   const line = conflictLine(text);
   if (line !== null) throw new RelayError('conflicted', { file, line });
 }
 
-/** A file before two sides changed it, and as each side has it. */
+/** The three texts of a merge: `base` before the changes, `ours` and `theirs` as each side has changed it. */
 export interface Sides {
   readonly base: string;
   readonly ours: string;
   readonly theirs: string;
 }
 
-/** Returns the sides of a file with conflict markers. The base is known only if git shows it (diff3). */
+/**
+ * Splits a text with conflict markers into its sides. The base of a conflict is known only if git wrote it
+ * (diff3 style).
+ */
 export function sidesOf(text: string): Sides {
   const sides = { base: '', ours: '', theirs: '' };
   let side: keyof typeof sides | null = null;
@@ -190,7 +224,7 @@ export function openJsonFile(file: string, text: string): JsonDocument {
   return doc;
 }
 
-/** Throws if the value at a path has another kind, so that nothing is written there. */
+/** Throws if the value at a path has another kind. Otherwise a command would overwrite it. */
 export function needKind(file: string, doc: JsonDocument, path: JsonPath, kind: 'object' | 'array'): void {
   const node = doc.find(path);
   if (!node || node.kind === kind) return;
@@ -198,7 +232,7 @@ export function needKind(file: string, doc: JsonDocument, path: JsonPath, kind: 
   throw new RelayError('bad_file', { file, what, ...placeOf(doc.text, node.start) });
 }
 
-/** Returns the text at a path; null if there is none or another kind of value. */
+/** Returns the text at a path. Returns null if there is no value, or a value of another kind. */
 export function textAt(doc: JsonDocument, path: JsonPath): string | null {
   return textOf(doc.find(path));
 }
@@ -207,7 +241,7 @@ function textOf(node: JsonNode | undefined): string | null {
   return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : null;
 }
 
-/** Returns the texts of a list; a single text counts as a list of one. */
+/** Returns the texts of the list at a path. A single text counts as a list with one item. */
 export function textsAt(doc: JsonDocument, path: JsonPath): string[] {
   const node = doc.find(path);
   if (node?.kind === 'array')

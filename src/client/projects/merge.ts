@@ -22,7 +22,10 @@ import { readTodos } from './todos.ts';
 
 export type WrittenMerge = Awaited<ReturnType<typeof mergeFolder>>;
 
-/** Merges the project files in a folder and marks them as resolved in git. */
+/**
+ * Merges the project files in a folder that have git conflicts or repeated numbers. Marks the merged files as
+ * resolved in git.
+ */
 export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
   const now: { [name: string]: string } = {};
   for (const name of PROJECT_FILES) now[name] = (await files.read(name))?.text ?? '';
@@ -39,11 +42,11 @@ export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
   }
   const { files: merged, renumbered } = await mergeProject(sides, (lines) => git.mergeLines(lines));
   const written: string[] = [];
-  /** Files in which both sides changed the same lines; they have conflict markers. */
+  /** Written files that have conflict markers, because both sides changed the same lines. */
   const conflicts: string[] = [];
   for (const name of PROJECT_FILES) {
     const file = merged[name];
-    // Keep what git merged by itself, except for numbers.
+    // Keep a file that git merged by itself, unless numbers in the files changed.
     if (!file || !(isOpen(name) || renumbered.length > 0) || file.text === now[name]) continue;
     await files.write(name, file.text);
     written.push(name);
@@ -53,7 +56,10 @@ export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
   return { written, conflicts, renumbered };
 }
 
-/** Merges one file for git, which calls this per file. The other three files tell which numbers were used twice. */
+/**
+ * Merges one file for git, which calls this once per file. The other project files are needed too, because
+ * this file may refer to entries in them that get new numbers.
+ */
 export async function mergeOne(git: ProjectGit, name: ProjectFileName, own: Sides): Promise<MergedFile> {
   const under = await git.merging();
   const sides: { [Name in ProjectFileName]?: Sides } = {};
@@ -63,7 +69,7 @@ export async function mergeOne(git: ProjectGit, name: ProjectFileName, own: Side
   return files[name]!;
 }
 
-/** Returns the sides of a project file in the commits being merged. */
+/** Returns the three texts of a project file in the commits that are being merged. */
 async function committedSides(git: ProjectGit, commits: MergedCommits, name: string): Promise<Sides> {
   const textIn = (commit: string | null) => (commit === null ? '' : git.textIn(commit, name));
   return {
@@ -79,7 +85,10 @@ function repeatedIn(name: string, text: string): string[] {
   return name === TODOS_JSON ? repeatedIds(readTodos(openJsonFile(name, text))) : [];
 }
 
-/** Treats a file with a repeated number as a conflict: one side has the first entry, the other the second. */
+/**
+ * Splits a file with repeated numbers into two sides, as if it had a conflict. One side has the first entry
+ * with the number, the other side has the second entry.
+ */
 function sidesOfRepeated(name: string, text: string): Sides {
   const repeated = repeatedIn(name, text);
   const without = (drop: (isFirst: boolean) => boolean) => {
@@ -105,10 +114,13 @@ function sidesOfRepeated(name: string, text: string): Sides {
 }
 
 type ProjectFileName = (typeof PROJECT_FILES)[number];
-/** Sides of the files that are merged or whose numbers count. */
+/** Sides of the files that are merged, and of files whose numbers matter for the merge. */
 export type ProjectSides = { readonly [Name in ProjectFileName]?: Sides };
 
-/** Merges the project files of two branches. Numbers used by both are changed, with all references to them. */
+/**
+ * Merges the project files of two branches. If both branches used a number, one of the entries gets a new
+ * number, and all references to it change.
+ */
 export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['mergeLines']) {
   const plans = [
     await planned(sides[DECISIONS_MD], 'ADR', decisionNumbers),
@@ -129,7 +141,7 @@ export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['
     };
     files[name] = await mergeFile(name, numbered, mergeLines);
   }
-  /** Lists renumberings such as `TODO-012 → TODO-014`, with their side. */
+  /** Lists new numbers, such as `TODO-012 → TODO-014`, with the side on which they change. */
   const told = (side: 'ours' | 'theirs', moved: ReadonlyMap<string, string>) =>
     [...moved].map(([from, to]) => ({ side, from, to }));
   return { files, renumbered: [...told('ours', ours), ...told('theirs', theirs)] };
@@ -173,12 +185,18 @@ function handoffNumbers(text: string): Numbered[] {
   return handoffs.map(({ id, task, created }) => numbered(id, task, created));
 }
 
-/** An entry is recognized by its creation time, or by its text if there is none. */
+/**
+ * Describes an entry for `renumber`. An entry is recognized by its creation time, or by its text if it has no
+ * time.
+ */
 function numbered(id: string, words: string, created: string | null): Numbered {
   return { id, content: `${created ?? ''}\n${words}`, origin: created ?? words, at: timeOf(created) ?? 0 };
 }
 
-/** Joins the records of two sides whose numbers no longer clash. Returns null if both changed the same record. */
+/**
+ * Joins the records of two sides. Their numbers no longer clash. Returns null if both sides changed the same
+ * record, or the text before the records, in different ways.
+ */
 function mergeDecisions({ base, ours, theirs }: Sides): string | null {
   const [before, our, their] = [base, ours, theirs].map(parseDecisions) as [
     ParsedDecisions,
@@ -207,7 +225,7 @@ function numberIn(id: string): number {
 
 type ParsedDecisions = ReturnType<typeof parseDecisions>;
 
-/** Splits the text into the part before the first record, and the records. */
+/** Splits the text into the part before the first record, and the records by id. */
 function parseDecisions(text: string) {
   const plain = text.replace(/\r\n?/g, '\n');
   const records = readDecisions(plain);
@@ -220,7 +238,7 @@ function parseDecisions(text: string) {
   return { head, records: new Map(records.map((record) => [record.id, record.text.trimEnd()])) };
 }
 
-/** Returns the side that changed; null if both changed differently. */
+/** Returns the text of the side that changed it. Returns null if both sides changed it differently. */
 function pick(base: string, ours: string, theirs: string): string | null {
   if (ours === theirs || theirs === base) return ours;
   if (ours === base) return theirs;
@@ -230,8 +248,8 @@ function pick(base: string, ours: string, theirs: string): string | null {
 type Value = Json | undefined;
 
 /**
- * Merges a JSON file member by member: lists are joined, entries are matched by `id`, and if both sides changed a
- * value the later update wins. The layout is that of our side.
+ * Merges a JSON file member by member. Lists are joined, and their entries are matched by `id`. If both sides
+ * changed a value, the later update wins. The formatting of our side stays.
  */
 function mergeJsonFile(file: string, { base, ours, theirs }: Sides): string {
   const parsed = (text: string) => (text.trim() === '' ? {} : openJsonFile(file, text).get()!);
@@ -250,7 +268,7 @@ function merge(base: Value, ours: Value, theirs: Value, theirsLater: boolean): V
   if (Array.isArray(ours) && Array.isArray(theirs)) {
     return mergeLists(Array.isArray(base) ? base : [], ours, theirs, theirsLater);
   }
-  // A value that one side removed and the other changed stays.
+  // If one side removed a value and the other side changed it, keep the changed value.
   if (ours === undefined || theirs === undefined) return ours ?? theirs;
   const [ourTime, theirTime] = [timeOf(ours), timeOf(theirs)];
   if (ourTime !== null && theirTime !== null) return theirTime > ourTime ? theirs : ours;
@@ -271,7 +289,7 @@ function mergeObjects(base: JsonObject, ours: JsonObject, theirs: JsonObject, in
   return merged;
 }
 
-/** Returns whether `a` was updated after `b`; undefined if unknown. */
+/** Returns whether `a` was updated after `b`. Returns undefined if one of them has no time. */
 function isUpdatedLater(a: JsonObject, b: JsonObject): boolean | undefined {
   const at = (value: JsonObject) => timeOf(value.updated ?? value.last_update);
   const [first, second] = [at(a), at(b)];
@@ -283,7 +301,10 @@ function joined(ours: string, theirs: string): string {
   return theirs.includes(ours) ? theirs : `${ours}\n${theirs}`;
 }
 
-/** Our items in our order, then new ones of theirs. */
+/**
+ * Merges two lists. First come the items of our side, in our order. Then come the items that only the other
+ * side has added or changed.
+ */
 function mergeLists(base: Json[], ours: Json[], theirs: Json[], theirsLater: boolean): Json[] {
   const at = (list: readonly Json[], item: Json): Value => list.find((other) => keyOf(other) === keyOf(item));
   const kept = ours.flatMap((item) => {
@@ -301,7 +322,7 @@ function keyOf(item: Json): string {
   return JSON.stringify(isJsonObject(item) && typeof item.id === 'string' ? { id: item.id } : item);
 }
 
-/** Changes the document where it differs from `value` and keeps all other formatting. */
+/** Changes the document only where it differs from `value`. The rest keeps its formatting. */
 function change(doc: JsonDocument, path: JsonPath, value: Value): void {
   const now = doc.get(path);
   if (jsonEqual(now, value)) return;
@@ -317,23 +338,23 @@ function change(doc: JsonDocument, path: JsonPath, value: Value): void {
   } else if (value !== undefined) doc.set(path, value);
 }
 
-/** The number of a decision, a todo or a hand-off, with what identifies it. */
+/** A decision, a todo or a hand-off that has a number, with the data that identifies it. */
 interface Numbered {
   readonly id: string;
-  /** Equal for the same entry under another number. */
+  /** Entries with equal content are the same entry, even if their numbers differ. */
   readonly content: string;
-  /** Equal for an entry that changed but kept its number. */
+  /** Entries with equal id and equal origin are the same entry, even if their content differs. */
   readonly origin: string;
-  /** Creation time, which orders two entries with the same number. */
+  /** Creation time in ms. If two entries have the same number, the older entry keeps it. */
   readonly at: number;
 }
 
 type Renumbering = ReturnType<typeof renumber>;
 
 /**
- * Resolves numbers that two branches gave to different entries. The side with the older entry keeps its numbers. On
- * the other side that entry and all new ones after it, which may refer to it, get the next free numbers. The result
- * does not depend on the direction of the merge.
+ * Resolves numbers that two branches gave to different entries. The side with the older entry keeps its
+ * numbers. On the other side, the clashing entry and all new entries after it get the next free numbers,
+ * because later entries may refer to it. The result does not depend on the direction of the merge.
  */
 function renumber(
   prefix: string,
@@ -343,7 +364,7 @@ function renumber(
 ) {
   const oursNew = ours.filter((entry) => !base.some((other) => isSame(entry, other)));
   const theirsNew = theirs.filter((entry) => !base.some((other) => isSame(entry, other)));
-  // If an earlier merge renumbered an entry on one side, the other side follows.
+  // If an earlier merge renumbered an entry on one side, the other side takes over the new number.
   const moved = {
     ours: followed(base, [ours, oursNew], [theirs, theirsNew]),
     theirs: followed(base, [theirs, theirsNew], [ours, oursNew]),
@@ -362,7 +383,8 @@ function renumber(
   const theirsClash = clash(theirsAlone, oursAlone);
   const theirsLater = isLater(theirsClash[0], oursClash[0]);
   const next = numbersAfter(prefix, [...base, ...ours, ...theirs]);
-  // The side that keeps its numbers yields only to entries that both sides have.
+  // `keeps` is the side that keeps its numbers if the two sides clash. Even this side must give way to the
+  // numbers of entries that both sides have.
   const keeps = theirsLater ? 'ours' : 'theirs';
   for (const side of [keeps, keeps === 'ours' ? 'theirs' : 'ours'] as const) {
     const alone = side === 'ours' ? oursAlone : theirsAlone;
@@ -370,7 +392,7 @@ function renumber(
     const first = (side === keeps ? clashing.filter(({ id }) => common.has(id)) : clashing)[0];
     if (first) for (const { id } of alone.slice(alone.indexOf(first))) moved[side].set(id, next());
   }
-  /** Renumberings by an earlier merge of entries that both sides started with. */
+  /** Number in the base → number after the merge. */
   const before = new Map<string, string>();
   for (const entry of base) {
     const [side, now] = [ours, theirs].flatMap((list, index) => {
@@ -382,10 +404,13 @@ function renumber(
   return { base: before, ...moved };
 }
 
-/** All entries of a side, and those that are new on it. */
+/** All entries of a side, and those of them that are not in the base. */
 type Entries = readonly [all: readonly Numbered[], fresh: readonly Numbered[]];
 
-/** Returns numbers of this side's entries that the other side has changed since they diverged. */
+/**
+ * Finds entries of this side that the other side has renumbered since the base. Returns their old and new
+ * numbers.
+ */
 function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, otherNew]: Entries) {
   const moved = new Map<string, string>();
   for (const entry of side) {
@@ -400,7 +425,7 @@ function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, o
   return moved;
 }
 
-/** Returns whether both are the same original entry. */
+/** Returns whether both are versions of the same entry. */
 function isSame(a: Numbered, b: Numbered): boolean {
   return a.content === b.content || (a.id === b.id && a.origin === b.origin);
 }
@@ -419,7 +444,7 @@ function numberOf(id: string): number {
   return Number(/\d+$/.exec(id)?.[0] ?? 0);
 }
 
-/** Updates all references in a text. */
+/** Replaces all old numbers in a text with the new ones. */
 function withNumbers(text: string, moved: ReadonlyMap<string, string>): string {
   return text.replace(/\b(?:ADR|TODO|HANDOFF)-\d+\b/g, (id) => moved.get(id) ?? id);
 }

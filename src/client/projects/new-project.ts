@@ -4,7 +4,7 @@ import { plainLine } from './brief.ts';
 import { oneLine } from './decisions.ts';
 import { DECISIONS_MD, type ProjectFiles, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 
-/** Facts found in a folder without asking anyone. */
+/** Facts about a project that are found in its folder, without asking the user. */
 type ProjectFacts = Awaited<ReturnType<typeof discover>>;
 
 interface Manifest {
@@ -14,7 +14,10 @@ interface Manifest {
   readonly dependencies: readonly string[];
 }
 
-/** Reads known manifests, the README, file names and existing decisions. A broken manifest is skipped. */
+/**
+ * Finds facts in known manifests, the README, file names and existing decision files. Skips a broken
+ * manifest.
+ */
 export async function discover(files: ProjectFiles, git: ProjectGit) {
   const entries = await files.list();
   const names = new Set(entries.map(({ name }) => name));
@@ -48,7 +51,7 @@ export async function discover(files: ProjectFiles, git: ProjectGit) {
         purpose: meaningsOf(FOLDERS, new Set([name.toLowerCase()]))[0] ?? null,
       })),
     repository,
-    /** Decisions that have their own files. */
+    /** Decisions that already have their own files. */
     decisions: await existingDecisions(files),
   };
 }
@@ -88,7 +91,7 @@ function fromCargo(text: string | null): Manifest | null {
   return manifestOf('Rust', required.flatMap(Object.keys), tableAt(manifest, 'package'));
 }
 
-/** Name and description come from the first table that has them. */
+/** Builds a manifest. The name and the description come from the first table that has them. */
 function manifestOf(language: string, dependencies: readonly string[], ...tables: JsonObject[]): Manifest {
   const text = (key: string) => tables.map((table) => table[key]).find((value) => typeof value === 'string');
   return {
@@ -99,7 +102,7 @@ function manifestOf(language: string, dependencies: readonly string[], ...tables
   };
 }
 
-/** Returns the table at a path; empty if there is none. */
+/** Returns the table at a path. Returns an empty table if there is none. */
 function tableAt(value: Json | undefined, ...path: string[]): JsonObject {
   const found = path.reduce((at, key) => (isJsonObject(at) ? at[key] : undefined), value);
   return isJsonObject(found) ? found : {};
@@ -115,7 +118,7 @@ function fromGoMod(text: string | null): Manifest | null {
   return { name, language: 'Go', dependencies: required.map((path) => path.replace(/\/v\d+$/, '')) };
 }
 
-/** Returns null if the text is missing, invalid or no object. */
+/** Parses a manifest. Returns null if the text is missing, invalid or not an object. */
 function parsed(text: string | null, parse: (text: string) => unknown): JsonObject | null {
   try {
     const value = parse((text ?? '').replace(/^\uFEFF/, ''));
@@ -133,10 +136,13 @@ function lastPart(path: string): string | null {
   return parts.at(-1) || null;
 }
 
-/** Folders that tools generate and that need no mention. */
+/** Folders that tools generate. They are not listed in PROJECT.md. */
 const GENERATED = /^(?:node_modules|dist|build|target|out|venv|__pycache__|coverage|vendor)$/;
 
-/** Usual meanings of dependencies, files and folders. Anything else is left to the user. */
+/**
+ * Meaning → names of dependencies, files or folders that have this meaning. The user must add everything
+ * else.
+ */
 type Signs = { readonly [meaning: string]: readonly string[] };
 
 const FRONTEND: Signs = {
@@ -227,7 +233,7 @@ const FOLDERS: Signs = {
 
 /** A decision that already has its own file. */
 interface AdoptedDecision {
-  /** `ADR-007` for `0007-groups.md`. */
+  /** Id from the file name: `ADR-007` for `0007-groups.md`. */
   readonly id: string;
   readonly title: string;
   readonly status: string | null;
@@ -235,7 +241,7 @@ interface AdoptedDecision {
   readonly path: string;
 }
 
-/** Usual folders of decision records. */
+/** Folders in which projects usually keep decision records. */
 const DECISION_FOLDERS = [
   'docs/adr',
   'docs/adrs',
@@ -244,12 +250,12 @@ const DECISION_FOLDERS = [
   'doc/adr',
   'adr',
 ];
-/** Maximum number of decision files to read. */
+/** Maximum number of files in a folder that are checked for decisions. */
 const MOST = 500;
 
 /**
- * Reads the first folder that contains decisions. Of two with the same number the first counts. Files without a number
- * are ignored.
+ * Returns the decisions of the first folder that contains any. If two files have the same number, the first
+ * file counts. Files without a number are ignored.
  */
 async function existingDecisions(files: ProjectFiles): Promise<AdoptedDecision[]> {
   for (const folder of DECISION_FOLDERS) {
@@ -293,7 +299,7 @@ function firstParagraph(readme: string): string | null {
   return null;
 }
 
-/** Removes images, tags and link addresses. */
+/** Removes images, tags, link addresses and emphasis, and returns one line. */
 function stripMarkup(text: string): string {
   const words = text
     .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])/g, '')
@@ -302,7 +308,10 @@ function stripMarkup(text: string): string {
   return plainLine(oneLine(words));
 }
 
-/** Templates of the four files. The names of headings and fields are a format; the text between them is ours. */
+/**
+ * Templates of the four project files. Headings and field names are part of the file format. Texts in
+ * brackets are hints for the user.
+ */
 
 export function projectMd(facts: ProjectFacts): string {
   const stack = (label: string, found: readonly string[]) =>
@@ -352,7 +361,7 @@ export function todosJson(at: string): string {
   return json({ todos: [], last_review: at });
 }
 
-/** Existing decision files are listed with a reference, not copied. */
+/** Returns a new decisions.md. It lists existing decision files with their paths and does not copy them. */
 export function decisionsMd(_at: string, adopted: readonly AdoptedDecision[] = []): string {
   const records = adopted.map(({ id, title, status, date, path }) =>
     [

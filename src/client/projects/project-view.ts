@@ -21,7 +21,10 @@ import {
 import { isProjectState, readHandoffs, readState } from './state.ts';
 import { readTodos, todosIn } from './todos.ts';
 
-/** Content of all project files, read once. A missing or broken file is listed and does not stop the reading. */
+/**
+ * Content of all project files, read once. A missing or broken file does not stop the reading. `broken` lists
+ * the problems.
+ */
 export type ProjectView = Readonly<Awaited<ReturnType<typeof readProject>>>;
 
 export interface ReadOptions {
@@ -29,10 +32,13 @@ export interface ReadOptions {
   readonly quick?: boolean;
 }
 
-/** Maximum of problems listed per file. */
+/** Maximum number of problems that are listed per file. */
 const MAX_FAULTS = 3;
 
-/** Reads the project files. `unchecked` skips the schemas; `quick` also skips the line numbers of todos. */
+/**
+ * Reads the project files. `unchecked` skips the validation against the schemas. `quick` skips it too, and
+ * also skips the line numbers of todos.
+ */
 export async function readProject(files: ProjectFiles, now: number, o: ReadOptions = {}) {
   const broken: string[] = [];
   const found = new Map<string, FileText>();
@@ -60,14 +66,14 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     }
   };
   const state = json(STATE_JSON);
-  // For thousands of todos the parser that keeps positions takes ten times as long.
+  // For thousands of todos, the parser that keeps positions takes ten times as long as `JSON.parse`.
   const plain = o.quick ? jsonObjectIn(found.get(TODOS_JSON)?.text.replace(/^\uFEFF/, '')) : null;
   const todos = plain === null ? json(TODOS_JSON) : null;
   const projectMd = found.get(PROJECT_MD);
   return {
     now,
     folderName: files.folder.split(/[\\/]/).filter(Boolean).at(-1) ?? files.folder,
-    /** Existing files with the time of their last change. */
+    /** Names of the existing files, each with the time of its last change in ms. */
     modified: new Map([...found].map(([name, file]) => [name, file.modifiedAt])),
     /** Problems of the files, one sentence each. */
     broken,
@@ -77,17 +83,23 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     todos: todos ? readTodos(todos) : todosIn(plain ?? undefined),
     lastReview: todos ? textAt(todos, ['last_review']) : ((plain?.last_review as string | undefined) ?? null),
     decisions: readDecisions(found.get(DECISIONS_MD)?.text ?? ''),
-    /** The parsed documents, to look up lines. */
+    /** Parsed documents, in which line numbers can be looked up. */
     documents: { state, todos },
   };
 }
 
-/** Returns project files that do not exist. A file that cannot be read exists. */
+/**
+ * Returns the names of project files that do not exist. A file that exists but cannot be read is not
+ * included.
+ */
 export function missingFiles({ modified, broken }: ProjectView): string[] {
   return PROJECT_FILES.filter((name) => !modified.has(name) && !broken.some((what) => what.includes(name)));
 }
 
-/** Returns schema violations of a file as sentences, in file order. */
+/**
+ * Returns the schema violations of a file as sentences, in the order of the file. Lists at most `most` of
+ * them.
+ */
 export function faults(name: string, doc: JsonDocument, most: number = MAX_FAULTS): string[] {
   const rules = (name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA) as Json;
   const schema = new JsonSchema(rules, { formats: FORMATS });
@@ -110,8 +122,8 @@ function sentence(error: unknown): string {
 }
 
 /**
- * Returns the parts of PROJECT.md that a brief shows, found by their headings in any order and depth. Missing parts
- * are left out.
+ * Parses the parts of PROJECT.md that a brief shows. Finds them by their headings, in any order and at any
+ * level. A missing part is null or empty.
  */
 function readProjectMd(text: string) {
   const plain = text.replace(/^\uFEFF/, '').replace(/<!--[\s\S]*?(?:-->|$)/g, '');
@@ -151,7 +163,7 @@ function items(body = ''): string[] {
     .filter((line) => line !== '' && !isPlaceholder(line));
 }
 
-/** Recognizes an unfilled template text such as `[What this is for]`. */
+/** Returns whether a text is a placeholder that the user has not filled in, such as `[What this is for]`. */
 function isPlaceholder(text: string): boolean {
   return /^\[[^\]]*\]$/.test(text);
 }

@@ -63,7 +63,10 @@ export interface Sync extends StateChange {
 const TEMPLATES = { [STATE_JSON]: stateJson, [TODOS_JSON]: todosJson, [DECISIONS_MD]: decisionsMd };
 type JsonFile = typeof STATE_JSON | typeof TODOS_JSON;
 
-/** A folder with project files. Every change is made under a lock, atomically per file, and keeps what others wrote. */
+/**
+ * A folder with project files. Every change happens under a lock and replaces each file atomically. Text that
+ * other processes wrote stays.
+ */
 export class Project {
   readonly files: ProjectFiles;
   readonly git: ProjectGit;
@@ -75,7 +78,7 @@ export class Project {
     this.#now = now;
   }
 
-  /** Writes missing files, or with `force` all files. */
+  /** Writes the missing project files. With `force`, overwrites all of them. */
   async init(o: { readonly force?: boolean } = {}): Promise<{ written: string[]; kept: string[] }> {
     const facts = await discover(this.files, this.git);
     const at = stamp(this.#now());
@@ -90,19 +93,22 @@ export class Project {
     });
   }
 
-  /** Throws if none of the files exists. */
+  /** Reads the project files. Throws if none of them exists. */
   async read(o: ReadOptions = {}): Promise<ProjectView> {
     const view = await readProject(this.files, this.#now(), o);
     if (view.modified.size === 0 && view.broken.length === 0) throw this.#missing();
     return view;
   }
 
-  /** Records the end of a session. A todo that `done` names by number is completed and listed by its title. */
+  /**
+   * Records the end of a session. If `done` contains the id of a todo, that todo is completed, and its title
+   * is listed as completed.
+   */
   async sync(change: Sync): Promise<{ todos: Todo[]; decisions: string[] }> {
     const at = stamp(this.#now());
     const isTodo = (item: string) => /^TODO-\d+$/i.test(item);
     return this.files.locked(async () => {
-      // Prepare everything before writing: a file that does not parse stops all of it.
+      // Prepare all changes before writing any. If a file cannot be parsed, nothing is written.
       const state = await this.#open(STATE_JSON, at);
       const touched = change.todos?.length || change.done?.some(isTodo);
       const list = touched ? await this.#open(TODOS_JSON, at) : null;
@@ -128,7 +134,7 @@ export class Project {
     return this.#edit(TODOS_JSON, (doc, at) => changeTodo(doc, id, change, at));
   }
 
-  /** Records the review and returns the open todos. */
+  /** Records the time of the review and returns all todos. */
   reviewTodos(): Promise<Todo[]> {
     return this.#edit(TODOS_JSON, reviewTodos);
   }
@@ -151,7 +157,10 @@ export class Project {
     return this.#edit(STATE_JSON, (doc, at) => reportHandoff(doc, id, report, at));
   }
 
-  /** Throws if a file for another agent is missing or a link leads it out of the folder. */
+  /**
+   * Checks the files that another agent should read. Throws if a file does not exist, or if a symbolic link
+   * leads out of the folder. A URL need not exist.
+   */
   async needContext(names: readonly string[]): Promise<void> {
     for (const name of names) {
       await this.files.needInside(name);
@@ -161,7 +170,10 @@ export class Project {
     }
   }
 
-  /** Returns a hand-off. With `until` it waits for the report until then or the deadline, whichever comes first. */
+  /**
+   * Returns a hand-off. With `until`, a time in ms, it waits for the report until this time or the deadline,
+   * whichever comes first.
+   */
   async result(id: string | null, until = 0): Promise<Handoff> {
     for (let asked = id; ; ) {
       const handoff = await this.#edit(STATE_JSON, (doc, at) => collectHandoff(doc, asked, at));
@@ -172,14 +184,20 @@ export class Project {
     }
   }
 
-  /** Returns the content of state.json; null if there is none of ours. Some hooks need only this file. */
+  /**
+   * Returns the content of state.json. Returns null if the file does not exist or belongs to another program.
+   * Some hooks need only this file.
+   */
   async state(): Promise<ProjectState | null> {
     const file = await this.files.read(STATE_JSON);
     const doc = file && openJsonFile(STATE_JSON, file.text);
     return doc && isProjectState(doc) ? readState(doc) : null;
   }
 
-  /** Does nothing without a state.json of ours: a hook never creates a project. */
+  /**
+   * Saves a checkpoint in state.json. Does nothing if the file does not exist or belongs to another program,
+   * because a hook never creates a project.
+   */
   checkpoint(checkpoint: Omit<Checkpoint, 'at'>): Promise<void> {
     return this.files.locked(async () => {
       const file = await this.files.read(STATE_JSON);
@@ -201,19 +219,21 @@ export class Project {
     return checkProject(await this.read({ unchecked: true }), this.files, this.git);
   }
 
-  /** Merges the sides of a merge in progress, or files with conflict markers or repeated numbers. */
+  /** Merges the project files if they have conflict markers or repeated numbers. */
   merge(): Promise<WrittenMerge> {
     return this.files.locked(() => mergeFolder(this.files, this.git));
   }
 
-  /** Merges one project file for git. A file that cannot be parsed is merged by lines, as git would. */
+  /** Merges one project file for git. If the file cannot be parsed, merges it line by line, as git would. */
   async mergeFile(name: string, sides: Sides): Promise<MergedFile> {
     const known = PROJECT_FILES.find((each) => each === name);
     const merged = known && mergeOne(this.git, known, sides).catch(() => null);
     return (await merged) ?? this.git.mergeLines(sides);
   }
 
-  /** Commits only the project files; returns null if there was nothing to commit. */
+  /**
+   * Commits only the project files. Returns the hash of the commit, or null if there was nothing to commit.
+   */
   async commit(message: string): Promise<string | null> {
     return this.git.commit(await this.#present(), message);
   }
@@ -239,7 +259,7 @@ export class Project {
     return doc;
   }
 
-  /** Creates a missing file from its template, but only if another project file exists. */
+  /** Returns the text of a file, or its template if the file is missing. Throws if no project file exists. */
   async #text(name: keyof typeof TEMPLATES, at: string): Promise<string> {
     const file = await this.files.read(name);
     if (!file && (await this.#present()).length === 0) throw this.#missing();
@@ -270,7 +290,7 @@ export class Project {
     if (after !== before) await this.files.write(SEAL_FILE, after);
   }
 
-  /** Returns the project files that exist, including unreadable ones. */
+  /** Returns the names of the project files that exist, including unreadable ones. */
   async #present(): Promise<string[]> {
     const names: string[] = [];
     for (const name of PROJECT_FILES) {

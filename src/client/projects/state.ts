@@ -6,10 +6,10 @@ import type { JsonDocument, JsonPath } from '../../formats/json-document.ts';
 import { needKind, STATE_JSON, stamp, textAt, textsAt, timeOf } from './files.ts';
 import { nextId, sameId } from './todos.ts';
 
-/** state.json as far as it can be parsed. */
+/** Fields of state.json. A missing or invalid field is null or an empty list. */
 export type ProjectState = Readonly<ReturnType<typeof readState>>;
 
-/** What a hook saves before an agent's context is compacted. */
+/** Data that a hook saves before the context of an agent is compacted. */
 export interface Checkpoint {
   readonly at: string;
   readonly client: string | null;
@@ -35,13 +35,16 @@ export function readState(doc: JsonDocument) {
     next_steps: textsAt(doc, ['progress', 'next_steps']),
     notes: textsAt(doc, ['notes']).join('; ') || null,
     last_update,
-    /** Time of the last sync; a checkpoint does not count. */
+    /** Time of the last sync. A checkpoint does not change it. */
     last_sync: at !== null && at === last_update ? text('checkpoint', 'last_sync') : last_update,
     checkpoint: at === null || timeOf(at) === null ? null : { at, branch, commit, files_in_flight },
   };
 }
 
-/** Returns whether a state.json is ours, because other programs have a file of that name too. A new one may be empty. */
+/**
+ * Returns whether a state.json belongs to this program, because other programs have files with this name too.
+ * An empty object counts as ours.
+ */
 export function isProjectState(doc: JsonDocument): boolean {
   if (doc.root.kind === 'object' && doc.root.entries.length === 0) return true;
   const ours = [
@@ -55,19 +58,25 @@ export interface StateChange {
   readonly phase?: string;
   readonly task?: string;
   readonly doing?: string;
-  /** Added to `completed` and removed from the lists of next, blocked and in-progress work. */
+  /**
+   * Finished items. They are added to `completed`, and removed from the next steps, from blocked work and
+   * from work in progress.
+   */
   readonly done?: readonly string[];
   readonly next?: readonly string[];
   readonly blocked?: readonly string[];
-  /** Removed from next and blocked without being done. */
+  /**
+   * Items that are removed from the next steps, from blocked work and from work in progress, without being
+   * completed.
+   */
   readonly drop?: readonly string[];
   readonly note?: string;
   readonly session?: string;
 }
 
 /**
- * Records the end of a session. Lists are extended, never replaced, because another session may have written
- * meanwhile.
+ * Records the end of a session. Items are added to lists. Lists are never replaced, because another session
+ * may have written to them meanwhile.
  */
 export function syncState(doc: JsonDocument, change: StateChange, at: string): void {
   needKind(STATE_JSON, doc, ['progress'], 'object');
@@ -89,13 +98,17 @@ export function syncState(doc: JsonDocument, change: StateChange, at: string): v
   doc.set(['last_update'], at);
 }
 
-/** Saves a checkpoint. It changes `last_update`, so the time of the last real sync is kept in `last_sync`. */
+/**
+ * Saves a checkpoint. This changes `last_update`, so the checkpoint stores the time of the last sync in
+ * `last_sync`.
+ */
 export function saveCheckpoint(doc: JsonDocument, checkpoint: Checkpoint): void {
   needKind(STATE_JSON, doc, ['checkpoint'], 'object');
   const { last_sync, last_update } = readState(doc);
   const { at, files_in_flight, ...rest } = checkpoint;
   const fresh = { at, last_sync, ...rest, files_in_flight: [...files_in_flight] };
-  // Some clients announce a compaction at every turn, so an unchanged checkpoint is not written.
+  // Some clients announce a compaction at every turn. If nothing but the time has changed, do not write a new
+  // checkpoint.
   if (jsonEqual(doc.get(['checkpoint']), { ...fresh, at: last_update })) return;
   doc.set(['checkpoint'], fresh);
   doc.set(['last_update'], at);
@@ -122,8 +135,9 @@ function leave(doc: JsonDocument, item: string): void {
 }
 
 /**
- * A task for a sub-agent in state.json. Each has its own entry, so that sub-agents never overwrite each other, and its
- * own times: `last_update` still says when the state itself was updated.
+ * A task for a sub-agent, stored in state.json. Each hand-off has its own entry, so that sub-agents never
+ * overwrite each other. Each has its own times, so `last_update` remains the time at which the state itself
+ * was updated.
  */
 export type Handoff = Readonly<ReturnType<typeof handoffAt>>;
 
@@ -144,7 +158,7 @@ function handoffAt(doc: JsonDocument, index: number) {
     context: textsAt(doc, ['handoffs', index, 'context']),
     status,
     created: text('created'),
-    /** When its result is due. */
+    /** Time at which the result is due. */
     deadline: text('deadline'),
     result: text('result'),
     artifacts: textsAt(doc, ['handoffs', index, 'artifacts']),
@@ -161,7 +175,7 @@ export interface NewHandoff {
   readonly task: string;
   readonly expect: string;
   readonly context?: readonly string[];
-  /** Time until the deadline. */
+  /** Time in ms until the deadline. */
   readonly deadlineMs?: number;
 }
 
@@ -190,7 +204,7 @@ export interface HandoffReport {
   readonly failed?: boolean;
 }
 
-/** Called by the sub-agent. Without an id it means the only open hand-off. */
+/** Stores the report of a sub-agent. If `id` is null, it is the report for the only open hand-off. */
 export function reportHandoff(
   doc: JsonDocument,
   id: string | null,
@@ -213,7 +227,10 @@ export function reportHandoff(
   return handoffAt(doc, index);
 }
 
-/** Called by the parent: records that a finished result was read. */
+/**
+ * Returns a hand-off to the parent agent, and records that a finished result was read. If `id` is null,
+ * returns the newest hand-off.
+ */
 export function collectHandoff(doc: JsonDocument, id: string | null, at: string): Handoff {
   const index = findHandoff(doc, id, 'newest');
   const present = handoffAt(doc, index);
@@ -244,7 +261,9 @@ function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | '
   return all.indexOf(open[0]!);
 }
 
-/** Deletes only finished hand-offs that were read, oldest first. */
+/**
+ * Deletes the oldest hand-offs that are finished and were read. Keeps the newest `HANDOFFS_KEPT` of these.
+ */
 function deleteOldHandoffs(doc: JsonDocument): void {
   const finished = readHandoffs(doc).flatMap(({ status, read_at }, index) =>
     status !== 'open' && read_at !== null ? [index] : [],

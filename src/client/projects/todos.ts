@@ -10,12 +10,15 @@ type TodoStatus = (typeof TODO_STATUSES)[number];
 
 export type Todo = Readonly<ReturnType<typeof todoOf>>;
 
-/** Parses todos tolerantly: an unknown status counts as pending, an unknown priority as medium. */
+/**
+ * Parses the todos in a document, with their lines. An unknown status counts as pending, an unknown priority
+ * as medium.
+ */
 export function readTodos(doc: JsonDocument): Todo[] {
   return todosIn(doc.get(), (index) => doc.place(['todos', index]).line);
 }
 
-/** Parses todos from the result of `JSON.parse`. */
+/** Parses the todos in the parsed content of todos.json. */
 export function todosIn(file: Json | undefined, lineOf?: (index: number) => number): Todo[] {
   const list = isJsonObject(file) && Array.isArray(file.todos) ? file.todos : [];
   return list.flatMap((entry, index) =>
@@ -37,7 +40,7 @@ function todoOf(entry: JsonObject, index: number, line: number | null) {
     updated: text('updated'),
     completed_at: text('completed_at'),
     notes: text('notes') ?? '',
-    /** Line in todos.json; null if it was not looked up. */
+    /** Line of the todo in todos.json. Null if the line was not looked up. */
     line,
   };
 }
@@ -52,7 +55,7 @@ export interface NewTodo {
   readonly notes?: string;
 }
 
-/** Adds a pending todo with the next free number. */
+/** Adds a pending todo. Its number follows the highest number in the file. */
 export function addTodo(doc: JsonDocument, todo: NewTodo, at: string): Todo {
   needKind(TODOS_JSON, doc, ['todos'], 'array');
   const id = nextId('TODO', todosIn(doc.get()));
@@ -73,8 +76,8 @@ export type TodoChange =
   | { readonly status: 'blocked'; readonly reason: string };
 
 /**
- * Changes a todo and keeps the rules: a completion time when completed, a reason when blocked, `updated` on every
- * change.
+ * Changes the status of a todo. A completed todo gets a completion time, a blocked todo gets a reason in its
+ * notes. Every change sets `updated`.
  */
 export function changeTodo(doc: JsonDocument, id: string, change: TodoChange, at: string) {
   const index = findTodo(doc, id);
@@ -97,7 +100,10 @@ export function reviewTodos(doc: JsonDocument, at: string): Todo[] {
 
 const RANK: { readonly [S in TodoStatus]: number } = { in_progress: 0, blocked: 1, pending: 2, completed: 3 };
 
-/** Sorts todos: in progress, blocked, then by priority; otherwise in file order. */
+/**
+ * Sorts todos by status (in progress, blocked, pending, completed), then by priority. Otherwise they stay in
+ * file order.
+ */
 export function sortTodos<T extends Pick<Todo, 'status' | 'priority'>>(todos: readonly T[]): T[] {
   return todos.toSorted(
     (a, b) =>
@@ -105,18 +111,20 @@ export function sortTodos<T extends Pick<Todo, 'status' | 'priority'>>(todos: re
   );
 }
 
-/** Returns todos that are not completed, sorted. */
+/** Returns the todos that are not completed, sorted with `sortTodos`. */
 export function openTodos(todos: readonly Todo[]): Todo[] {
   return sortTodos(todos.filter(({ status }) => status !== 'completed'));
 }
 
-/** Returns the next id, `TODO-004` after `TODO-003`. Numbers are never reused, and gaps are not filled. */
+/**
+ * Returns the id that follows the highest number, such as `TODO-004` after `TODO-003`. Gaps are not filled.
+ */
 export function nextId(prefix: string, entries: readonly { readonly id: string }[]): string {
   const numbers = entries.map(({ id }) => numberIn(prefix, id) ?? 0);
   return `${prefix}-${String(Math.max(0, ...numbers) + 1).padStart(3, '0')}`;
 }
 
-/** Returns whether two ids are equal; `TODO-003`, `todo-3` and `3` are. */
+/** Returns whether two ids mean the same entry. `TODO-003`, `todo-3` and `3` do. */
 export function sameId(prefix: string, a: string, b: string): boolean {
   if (a.toLowerCase() === b.toLowerCase()) return true;
   const number = numberIn(prefix, a);
@@ -141,7 +149,10 @@ function findTodo(doc: JsonDocument, id: string): number {
   return index;
 }
 
-/** Replaces the last reason and keeps all other notes. */
+/**
+ * Writes the reason into the last line of the notes. Replaces an earlier reason in that line, and keeps all
+ * other notes.
+ */
 function withReason(notes: string, reason: string): string {
   const rest = notes.replace(/(?:^|\n)Blocked: [^\n]*$/, '');
   return rest === '' ? `Blocked: ${reason}` : `${rest}\nBlocked: ${reason}`;

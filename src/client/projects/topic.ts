@@ -1,11 +1,12 @@
 import { STOP_WORDS } from '../../base/stop-words.ts';
 
-/** Lower-case prefixes of the words that a text is about. */
+/** Words that a text is about, in lower case and cut to six letters. */
 export type Topic = readonly string[];
 
 /**
- * Returns words by their first six letters, so that `authentication` matches `authenticate`, without stop words and
- * short words: up to three letters, or one character in scripts without letter case.
+ * Returns the words that a text is about. Each word is cut to six letters, so that `authentication` matches
+ * `authenticate`. Stop words and short words are left out. A word is short if it has at most three letters,
+ * or one character in scripts without letter case.
  */
 export function topicOf(text: string): Topic {
   const long = wordsOf(text.toLowerCase()).filter(
@@ -15,7 +16,8 @@ export function topicOf(text: string): Topic {
 }
 
 function wordsOf(text: string): string[] {
-  // Opening the segmenter's dictionaries takes milliseconds, which a hook does not need for plain English.
+  // The segmenter takes milliseconds to open its dictionaries. Plain English does not need them, and hooks
+  // must be fast.
   if (!/[^\0-\x7f]/.test(text)) return text.match(/[a-z0-9]+/g) ?? [];
   const words: string[] = [];
   let joins = false;
@@ -23,7 +25,7 @@ function wordsOf(text: string): string[] {
     text,
   )) {
     const single = isWordLike === true && segment.length === 1 && !isCased(segment);
-    // The segmenter returns an unknown word as single characters.
+    // The segmenter splits an unknown word into single characters. Join these characters again.
     if (single && joins) words.push(words.pop() + segment);
     else if (isWordLike) words.push(segment);
     joins = single;
@@ -32,8 +34,9 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * Counts the words of a topic that a text contains. In scripts with letter case a match must start a word; other
- * scripts often have no spaces, or put an article before a word.
+ * Counts the words of a topic that a text contains. In scripts with letter case, a match must be at the start
+ * of a word. In other scripts it may be anywhere, because they often have no spaces, or join an article with
+ * the word.
  */
 export function relevance(topic: Topic, text: string): number {
   const small = text.toLowerCase();

@@ -8,19 +8,22 @@ import type { ProjectView } from './project-view.ts';
 import { openTodos } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
 
-/** What another agent gets when it takes over work, besides the project files. */
+/** Data for an agent that takes over work, in addition to the project files. */
 export interface Transfer {
   readonly to: string;
-  /** Folder of the project. */
+  /** Path of the project folder. */
   readonly folder: string;
   readonly ask: string | null;
-  /** Pointers and files to read. */
+  /** Pointers and files that the agent should read. */
   readonly pointers: readonly string[];
-  /** Header of a thread. */
+  /** Header of a thread that belongs to the work. Null if there is none. */
   readonly thread: Header | null;
 }
 
-/** Builds the brief for the next agent. Every line ends with its source in brackets, so that it can be checked. */
+/**
+ * Builds the brief for the agent that takes over. Every line ends with its source in brackets, so that the
+ * agent can check it.
+ */
 export async function transferDraft(view: ProjectView, git: ProjectGit, transfer: Transfer): Promise<Draft> {
   const { state } = view;
   const ask = transfer.ask ?? state?.current_task ?? state?.in_progress ?? null;
@@ -82,7 +85,7 @@ function constraintsPart({ identity }: ProjectView): BriefPart {
   return part('Constraints', PROJECT_MD, ranked(lines, 1, 0.1));
 }
 
-/** Lists files that differ from the last commit, with the line counts of `git diff`. */
+/** Lists the files that differ from the last commit, with the line counts of `git diff`. */
 async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
   const [{ branch, commit, inFlight }, diff] = await Promise.all([git.status(), git.changedLines()]);
   const sum = { added: 0, removed: 0 };
@@ -98,7 +101,10 @@ async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
   return part('Files in flight', `git status${where}`, ranked(lines, 2, 1 / 3));
 }
 
-/** Says where a secret was masked, by the source at the end of the line. */
+/**
+ * Returns a warning that names the sources of all lines in which a secret was masked. Each line ends with its
+ * source.
+ */
 function maskedSecrets(parts: readonly BriefPart[]): string[] {
   const lines = parts.flatMap((each) => each.lines).filter(({ text }) => text.includes(REDACTED));
   const places = lines.map(({ text }) => text.slice(text.lastIndexOf('[') + 1, -1));
@@ -145,12 +151,15 @@ async function commitsPart(view: ProjectView, git: ProjectGit): Promise<BriefPar
   return part('Latest commits', 'git log', ranked(lines, 6, 1));
 }
 
-/** Masks secrets. A long line is cut before its source, never in it. */
+/** Masks the secrets in a text and adds its source. A long text is cut, but the source is never cut. */
 function cite(text: string, evidence: string): string {
   return citeGiven(redact(maskedLine(text)), evidence);
 }
 
-/** Keeps text given with the hand-off itself, because the key of a pointer must stay. */
+/**
+ * Adds the source to a text that was given with the hand-off. Does not mask secrets, because a pointer must
+ * keep its key.
+ */
 function citeGiven(text: string, evidence: string): string {
   return `${plainLine(text, BRIEF_LINE_CHARS - evidence.length - 3)} [${evidence}]`;
 }

@@ -2,10 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { ANSWER_PATCH_OPS } from '../../base/limits.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 
-/** The patch in a model's answer: operations to try, or the reason of the rejection. */
+/** The patch in a model's answer: its operations, or the reason why it is rejected. */
 export type AnswerPatch = { readonly ops: readonly PatchOp[] } | { readonly refused: string };
 
-/** A fenced block on its own lines, followed only by white space. */
+/** Matches a fenced block at the end of a text. The fences are on their own lines. */
 const BLOCK = /(?:^|\n)(`{3,}|~{3,})[ \t]*relay-patch[ \t]*\r?\n([\s\S]*?)\r?\n?\1[ \t]*\s*$/;
 
 const OPENING = /[`~]*(?:`{3}|~{3}) ?relay-patch/g;
@@ -13,8 +13,9 @@ const OPENING = /[`~]*(?:`{3}|~{3}) ?relay-patch/g;
 const LISTS = new Set(['facts', 'constraints', 'open_questions', 'decisions', 'plan']);
 
 /**
- * Returns the patch at the end of an answer; null if there is none. Only `add` and `replace` of single items are
- * accepted. Every item gets the name of the answering agent, whatever the model wrote.
+ * Reads the patch at the end of an answer. Returns null if there is none. Accepts only `add` and `replace`,
+ * on single items of the lists or on the summary. The answering agent becomes the author of every item, even
+ * if the model wrote another name.
  */
 export function answerPatch(tail: string, by: string, newId: () => string): AnswerPatch | null {
   const block = lastBlock(tail);
@@ -38,7 +39,7 @@ export function answerPatch(tail: string, by: string, newId: () => string): Answ
 }
 
 function lastBlock(text: string): string | null {
-  // Start at the last opening fence: an earlier block may be an example.
+  // Use the last opening fence, because an earlier block may be an example.
   const start = [...text.matchAll(OPENING)].at(-1)?.index;
   if (start === undefined || (start > 0 && text[start - 1] !== '\n')) return null;
   return BLOCK.exec(text.slice(start))?.[2] ?? null;

@@ -6,7 +6,10 @@ import { text } from '../../../test/threads/open-threads.ts';
 import { countTokens } from '../../../test/token-count.ts';
 import { openModel } from '../../runners/provider/provider.ts';
 
-/** Asks the questions one after another in one thread. The model answers with `answers` in turn. */
+/**
+ * Asks the questions one after another in one thread. The model gives the answer that belongs to each
+ * question.
+ */
 async function converse(turns: readonly (readonly [question: string, answer: string])[]) {
   const open = openPrompts();
   const server = await startFakeModel(() => turns[server.asked.length - 1]![1]);

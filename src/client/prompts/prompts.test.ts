@@ -42,7 +42,8 @@ test('the ledger has both the tokens that the provider bills and the counted tok
   assert.ok(outcome.billed!.input_tokens > 100);
   const stats = await threads.api.stats(thread_id);
   assert.deepEqual(stats.billed, { ...outcome.billed, cached_input_tokens: 0 });
-  // The two may be equal by chance: token counts of thread ids differ from thread to thread.
+  // Do not assert that the two counts differ. They can be equal by chance, because thread ids have different
+  // token counts.
   const { events } = await threads.api.events(thread_id);
   const { payload } = events.find(({ type }) => type === 'prompt.answered')!;
   assert.deepEqual(

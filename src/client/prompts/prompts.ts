@@ -28,19 +28,19 @@ interface PromptParts {
   readonly tokens: TokenCounter;
   readonly env: Env;
   readonly cache: AnswerCache;
-  /** Secret for frames around what a model pulls. */
+  /** Secret for the frames around texts that a model pulls. */
   readonly frameSecret: FrameSecret;
 }
 
 export type PromptOutcome = Readonly<ReturnType<typeof outcome>> &
   Pick<ModelAnswer, 'billed' | 'cut'> & { readonly incomplete?: Incomplete };
 
-/** Author of prompts before anyone has answered. */
+/** Agent name for reading a thread before a model has answered. */
 const PROMPT_AUTHOR = 'relay';
 
 /**
- * Prompts with bounded memory: a prompt is built from a thread and sent, the answer becomes an artifact, and the state
- * is updated.
+ * Builds prompts of limited size from threads, and stores the answers. An answer becomes an artifact and
+ * updates the state of its thread.
  */
 export class Prompts {
   readonly #parts: PromptParts;
@@ -54,7 +54,10 @@ export class Prompts {
     return makeBundle(threads(PROMPT_AUTHOR), tokens, request);
   }
 
-  /** Returns the model's answer; it may pull meanwhile. Only the events of its calls are stored. */
+  /**
+   * Asks the model and returns its answer. The model may call tools while it answers. Only the events of
+   * these tool calls are stored.
+   */
   answer(bundle: Bundle, model: Model, o: Pulling = {}): Promise<Answered> {
     const parts = { ...this.#parts, threads: this.#parts.threads(model.name) };
     return answerWithPulls(parts, bundle, model, o);
@@ -80,13 +83,17 @@ export class Prompts {
       const { cache } = this.#parts;
       const place = { thread_id: outcome.thread_id, ref: outcome.artifact_ref };
       await cache.put(await keyOf(bundle, model.name), place, ANSWER_CACHE_MS);
-      // If the same question follows at once, the state differs only by this answer, so cache it under that key too.
+      // The answer changes the state. If the same question follows at once, this change is the only
+      // difference. So cache the answer under the key of the new state too.
       await cache.put(await afterKey(bundle, model.name, outcome.state_ref), place, ANSWER_CACHE_MS);
     }
     return outcome;
   }
 
-  /** Stores the artifact, then the state, then the event that describes both. The answer may still be streaming. */
+  /**
+   * Stores an answer: first the artifact, then the state, then the event that describes both. The answer may
+   * still be streaming.
+   */
   async record(bundle: Bundle, said: NewAnswer): Promise<PromptOutcome> {
     const { env } = this.#parts;
     const began = env.now();
@@ -131,14 +138,14 @@ export class Prompts {
     };
   }
 
-  /** Records a prompt whose receiver answered nothing, because it was read anyway. */
+  /** Records a prompt that got no answer. It is recorded too, because the receiver has read it. */
   async handedOver(bundle: Bundle, to: string): Promise<void> {
     const about = { to, words: clip(bundle.words), bundle: bundle.fingerprint };
     const figures = { ...about, ...promptFigures(bundle, {}) };
     await this.#parts.threads(to).record(bundle.thread_id, 'prompt.handed_over', figures);
   }
 
-  /** Adds the action to the state, and applies the model's patch if it is valid. */
+  /** Adds the answer to the last actions in the state. Applies the patch in the answer if it is valid. */
   async #remember(
     bundle: Bundle,
     { by, tail, ref, id }: { by: string; tail: string; ref: string; id: string },
@@ -208,12 +215,15 @@ export class Prompts {
   }
 }
 
-/** Prefix of the prompt's own source ref. The artifacts it names are the real sources. */
+/**
+ * Prefix of the source ref that names the prompt itself. The other source refs name the artifacts that the
+ * prompt showed.
+ */
 const SOURCE = 'prompt:';
 
 const NO_PULLS: Pulls = { calls: 0, tokens: 0, tools_tokens: 0, pasted_tokens: 0 };
 
-/** Returns the ledger's figures of an answered prompt. */
+/** Returns the token counts of a prompt. They are stored in its event, and the token ledger adds them up. */
 export function promptFigures(
   { tokens, pasted }: Pick<Bundle, 'tokens' | 'pasted'>,
   { billed, pulls = NO_PULLS }: Pick<Answered, 'billed' | 'pulls'>,
@@ -244,13 +254,13 @@ function outcome(
     session_cache_hit: false as boolean,
     patch: { status: 'none', ops: 0 } as PatchOutcome,
     tokens: {
-      /** All tokens shown to the model, each counted once. */
+      /** All tokens that the model saw, each counted once. */
       prompt: bundle.tokens.tokens + pulls.tools_tokens + pulls.tokens,
       pasted: bundle.pasted.tokens + pulls.pasted_tokens,
       answer: artifact.tokens.content,
       tokenizer: bundle.tokens.tokenizer,
       estimated: bundle.tokens.estimated || bundle.pasted.estimated,
-      /** The part of `prompt` that the model pulled while it answered. */
+      /** The part of `prompt` that came from tool calls. */
       pulled: pulls.tokens,
       pulls: pulls.calls,
     },
@@ -265,12 +275,15 @@ function afterKey({ thread_id, words, system }: Bundle, model: string, stateRef:
   return sha256Hex(`after\n${JSON.stringify([model, thread_id, stateRef, system, words])}`);
 }
 
-/** Shortens words for events, which are read in lists. The prompt has the full text. */
+/** Cuts the words of a prompt to 500 characters for events, which are shown in lists. */
 function clip(words: string): string {
   return words.length > 500 ? `${words.slice(0, 499)}…` : words;
 }
 
-/** Builds a prompt from a thread, with the instructions about patches. The same input gives the same bytes at any time. */
+/**
+ * Builds a prompt from a thread and adds the instruction about patches. The same input always gives the same
+ * bytes.
+ */
 async function makeBundle(
   threads: ThreadsApi,
   tokens: TokenCounter,
@@ -278,7 +291,7 @@ async function makeBundle(
 ): Promise<Bundle> {
   const words = request.words.trim();
   if (words === '') throw badRequest('The prompt is empty.');
-  // The ledger gets the figures with the event of the answer.
+  // `dry` does not count the tokens now. The event of the answer will contain the counts.
   const o = { ...request, words, format: 'anthropic', dry: true } as const;
   const { header, artifacts, pasted, ...made } = await threads.render(thread_id, o);
   const system = `${made.system}\n\n${PATCH}`;
@@ -311,7 +324,7 @@ const PATCH = [
   'Omit the block if there is nothing to remember.',
 ].join(' ');
 
-/** Cached answers to identical prompts, across threads. */
+/** Cache of answers to identical prompts. All threads share it. */
 export interface AnswerCache {
   get(key: string): Promise<CachedAnswer | null>;
   put(key: string, answer: CachedAnswer, ttlMs: number): Promise<void>;
@@ -322,7 +335,10 @@ export interface CachedAnswer {
   readonly ref: string;
 }
 
-/** Returns the cached answer of the first key that has one; null if there is none or its artifact is gone. */
+/**
+ * Returns the cached answer of the first key that has one. Returns null if no key has one, or if its artifact
+ * no longer exists.
+ */
 export async function readCachedAnswer(
   cache: AnswerCache,
   threads: ThreadsApi,

@@ -1,20 +1,29 @@
-/** Data about a provider of models. Help texts, options and lists are generated from this table. */
+/** An entry in the table of model providers. Help texts, options and lists are generated from this table. */
 export interface Provider {
-  /** Variable with its key; null if it needs none. RELAY_MODEL_KEY can then provide one. */
+  /**
+   * Name of the environment variable that contains the API key. Null if the provider needs no API key.
+   * RELAY_MODEL_KEY can then contain one.
+   */
   readonly key: string | null;
   readonly keyHelp?: string;
-  /** Its address; null if the user must provide it. */
+  /** Base URL of the provider's API. Null if the user must set it. */
   readonly base: string | null;
-  /** Variable that overrides the address. */
+  /** Name of the environment variable that overrides the base URL. */
   readonly baseKey: string;
   readonly baseHelp?: string;
-  /** Model to use if no flag, variable or configuration names one. */
+  /**
+   * Model to use if no option, environment variable or configuration names one. Null if the user must name
+   * one.
+   */
   readonly model: string | null;
-  /** How to list its models. */
+  /** Sentence that tells the user how to list the provider's models. */
   readonly models: string;
 }
 
-/** In the order in which they are tried if none is named. */
+/**
+ * Model providers, in order of preference. If the user names none, the first one whose environment variable
+ * is set is used.
+ */
 export const PROVIDERS = {
   anthropic: {
     key: 'ANTHROPIC_API_KEY',
@@ -64,10 +73,10 @@ export type ProviderName = keyof typeof PROVIDERS;
 
 export const PROVIDER_NAMES = Object.keys(PROVIDERS) as ProviderName[];
 
-/** `anthropic, openai, gemini, ollama or compatible`. */
+/** List for messages: `anthropic, openai, gemini, ollama or compatible`. */
 export const PROVIDER_LIST = PROVIDER_NAMES.join(', ').replace(/, (\w+)$/, ' or $1');
 
-/** Returns the variable that selects a provider when it is set. */
+/** Returns the name of the environment variable that selects a provider when it is set. */
 export function variableOf({ key, baseKey }: Provider): string {
   return key ?? baseKey;
 }

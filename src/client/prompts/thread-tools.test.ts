@@ -10,10 +10,13 @@ import { TOOLS } from './thread-tools.ts';
 
 const call = (name: string, given: object | string): Reply => ({ calls: [{ name, arguments: given }] });
 
-/** A question about the log. */
+/** A question that the log answers. */
 const KETTLE = { words: 'Was the kettle filled?' };
 
-/** Asks in a thread with a long log and a plan. The model gives `replies` in turn and repeats the last one. */
+/**
+ * Asks a question in a thread that has a long log and a plan. The model gives `replies` one by one and
+ * repeats the last one.
+ */
 async function asked(
   replies: readonly Reply[],
   o: { only?: string[]; words?: string; tools?: boolean } = {},

@@ -21,21 +21,22 @@ import type {
 } from './types.ts';
 
 export type Pulling = AnswerOptions & {
-  /** Without tools it answers from the prompt alone. */
+  /** If false, the model gets no tools and answers from the prompt alone. True by default. */
   readonly tools?: boolean;
-  /** Artifacts that it may read; all of the thread by default. */
+  /** Refs of the artifacts that the model may read. By default it may read all artifacts of the thread. */
   readonly only?: readonly string[];
-  /** Rounds of tool calls before it must answer. */
+  /** Maximum number of rounds of tool calls. After these rounds the model must answer. */
   readonly rounds?: number;
-  /** Tokens that all tool calls return together. */
+  /** Maximum number of tokens for all tool calls and their results together. */
   readonly tokens?: number;
 };
 
 export type Answered = ModelAnswer & { readonly pulls?: Pulls };
 
 /**
- * Returns the answer of a model that may call tools while it answers. Rounds and tokens are limited; in the last round
- * it must answer. A model without tool support is asked without. The billed tokens are those of all rounds.
+ * Asks a model that may call tools, and returns its answer. The numbers of rounds and tokens are limited. In
+ * the last round the model must answer. If the model does not support tools, it is asked again without tools.
+ * The billed tokens are the sum of all rounds.
  */
 export async function answerWithPulls(
   parts: ToolParts,
@@ -43,7 +44,7 @@ export async function answerWithPulls(
   model: Model,
   { tools: wanted = true, only, rounds: most = PULL_ROUNDS, tokens = PULL_TOKENS, ...o }: Pulling,
 ): Promise<Answered> {
-  // A prompt without artifacts has nothing to pull.
+  // If the prompt has no artifacts and shows the whole state, there is nothing to pull.
   if (!wanted || most === 0 || (bundle.artifacts.length === 0 && !bundle.truncated))
     return model.answer(bundle, o);
   const tools = new ThreadTools(parts, bundle, tokens, only);
@@ -89,7 +90,9 @@ function added(a: Billed | undefined, b: Billed | undefined): Billed | undefined
   };
 }
 
-/** Tools that a model may call. The descriptions are short, because every prompt contains them. */
+/**
+ * Tools that a model may call. Their descriptions are short, because every prompt with tools contains them.
+ */
 export const TOOLS: readonly Tool[] = [
   {
     name: 'search',
@@ -119,24 +122,25 @@ interface ToolParts {
   readonly frameSecret: FrameSecret;
 }
 
-/** Maximum of passages searched for ones that were not shown yet. */
+/** Maximum number of search hits among which new passages are chosen. */
 const SEARCH_LIMIT = 50;
 
 /**
- * Executes a model's tool calls for one prompt. Every call is an event of the thread. Results are frames around other
- * authors' text; a failed call returns the reason. `only` restricts which artifacts it may read.
+ * Executes the tool calls of a model for one prompt. Every call is recorded as an event of the thread. Texts
+ * of artifacts are returned inside frames. A failed call returns the reason. `only` names the artifacts that
+ * the model may read.
  */
 class ThreadTools {
   readonly #parts: ToolParts;
   readonly #bundle: Bundle;
-  /** Tokens that all calls may return together. */
+  /** Maximum number of tokens for all tool calls and their results together. */
   readonly #budget: number;
   readonly #only: ReadonlySet<string> | null;
-  /** `ref:line` of every passage already shown. */
+  /** `ref:line` of every passage that the model has already seen. */
   readonly #seen = new Set<string>();
-  /** Name → ref of artifacts already mentioned. */
+  /** Name → ref of the artifacts that the prompt or a tool call has shown. */
   readonly #names = new Map<string, string>();
-  /** Artifacts shown only by a call. */
+  /** Artifacts that a tool call has shown and that are not in the prompt. */
   readonly #more = new Map<string, Artifact>();
   #calls = 0;
   #tokens = 0;
@@ -160,7 +164,7 @@ class ThreadTools {
     return { calls: this.#calls, tokens: this.#tokens, pasted_tokens };
   }
 
-  /** Remaining token budget. */
+  /** Number of tokens that are left in the budget. */
   get left(): number {
     return this.#budget - this.#tokens;
   }
@@ -168,7 +172,8 @@ class ThreadTools {
   async call(call: ToolCall): Promise<{ readonly result: string; readonly pull: Pull }> {
     let done: { text: string; what: string };
     try {
-      // Arguments may be invalid JSON; the model then learns which are missing.
+      // Arguments that are invalid JSON count as empty. The result then tells the model which arguments it
+      // can pass.
       done = await this.#do(call.name, jsonObjectIn(call.arguments) ?? {});
     } catch (error) {
       if (!isRelayError(error)) throw error;
@@ -215,7 +220,7 @@ class ThreadTools {
       const artifact = await this.#loadArtifact(ref);
       const lines = passages.toSorted((a, b) => a.line - b.line);
       for (const { line } of lines) this.#seen.add(`${ref}:${line}`);
-      // Remove the marks of matches, which would look like part of the text.
+      // Remove the marks `**` around matches. They would look like part of the text.
       const texts = lines.map(({ line, snippet }) => `[line ${line}] ${snippet.replaceAll('**', '')}`);
       return this.#frame(artifact, texts.join('\n'));
     });
@@ -246,7 +251,7 @@ class ThreadTools {
     return { text: `${await this.#frame(artifact, taken.text)}${about}`, what };
   }
 
-  /** Returns a list of the state, one line per item. `grep` and `lines` select items. */
+  /** Returns the items of one list of the state, one item per line. `grep` and `lines` select items. */
   async #pullState(list: string, { grep, lines }: ToolArguments): Promise<{ text: string; what: string }> {
     const all = (await this.#stateLines()).filter((line) => line.startsWith(`/${list}/`));
     const [from = 1, to = all.length] = typeof lines === 'string' ? lines.split('-').map(Number) : [];
@@ -264,7 +269,7 @@ class ThreadTools {
     return { text: `${cut.text}\n[${cut.about}]`, what };
   }
 
-  /** Returns every item of the state as one line that begins with its path. */
+  /** Returns every item of the state's lists as one line. The line begins with the item's path. */
   async #stateLines(): Promise<readonly string[]> {
     const state = await this.#parts.threads.state(this.#bundle.thread_id, { counted: false });
     return STATE_LISTS.flatMap((list) =>
@@ -272,7 +277,10 @@ class ThreadTools {
     );
   }
 
-  /** Returns the ref of the newest artifact with this name, or whose ref begins with it; else the name itself. */
+  /**
+   * Finds an artifact by its name, or by the first 6 or more characters of its ref. Returns the ref of the
+   * newest match, or the name itself if there is no match.
+   */
   async #findRef(name: string): Promise<string> {
     if (isRef(name)) return name;
     const page = (o: { after?: string }) =>
@@ -312,7 +320,7 @@ function isStateList(name: string): boolean {
   return (STATE_LISTS as readonly string[]).includes(name);
 }
 
-/** Formats an item: its key or text, then its value and status. */
+/** Formats an item of the state: its key or text, then its value and status. */
 function itemText({ key, description, question, step, value, status }: ToolArguments): string {
   const head = key ?? description ?? question ?? step ?? '';
   const tail = value === undefined ? '' : `: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
@@ -321,7 +329,7 @@ function itemText({ key, description, question, step, value, status }: ToolArgum
 
 const ITEM_CHARS = 400;
 
-/** Returns the lines that match a query best. A word counts the more, the fewer lines have it. */
+/** Returns the lines that match a query best. A word that occurs in few lines counts more. */
 function matchingItems(lines: readonly string[], query: string): string[] {
   const words = (text: string) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu));
   const items = lines.map((line) => ({ line, words: words(line) }));

@@ -3,13 +3,16 @@ import type { TokenCount } from '../../base/tokens.ts';
 import type { RenderOptions, ShownArtifact, ThreadsApi } from '../../contract/threads.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
-/** The whole text for a model. */
+/** A complete prompt for a model. */
 export interface PromptText {
   readonly system: string;
   readonly user: string;
-  /** The start of `user` that is equal from question to question, for a provider's cache. */
+  /** Beginning of `user` that does not depend on the question. Providers can cache it. */
   readonly stable?: string;
-  /** Equal for prompts whose system text and `stable` are equal, for providers that take such a key. */
+  /**
+   * Cache key for providers that accept one. Prompts with equal `system` and equal `stable` have the same
+   * cache key.
+   */
   readonly cacheKey?: string;
 }
 
@@ -17,97 +20,105 @@ export interface PromptText {
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of an object, limited to what every provider supports. */
+  /**
+   * JSON Schema of the arguments, which are an object. It uses only features that every provider supports.
+   */
   readonly parameters: JsonObject;
 }
 
 export interface ToolCall {
-  /** Links the result to the call. */
+  /** Id that links the result to this call. */
   readonly id: string;
   readonly name: string;
-  /** JSON as the model wrote it; it may be invalid. */
+  /** Arguments as JSON that the model wrote. It may be invalid. */
   readonly arguments: string;
 }
 
-/** A finished round: the model's calls and their results, in the same order. */
+/**
+ * A finished round of tool calls: the model's answer with its calls, and the results in the order of the
+ * calls.
+ */
 export interface Round {
   readonly answer: ModelAnswer;
   readonly results: readonly string[];
 }
 
-/** Tools that a model may call, and its calls so far. */
+/** Tools that a model may call, and the rounds of calls that are finished. */
 export interface ToolUse {
   readonly tools: readonly Tool[];
   readonly rounds: readonly Round[];
-  /** True if it must answer now and further calls are ignored. */
+  /** True if the model must answer now. Further tool calls are ignored. */
   readonly last: boolean;
 }
 
-/** Answers prompts: a provider's model, or a program that asks one. */
+/** Answers prompts. It is a provider's model, or a program that asks a model. */
 export interface Model {
-  /** Author in events and the state: `anthropic/claude-…`. */
+  /** Name such as `anthropic/claude-…`. Events and the state show it as the author. */
   readonly name: string;
-  /** Rejects with `tools_refused` if it was given tools and supports none. */
+  /** Answers a prompt. Rejects with `tools_refused` if `use` contains tools and the model supports none. */
   answer(prompt: PromptText, o: AnswerOptions, use?: ToolUse): Promise<ModelAnswer>;
 }
 
 export type AnswerOptions = { readonly signal?: AbortSignal } & AnswerListener;
 
-/** Receives an answer as it streams. */
+/** Callbacks for an answer that is streaming. */
 export interface AnswerListener {
   onText?(text: string): void;
-  /** Called when nothing arrived for `ms`; after `most` the request is given up. */
+  /**
+   * Called when the provider has sent nothing for `ms` milliseconds. After `most` milliseconds the request is
+   * aborted.
+   */
   onSilence?(ms: number, most: number): void;
-  /** Called when the model used a tool and is asked again. Text before that is not its answer. */
+  /** Called after each tool call. Text that the model wrote before the call is not part of its answer. */
   onPull?(pull: Pull): void;
 }
 
 /** A tool call that was executed. */
 export interface Pull {
-  /** `pull spec.md lines=10-40`, for people. */
+  /** Description of the call for people, such as `pull spec.md lines=10-40`. */
   readonly what: string;
-  /** Tokens of the call and its result. */
+  /** Number of tokens of the call's arguments and its result. */
   readonly tokens: number;
 }
 
-/** Tool calls while a model answered, in addition to its prompt. */
+/** Sums of all tool calls for one answer. They are not part of the prompt's own tokens. */
 export interface Pulls {
   readonly calls: number;
   readonly tokens: number;
-  /** Tokens of the tool descriptions, which come in addition to the prompt. */
+  /** Number of tokens of the tool descriptions. */
   readonly tools_tokens: number;
-  /** Tokens of the full contents of artifacts that only a call showed. */
+  /** Number of tokens of the full contents of artifacts that a tool call showed and the prompt did not. */
   readonly pasted_tokens: number;
 }
 
-/** Which model answers; missing fields come from the environment and the configuration. */
+/** Selects the model that answers. Missing fields come from the environment and the configuration. */
 export interface ModelChoice {
-  /** A name in `PROVIDERS`; by default the first one whose key is set. */
+  /** Name of a provider in `PROVIDERS`. By default the first provider whose environment variable is set. */
   readonly provider?: string;
   readonly model?: string;
-  /** Address of an OpenAI-compatible server, or another address of the provider. */
+  /** Base URL of an OpenAI-compatible server, or another base URL for the provider. */
   readonly baseUrl?: string;
   readonly maxTokens?: number;
 }
 
 export interface ModelAnswer {
   readonly text: string;
-  /** As the provider reported it. */
+  /** Token counts that the provider reported. */
   readonly billed?: Billed;
-  /** True if it reached its output limit. */
+  /** True if the answer was cut off at the limit of output tokens. */
   readonly cut?: boolean;
-  /** True if the provider says that the model refused. */
+  /** True if the provider says that the model refused to answer. */
   readonly refused?: boolean;
-  /** Tool calls whose results it needs to continue. */
+  /** Tool calls whose results the model needs to continue. */
   readonly calls?: readonly ToolCall[];
-  /** The answer in the provider's own format, to be sent back unchanged. */
+  /** The answer in the provider's own format. The next request sends it back unchanged. */
   readonly turn?: readonly object[];
 }
 
-/** Why an answer is not a whole answer. */
+/** Reason why an answer is incomplete. */
 export type Incomplete = 'refused' | 'cut' | 'empty';
 
-/** Returns why an answer is not a whole answer; undefined if it is one. */
+/** Returns why an answer is incomplete. Returns undefined if it is complete. */
 export function incompleteness({ text, cut, refused }: ModelAnswer): Incomplete | undefined {
   if (refused) return 'refused';
   return cut ? 'cut' : text.trim() === '' ? 'empty' : undefined;
@@ -116,24 +127,32 @@ export function incompleteness({ text, cut, refused }: ModelAnswer): Incomplete 
 export interface Billed {
   readonly input_tokens: number;
   readonly output_tokens: number;
-  /** The part of `input_tokens` that came from the provider's cache, if reported. */
+  /**
+   * The part of `input_tokens` that came from the provider's cache. Undefined if the provider does not report
+   * it.
+   */
   readonly cached_input_tokens?: number;
 }
 
-/** A prompt built from a thread: the same state and words give the same bytes. */
+/** A prompt that was built from a thread. The same state and words always give the same bytes. */
 export interface Bundle extends PromptText {
   readonly thread_id: string;
-  /** Version of the state in it. */
+  /** Version of the state that the prompt shows. */
   readonly state_ref: string;
   readonly words: string;
-  /** Artifacts it shows, pinned ones first. */
+  /** Artifacts that the prompt shows, pinned ones first. */
   readonly artifacts: readonly ShownArtifact[];
   /** True if the prompt leaves out a part of the state. */
   readonly truncated: boolean;
-  /** Hash of everything that depends on content and not on the thread. */
+  /**
+   * Hash of the system text, the header, the artifacts and the words. Prompts with the same content have the
+   * same hash, even in different threads.
+   */
   readonly fingerprint: string;
   readonly tokens: TokenCount;
-  /** Tokens of the same prompt made by pasting the whole state as plain lines and all contents. */
+  /**
+   * Number of tokens that the prompt would have with the whole state as plain lines and all contents pasted.
+   */
   readonly pasted: TokenCount;
 }
 
@@ -142,35 +161,38 @@ export interface PromptRequest extends Pick<RenderOptions, 'system' | 'refs' | '
   readonly words: string;
 }
 
-/** How a prompt reaches a program. */
+/** Ways in which a program can get its prompt. */
 export const PROMPT_WAYS = ['stdin', 'argument', 'file'] as const;
 export type PromptWay = (typeof PROMPT_WAYS)[number];
 
-/** What an answer did to the state. */
+/** Result of applying the patch in an answer. */
 export interface PatchOutcome {
   readonly status: 'none' | 'applied' | 'refused';
   readonly ops: number;
-  /** Why it was rejected. */
+  /** Reason why the patch was rejected. */
   readonly why?: string;
 }
 
-/** An answer being stored in the thread. */
+/** An answer that is stored in a thread. Its body may still be streaming. */
 export interface NewAnswer {
   readonly by: string;
   readonly body: BlobBody;
   readonly name?: string;
-  /** Returns what is known when `body` has been read: the end of the answer, and further fields of the event. */
+  /**
+   * Called after `body` was read to its end. Returns the last part of the answer and further fields for the
+   * event.
+   */
   end(): Promise<
     Pick<ModelAnswer, 'billed' | 'cut'> & {
       readonly tail: string;
       readonly incomplete?: Incomplete;
       readonly pulls?: Pulls;
       readonly more?: { readonly [field: string]: string | number };
-      /** The output is stored but its patch is ignored. */
+      /** True if the program failed. Its output is stored, but its patch is ignored. */
       readonly failed?: boolean;
     }
   >;
 }
 
-/** Returns threads for a named agent, so that every entry has its author. */
+/** Returns the threads API for a named agent. This agent becomes the author of every entry. */
 export type ThreadsAs = (who: string) => ThreadsApi;
