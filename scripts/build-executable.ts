@@ -1,7 +1,7 @@
 /**
- * `npm run build:executable`: compiles the program with Bun into the executable that `./relay` runs in a clone.
- * With a path it writes the executable there: `npm run build:executable -- ./relay-for-me`. With --if-old it builds
- * only if the executable is outdated.
+ * `npm run build:executable`: compiles the program with Bun into the executable that `./relay` runs in a
+ * clone. With a path it writes the executable there: `npm run build:executable -- ./relay-for-me`. With
+ * --if-old it builds only if the executable is outdated.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -15,10 +15,15 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const output = positionals[0] ? resolve(positionals[0]) : join(root, 'node_modules/.cache/executable/relay');
-/** Marker file of a failed build. `./relay` then does not build again at every command. */
+/**
+ * Marker file of a failed build. While it exists, `./relay` does not start another build at every command.
+ */
 const failed = `${output}.failed`;
 const lock = `${output}.lock`;
-/** A build takes seconds. An older lock belongs to a build that was killed. */
+/**
+ * Age in ms from which a lock counts as stale. A build takes seconds, so an older lock belongs to a killed
+ * build.
+ */
 const LOCK_MS = 300_000;
 
 process.chdir(root);
@@ -41,8 +46,8 @@ if (takeLock()) {
 } else console.log('Another build of the executable is under way.');
 
 /**
- * Returns whether the executable is newer than dist, which `npm start` has just updated, and than its other input
- * files.
+ * Returns whether the executable is newer than `dist/cli/relay.js` and all its assets. `npm start` brings
+ * dist up to date before it calls this script.
  */
 function isFresh(): boolean {
   const made = statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -1,7 +1,7 @@
 /**
- * Builds dist, the content of the npm package: the SDK as JavaScript with types (dist/src), the bundled command line
- * (dist/cli), the dashboard (dist/ui), the licences of bundled packages, man pages (dist/man) and the guides as HTML
- * (dist/docs). A failed build leaves the old dist unchanged.
+ * Builds dist, the content of the npm package: the SDK as JavaScript with types (dist/src), the bundled
+ * command line (dist/cli), the dashboard (dist/ui), the licences of bundled packages, man pages (dist/man)
+ * and the guides as HTML (dist/docs). A failed build leaves the old dist unchanged.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -54,14 +54,15 @@ try {
 }
 
 /**
- * Emits the integrations without a type check, because their frameworks need not be installed for a build. Their tests
- * check the types.
+ * Compiles the SDK and the integrations. The integrations are compiled without a type check, because a build
+ * does not need their frameworks. Their tests check the types.
  */
 async function emitLibrary(outDir: string): Promise<void> {
   for (const project of ['tsconfig.build.json', 'src/integrations/tsconfig.build.json'])
     await emit(project, outDir);
   writePlainTypes(outDir);
-  // The types name AsyncDisposable, which consumers with an older `lib` setting lack.
+  // The types use AsyncDisposable. Projects with an older `lib` setting do not have this type, so refer to it
+  // here.
   for (const path of ['public', ...integrations()].map((entry) => join(outDir, 'src', entry, 'index.d.ts'))) {
     writeFileSync(path, `/// <reference lib="esnext.disposable" />\n${readFileSync(path, 'utf8')}`);
   }
@@ -91,14 +92,15 @@ async function emitCli(outdir: string): Promise<Metafile> {
   copyFileSync(join('scripts', 'build', 'relay.js'), launcher);
   copyFileSync(join('scripts', 'build', 'contextrelay-mcp.js'), mcp);
   for (const program of [launcher, mcp]) chmodSync(program, 0o755);
-  // setup.mjs compares this file's mtime with the sources, so it gets the time at which the build began.
+  // setup.mjs compares the mtime of this file with the mtimes of the sources. The file gets the time at which
+  // the build began. So a source that was saved during the build counts as newer.
   utimesSync(launcher, began, began);
   return metafile;
 }
 
 /**
- * Builds the dashboard and compresses its files once, so that servers never compress them. Servers decompress for
- * clients that accept no gzip.
+ * Builds the dashboard and compresses its files once with Brotli, so that servers never compress them. A
+ * server decompresses a file for a client that does not accept Brotli.
  */
 async function emitDashboard(outDir: string): Promise<Metafile> {
   const metafile = await buildDashboard(resolve(outDir));

@@ -1,6 +1,6 @@
 /**
- * Prints random comments of the sources with their locations, so that a reader can judge whether they are clear at the
- * first reading.
+ * Prints random comments of the sources with their locations, so that a reader can judge whether they are
+ * clear at the first reading.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

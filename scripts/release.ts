@@ -1,14 +1,14 @@
 /**
- * Builds a release in the folder `released`: the npm packages, an executable per platform with its archive, deb and
- * rpm, a bill of materials, checksums and release notes. --url adds a Homebrew formula. Then it checks the result and
- * exits with 1 if a check fails. It uploads nothing.
+ * Builds a release in the folder `released`: the npm packages, an executable per platform with its archive,
+ * deb and rpm, a bill of materials, checksums and release notes. --url adds a Homebrew formula. Then it
+ * checks the result and exits with 1 if a check fails. It uploads nothing.
  *
  *   npm run release                    everything
  *   npm run release -- --check         only checks the sources
  *   npm run release -- --only linux-x64 --no-tests
  *   npm run release -- --url https://… URL of the archives, for the formula
  *   npm run release -- --version 0.3.0 writes the version into every file that contains it
- *   npm run release -- --published     makes the program and its pages name the npm package
+ *   npm run release -- --published     makes the program and docs/install.md mention the npm package
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,10 @@ import { billOfMaterials } from './release/sbom.ts';
 
 process.chdir(join(import.meta.dirname, '..'));
 const FOLDER = 'released';
-/** Level 6 makes an archive 10 % smaller and takes four times as long. */
+/**
+ * Command that compresses the archives. Level 6 would make an archive 10 % smaller, but takes four times as
+ * long.
+ */
 const XZ = 'xz -3 -T0';
 const OWNED = ['--owner=0', '--group=0', '--sort=name'];
 
@@ -34,7 +37,10 @@ const NOT_RUN = `This executable was compiled on another kind of machine. Its fo
 On macOS sign it first: codesign --sign - --force relay
 `;
 
-/** Tests of the packages. They build the packages again from the same sources. Skipped tests are listed. */
+/**
+ * Runs the tests of the packages and prints which tests were skipped. The tests build the packages again from
+ * the same sources.
+ */
 const TESTS: Check = [
   'tests of what is packed',
   () => {

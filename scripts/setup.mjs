@@ -1,8 +1,9 @@
 /**
- * Prepares a clone: installs the packages of package-lock.json. --integrations adds the frameworks of the
- * integrations, --cloudflare the tools that serve and deploy the Worker, and --build builds dist.
- * It is plain JavaScript for Node 18 or newer, because Node 26 is among the packages it installs. If everything is
- * there, it changes nothing, needs no network and prints nothing.
+ * Prepares a clone: installs the packages of package-lock.json. --integrations also installs the frameworks
+ * of the integrations. --cloudflare also installs the tools that serve and deploy the Worker. --build also
+ * builds dist.
+ * This file is plain JavaScript for Node 18 or newer, because Node 26 is one of the packages that it
+ * installs. If everything is up to date, it changes nothing, needs no network and prints nothing.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -23,7 +24,10 @@ import { NODE_FILES } from '../runtime/index.js';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const lock = join(root, '.setup-lock');
-/** Packages with their own lockfile. They have hundreds of megabytes that only some tests and commands need. */
+/**
+ * Folders with a lockfile of their own, by the flag that installs their packages. The packages have hundreds
+ * of megabytes, and only some tests and commands need them.
+ */
 const PACKAGES = {
   '--integrations': join(root, 'src', 'integrations'),
   '--cloudflare': join(root, 'deploy', 'cloudflare'),
@@ -43,11 +47,15 @@ const SOURCES = [
   'LICENSE',
 ];
 
-/** A first installation on a slow line takes minutes. After this time the waiting process gives up with an error. */
+/**
+ * Time in ms that this process waits for another setup before it fails. A first installation over a slow
+ * network takes minutes.
+ */
 const LOCK_WAIT_MS = 15 * 60_000;
 /**
- * An owner is written microseconds after the lock's folder is made, so an older folder without one was left by a
- * killed process.
+ * Age in ms from which a lock folder without an owner file counts as stale. A process writes the owner file
+ * microseconds after it creates the folder. So an older folder without that file was left by a killed
+ * process.
  */
 const OWNERLESS_MS = 10_000;
 
@@ -85,8 +93,9 @@ async function setup(wantBuild) {
 }
 
 /**
- * Returns whether node_modules matches package-lock.json. It compares versions, because file times say little after a
- * checkout. Packages for other platforms may be missing.
+ * Returns whether node_modules matches package-lock.json. It compares the checksums of the packages, because
+ * file times say little after a checkout. Optional packages, such as those for other platforms, may be
+ * missing.
  */
 function installed(folder) {
   const have = packagesIn(join(folder, 'node_modules', '.package-lock.json'));
@@ -112,8 +121,8 @@ function packagesIn(path) {
 }
 
 /**
- * Returns whether dist is up to date. The build gives its last file the time at which it began, so a source saved
- * during the build makes dist outdated.
+ * Returns whether dist is up to date. The build sets the mtime of `dist/cli/relay.js` to the time at which
+ * the build began. So a source that was saved during the build makes dist outdated.
  */
 function built() {
   const stamp = changedAt(join(root, 'dist', 'cli', 'relay.js'));
@@ -124,7 +133,7 @@ function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return 0;
   if (!stat.isDirectory()) return stat.mtimeMs;
-  // The folder's own mtime reveals a deleted file.
+  // The deletion of a file changes only the mtime of its folder.
   let latest = stat.mtimeMs;
   for (const name of readdirSync(path)) {
     if (!name.endsWith('.test.ts') && name !== 'node_modules')
@@ -141,9 +150,11 @@ async function install(folder) {
   const lockfile = relative(root, join(folder, 'package-lock.json'));
   say(`Installing the packages that ${lockfile} names (once; about a minute)…`);
   const [command, args] = npm();
-  // The flags are explicit, because NODE_ENV=production or a user's npmrc would omit half of the packages.
-  // Optional packages of the frameworks are programs for single platforms, and none is used.
-  // `npm ci` requires an entry for every platform, which registries without all of workerd's platforms cannot give.
+  // The flags are explicit. Otherwise NODE_ENV=production or a user's npmrc could make npm omit half of the
+  // packages.
+  // The optional packages of the integrations are programs for single platforms. None of them is used.
+  // `npm ci` requires an entry for every platform of workerd. Some registries do not have all of them, so the
+  // packages for Cloudflare are installed with `npm install`.
   const how = folder === PACKAGES['--cloudflare'] ? ['install', '--no-save'] : ['ci'];
   const flags = [
     ...how,
@@ -186,8 +197,8 @@ function node26() {
 }
 
 /**
- * Returns npm as a command line. It avoids a Node inside node_modules if it can, because npm ci deletes that folder
- * first, and Windows cannot delete a running program.
+ * Returns the command and the arguments that run npm. If possible, npm runs on a Node outside of
+ * node_modules. npm ci deletes that folder first, and Windows cannot delete a running program.
  */
 function npm() {
   const given = process.env.npm_execpath;
@@ -207,7 +218,10 @@ function outsideNode() {
   return process.execPath;
 }
 
-/** Runs a command and prints its output only if it fails, on stderr. stdout belongs to the program that runs next. */
+/**
+ * Runs a command and returns its exit code and output. It prints nothing, because stdout belongs to the
+ * program that runs next.
+ */
 function run(command, args, cwd = root) {
   return new Promise((resolve, reject) => {
     let output = '';
@@ -246,7 +260,10 @@ async function acquire() {
   }
 }
 
-/** Returns whether the lock's owner is dead. An owner on another machine cannot be checked and counts as alive. */
+/**
+ * Returns whether the lock's owner is dead. An owner on another machine cannot be checked and counts as
+ * alive.
+ */
 function stale() {
   const owner = readOwner();
   if (!owner) {
@@ -263,8 +280,8 @@ function stale() {
 }
 
 /**
- * Removes a stale lock. If several processes find it stale, only one removes it; otherwise one could remove the next
- * owner's lock.
+ * Removes a stale lock. If several processes find the lock stale, only one of them removes it. Otherwise a
+ * slow process could remove the lock of the next owner.
  */
 function takeAway() {
   const claim = `${lock}.stale`;

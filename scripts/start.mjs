@@ -1,12 +1,13 @@
 /**
- * `npm start`: runs the built command line and stops it when npm is stopped. npm sends its signal only to the shell it
- * started, and many shells die without passing it on. The server would keep running and hold the port.
+ * `npm start`: runs the built command line, and stops it when npm is stopped. npm sends its signal only to
+ * the shell that it started, and many shells exit without passing the signal on. Then the server would keep
+ * running and hold the port. So this script checks whether its parent process has changed.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const relay = new URL('../dist/cli/relay.js', import.meta.url);
-// Code that starts the program again, such as `up --detach`, must start the real one.
+// Code that starts the program again, such as `up --detach`, must start relay.js and not this script.
 process.argv[1] = fileURLToPath(relay);
 // Commands that the program prints for users must work in this folder.
 process.env.RELAY_COMMAND ??= './relay';
@@ -19,8 +20,8 @@ const watch = setInterval(() => {
 }, 250);
 watch.unref();
 
-// After this, `./relay` in another terminal starts as fast as a native program. The build does nothing if the
-// executable is up to date.
+// Builds the executable in the background, so that `./relay` in another terminal starts faster. The build
+// does nothing if the executable is up to date.
 if (process.env.RELAY_RUNTIME !== 'node') {
   const build = fileURLToPath(new URL('./build-executable.ts', import.meta.url));
   spawn(process.execPath, [build, '--if-old'], { detached: true, stdio: 'ignore' }).unref();

@@ -1,6 +1,6 @@
 /**
- * A reporter for node:test. It appends each event as a JSON line to the file that RELAY_TEST_EVENTS names. It writes
- * synchronously, so that events before a crash or a kill are not lost.
+ * A reporter for node:test. It appends each event as a JSON line to the file that RELAY_TEST_EVENTS names. It
+ * writes synchronously, so that events before a crash or a kill are not lost.
  */
 import { appendFileSync } from 'node:fs';
 import { inspect } from 'node:util';
@@ -27,7 +27,8 @@ function lineFor(event, data) {
     case 'fail':
       return { type, name, nesting, file: data.file, line: data.line, ...outcome(data) };
     case 'diagnostic':
-      // Errors and warnings, such as a rejection after the test's end. Other diagnostics are the runner's statistics.
+      // Keep only errors and warnings, such as a rejection after the end of a test. All other diagnostics are
+      // statistics of the test runner.
       return /^(Error|Warning)/.test(data.message) ? { type, name: data.message, nesting } : undefined;
     case 'summary':
       return { type };

@@ -1,13 +1,13 @@
 /**
- * `npm run test:executable`: runs tests against the executable that Bun compiles, and the SQLite engine's tests on
- * Bun. The last line is `N passed, M failed`. --smoke runs the part that CI has time for.
+ * `npm run test:executable`: runs tests against the executable that Bun compiles, and the SQLite engine's
+ * tests on Bun. The last line is `N passed, M failed`. --smoke runs the part that CI has time for.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { compileExecutable, findBun } from './build/executable.ts';
 
-/** Tests that start the program, from the sources or as the executable. */
+/** Tests that start the program as a child process. Here they start the executable. */
 const PROGRAM = [
   'test/cli',
   'test/mcp',
@@ -27,9 +27,11 @@ const SMOKE = [
   'test/install/hooks.test.ts',
 ];
 
-/** Tests whose child processes open the engine, write, and are killed. */
+/**
+ * Tests whose child processes open the engine, write, and are killed. Here the child processes run on Bun.
+ */
 const ENGINE = ['test/sqlite/killing.test.ts', 'test/sqlite/many-processes.test.ts'];
-/** Tests that run in Bun itself: the engine's cases, and a server that others talk to. */
+/** Tests that Bun itself runs: the conformance tests of the SQLite engine, and tests of a server. */
 const IN_BUN = [
   './src/engines/sqlite/conformance.test.ts',
   './test/http',

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Failure {
-  /** Names of the suites and the test, outermost first. */
+  /** Names of the suites and of the test in one text, the outermost suite first. */
   readonly name: string;
   readonly at?: string;
   readonly error: string;
@@ -40,13 +40,19 @@ interface Event {
 }
 
 const REPORTER = fileURLToPath(new URL('./test-events.mjs', import.meta.url));
-/** Limit of the output that is kept. The beginning of endless output is the useful part. */
+/**
+ * Maximum number of characters of output that are kept. Later output is discarded, because the beginning of
+ * endless output is the useful part.
+ */
 const OUTPUT_CHARS = 200_000;
-/** How long output may still arrive after the exit, if a process outside the group holds the pipe open. */
+/**
+ * Time in ms to wait for output after the test file has exited. A process outside of its group may hold the
+ * pipe open.
+ */
 const LATE_OUTPUT_MS = 2000;
 
 /**
- * Runs one test file in its own process group and returns the result. `run()` of node:test cannot replace it: it
+ * Runs one test file in its own process group and returns the result. `run()` of node:test is not enough. It
  * cannot end a file that blocks its event loop, ignores SIGTERM, or leaves a handle or a child process open.
  */
 export async function runTestFile(
@@ -76,10 +82,11 @@ interface Exit {
 
 function spawnFile(file: string, timeoutMs: number, eventsPath: string, running: Set<number>): Promise<Exit> {
   const env: NodeJS.ProcessEnv = { ...process.env, RELAY_TEST_EVENTS: eventsPath };
-  // Many tests start the command line from its sources. With compiled code in the cache this takes a quarter of the
-  // time.
+  // Many tests start the command line from its sources. With compiled code in the cache, a start takes a
+  // quarter of the time.
   env.NODE_COMPILE_CACHE ??= resolve('node_modules', '.cache', 'compile');
-  // It is set if this code runs inside a test. The child would report to a parent that does not read.
+  // This variable is set if this code itself runs inside a test. With it, the child would send its results to
+  // a parent process that does not read them.
   delete env.NODE_TEST_CONTEXT;
   const flags = [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout', '--enable-source-maps'];
   return new Promise((answer) => {
@@ -111,7 +118,8 @@ function spawnFile(file: string, timeoutMs: number, eventsPath: string, running:
       done(null, null);
     });
     child.once('exit', (code, signal) => {
-      // Processes that the file left running would outlive the run and keep the pipes open.
+      // Kill the processes that the file left running. Otherwise they would outlive the test run and keep the
+      // pipes open.
       if (group !== undefined) endGroup(group);
       const late = setTimeout(() => child.stdout.destroy() && child.stderr.destroy(), LATE_OUTPUT_MS);
       child.once('close', () => {
@@ -126,13 +134,13 @@ export function endGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // The process is already gone.
+    // The process group no longer exists.
   }
 }
 
 function readEvents(path: string): Event[] {
   const lines = readFileSync(path, 'utf8').split('\n');
-  // The last line is empty, or was cut off by a kill.
+  // The last line is empty, or it is incomplete because the process was killed.
   return lines.slice(0, -1).map((line) => JSON.parse(line) as Event);
 }
 
@@ -152,7 +160,7 @@ function judge(file: string, events: readonly Event[], exit: Exit) {
     } else if (reason !== undefined) {
       skips.push({ name, reason });
     } else if (event.type === 'fail') {
-      // A suite fails with its tests, whose failures are already listed.
+      // A suite fails if one of its tests fails. The failures of these tests are already listed.
       if (event.failure !== 'subtestsFailed') failures.push({ name, at, error: event.error ?? 'failed' });
     } else if (!event.suite) {
       passed += 1;
@@ -163,7 +171,10 @@ function judge(file: string, events: readonly Event[], exit: Exit) {
   return { passed, failures, skips };
 }
 
-/** Returns why the file failed as a whole, apart from its tests, or undefined. */
+/**
+ * Returns a failure of the file itself, such as a timeout, or undefined. Failures of its tests are not
+ * included.
+ */
 function brokenFile(events: readonly Event[], exit: Exit, fine: number, failed: number): string | undefined {
   if (exit.timedOut) {
     return `The file did not end within ${exit.timeoutMs / 1000} s and was killed ${underWay(events)}.`;

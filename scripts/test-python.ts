@@ -1,6 +1,7 @@
 /**
- * Builds the Python package and tests the result: installs wheel and sdist into a new environment per extra and runs
- * the extra's tests there against a relay from this clone. The last line is `N passed, M failed`.
+ * Builds the Python package and tests it in a new environment for each extra. There it installs the wheel and
+ * runs the extra's tests against a relay from this clone. Then it installs the sdist and imports it. The last
+ * line is `N passed, M failed`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs';
@@ -16,22 +17,31 @@ const HELP = `node scripts/test-python.ts [--short] [environment…]
 
 Needs Python 3.9 or newer and PyPI; without them it says so, and everything is skipped.`;
 
-/** A folder that git and all tools ignore. uv keeps its downloads elsewhere. */
+/**
+ * Folder for the environments and the built package. git and all tools ignore it. uv keeps its downloads
+ * elsewhere.
+ */
 const CACHE = resolve('node_modules/.cache/python');
 const DIST = join(CACHE, 'dist');
-/** Much longer than any environment takes, so only a hang reaches it. */
+/**
+ * Time limit of one command in minutes. It is much longer than any command takes, so only a command that
+ * hangs reaches it.
+ */
 const TEST_MINUTES = 12;
-/** Python versions of pyenv are not on the PATH unless one is selected. */
+/**
+ * Folders of the Python versions that pyenv has installed. They are not on the PATH unless the user selected
+ * a version.
+ */
 const PYENV = globSync(join(process.env.PYENV_ROOT ?? join(homedir(), '.pyenv'), 'versions', '*', 'bin'));
 process.env.PATH = [process.env.PATH, ...PYENV].join(delimiter);
 
 interface Environment {
   readonly name: string;
-  /** Python versions that uv may use. */
+  /** Python versions that uv tries, in this order. */
   readonly python: readonly string[];
   readonly extras: readonly string[];
   readonly packages: readonly string[];
-  /** Commands to run in the package's folder. */
+  /** Commands to run in the folder `python`. */
   readonly commands: readonly (readonly string[])[];
   readonly short?: boolean;
 }
@@ -123,7 +133,7 @@ async function test(uv: string, environment: Environment): Promise<void> {
   }
   totals.passed++;
   for (const command of environment.commands) await runTests(venv, command);
-  // Install the sdist instead of the wheel: it must contain all that a build needs.
+  // Installs the sdist instead of the wheel. This fails if the sdist lacks a file that the build needs.
   if (environment.name !== 'lint') {
     const built = await install('--reinstall', '--no-deps', `contextrelay${asked} @ file://${sdist}`);
     const program = join(venv, 'bin', 'python');
@@ -132,7 +142,10 @@ async function test(uv: string, environment: Environment): Promise<void> {
   console.log(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
 }
 
-/** Counts a program's tests by the last line of pytest. Any other program counts as one test. */
+/**
+ * Runs a command in an environment and adds its tests to the totals. The number of tests is in the last line
+ * of pytest. Any other program counts as one test.
+ */
 async function runTests(venv: string, [program, ...args]: readonly string[]): Promise<void> {
   const bin = join(venv, process.platform === 'win32' ? 'Scripts' : 'bin');
   const env = {
@@ -180,7 +193,10 @@ function importOf([name]: readonly string[]): string {
 
 const NO_PYPI = 'PyPI cannot be reached';
 
-/** Returns the installed uv, or installs one from PyPI. */
+/**
+ * Returns the command of uv. If uv is missing, it is installed from PyPI. If that fails, returns the reason
+ * in `missing`.
+ */
 function findUv(): string | { missing: string } {
   if (succeeds('uv', ['--version'])) return 'uv';
   const own = join(CACHE, 'uv');
@@ -208,7 +224,7 @@ async function run(program: string, args: readonly string[], env: NodeJS.Process
   return (await capture(program, args, env)).code === 0;
 }
 
-/** Prints the output as it arrives, and returns it. */
+/** Runs a program, prints its output as it arrives, and returns the output and the exit code. */
 function capture(
   program: string,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Runs the checks and the tests. The last line is `N passed, M failed`. The type check and the lint check count as one
- * test each.
+ * Runs the checks and the tests. The last line is `N passed, M failed`. The type check and the lint check
+ * count as one test each.
  */
 
 import { spawn } from 'node:child_process';
@@ -27,20 +27,26 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
 
 const FOLDERS = ['src', 'ui', 'test', 'bench', 'scripts', 'examples'];
 const QUICK_FOLDERS = ['src', 'ui', 'test/architecture'];
-/** Much longer than any file takes, so only a hang reaches it. All of .ci/run must end within 35 minutes. */
+/**
+ * Time limits in ms by the end of the path; the first match counts. Each limit is much longer than any file
+ * takes, so only a file that hangs reaches it. All of .ci/run must end within 35 minutes.
+ */
 const TIMEOUTS_MS = [
-  // Starts a workerd for each test of nearly a hundred files.
+  // This file runs the tests of nearly a hundred other files and starts a workerd for each test.
   ['test/cloudflare/matrix.full.test.ts', 7_200_000],
   ['.full.test.ts', 2_400_000],
-  // Starts a workerd for each case, which takes seconds on a busy machine.
+  // This file starts a workerd for each case, which takes seconds on a busy machine.
   ['test/cloudflare/conformance.slow.test.ts', 840_000],
   ['.slow.test.ts', 420_000],
   ['.test.ts', 120_000],
 ] as const;
 
-/** Files that fail are run again only if there are at most this many. More failures are no coincidence. */
+/**
+ * Maximum number of failed files that `--again` runs a second time. If more files failed, none is run again,
+ * because so many failures are no coincidence.
+ */
 const UNSTEADY_FILES = 3;
-/** How many files the summary names as the slowest. */
+/** Number of files that the summary lists as the slowest. */
 const SLOWEST_FILES = 5;
 
 interface Check {
@@ -132,13 +138,16 @@ function testFiles(o: {
   return all.filter((path) => {
     const slow = /\.(slow|full)\.test\.ts$/.test(path);
     if (filters.length === 0) return o.full || (slow === Boolean(o.slow) && !path.endsWith('.full.test.ts'));
-    // A slow file runs if it is named on the command line.
+    // A slow file runs only if its exact path is given.
     if (slow && !o.slow && !o.full) return filters.includes(path);
     return filters.some((filter) => path.includes(filter));
   });
 }
 
-/** Runs each failed file again, alone, and uses the second result. The first failure is printed in any case. */
+/**
+ * Runs each failed file again, alone. If the file passes now, the second result replaces the first one. The
+ * first failure is printed in any case.
+ */
 async function runAgain(
   results: FileResult[],
   runFile: (file: string) => Promise<FileResult>,
@@ -157,7 +166,8 @@ async function runAgain(
 
 async function runCheck(check: Check): Promise<FileResult> {
   const began = performance.now();
-  // Both are native programs started by a small JavaScript file, which Node runs on every platform.
+  // tsc and biome are native programs. A small JavaScript file starts each of them, and Node runs that file
+  // on every platform.
   const package_ = check.command === 'biome' ? '@biomejs/biome' : 'typescript';
   const script = join('node_modules', package_, 'bin', check.command);
   const { code, output } = await capture(script, check.args);
@@ -168,7 +178,7 @@ async function runCheck(check: Check): Promise<FileResult> {
   return result;
 }
 
-/** Runs the Python package's tests, which end with the same line of totals. */
+/** Runs the tests of the Python package. The last line of their output contains the totals. */
 async function runPython(): Promise<FileResult> {
   const began = performance.now();
   const file = 'scripts/test-python.ts';
@@ -277,7 +287,10 @@ function styled(format: 'red' | 'green' | 'yellow' | 'dim', text: string): strin
   return styleText(format, text, { stream: process.stdout });
 }
 
-/** Ends the test files on a signal. They run in their own process groups, which Ctrl-C at the terminal does not reach. */
+/**
+ * Kills the test files when this process gets a signal. They run in process groups of their own, which Ctrl-C
+ * in the terminal does not reach.
+ */
 function endChildrenOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {

@@ -2,15 +2,15 @@ import { globSync } from 'node:fs';
 import { basename } from 'node:path';
 import { build, type Metafile } from 'esbuild';
 
-/** Exports `runMain`, which `relay.js` calls. */
+/** Entry point of the command line. It exports `runMain`, which `relay.js` calls. */
 const MAIN = 'src/app/main.ts';
 
-/** Entry point `contextrelay/runners`, which the SDK loads only in Node. */
+/** Entry point of `contextrelay/runners`. The SDK loads it only in Node. */
 const RUNNERS = 'src/app/agents/node-runners.ts';
 
 /**
- * Bundles the command line into `outdir`: `main.js`, one chunk per lazily loaded part, and the worker threads. Returns
- * the metafile, which lists the bundled sources.
+ * Bundles the command line into `outdir`: `main.js`, one chunk per lazily loaded part, and the worker
+ * threads. Returns the metafile, which lists the bundled sources.
  */
 export async function bundleCli(outdir: string): Promise<Metafile> {
   const { metafile } = await build({
@@ -23,7 +23,7 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    // Bundled CommonJS packages call `require('events')`, which an ES module does not have.
+    // Bundled CommonJS packages call `require('events')`, but an ES module has no `require`. So define it.
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
     minifyWhitespace: true,
     minifySyntax: true,
@@ -34,7 +34,10 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
   return metafile;
 }
 
-/** Worker threads are files `<subject>-worker.ts`. The bundle is one folder, so their names must be unique. */
+/**
+ * Returns the entry points of the worker threads, the files `*-worker.ts`, by name. The names must be unique,
+ * because all bundled files are in one folder.
+ */
 function workers(): Record<string, string> {
   const found: Record<string, string> = {};
   for (const path of globSync('src/**/*-worker.ts', { exclude: ['**/node_modules/**'] }).sort()) {

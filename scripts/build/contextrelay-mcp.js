@@ -1,4 +1,5 @@
 #!/usr/bin/env node
-// `contextrelay-mcp` runs `relay mcp`. Clients of the first ContextRelay have this name in their configuration.
+// `contextrelay-mcp` runs `relay mcp`. MCP clients that were set up for the first ContextRelay still start
+// this command.
 process.argv.splice(2, 0, 'mcp');
 await import('./relay.js');

@@ -1,6 +1,6 @@
 /**
- * Builds the pages of `ui` into a folder: scripts and styles with a hash in their names, and the two HTML documents
- * that load them. Runs as part of the build, or alone with the folder as its argument.
+ * Builds the pages of `ui` into a folder: scripts and styles with a hash in their names, and the two HTML
+ * documents that load them. Runs as part of the build, or alone with the folder as its argument.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -25,7 +25,8 @@ export async function buildDashboard(outDir: string): Promise<Metafile> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfigRaw: {},
-    // These parts make up half of the Markdown renderer, and the dashboard uses none of them.
+    // The Markdown renderer imports these packages. They are half of its size, and the dashboard does not
+    // need them. So small files of our own replace them.
     alias: {
       'linkify-it': join(ui, 'viewers', 'markdown-links.ts'),
       entities: join(ui, 'viewers', 'markdown-entities.ts'),
@@ -42,8 +43,8 @@ export async function buildDashboard(outDir: string): Promise<Metafile> {
 }
 
 /**
- * Writes the HTML documents. They name the first script, the style sheet and all scripts that the first one imports
- * statically.
+ * Writes the HTML documents. They load the main script, the style sheet, and all scripts that the main script
+ * imports statically.
  */
 function writePages(outDir: string, { outputs }: Metafile): void {
   const place = (path: string) => `/ui/${relative(outDir, join(root, path)).replaceAll('\\', '/')}`;

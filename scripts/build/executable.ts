@@ -12,11 +12,17 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** A target of `bun build --compile`, with the npm package that holds Bun's runtime for it. */
+/**
+ * A platform for which `bun build --compile` can build, and the npm package with Bun's runtime for that
+ * platform.
+ */
 export interface Platform {
-  /** Name of the platform in our archives. */
+  /** Name of the platform in the file names of our archives. */
   readonly name: string;
-  /** `process.platform` and `process.arch`, and `-musl` for a Linux without glibc. */
+  /**
+   * Platform in Node's terms: `process.platform`, `-` and `process.arch`. A Linux without glibc has `-musl`
+   * at the end.
+   */
   readonly node: string;
   readonly target: string;
   readonly npm: string;
@@ -52,7 +58,10 @@ function isMusl(): boolean {
   return header.glibcVersionRuntime === undefined;
 }
 
-/** Files inside the executable, under their paths in the package. `npm run build` makes those in dist. */
+/**
+ * Files that the executable contains, under the same paths as in the package. `npm run build` makes the files
+ * in dist.
+ */
 export const ASSETS = [
   'package.json',
   'dist/cli/o200k.br',
@@ -67,8 +76,8 @@ export const ASSETS = [
 ];
 
 /**
- * Returns the Bun that npm installed for this machine, or null. Bun's install script moves it out of the platform's
- * package.
+ * Returns the path of the Bun program that npm installed for this machine, or null. Bun's install script may
+ * have moved the program from the package of the platform to `node_modules/bun`.
  */
 export function findBun(): string | null {
   const own = PLATFORMS.find(isOwn);
@@ -81,8 +90,8 @@ export function findBun(): string | null {
 }
 
 /**
- * Returns Bun's runtime for a platform: this machine's own, or the one that deploy/executable pins, which is
- * downloaded at first use.
+ * Returns the path of Bun's runtime for a platform. For this machine's platform it is the installed Bun, if
+ * there is one. Otherwise it is the runtime that deploy/executable pins, which is downloaded at first use.
  */
 export function runtimeOf(platform: Platform): string {
   const own = isOwn(platform) ? findBun() : null;
@@ -90,7 +99,7 @@ export function runtimeOf(platform: Platform): string {
   const folder = join('deploy', 'executable');
   const name = platform.node.startsWith('win32') ? 'bun.exe' : 'bun';
   const runtime = resolve(folder, 'node_modules', platform.npm, 'bin', name);
-  // `--force` installs packages for other platforms.
+  // `--force` makes npm install packages for other platforms too.
   if (!existsSync(runtime)) {
     const ran = spawnSync('npm', ['ci', '--force', '--ignore-scripts', '--no-audit', '--no-fund'], {
       cwd: folder,
@@ -103,14 +112,14 @@ export function runtimeOf(platform: Platform): string {
 
 export interface ExecutableOptions {
   readonly platform?: Platform;
-  /** Bun's runtime for the platform; this machine's Bun by default. */
+  /** Path of Bun's runtime for the platform. Default: the Bun of this machine. */
   readonly runtime?: string;
 }
 
 /**
- * Compiles the program, its worker threads and its files into one executable. The file appears at `output` in one
- * step. Nothing is downloaded. The executable reads no `.env`, `bunfig.toml`, `package.json` or `tsconfig.json` of the
- * folder it is started in.
+ * Compiles the program, its worker threads and its files into one executable. The file is renamed to `output`
+ * when it is complete. Nothing is downloaded. The executable ignores `.env`, `bunfig.toml`, `package.json`
+ * and `tsconfig.json` in the folder in which it is started.
  */
 export function compileExecutable(output: string, { platform, runtime }: ExecutableOptions = {}): void {
   const bun = findBun();
@@ -138,7 +147,8 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
     if (ran.error) throw new Error(`Cannot run ${bun}: ${ran.error.message}`);
     if (ran.status !== 0)
       throw new Error(`bun build ended with ${ran.status}:\n${ran.stdout}\n${ran.stderr}`);
-    // `./relay` compares this time with the sources, so a file saved during the build makes the executable outdated.
+    // `./relay` compares the mtime of the executable with the sources. With the time at which the build
+    // began, a source that was saved during the build counts as newer.
     utimesSync(draft, began, began);
     renameSync(draft, output);
   } finally {
@@ -147,8 +157,8 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
 }
 
 /**
- * Copies the assets into a folder and returns its entries. Bun keeps paths only inside a folder; of a single file it
- * keeps the name alone.
+ * Copies the assets into a folder and returns the paths of the entries in that folder. If Bun gets a folder
+ * as an asset, it keeps the paths of the files inside. If it gets a file, it keeps only the file's name.
  */
 function stageAssets(folder: string): string[] {
   for (const path of globSync(ASSETS)) {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 
-/** A package that is bundled, whole or in part, into what we publish. */
+/** A package of which at least a part is bundled into the files that we publish. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
@@ -11,8 +11,8 @@ export interface BundledPackage {
 }
 
 /**
- * Returns the licences of all packages bundled into dist, as their terms require. A package without a licence stops
- * the build.
+ * Returns the licence texts of all packages that are bundled into dist. The licences require that we publish
+ * these texts. A package without a licence stops the build.
  */
 export function thirdPartyNotices(metafiles: readonly Metafile[]): string {
   const sections = bundledPackages(metafiles).map(notice);
@@ -23,7 +23,7 @@ export function thirdPartyNotices(metafiles: readonly Metafile[]): string {
 }
 
 export function bundledPackages(metafiles: readonly Metafile[]): BundledPackage[] {
-  // The token table contains its vocabulary.
+  // The token table contains the vocabulary of this package, but the metafiles do not list it.
   const folders = new Set(['node_modules/gpt-tokenizer']);
   for (const output of metafiles.flatMap(({ outputs }) => Object.values(outputs))) {
     for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {

@@ -1,9 +1,10 @@
-// For a Node without `node:sqlite`: starts the program on the Node 26 of contextrelay-runtime if that is installed.
-// Otherwise adds the functions that the rest of the program needs and this Node lacks.
+// relay.js loads this file if the `node:sqlite` of this Node is missing or too old. If the package
+// contextrelay-runtime is installed, this file starts the program on the Node 26 of that package. Otherwise
+// it adds the JavaScript functions that the program calls and this Node lacks.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Returns true if another process runs the command. */
+/** Returns true if another process runs the command. Then this process must not run it. */
 export async function handedOver() {
   const node = await findNode();
   if (node) {
@@ -28,10 +29,12 @@ async function findNode() {
 }
 
 function run(node) {
-  // Not argv[1]: `contextrelay-mcp` has already added its argument.
+  // Starts relay.js and not argv[1]. If argv[1] is `contextrelay-mcp`, it has already added `mcp` to the
+  // arguments and would add it again.
   const relay = fileURLToPath(new URL('./relay.js', import.meta.url));
   const child = spawn(node, [relay, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal sends these signals to both processes; a service manager only to this one.
+  // A terminal sends these signals to both processes. A service manager sends them only to this process, so
+  // they are passed on.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.once('error', (error) => fail(`cannot run ${node}: ${error.message}`));
   child.once('exit', (code, signal) => {
@@ -42,8 +45,8 @@ function run(node) {
 }
 
 /**
- * Adds the ES2024 functions that Node 20 lacks and the program calls. `npm run test:full` runs the command line's
- * tests on Node 20.
+ * Adds the ES2024 functions that Node 20 lacks and the program calls. `npm run test:full` runs the command
+ * line's tests on Node 20.
  */
 function fillGaps() {
   Promise.withResolvers ??= function withResolvers() {

@@ -11,7 +11,10 @@ export async function vocabulary(): Promise<readonly (string | readonly number[]
   return (await import('gpt-tokenizer/bpeRanks/o200k_base')).default;
 }
 
-/** Returns the token table. A clone builds it at first use, which takes about a second, and keeps it. */
+/**
+ * Returns the token table. In a clone the table is built at first use, which takes about a second, and
+ * cached.
+ */
 export async function tokenTable(): Promise<Uint8Array> {
   const made = statSync(CACHED, { throwIfNoEntry: false });
   if (made && statSync(SOURCE).mtimeMs < made.mtimeMs) return readFileSync(CACHED);

@@ -10,12 +10,13 @@ import {
 } from 'typescript/unstable/sync';
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'src', 'schemas');
-/** Holds building blocks of schemas. It declares no type of the API. */
+/** File with building blocks of the schemas. It is skipped, because it declares no type of the API. */
 const MATERIAL = join(FOLDER, 'shapes.ts');
 
 /**
- * Replaces the compiler's output for `src/schemas` by plain declarations. The API's types are inferred from zod
- * schemas, but users of the SDK do not have zod. They get interfaces, with the comments of the schemas' keys.
+ * Replaces the compiler's output for `src/schemas` with plain declarations. The types of the API are inferred
+ * from zod schemas, but users of the SDK do not have zod. They get interfaces, in which each field has the
+ * comment of its key in the schema.
  */
 export function writePlainTypes(outDir: string): void {
   const folder = join(outDir, 'src', 'schemas');
@@ -47,8 +48,9 @@ class PlainTypes {
     string,
     { readonly path: string; readonly symbol: Declared; readonly type: Type }
   >();
-  /** Interface names by the compiler's id of the type they extend, and union names by their text. */
+  /** Name of each interface. The key is the compiler's id of the type that the interface extends. */
   readonly #shapes = new Map<number, string>();
+  /** Name of each exported union type that has text values. The key is the union as text. */
   readonly #unions = new Map<string, string>();
 
   constructor(project: Project) {
@@ -61,9 +63,10 @@ class PlainTypes {
         if (!(symbol.flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias))) continue;
         const type = project.checker.getDeclaredTypeOfSymbol(symbol);
         this.#exported.set(symbol.name, { path, symbol, type });
-        // A nested field has the type that an interface extends, never the interface itself.
+        // The type of a nested field is the type that an interface extends, never the interface itself.
         for (const shape of type.getBaseTypes() ?? []) this.#shapes.set(shape.id, symbol.name);
-        // A union of primitives such as `string | number` gets no name: the name would say less than the union.
+        // Only a union with text values is registered here. A name for `string | number` would say less than
+        // the union.
         const text = this.#text(type);
         if (text.includes("'")) this.#unions.set(text, symbol.name);
       }
@@ -128,7 +131,7 @@ class PlainTypes {
     return `{\n${fields.join('')}${indent}}`;
   }
 
-  /** Returns the OpenAPI description of a field that has no comment. */
+  /** Returns the text of a field's `.describe()` in the schema. It is used if the field has no comment. */
   #described(field: Declared): string {
     const source = field.declarations[0]?.resolve(this.#project)?.getText() ?? '';
     const [, , text = ''] = /\.describe\(\s*(['`])((?:\\.|(?!\1).)*)\1,?\s*\)$/s.exec(source) ?? [];
@@ -151,7 +154,10 @@ class PlainTypes {
       .join('');
   }
 
-  /** Returns the file of a type that the schemas import from elsewhere. */
+  /**
+   * Returns the path of the file that declares a type outside of `src/schemas`. `shapes.ts` must import the
+   * type.
+   */
   #outside(name: string): string {
     const { checker, program } = this.#project;
     const found = checker.resolveName(

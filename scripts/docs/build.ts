@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: writes the generated pages of docs/, the guides as HTML into dist/docs, and the man pages into
- * dist/man.
+ * `npm run docs`: writes the generated pages of docs/, the guides as HTML into dist/docs, and the man pages
+ * into dist/man.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,7 +15,9 @@ export const GENERATED: { readonly [path: string]: () => string } = {
   'docs/sdk-reference.md': sdkPage,
 };
 
-/** Returns a hand-written page with its generated part replaced: from the marker to the next heading of the same level. */
+/**
+ * Returns a hand-written page in which the text between the two markers is replaced with the generated part.
+ */
 function withPart(path: string, part: string): string {
   const page = readFileSync(join(import.meta.dirname, '..', '..', path), 'utf8');
   const [before, after] = page.split(/^<!-- made by npm run docs, up to here: -->\n/m);

@@ -1,4 +1,7 @@
-/** Generates the man pages from the table of commands: relay.1, and relay-COMMAND.1 for each command and group. */
+/**
+ * Generates the man pages from the table of commands: relay.1, and relay-COMMAND.1 for each command and
+ * group.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VARIABLES } from '../../src/app/variables.ts';
@@ -128,7 +131,7 @@ function flagLines(flags: Flags): string[] {
   });
 }
 
-/** Splits text into paragraphs. Indented lines stay unchanged. */
+/** Converts a help text to roff. An empty line starts a paragraph. Indented lines keep their line breaks. */
 function paragraphs(details: string): string[] {
   let kept = false;
   const lines = details
@@ -150,8 +153,8 @@ function page(name: string, summary: string, body: readonly string[]): string {
 }
 
 /**
- * Escapes text for roff: backslashes, dashes, a dot or quote at the start of a line, and characters that are not
- * ASCII.
+ * Escapes text for roff: backslashes, dashes, a dot or quote at the start of a line, and characters that are
+ * not ASCII.
  */
 function text(words: string): string {
   return words

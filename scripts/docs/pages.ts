@@ -1,4 +1,6 @@
-/** Renders the guides as HTML: every Markdown file of docs/, and those in the root folder that they link to. */
+/**
+ * Renders the guides as HTML: every Markdown file in docs/, and the files in `AT_ROOT` from the root folder.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import markdownIt from 'markdown-it';
@@ -10,7 +12,7 @@ const AT_ROOT = ['SECURITY.md', 'CHANGELOG.md'];
 export interface Page {
   /** Path relative to the repository's root: `docs/channels.md`. */
   readonly source: string;
-  /** Path relative to the folder of the pages: `channels.html`. */
+  /** Path of the HTML file relative to the output folder: `channels.html`. */
   readonly path: string;
   readonly title: string;
   readonly html: string;
@@ -21,7 +23,7 @@ export interface Heading {
   readonly level: number;
   readonly text: string;
   readonly anchor: string;
-  /** Text below the heading, for the search index. */
+  /** Text between this heading and the next one, for the search index. */
   readonly words: string;
 }
 
@@ -31,14 +33,14 @@ export function readPages(): Page[] {
   return sources.map((source) => page(source, readFileSync(join(ROOT, source), 'utf8'), new Set(sources)));
 }
 
-/** Returns the sections of the index page, which are also the sections of the menu. */
+/** Returns the sections of the index page docs/README.md. The menu shows the same sections. */
 export function menu(): ReturnType<typeof guideIndex> {
   return guideIndex(readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8'));
 }
 
 /**
- * Returns a page's path: `docs/README.md` → index.html, `docs/integrations/README.md` → integrations/index.html,
- * `SECURITY.md` → security.html.
+ * Returns a page's path: `docs/README.md` → index.html, `docs/integrations/README.md` →
+ * integrations/index.html, `SECURITY.md` → security.html.
  */
 export function pathOf(source: string): string {
   const path = AT_ROOT.includes(source) ? source.toLowerCase() : source.replace(/^docs\//, '');
@@ -65,13 +67,14 @@ function page(source: string, markdown: string, all: ReadonlySet<string>): Page 
         last.words += ` ${plain(token)}`;
       if (token.type === 'fence' && ['sh', 'console'].includes(token.info)) last.words += ` ${token.content}`;
     }
-    // The pages' content security policy forbids inline styles.
+    // The Markdown renderer aligns cells with inline styles, but the pages' content security policy forbids
+    // them.
     if (token.attrGet('style') !== null) token.attrs = [['class', 'right']];
     if (token.type === 'thead_open') columns = [];
     if (token.type === 'th_open') columns.push(inline ? plain(inline) : '');
     if (token.type === 'tr_open') column = 0;
     if (token.type === 'td_open') {
-      // On a narrow screen, where the table has no columns, each cell shows its column's title.
+      // On a narrow screen a table is shown without columns. There each cell shows the title of its column.
       if (column > 0 && columns[column]) token.attrSet('data-column', columns[column]!);
       column++;
     }
@@ -103,7 +106,9 @@ function unique(anchor: string, seen: Map<string, number>): string {
   return times === 0 ? anchor : `${anchor}-${times}`;
 }
 
-/** Makes heading ids as GitHub does, so that one link works in both places. */
+/**
+ * Returns the id of a heading. GitHub makes the same id, so the same link works on GitHub and on these pages.
+ */
 export function slug(text: string): string {
   return text
     .toLowerCase()
@@ -112,7 +117,10 @@ export function slug(text: string): string {
     .replace(/\s/g, '-');
 }
 
-/** Turns a link between Markdown files into a link between pages. A link to any other file becomes plain text. */
+/**
+ * Converts the target of a link between Markdown files to a link between pages. A link to any other file of
+ * the repository gets the prefix `REPOSITORY`.
+ */
 function target(source: string, to: string, all: ReadonlySet<string>): string {
   if (/^(?:https?:|mailto:|#)/.test(to)) return to;
   const [path = '', anchor] = to.split('#');
@@ -124,12 +132,15 @@ function target(source: string, to: string, all: ReadonlySet<string>): string {
   return `${REPOSITORY}:${file}`;
 }
 
-/** Prefix of links to files of the repository, until the page is written and they become plain text. */
+/**
+ * Prefix of links to files of the repository that are not pages. When a page is written, these links become
+ * plain text.
+ */
 export const REPOSITORY = 'repository';
 
 /**
- * Renders a code block. Shell comments and program output are dimmed. A comment keeps its line break, because on a
- * phone it is a separate line.
+ * Renders a code block. Shell comments and program output are dimmed. The element of a comment includes the
+ * line break, because a narrow screen shows the comment on a separate line.
  */
 function fence(code: string, kind: string): string {
   const text = escaped(code);

@@ -5,7 +5,7 @@ import { plainTypes } from '../build/types.ts';
 
 const PUBLIC = join(import.meta.dirname, '..', '..', 'src', 'public', 'index.ts');
 
-/** Exports that people call, listed first. All others are their parameters and results. */
+/** Exports that the page lists first, in this order. All other exports follow in alphabetical order. */
 const FIRST = [
   'ContextRelay',
   'ContextRelayOptions',
@@ -36,7 +36,10 @@ export function sdkPage(): string {
   return `${HEAD}\n${parts.join('\n')}`;
 }
 
-/** Returns a file's text, with re-exported schema types replaced by plain declarations. */
+/**
+ * Returns the text of a file. If the file re-exports types of `src/schemas`, their plain declarations replace
+ * that line.
+ */
 function sourceOf(file: string, plain: ReadonlyMap<string, string>): string {
   const source = readFileSync(file, 'utf8').replaceAll('shapes.', '');
   return source.replace(
@@ -64,8 +67,8 @@ function exports(): [name: string, file: string][] {
 }
 
 /**
- * Returns the declaration of a name without method bodies and private members. It relies on the indentation that the
- * formatter makes.
+ * Returns the declaration of a name without method bodies and private members. It relies on the indentation
+ * that the formatter makes.
  */
 function declaration(source: string, name: string): string {
   if (name.endsWith('Api')) return verbTable(source, name);
@@ -83,12 +86,18 @@ function declaration(source: string, name: string): string {
 
 interface Verb {
   readonly name: string;
-  /** `(name: string) => Promise<…>`, or `OfThread<T>` where the contract uses this shorthand. */
+  /**
+   * Type of the verb: `(name: string) => Promise<…>`, or `OfThread<T>` where the contract uses this
+   * shorthand.
+   */
   readonly type: string;
   readonly summary: string;
 }
 
-/** Finds verbs in their table: `list: verb<TYPE>('channels.list')({ summary: 'SUMMARY', …`. */
+/**
+ * Returns the verbs in a table of the contract. A row is `list: verb<TYPE>('channels.list')({ summary:
+ * 'SUMMARY', …`.
+ */
 function verbsIn(source: string, group: string): Verb[] {
   const from = source.indexOf(`export const ${group} = {`);
   const table = source.slice(from, source.indexOf('\n};', from)).replaceAll('shapes.', '');
@@ -101,7 +110,10 @@ function verbsIn(source: string, group: string): Verb[] {
   });
 }
 
-/** Returns the text up to the comma or bracket that ends the first type argument. The `>` of an arrow does not end it. */
+/**
+ * Returns the first type argument: the text up to the comma or `>` that ends it. The `>` of an arrow does not
+ * count.
+ */
 function firstTypeArgument(text: string): string {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -124,7 +136,10 @@ function verbTable(source: string, name: string): string {
   return `interface ${name} {\n${members.join('\n')}\n}`;
 }
 
-/** Returns the result type of a method that only forwards to a verb of the contract. */
+/**
+ * Returns the result type of a method that only calls a verb of the contract, as `: TYPE`. Returns an empty
+ * text for any other method.
+ */
 function passedOn(body: string): string {
   const called = /this\.#(api|capabilities)\.(\w+)\(/.exec(body);
   if (!called) return '';
@@ -138,7 +153,10 @@ function passedOn(body: string): string {
   return given ? `: ${given}` : '';
 }
 
-/** Returns where a type ends: at the first semicolon at a line's end that is not inside braces. */
+/**
+ * Returns the position after the semicolon that ends a type: the first one at the end of a line and outside
+ * of brackets.
+ */
 function typeEnd(text: string): number {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -149,7 +167,7 @@ function typeEnd(text: string): number {
   return text.length;
 }
 
-/** Classes that users construct. The relay constructs all others. */
+/** Classes that users construct. The page omits the constructors of all other classes. */
 const CONSTRUCTED = /class (?:ContextRelay|AgentBridge|RelayError)\b/;
 
 function withoutBodies(source: string): string {
@@ -181,7 +199,10 @@ function withoutBodies(source: string): string {
   return [...kept, '}'].join('\n');
 }
 
-/** Returns the line on which the signature ends: with a semicolon, or with the brace of the body. */
+/**
+ * Returns the index of the line on which a signature ends: with a semicolon, or with the brace that opens the
+ * body.
+ */
 function memberEnd(lines: readonly string[], at: number): number {
   let end = at;
   while (!/[;{]$/.test(lines[end]!)) end++;
@@ -192,7 +213,7 @@ function bodyEnd(lines: readonly string[], end: number): number {
   return lines[end]!.endsWith(';') ? end : lines.indexOf('  }', end);
 }
 
-/** Formats a signature. Parameters with a default value are optional. */
+/** Formats a signature. Parameters with a default value become optional parameters. */
 function signature(member: readonly string[]): string {
   return member
     .join('\n')

@@ -1,4 +1,7 @@
-/** Writes the guides as static HTML. They need no server and no other site; the search runs in the browser. */
+/**
+ * Writes the guides as static HTML. The pages need no server and load nothing from other sites. The search
+ * runs in the browser.
+ */
 import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { escaped, menu, type Page, pathOf, REPOSITORY, readPages } from './pages.ts';
@@ -19,10 +22,12 @@ export function writeSite(folder: string): void {
   cpSync(IMAGES, join(folder, 'images'), { recursive: true });
 }
 
-/** Long reference pages. In search results a guide with equal score comes first. */
+/** Long reference pages. Their points in the search count half, so that guides come first. */
 const REFERENCES = ['api.html', 'sdk-reference.html', 'security.html'];
 
-/** Writes the index as a script, because a page opened from disk cannot fetch a JSON file. */
+/**
+ * Returns the search index as a script, because a page that was opened from disk cannot fetch a JSON file.
+ */
 function searchIndex(pages: readonly Page[]): string {
   const entries = pages
     .filter(({ source }) => !source.startsWith('docs/adr/') && source !== 'CHANGELOG.md')
@@ -85,7 +90,7 @@ function onPage({ headings, path }: Page): string {
   return `<ul class="on-page" aria-label="On this page">${items.join('')}</ul>\n`;
 }
 
-/** Removes links to files that are in the repository but are no page. */
+/** Replaces links to repository files that are not pages with the text of the link. */
 function withoutRepository(html: string): string {
   return html.replace(new RegExp(`<a href="${REPOSITORY}:[^"]*">(.*?)</a>`, 'g'), '$1');
 }

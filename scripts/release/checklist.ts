@@ -7,7 +7,7 @@ import { findSecrets } from '../../src/text/secrets.ts';
 import { isOwn, PLATFORMS } from '../build/executable.ts';
 import { must } from './run.ts';
 
-/** A check of a release. It returns the problems it found. */
+/** A check of a release: its name, and a function that returns the problems it found. */
 export type Check = readonly [name: string, wrong: () => readonly string[]];
 
 /** Maximum sizes of the released files, in bytes. */
@@ -16,7 +16,7 @@ const SIZES: readonly (readonly [RegExp, number])[] = [
   [/\.(?:tar\.xz|deb|rpm)$/, 60_000_000],
 ];
 
-/** All files that contain the version, with the pattern that finds it. */
+/** All files that contain the version, each with the pattern that finds it. */
 const VERSIONED: { readonly [path: string]: RegExp } = {
   'package.json': /"version": "([^"]+)"/,
   'runtime/package.json': /"version": "([^"]+)"/,
@@ -29,11 +29,11 @@ const VERSIONED: { readonly [path: string]: RegExp } = {
   'deploy/nats/helm/contextrelay/Chart.yaml': /appVersion: "([^"]+)"/,
 };
 
-/** Licences of packages that may be bundled: those that only require to be named. */
+/** Licences that bundled packages may have. None of them requires more than attribution. */
 const LICENCES =
   /^(?:MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|Unlicense|BlueOak-1\.0\.0|\(MPL-2\.0 OR Apache-2\.0\))$/;
 
-/** Checks of the sources, done before anything is built. */
+/** Returns the checks of the sources. They run before anything is built. */
 export function sourceChecks(version: string): Check[] {
   return [
     ['one version everywhere', () => wrongVersions(version)],
@@ -42,7 +42,7 @@ export function sourceChecks(version: string): Check[] {
   ];
 }
 
-/** Checks of the files that were built. */
+/** Returns the checks of the built files. */
 export function artefactChecks(folder: string, version: string): Check[] {
   return [
     ['sizes', () => sizes(folder)],
@@ -85,8 +85,8 @@ function licences(folder: string): string[] {
 }
 
 /**
- * Returns the text of everything we publish: the unpacked tarballs, and this machine's executable, which contains its
- * script as plain text.
+ * Returns the content of the npm packages and of this machine's executable as text. The executable contains
+ * its script as plain text.
  */
 function published(folder: string): [name: string, text: string][] {
   const tarballs = globSync(join(folder, '*.tgz')).map((path): [string, string] => [
@@ -105,7 +105,7 @@ function leaks(folder: string): string[] {
   );
 }
 
-/** Searches the tarballs for secrets. The executable is left out, since most of it is Bun. */
+/** Searches the npm packages for secrets. The executable is not searched, because most of it is Bun. */
 function secrets(folder: string): string[] {
   return published(folder).flatMap(([name, text]) =>
     name === 'relay'
@@ -149,7 +149,7 @@ function ownProgram(folder: string): string {
   return join(folder, PLATFORMS.find(isOwn)!.name, process.platform === 'win32' ? 'relay.exe' : 'relay');
 }
 
-/** Writes the version into every file that contains it. */
+/** Writes the version into every file that contains it, and into package-lock.json. */
 export function setVersion(version: string): void {
   for (const [path, pattern] of Object.entries(VERSIONED)) {
     const text = readFileSync(path, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * Returns a Homebrew formula for the archives at `url`. On a Mac the formula signs the executable during installation,
- * for that machine only.
+ * Returns a Homebrew formula for the archives at `url`. On a Mac the formula signs the executable during the
+ * installation. The signature is valid only on that machine.
  */
 export function formula(version: string, url: string, sums: ReadonlyMap<string, string>): string {
   const archive = (platform: string) => {

@@ -20,14 +20,17 @@ export interface PackageOptions {
   readonly program: string;
   /** Output folder. */
   readonly folder: string;
-  /** Skips compression, which takes a minute. For trying it out. */
+  /** Skips the compression, which takes a minute. Used by tests. */
   readonly quick?: boolean;
 }
 
 const SUMMARY = 'Agents hand each other a short pointer instead of the payload';
 const SCRIPTS = ['postinst', 'prerm', 'postrm'] as const;
 
-/** Writes all files that the deb and rpm packages install below `root`. */
+/**
+ * Writes all files of a deb or rpm package into the folder `root`, under the paths at which they are
+ * installed.
+ */
 async function layOut(root: string, program: string): Promise<void> {
   const put = (path: string, source: string, mode: number) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -69,7 +72,8 @@ export async function makeDeb({ version, program, folder, quick }: PackageOption
       Priority: 'optional',
       Maintainer: 'the ContextRelay authors <contextrelay@localhost>',
       'Installed-Size': Math.ceil(statSync(program).size / 1024),
-      // The executable is linked with libc6 alone; passwd creates the user.
+      // The executable needs only libc6. The package passwd contains `useradd`, which the installation runs
+      // to create a user.
       Depends: 'libc6 (>= 2.17), passwd',
       Description: SUMMARY,
     };

@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { isOwn, type Platform } from '../build/executable.ts';
 
-/** An executable of the release with its size in bytes, alone and in its archive. */
+/** An executable of the release, its size in bytes, and the size of its archive in bytes. */
 export interface Made {
   readonly platform: Platform;
   readonly size: number;
   readonly archive: number;
 }
 
-/** Returns the release notes: the executables with their known limits, and the changelog of the version. */
+/**
+ * Returns the release notes: a table of the executables, the parts that were not built, and the changelog of
+ * the version.
+ */
 export function notes(version: string, made: readonly Made[], leftOut: readonly string[] = []): string {
   const row = ({ platform, size, archive }: Made) => {
     const tested = isOwn(platform) ? 'yes' : 'not run: compiled on another kind of machine';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Replacements for the marked parts of docs/install.md, in their order. */
+/** Texts that replace the marked parts of docs/install.md, in the order of these parts. */
 const ONCE_PUBLISHED = [
   `<!-- not run: it installs on a machine -->
 \`\`\`sh
@@ -14,8 +14,8 @@ In a project, \`npm install contextrelay\` installs the SDK, and \`npx --no-inst
 ];
 
 /**
- * Makes the program and docs/install.md name the npm package, once it is published. Until then neither mentions it. It
- * edits src/base/installing.ts and docs/install.md in the clone at `root`; only git undoes it.
+ * Makes the program and docs/install.md mention the npm package. Call it when the package is published. It
+ * edits src/base/installing.ts and docs/install.md in the clone at `root`. Only git can undo the change.
  */
 export function namePublished(root = '.'): void {
   rewrite(join(root, 'src/base/installing.ts'), (text) =>

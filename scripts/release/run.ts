@@ -3,8 +3,8 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
- * A program that builds a part of a release. A missing required tool stops the release; another missing tool only
- * omits its part.
+ * A program that builds a part of a release. If a required tool is missing, the release stops. If another
+ * tool is missing, the release only lacks the part that the tool builds.
  */
 interface Tool {
   readonly command: string;
@@ -20,7 +20,10 @@ const TOOLS: readonly Tool[] = [
   { command: 'rpmbuild', makes: 'rpm', debianPackage: 'rpm' },
 ];
 
-/** Returns the release tools that are not on `path`, each with a sentence about what cannot be built without it. */
+/**
+ * Returns a sentence about each release tool that is not on `path`. The sentences about optional tools are
+ * keyed by the part that cannot be built.
+ */
 export function missingTools(path: string | undefined): {
   required: string[];
   optional: Map<string, string>;

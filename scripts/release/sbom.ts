@@ -3,8 +3,8 @@ import type { Metafile } from 'esbuild';
 import { bundledPackages } from '../build/notices.ts';
 
 /**
- * Returns the executable's bill of materials in CycloneDX 1.6: Bun and every bundled package, with its checksum from
- * the lockfile.
+ * Returns the bill of materials of the executable in CycloneDX 1.6. It lists Bun, and every bundled package
+ * with its checksum from the lockfile.
  */
 export function billOfMaterials(version: string, metafiles: readonly Metafile[]): object {
   const locked = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages;

@@ -11,7 +11,7 @@ import { storeAddress } from './store/remote-engines.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** The parsed value of each option, or its default. */
+/** Parsed values of all options. An option that is not set has its default. */
 type Options = {
   readonly [K in keyof typeof OPTIONS]:
     | ReturnType<(typeof OPTIONS)[K]['read']>
@@ -20,7 +20,7 @@ type Options = {
 
 export type Config = ReturnType<typeof loadConfig>;
 
-/** Returns the environment of a background server. */
+/** Returns the environment variables of a server that runs in the background. */
 export function detachedEnvironment(env: Environment, logFile: string): NodeJS.ProcessEnv {
   return { ...env, RELAY_LOG_FILE: logFile, NO_COLOR: '1' };
 }
@@ -36,7 +36,7 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
     ...options,
     home,
     engine: engineAddress(home, env, options),
-    /** Start of pointer URLs, without a trailing slash. */
+    /** URL that all pointers start with, without a slash at the end. */
     publicUrl: options.public_url ?? `http://127.0.0.1:${options.port || OPTIONS.port.default}`,
     channels: {
       retentionMs: options.channel_retention * 1000,
@@ -48,7 +48,7 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
       models: options.models,
       timeoutMs: options.model_timeout * 1000,
     },
-    /** URL of the server to use instead of the local store. */
+    /** URL of the server to use instead of the local store, or null. */
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,
     /** Log file of a detached server, passed by its parent in RELAY_LOG_FILE. */
@@ -83,8 +83,9 @@ function readOptions(home: string, env: Environment): Options {
 }
 
 /**
- * Returns `engine`, or the content of the file that `engine_file` names. A variable overrides config.json, as for
- * every option.
+ * Returns the value of `engine`, or the content of the file that `engine_file` names. If both are set, the
+ * one in an environment variable overrides the one in config.json. If both come from the same place, it
+ * throws.
  */
 function engineAddress(home: string, env: Environment, options: Options): string | null {
   const { engine, engine_file: file } = options;
@@ -121,7 +122,10 @@ export function unknownOption(where: string): RelayError {
   });
 }
 
-/** Returns an option's unparsed value and its source: the variable, else the file, else the default. */
+/**
+ * Returns an option's unparsed value and its source: the environment variable, else the file, else the
+ * default.
+ */
 export function givenValue(
   name: string,
   option: Option,
@@ -139,14 +143,18 @@ export async function initHome(home: string): Promise<{ config: string; written:
   makeHome(home);
   const config = configFile(home);
   if (existsSync(config)) return { config, written: false };
-  // Only the options that people change most. All others keep their default, which a later version may improve.
+  // The file contains only the options that people change most. All other options keep their default, which a
+  // later version may improve.
   const first = { host: OPTIONS.host.default, port: OPTIONS.port.default };
   const { writeAtomically } = await import('./store/atomic-file.ts');
   await writeAtomically(config, `${JSON.stringify(first, null, 2)}\n`, { mode: 0o600 });
   return { config, written: true };
 }
 
-/** Reads a file in JSON with comments and trailing commas. A missing file is an empty object. */
+/**
+ * Reads a JSON file that may contain comments and trailing commas. Returns an empty object if the file is
+ * missing.
+ */
 export function readConfigFile(file: string): { [key: string]: unknown } {
   const bad = (what: string) => new RelayError('bad_config', { where: file, what });
   let parsed: unknown;

@@ -12,7 +12,10 @@ export class Deadline {
     return Math.round(this.#ms / 1000);
   }
 
-  /** Returns the result of the work, or of `late` if the deadline passes first. The work then continues unobserved. */
+  /**
+   * Returns the result of `work`. If the deadline passes first, returns the result of `late`. The work then
+   * continues, and its result is ignored.
+   */
   async race<T>(work: Promise<T>, late: () => T): Promise<T> {
     work.catch(() => {});
     if (this.signal.aborted) return late();

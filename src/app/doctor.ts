@@ -26,10 +26,13 @@ const NO_ROOM_FIX = 'delete some data, or run relay prune; GET /ready shows what
 
 type Finding = Omit<Check, 'name'>;
 
-/** How long another `relay` may take to print its version. */
+/** Time limit in ms for another `relay` on the PATH to print its version. */
 const PROGRAM_MS = 5_000;
 
-/** Checks everything a user relies on, until the deadline. `readConfig` throws if the configuration is wrong. */
+/**
+ * Runs the checks of `relay doctor` and yields their results. A check that has no result at the deadline is
+ * reported as wrong. `readConfig` throws if the configuration is wrong.
+ */
 export async function* diagnose(
   host: Host,
   readConfig: () => Config,
@@ -66,7 +69,8 @@ export async function* diagnose(
   const checks: { readonly [name: string]: () => Promise<Finding> } = remote === null ? here : elsewhere;
   const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
-  // Opening the store creates the home that other checks read. If it hangs, they continue without it.
+  // Name of the check for which all later checks wait. Opening the store creates the home that they read. If
+  // this check hangs, the later checks start after half of the time.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });
@@ -106,12 +110,12 @@ function checkRuntime(remote: boolean): Finding {
 }
 
 /**
- * Warns if the PATH has a `relay` of another version, which hooks and people would run. Returns null if it has none,
- * or this one.
+ * Warns if the `relay` on the PATH has another version or does not run. Hooks and people would run that
+ * program. Returns null if the PATH has no `relay`, or one of this version.
  */
 async function checkProgramOnPath(own: string, env: Environment): Promise<Finding | null> {
   const place = findProgram('relay', env);
-  // A relative folder on the PATH may be inside someone else's project.
+  // A relative folder on the PATH may be inside someone else's project, so a program in it is not run.
   if (place === null || !isAbsolute(place)) return null;
   const real = realPath(place);
   if (real === realPath(process.execPath) || real === realPath(process.argv[1] ?? '')) return null;
@@ -170,7 +174,10 @@ async function checkDisk(home: string): Promise<Finding> {
   return free > NO_SPACE ? warning(found, fix) : wrong(found, fix);
 }
 
-/** The clock must agree with the cluster's and the disk's, and must not be behind the last write to the store. */
+/**
+ * Checks that this machine's clock agrees with the clocks of the cluster and the disk, and is not behind the
+ * last write to the store.
+ */
 async function checkClock(host: Host): Promise<Finding> {
   const {
     home,

@@ -3,13 +3,14 @@ import { guideIndex } from '../interfaces/cli/commands/about.ts';
 import type { Guides } from '../interfaces/cli/host.ts';
 import { ownFile } from './own-package.ts';
 
-/** Returns the guides of docs/ that come with this program, in the order of their index. */
+/** Returns the guides of docs/ that come with this program, in the order of docs/README.md. */
 export function ownGuides(): Guides {
   const read = (file: string): string | null => {
     const bytes = ownFile(posix.join('docs', file));
     return bytes && new TextDecoder().decode(bytes);
   };
-  // The package omits some guides, such as how speed is measured.
+  // The package does not contain some guides, such as the one about measuring speed. Remove them from the
+  // index.
   const index = guideIndex(read('README.md') ?? '').map(({ title, guides }) => ({
     title,
     guides: guides.filter(({ file }) => read(file) !== null),

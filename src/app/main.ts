@@ -8,7 +8,10 @@ import { findHome, makeHome } from './store/home.ts';
 import type { Warn } from './store/open-core.ts';
 import { processTerminal } from './terminal.ts';
 
-/** The program. It ends when nothing is left to do, or exits once all output is written. */
+/**
+ * Runs the program. If all output is already written, it exits at once. Otherwise the process ends when
+ * nothing is left to do.
+ */
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   const terminal = processTerminal();
   const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn));
@@ -17,8 +20,8 @@ export async function runMain(argv: readonly string[] = process.argv.slice(2)): 
 }
 
 /**
- * Returns the host that commands use. Nothing is read or loaded before it is needed: short commands stay fast, and
- * `version` and `doctor` work with a broken configuration.
+ * Returns the host that commands use. It reads and loads nothing before it is needed. So short commands stay
+ * fast, and `version` and `doctor` work with a broken configuration.
  */
 export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host {
   let known: Config | null = null;
@@ -53,13 +56,13 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         const { installChecks } = await import('./install/checks.ts');
         const { diagnose } = await import('./doctor.ts');
         const installed = installChecks(await installSettings(env, host.home), deadline);
-        // Start this check now, but report it last.
+        // Start the checks of installed clients now, but report them last.
         const first = installed.next();
-        // A failure is thrown below, where the result is reported.
+        // An error of the first check is thrown below, where its result is reported.
         first.catch(() => {});
         yield* diagnose(host, config, deadline, env);
         for (let next = await first; !next.done; next = await installed.next()) yield next.value;
-        // Do not wait for checks that still hang.
+        // Exit without waiting for checks that still hang.
         if (deadline.signal.aborted) setTimeout(() => process.exit(), 100).unref();
       },
     },

@@ -12,8 +12,10 @@ export function readFlag<T>(where: string, read: (value: unknown) => T, value: s
   }
 }
 
-/** Each reader returns the parsed value of an option, or throws an error that says what it must be. */
-
+/**
+ * Reads an option that is a text. Like all readers in this file, it returns the parsed value, or throws an
+ * error that says what the value must be.
+ */
 export function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw new Error(`it must be a string, not ${JSON.stringify(value)}.`);
@@ -62,7 +64,7 @@ export function oneOf<const T extends string>(...wordList: T[]): (value: unknown
   };
 }
 
-/** Reads an object with these names as keys and texts as values. */
+/** Returns a reader for an object whose keys are some of `names` and whose values are texts. */
 export function byName(names: readonly string[]): (value: unknown) => { readonly [name: string]: string } {
   return (value) => {
     const entries = value !== null && typeof value === 'object' ? Object.entries(value) : null;
@@ -80,7 +82,7 @@ export function list(value: unknown): readonly string[] {
   throw new Error(`it must be a list of strings, not ${JSON.stringify(value)}.`);
 }
 
-/** Reads a list of texts. A text with commas, as variables have it, is split. */
+/** Reads a list of texts. A single text, such as the value of an environment variable, is split at commas. */
 export function wordList(value: unknown): readonly string[] {
   const items = typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value;
   return list(items);
@@ -113,7 +115,7 @@ export function atLeast(least: number): (value: unknown) => number {
   };
 }
 
-/** Parses a whole number of at least 0, also from a text of digits; null otherwise. */
+/** Parses a whole number of at least 0, also from a text of digits. Returns null for any other value. */
 function wholeNumber(value: unknown): number | null {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : null;
@@ -121,7 +123,7 @@ function wholeNumber(value: unknown): number | null {
 
 const PLAN_FIELDS = ['pushes', 'pulls', 'keys', 'payload_bytes', 'ttl_seconds', 'storage_bytes'];
 
-/** Reads the plans. A plan does not limit what it does not name, except by the relay's own limits. */
+/** Reads the plans. If a plan omits a field, only the relay's own limit applies. */
 export function plans(value: unknown): PlanTable {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Error('it must be an object with plan names as keys and plans as values.');

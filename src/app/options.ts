@@ -18,7 +18,10 @@ import {
 } from './option-readers.ts';
 import { storeAddress } from './store/remote-engines.ts';
 
-/** The table of all options. `<home>/config.json` holds them by name. The variable `env` overrides the file. */
+/**
+ * All options. `<home>/config.json` contains their values by name. The environment variable `env` overrides
+ * the file.
+ */
 export const OPTIONS = {
   host: {
     help: 'The address that `relay up` listens on. Any address except loopback opens it to the network.',
@@ -208,11 +211,11 @@ export const OPTIONS = {
 export interface Option {
   /** Description for `relay config` and docs/configuration.md. */
   readonly help: string;
-  /** Variable that overrides the file. */
+  /** Environment variable that overrides the file. */
   readonly env?: string;
   readonly default: unknown;
-  /** Returns the parsed value, or throws an error that says what it must be. */
+  /** Returns the parsed value, or throws an error that says what the value must be. */
   read(value: unknown): unknown;
-  /** Masks the secret part of a value for display; by default the whole value is displayed. */
+  /** Masks the secret part of a value for display. Without it, the whole value is displayed. */
   readonly mask?: (value: string) => string;
 }

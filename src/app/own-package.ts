@@ -1,16 +1,16 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** Whether Bun runs this program; otherwise Node does. Other code uses this constant and does not check by itself. */
+/** Whether this program runs on Bun; otherwise it runs on Node. All other code uses this constant. */
 export const isBun = process.versions.bun !== undefined;
 
 /** Name and version of the runtime, for `relay version` and reports. */
 export const RUNTIME = isBun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
 
-/** Folder of the files inside an executable that Bun compiled; `fs` reads it like any other folder. */
+/** Folder of the embedded files in an executable that Bun compiled. `fs` reads it like any other folder. */
 const EMBEDDED = process.platform === 'win32' ? 'B:\\~BUN\\root' : '/$bunfs/root';
 
-/** Whether runtime, program and files are one file, `process.execPath`. */
+/** Whether the runtime, the program and its files are one executable file, `process.execPath`. */
 export const isExecutable = import.meta.dirname.startsWith(EMBEDDED);
 
 /** Returns the command line that starts this program again. */
@@ -36,14 +36,14 @@ export function packageVersion(): string {
   return ownPackage()?.version ?? 'unknown';
 }
 
-/** Reads a file of the program by its path in the package, or returns null. */
+/** Reads a file of this program by its path in the package. Returns null if there is no such file. */
 export function ownFile(path: string): Uint8Array | null {
   const folder = ownPackage()?.folder;
   const place = folder === undefined ? undefined : join(folder, path);
   return place !== undefined && existsSync(place) ? readFileSync(place) : null;
 }
 
-/** Returns the paths of all files of the program below a folder of the package. */
+/** Returns the paths of all files of this program in a folder of the package. */
 export function ownFiles(folder: string): string[] {
   const root = ownPackage()?.folder;
   if (root === undefined || !existsSync(join(root, folder))) return [];
@@ -52,12 +52,18 @@ export function ownFiles(folder: string): string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
 }
 
-/** Returns the file of a worker thread, which is next to `importer` in the sources and in the bundle. */
+/**
+ * Returns the URL of a worker thread's file. In the sources and in the bundle, this file is next to
+ * `importer`.
+ */
 export function workerFile(name: string, importer: string): URL {
   return new URL(`./${name}${importer.endsWith('.ts') ? '.ts' : '.js'}`, importer);
 }
 
-/** Returns a function that says whether our package was replaced on disk. It calls `onFirst` when it first finds that. */
+/**
+ * Returns a function that checks whether our package was replaced on disk. When it was, the function calls
+ * `onFirst` once.
+ */
 export function watchPackage(onFirst: () => void): () => boolean {
   // A running executable does not depend on its file.
   const folder = isExecutable ? undefined : ownPackage()?.folder;

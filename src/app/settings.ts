@@ -13,7 +13,7 @@ import { writeAtomically } from './store/atomic-file.ts';
 import { makeHome } from './store/home.ts';
 import { VARIABLES } from './variables.ts';
 
-/** config.json may contain a cluster's password. */
+/** Mode of config.json. The file may contain the password of a cluster, so only its owner may read it. */
 const MODE = 0o600;
 
 /** Reads and changes the options of a home. */
@@ -89,7 +89,10 @@ function maskValue(option: Option, value: unknown): unknown {
   return option.mask && typeof value === 'string' ? option.mask(value) : value;
 }
 
-/** Returns the first interpretation of the words that the option accepts. */
+/**
+ * Converts words of the command line to a value. It tries JSON, a text and a list, and returns the first
+ * value that the option accepts.
+ */
 function usable(name: string, option: Option, words: readonly string[]): Json {
   const [word = ''] = words;
   const readings: Json[] = words.length > 1 ? [[...words]] : [...parsed(word), word, [word]];
@@ -117,11 +120,14 @@ function parsed(word: string): Json[] {
   }
 }
 
-/** Edits the file as text under a lock, so that comments and unknown options stay. */
+/**
+ * Edits config.json as text while it holds a lock. Comments and unknown options stay. Returns whether the
+ * file changed.
+ */
 async function change(home: string, edit: (document: JsonDocument) => JsonDocument): Promise<boolean> {
   const file = configFile(home);
   return withFileLock(`${file}.lock`, { folder: home }, async (held) => {
-    // Throws if the file is not JSON, with its name.
+    // Throws an error with the name of the file if it is not valid JSON.
     readConfigFile(file);
     const before = existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
     const { text: after } = edit(new JsonDocument(before, { comments: true }));

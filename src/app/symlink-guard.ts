@@ -2,12 +2,13 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { isAbsolute, parse, relative, resolve, sep } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 
-/** Limit of links to follow; more than this form a circle. */
+/** Maximum number of links to follow. If there are more, they probably form a loop. */
 const MOST_LINKS = 40;
 
 /**
- * Throws if symbolic links lead a path below `folder` out of it, even if no file exists there: the content of a folder
- * may come from anyone. The folder itself may be a link. A path that is written as outside of the folder is allowed.
+ * Throws if symbolic links lead a path inside `folder` out of the folder, even if no file exists there. The
+ * content of the folder may come from anyone. The folder itself may be a link. A path that is outside of the
+ * folder without links, such as `../name`, is allowed.
  */
 export function assertInside(folder: string, path: string): void {
   const named = relative(resolve(folder), resolve(folder, path));

@@ -4,9 +4,15 @@ import { isatty } from 'node:tty';
 import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
 import { programName } from './install/launcher.ts';
 
-/** The terminal of this process. Node's own streams are created only if needed, because each costs 4 ms. */
+/**
+ * Returns the terminal of this process. Node's own streams are created only if they are needed, because each
+ * costs 4 ms.
+ */
 export function processTerminal(): Terminal & {
-  /** Returns whether all output is written. With Node's own streams it may not be. */
+  /**
+   * Returns whether all output is certainly written. If Node's own streams were used, it may not be written
+   * yet.
+   */
   isWritten(): boolean;
 } {
   let streams = false;
@@ -61,7 +67,8 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
   const stream = (): NodeJS.WriteStream => {
     if (made !== null) return made;
     made = open();
-    // A reader that closes its end is no error. A caller that sends a long body learns of it from `send`.
+    // It is not an error if the reader closes the pipe. A caller that sends a long body gets the error from
+    // `send`.
     made.on('error', (error: NodeJS.ErrnoException) => {
       gone = true;
       if (error.code !== 'EPIPE') process.exitCode ||= 1;
@@ -97,7 +104,7 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
 
 function isTerminal(fd: number): boolean {
   try {
-    // Loading node:tty costs more than checking the file first, and usually it is a pipe.
+    // Usually the file is a pipe. Checking the file first is faster than loading node:tty.
     const file = process.platform === 'win32' ? null : fstatSync(fd);
     if (file && !file.isCharacterDevice()) return false;
     if (file && process.platform === 'linux' && file.rdev >> 8 === MEMORY_DEVICES) return false;
@@ -110,7 +117,7 @@ function isTerminal(fd: number): boolean {
 /** Major device number of /dev/null and similar devices on Linux. */
 const MEMORY_DEVICES = 1;
 
-/** Returns whether there was still a reader. */
+/** Writes all data. Returns false if the reader has closed the pipe. */
 function writeAll(fd: number, data: string | Uint8Array): boolean {
   let rest = typeof data === 'string' ? Buffer.from(data) : data;
   while (rest.byteLength > 0) {
@@ -126,7 +133,9 @@ function writeAll(fd: number, data: string | Uint8Array): boolean {
   return true;
 }
 
-/** Blocks for a moment: the pipe is full, and its other end made it non-blocking. */
+/**
+ * Blocks for some milliseconds, because the pipe is full. The process at its other end made it non-blocking.
+ */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -3,11 +3,11 @@ import { PROVIDER_LIST, PROVIDERS, type Provider } from '../client/prompts/provi
 export interface Variable {
   readonly name: string;
   readonly help: string;
-  /** Displayed as set or not set, never with its value. */
+  /** True if the value is secret. It is then displayed as `***`. */
   readonly secret?: true;
 }
 
-/** Environment variables besides those of the options in options.ts, in the order of the documentation. */
+/** All environment variables except those of the options in options.ts, in the order of the documentation. */
 export const VARIABLES: readonly Variable[] = [
   {
     name: 'RELAY_HOME',

@@ -1,4 +1,5 @@
-// Searches the guides. Every word of the query must occur. Titles count more than text, and prefixes of words match.
+// Searches the guides. A section is found if every word of the query occurs in it. Titles count more than
+// text. A word of the query also matches the beginning of a longer word.
 const field = document.getElementById('search');
 const list = document.getElementById('results');
 const up = document.documentElement.dataset.up;

@@ -28,8 +28,8 @@ import { openCore, type Warn } from '../store/open-core.ts';
 import { openRelay } from '../store/open-relay.ts';
 
 /**
- * Opens prompts and pipelines on the threads of a relay. This process calls models and programs, wherever the threads
- * are, and caches answers to identical prompts.
+ * Opens prompts and pipelines that work on the threads of a relay. This process calls the models and
+ * programs, even if the threads are on a server. It caches the answers to identical prompts.
  */
 export async function openAgentWork(
   config: Config,
@@ -72,7 +72,10 @@ export async function openAgentWork(
   };
 }
 
-/** Returns the relay as a named agent sees it. Over HTTP the server identifies the agent by its key. */
+/**
+ * Returns a function that returns the relay for an agent's name. With a server the name is not used, because
+ * the server identifies the agent by its API key.
+ */
 function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   if (config.remote !== null) {
     const remote = httpRelay({ baseUrl: config.remote, apiKey: config.apiKey ?? undefined });
@@ -81,7 +84,7 @@ function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   return (name) => core.relay({ ...LOCAL_CALLER, name }, config.publicUrl);
 }
 
-/** Caches answers by a digest of the prompt, in records that expire. */
+/** Caches answers in records that expire. The key of a record contains a digest of the prompt. */
 function answerCache(records: Records, env: Env): AnswerCache {
   const key = (digest: string) => `ten.${LOCAL_CALLER.tenant}/answers/${digest}`;
   return {
@@ -96,8 +99,9 @@ function answerCache(records: Records, env: Env): AnswerCache {
 }
 
 /**
- * Describes this process in run leases. Processes on the same store and machine can be checked for being alive.
- * Clients of a server run on many machines, and two machines may have the same host name.
+ * Names this process for the leases of runs, and checks whether the process of another lease is alive. With a
+ * local store it can check processes with the same host name. With a server it checks none, because two
+ * client machines may have the same host name.
  */
 function pipelineWorker(remote: string | null): Worker {
   const host = hostname();
@@ -150,16 +154,16 @@ interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
   readonly relay: Relay;
   readonly tokens: TokenCounter;
   readonly frameSecret: FrameSecret;
-  /** Opens a client of the relay; called once, when a step first needs it. */
+  /** Returns a client of the relay. The first call opens it, and later calls return the same client. */
   open(): Promise<OpenClient>;
   readonly env: Environment;
   readonly cwd: string;
 }
 
-/** The step's own timeout ends the wait; this is only an upper bound. */
+/** Maximum time in ms to wait for a task. Usually the timeout of the step ends the wait earlier. */
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the runners for the steps of a pipeline. */
+/** Returns the functions that run the steps of a pipeline, one for each kind of agent. */
 function stepRunners({
   prompts,
   tokens,
@@ -179,7 +183,7 @@ function stepRunners({
     const pasted = context.reduce((sum, artifact) => sum + artifact.tokens.content, words.tokens);
     return { tokens: shown, pasted: { ...words, tokens: pasted } };
   };
-  /** Builds a prompt whose only artifacts are the step's context. */
+  /** Builds the prompt of a step. It contains previews of the step's context, and of no other artifacts. */
   const bundleOf = ({ run, prompt, context }: StepCall, system?: string) => {
     if (utf8Bytes(prompt) > PROMPT_WORDS_BYTES) {
       const hint =
@@ -228,8 +232,8 @@ function stepRunners({
       return { content: await readText(body), by: capability, source_refs: [artifact_ref] };
     },
     /**
-     * Sends the step as a task to the agent that serves the channel. After a crash it waits for the same task instead
-     * of sending a second one.
+     * Sends the step as a task to the agent that serves the channel. If the run is resumed after a crash, the
+     * idempotency key finds the same task, so no second task is sent.
      */
     async bridge(call, { signal }) {
       const { channel, done_channel, to } = call.agent;
@@ -246,8 +250,9 @@ function stepRunners({
       });
       const waiting = bridge.wait(id, { signal, timeout: MAX_WAIT_MS });
       const answer = await waiting.catch(async (error) => {
-        // After a timeout nobody waits for the task any more, so cancel it. A stopped run would resume it. The timeout
-        // is reported even if canceling fails.
+        // After a timeout nobody waits for the task any more, so cancel it. If the run was only stopped, the
+        // task continues, because the run waits for it again when it is resumed. The timeout is reported even
+        // if canceling fails.
         if (signal.reason?.name === 'TimeoutError')
           await client.tasks.cancel(id, { reason: `step ${call.step} took too long` }).catch(() => null);
         throw error;

@@ -9,7 +9,9 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { Config, Environment } from '../config.ts';
 import { nodeRunners } from './node-runners.ts';
 
-/** Opens the agent that the command line names. Terminals also use the profiles in this home. */
+/**
+ * Opens the runner that the command line names. A tmux runner also uses the profiles in `<home>/agents.json`.
+ */
 export async function openRunner(spec: RunnerSpec, home: string): Promise<Runner> {
   if (spec.kind === 'exec') return nodeRunners.exec(spec);
   if (spec.kind === 'acp') return nodeRunners.acp(spec);
@@ -30,8 +32,8 @@ async function ownProfiles(path: string): Promise<JsonObject> {
 }
 
 /**
- * Opens a remote agent. A relay for which we have an API key gets that key. Every other agent gets only the token
- * given here.
+ * Opens a remote A2A agent. The agent gets the given token, otherwise the token in A2A_TOKEN. If there is no
+ * token and the agent is the configured relay, the agent gets the API key for that relay.
  */
 export async function openAgent(
   address: string,
@@ -45,7 +47,7 @@ export async function openAgent(
       ? config.apiKey
       : null;
   const token = o.token ?? (env.A2A_TOKEN || own || undefined);
-  // Opens the relay only if a text is too long for a message.
+  // Opens the relay only when a text is too long for a message.
   const push: ContextRelay['push'] = async (...args) => {
     await using open = await host.relay.open();
     return await (await open.client()).push(...args);

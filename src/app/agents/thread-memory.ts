@@ -6,7 +6,10 @@ import type { ThreadMemory } from '../../interfaces/cli/host.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import { makeHome } from '../store/home.ts';
 
-/** Remembers the last used thread per relay in `<home>/current-thread.json`. An id means nothing to another relay. */
+/**
+ * Remembers the last used thread of each relay in `<home>/current-thread.json`. The id of a thread is valid
+ * only on its own relay.
+ */
 export function openThreadMemory(home: string, remote: string | null): ThreadMemory {
   const path = join(home, 'current-thread.json');
   const relay = remote ?? 'local';
@@ -29,7 +32,7 @@ export function openThreadMemory(home: string, remote: string | null): ThreadMem
 
 type ThreadByRelay = { readonly [relay: string]: string };
 
-/** Reads the file. An unreadable file counts as empty, because it is only a convenience. */
+/** Reads the file. If it is unreadable, it counts as empty, because the file is only a convenience. */
 function read(path: string): ThreadByRelay {
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));

@@ -28,9 +28,10 @@ import { fireHooks, listTools } from './trial-runs.ts';
 import { codexFolderTrust, codexHookTrust, geminiFolderTrust } from './trust.ts';
 
 /**
- * Checks what is installed in each client, all clients at once. It fires every hook of this program and looks for its
- * effect, starts the MCP server and requests its tools, and reads what the client trusts. Commands in the settings are
- * compared with what we would write and never run. If nothing is installed, it yields nothing.
+ * Checks our entries in the settings of all clients at the same time. It runs every hook of this program and
+ * looks for the hook's effect. It starts the MCP server and requests its tools. It reads whether the client
+ * trusts the folder and our hooks. It never runs a command from the settings, but compares it with the
+ * command that we would write. If nothing is installed, it yields nothing.
  */
 export async function* installChecks(settings: InstallSettings, deadline: Deadline): AsyncGenerator<Check> {
   const begun = (['project', 'user'] as const).flatMap((scope) =>
@@ -56,7 +57,7 @@ export async function* installChecks(settings: InstallSettings, deadline: Deadli
   };
 }
 
-/** A target with the current content of its file. */
+/** A settings file of a client with its current content. */
 interface Installed extends SettingsTarget {
   readonly value: JsonObject;
 }
@@ -68,7 +69,7 @@ interface Trial {
   readonly file: string;
   readonly state: Check['state'];
   readonly found: string;
-  /** Command that fixes it; installing again by default. */
+  /** Step that fixes the problem. Default: install again. */
   readonly fix?: string;
 }
 
@@ -100,7 +101,7 @@ async function clientChecks(
     ...installed.map((target) => tryServer(target, trying)),
   ]);
   const tried = sameCauses(trials.flat());
-  // Files that already have a failed check are not reported again.
+  // A file with a failed check is not listed again as missing or changed.
   const told = trials.flat().flatMap(({ state, file }) => (state === 'ok' ? [] : [file]));
   const changed = report.changes.filter(({ what }) => what !== 'same' && what !== 'kept');
   const drifted = changed.flatMap(({ path }) => (told.includes(path) ? [] : [path]));
@@ -122,7 +123,7 @@ async function clientChecks(
   ];
 }
 
-/** Merges results with the same cause into one line. */
+/** Merges results with the same cause into one check. */
 function sameCauses(trials: readonly Trial[]): Check[] {
   const causes = Map.groupBy(trials, ({ state, found }) => `${state} ${found}`);
   return [...causes.values()].map((same) => {
@@ -132,10 +133,10 @@ function sameCauses(trials: readonly Trial[]): Check[] {
   });
 }
 
-/** What all checks of one client share. */
+/** Parameters that all checks of one client share. */
 interface Trying {
   readonly client: Client;
-  /** How settings would call this program. */
+  /** Command with which new settings would call this program. */
   readonly own: string;
   readonly places: Places;
   readonly deadline: Deadline;
@@ -193,7 +194,10 @@ function wrong(found: string | null | undefined): Fault | null {
   return found ? { state: 'wrong', found } : null;
 }
 
-/** Reports a hook that its client never fires, or that we do not know. */
+/**
+ * Returns a fault if relay has no hook with this name, or if the hook is set for an event that is not its
+ * own.
+ */
 function misplaced(event: string, word: string, client: HookClient): Fault | null {
   const known: { readonly [word: string]: string } = HOOK_EVENTS[client];
   if (known[word] === undefined) return wrong(`relay has no hook "${word}"`);
@@ -204,12 +208,13 @@ function misplaced(event: string, word: string, client: HookClient): Fault | nul
   );
 }
 
-/** Program names that work on every machine or in the project. */
+/** Commands that contain no path of one machine, so that they also work on other machines. */
 const PORTABLE = /^(?:relay|npx (?:-y|--no-install) contextrelay)$/;
 
 /**
- * Returns why the program in a settings line is missing or is not this one. It is inspected, never run. Lines with the
- * same cause give the same sentence, which `sameCauses` merges.
+ * Returns a fault if the program in a settings line is missing or is not this program. The program is never
+ * run, only its file is inspected. Lines with the same cause get the same sentence, so that `sameCauses` can
+ * merge them.
  */
 function programFault(program: string, own: string, env: Environment): Fault | null {
   if (program === own) return null;
@@ -217,7 +222,8 @@ function programFault(program: string, own: string, env: Environment): Fault | n
   const place = isAbsolute(name) ? (existsSync(name) ? name : null) : findProgram(name, env);
   const portable = PORTABLE.test(program);
   if (portable) {
-    // Installing again would write a path of this machine into a file that others share.
+    // Do not suggest to install again. That would write a path of this machine into a file that other people
+    // share.
     const fix = `put ${name} on the PATH of the client; see docs/install.md`;
     if (place === null)
       return { state: 'wrong', found: `${name} is not on the PATH, so relay cannot run`, fix };
@@ -232,10 +238,13 @@ function firstWord(line: string): string {
   return quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '';
 }
 
-/** Maximum length to display of another program's command. */
+/** Maximum number of characters that are shown of another program's command. */
 const COMMAND_CHARS = 80;
 
-/** Names hooks and servers of other programs in the files that contain ours. They are never run. */
+/**
+ * Lists the hooks and MCP servers of other programs in the files that contain our entries. They are never
+ * run.
+ */
 function othersIn(client: Client, installed: readonly Installed[]): Check[] {
   const named = installed.flatMap(({ entries, value }) =>
     entries.flatMap((entry) => {
@@ -259,8 +268,8 @@ function othersIn(client: Client, installed: readonly Installed[]): Check[] {
 }
 
 /**
- * Checks only what the client itself requires. Claude Code asks the user in a new folder, but runs hooks with -p
- * anyway.
+ * Checks what Gemini CLI and Codex trust. Other clients are not checked. Claude Code asks the user in a new
+ * folder, but with -p it runs the hooks without asking.
  */
 async function trustChecks(
   client: Client,
@@ -302,14 +311,14 @@ async function trustChecks(
   return checks;
 }
 
-/** Returns the servers next to ours by name: the object that `path` leads into. */
+/** Returns all MCP servers in the settings by name. `path` leads to our server, which is one of them. */
 function serversAt(path: readonly string[], value: JsonObject): JsonObject {
   let found: Json | undefined = value;
   for (const step of path.slice(0, -1)) found = isJsonObject(found) ? found[step] : undefined;
   return isJsonObject(found) ? found : {};
 }
 
-/** Reads a file, or returns an empty object if it is unreadable, which was already reported. */
+/** Reads a settings file. Returns an empty object if the file is missing or invalid. */
 async function readSettings(file: string): Promise<JsonObject> {
   try {
     const text = await readFile(file, 'utf8');
@@ -321,15 +330,18 @@ async function readSettings(file: string): Promise<JsonObject> {
   }
 }
 
-/** Variables that Codex passes to a server by itself. Its entry must name all others. */
+/**
+ * Environment variables that Codex passes to every MCP server. A server gets any other variable only if its
+ * entry names it.
+ */
 const CODEX_GIVES =
   /^(?:HOME|LOGNAME|PATH|SHELL|USER|LANG|LC_ALL|TERM|TMPDIR|TZ|__CF_USER_TEXT_ENCODING|SYSTEMROOT|PATHEXT|COMSPEC|APPDATA|LOCALAPPDATA|USERPROFILE)$/;
-/** Names that Gemini CLI considers secrets and passes to no server. */
+/** Names of environment variables that Gemini CLI considers secrets and does not pass to MCP servers. */
 const GEMINI_KEEPS = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT/i;
 
 /**
- * Returns the variables that select a relay and that an MCP server does not get, unlike the hooks of the same client.
- * A server gets what the client passes on, and what its entry contains.
+ * Returns the names of the variables that select a relay and that the hooks of a client get, but its MCP
+ * server does not. A server gets the variables that the client passes on, and those in its entry.
  */
 function lostVariables(client: Client, server: JsonObject, env: Environment): string[] {
   const named = Array.isArray(server.env_vars) ? server.env_vars : [];

@@ -10,16 +10,16 @@ export type Client = (typeof CLIENTS)[number];
 export type Scope = 'project' | 'user';
 export type Part = 'skill' | Entry['kind'];
 
-/** Folders on this machine. */
+/** Folders, environment and platform of this machine. */
 export interface Places {
-  /** The folder of `--project`. */
+  /** Folder of the project, for the scope `project`. */
   readonly project: string;
   readonly home: string;
   readonly env: { readonly [name: string]: string | undefined };
   readonly platform: NodeJS.Platform;
 }
 
-/** A file or folder of a client that we add to. */
+/** A settings file or a skill folder of a client. We add our entries or files to it. */
 export type Target = SkillTarget | SettingsTarget;
 
 export interface SkillTarget {
@@ -48,9 +48,9 @@ export const SKILL_NAME = 'context-relay';
 const HOOK_SECONDS = 10;
 
 /**
- * Variables that select the relay and the agent's name. Hooks have their client's environment. Servers get only a part
- * of it, unless their entry names the variables. Entries contain names, not values, so that no value gets into a
- * committed file.
+ * Environment variables that select the relay and the agent's name. A hook gets all variables of its client.
+ * An MCP server gets only some of them, unless its entry names the variables. Entries contain names and no
+ * values, so that no value gets into a committed file.
  */
 export const RELAY_VARIABLES = [
   'RELAY_HOME',
@@ -58,18 +58,21 @@ export const RELAY_VARIABLES = [
   'CONTEXTRELAY_API_KEY',
   'RELAY_AGENT',
 ] as const;
-/** Values that expand to the variable, or to an empty text if it is not set. */
+/**
+ * Variables for the entry of a server. The client replaces each `${NAME:-}` with the value of the variable,
+ * or with an empty text if the variable is not set.
+ */
 const EXPANDED = Object.fromEntries(RELAY_VARIABLES.map((name) => [name, `\${${name}:-}`]));
 
-/** The Codex setting that lets tools of a server run without asking. */
+/** The Codex setting with which the tools of a server run without asking the user. */
 export const CODEX_APPROVAL = { default_tools_approval_mode: 'approve' };
-/** Note printed only if this setting is missing. */
+/** Note for the user. It is printed only if `CODEX_APPROVAL` is not in the settings. */
 export const CODEX_APPROVAL_OFFER =
   'Codex asks you before it runs a relay tool that writes. codex exec cannot ask, so it rejects these tools. To allow them without asking: relay install codex --approve-tools';
 
 export const CODEX_TRUST =
   'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust the hooks of relay.';
-/** Note printed instead if an existing hook has changed. */
+/** Note that is printed instead of `CODEX_TRUST` if an existing hook has changed. */
 export const CODEX_TRUST_AGAIN =
   'The hooks changed, so Codex runs none of them until you trust them again: start codex, type /hooks, and trust the hooks of relay.';
 
@@ -134,7 +137,7 @@ export function clientPlan(
     }
     case 'opencode': {
       const folder = ours ? base : join(env.XDG_CONFIG_HOME || join(base, '.config'), 'opencode');
-      // The client reads both files; prefer the one with comments if it exists.
+      // OpenCode reads both files. Use opencode.jsonc if it exists.
       const commented = join(folder, 'opencode.jsonc');
       const file = existsSync(commented) ? commented : join(folder, 'opencode.json');
       const command = [stdio.command, ...stdio.args];
@@ -173,7 +176,7 @@ function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places
   const events = Object.entries(HOOK_EVENTS[client]).map(([name, event]) => {
     const command = hookLine(launcher, ['hook', client, name], platform);
     const handler = { type: 'command', command, timeout: HOOK_SECONDS };
-    // Gemini counts in milliseconds and displays the name in its list of hooks.
+    // Gemini CLI expects the time limit in milliseconds. It shows the name in its list of hooks.
     const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };
     return [event, client === 'gemini' ? gemini : handler] as const;
   });

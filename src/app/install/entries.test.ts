@@ -83,7 +83,7 @@ test('adding keeps the entries of others, adding again changes nothing, and remo
     assert.equal(add(added), added);
     const keep = presentContainers(text, BOTH);
     const removed = removeEntries(added, BOTH, keep);
-    // Empty braces with white space lose the space; a receipt restores even that.
+    // Removing our entries turns `{ }` into `{}`. Only a receipt can restore the space.
     assert.equal(removed.replace('{ }', '{}'), text.replace('{ }', '{}'));
   }
   const added = add(OTHERS);

@@ -2,17 +2,20 @@ import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/
 import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
 import { readToml } from '../../formats/toml.ts';
 
-/** An entry that we add to JSON settings. One rule identifies our entries when adding, checking and removing. */
+/**
+ * An entry that we add to the settings of a client. `ourHook` and `isOurServer` recognize our entries when we
+ * add, check or remove them.
+ */
 export type Entry = HooksEntry | ServerEntry;
 
-/** `{"hooks": {"SessionStart": [{"hooks": [{type, command, timeout}]}]}}`. */
+/** Hooks of a client: `{"hooks": {"SessionStart": [{"hooks": [{type, command, timeout}]}]}}`. */
 interface HooksEntry {
   readonly kind: 'hooks';
   readonly client: string;
   readonly events: { readonly [event: string]: JsonObject & { readonly command: string } };
 }
 
-/** A member of an object that may contain others: `mcpServers.relay`. */
+/** An MCP server, in an object that may contain other servers: `mcpServers.relay`. */
 interface ServerEntry {
   readonly kind: 'mcp';
   readonly path: readonly string[];
@@ -20,8 +23,8 @@ interface ServerEntry {
 }
 
 /**
- * Recognizes a hook written by this or an earlier version, whatever the program was called. Returns the text before
- * `hook`, and the event.
+ * Recognizes a hook that this version or an earlier version wrote, for any path of the program. Returns the
+ * program, which is the text before `hook`, and the event. Returns null for any other command.
  */
 export function ourHook(
   command: unknown,
@@ -34,13 +37,13 @@ export function ourHook(
   return found && { program: found[1]!, event: found[2]! };
 }
 
-/** Returns the program and arguments of a server. */
+/** Returns the program of an MCP server, followed by its arguments. */
 export function serverCommandLine(value: Json | undefined): string[] {
   const { command, args } = isJsonObject(value) ? value : {};
   return [command, args].flat().filter((word) => typeof word === 'string');
 }
 
-/** Returns whether a server runs `relay mcp`, in any form that clients write. */
+/** Returns whether an MCP server runs `relay mcp`. It accepts every form that clients write. */
 export function isOurServer(value: Json | undefined): boolean {
   const words = serverCommandLine(value);
   return (
@@ -49,10 +52,16 @@ export function isOurServer(value: Json | undefined): boolean {
   );
 }
 
-/** Thrown if another program's entry has the name of ours. */
+/**
+ * Thrown if an entry cannot be added or removed: another program uses its name, or the file has an unexpected
+ * structure.
+ */
 export class Occupied extends Error {}
 
-/** Returns the text with our entries added or corrected; unchanged if they are already correct. */
+/**
+ * Returns the text with our entries added or corrected. If they are already correct, the text stays
+ * unchanged.
+ */
 export function addEntries(text: string, entries: readonly Entry[], comments: boolean): string {
   const doc = new JsonDocument(text.trim() === '' ? '{}\n' : text, { comments });
   if (doc.root.kind !== 'object') throw new Occupied('it must contain a JSON object');
@@ -64,8 +73,8 @@ export function addEntries(text: string, entries: readonly Entry[], comments: bo
 }
 
 /**
- * Returns the text without our entries and without containers that become empty. `keep` names objects that existed
- * before.
+ * Returns the text without our entries, and without objects and lists that become empty. `keep` names objects
+ * and lists that existed before our entries. They stay even if they are empty.
  */
 export function removeEntries(text: string, entries: readonly Entry[], keep: readonly string[] = []): string {
   const doc = new JsonDocument(text, { comments: true });
@@ -77,7 +86,10 @@ export function removeEntries(text: string, entries: readonly Entry[], keep: rea
   return doc.text;
 }
 
-/** Returns which containers of our entries already exist. They stay when our entries are removed. */
+/**
+ * Returns the paths of the objects and lists around our entries that already exist in the text. They stay
+ * when our entries are removed.
+ */
 export function presentContainers(text: string, entries: readonly Entry[]): string[] {
   if (text.trim() === '') return [];
   const doc = new JsonDocument(text, { comments: true });
@@ -98,7 +110,9 @@ function addServer(doc: JsonDocument, { path, value }: ServerEntry): void {
   doc.set(path, mergedServer(present, value));
 }
 
-/** Updates our server entry and keeps what a person added, such as a variable or a client flag. */
+/**
+ * Updates our server entry. It keeps what a person added to the entry, such as a variable or a client flag.
+ */
 function mergedServer(present: Json | undefined, value: JsonObject): JsonObject {
   if (!isJsonObject(present)) return value;
   const { env, env_vars: names } = present;
@@ -129,12 +143,16 @@ function addHooks(doc: JsonDocument, { client, events }: HooksEntry): void {
 }
 
 function removeHooks(doc: JsonDocument, client: string, keep: readonly string[]): void {
-  // Search again after each removal: if a name occurs twice, removing the later member reveals the earlier one.
+  // Search again after each removal. If a key occurs twice in the JSON, removing the later one reveals the
+  // earlier one.
   for (let ours = ourHandlers(doc.get(), client).at(-1); ours; ours = ourHandlers(doc.get(), client).at(-1))
     removeHandler(doc, pathOf(ours), keep);
 }
 
-/** Removes the handler, then its group and so on upwards while they are empty. */
+/**
+ * Removes a handler. If the handler was the only one in its group, also removes the group and every container
+ * above it that is then empty.
+ */
 function removeHandler(doc: JsonDocument, path: JsonPath, keep: readonly string[]): void {
   const group = path.slice(0, -2);
   const siblings = doc.get(path.slice(0, -1));
@@ -152,17 +170,17 @@ function removeUpwards(doc: JsonDocument, path: JsonPath, keep: readonly string[
   }
 }
 
-/** Our handler of an event, with its group and index. */
+/** One of our hook handlers, with its event, the index of its group, and its index in the group. */
 type OurHandler = ReturnType<typeof allHandlers>[number] & { readonly handler: { readonly command: string } };
 
-/** Returns our handlers in a client's settings, whatever else they contain. */
+/** Returns our hook handlers in the settings of a client. */
 export function ourHandlers(settings: Json | undefined, client: string): OurHandler[] {
   return allHandlers(settings).filter(
     (one): one is OurHandler => ourHook(one.handler.command, client) !== null,
   );
 }
 
-/** Returns handlers that are not ours: the event, and the command as far as it is known. */
+/** Returns the event of each hook handler that is not ours, and its command, URL or type. */
 export function otherHandlers(
   settings: Json | undefined,
   client: string,
@@ -198,9 +216,12 @@ function needObjects(doc: JsonDocument, path: readonly string[]): void {
   }
 }
 
-/** Edits `[mcp_servers.relay]` in a TOML file as text, so that comments, order and line endings stay. */
-
+/**
+ * TOML table of the MCP servers. The functions below edit our part of it as text, so that comments, order and
+ * line endings stay.
+ */
 const TABLE = 'mcp_servers';
+/** Name of our server in that table. */
 const NAME = 'relay';
 
 export function addTomlServer(text: string, server: JsonObject): string {
@@ -237,7 +258,7 @@ function appended(text: string, server: JsonObject): string {
   return `${text}${gap}${[`[${TABLE}.${NAME}]`, ...lines].join(eol)}${eol}`;
 }
 
-/** Rewrites the lines of our keys and inserts missing keys after `args`. */
+/** Rewrites the lines of the keys that we set, and inserts missing keys after `args`. */
 function replaceServer(text: string, server: JsonObject, keys: readonly string[]): string {
   const lines = text.split(/(?<=\n)/);
   const ours = ourLines(lines);
@@ -258,7 +279,10 @@ function replaceServer(text: string, server: JsonObject, keys: readonly string[]
     .join('');
 }
 
-/** Returns our lines: the header, its keys up to the last one, its sub-tables, and the blank line we put before it. */
+/**
+ * Returns the indexes of our lines. They are the header, the lines up to the last key, the sub-tables, and a
+ * blank line before the header.
+ */
 function ourLines(lines: readonly string[]): Set<number> {
   const ours = new Set<number>();
   let inside = false;
@@ -281,7 +305,7 @@ function ourLines(lines: readonly string[]): Set<number> {
   return ours;
 }
 
-/** Returns the text if it parses to what we intended; otherwise throws, so that nothing is written. */
+/** Returns the text if it parses to `expected`. Otherwise throws, so that nothing is written. */
 function verifyToml(text: string, expected: Json): string {
   try {
     if (jsonEqual(readToml(text), expected)) return text;
@@ -292,7 +316,7 @@ function verifyToml(text: string, expected: Json): string {
 }
 
 function tomlValue(value: Json): string {
-  // Strings and lists of strings are equal in TOML and JSON, except that JSON does not escape DEL.
+  // JSON and TOML write strings and lists of strings in the same way, except that JSON does not escape DEL.
   return Array.isArray(value)
     ? `[${value.map(tomlValue).join(', ')}]`
     : JSON.stringify(value).replaceAll('\u007f', '\\u007F');

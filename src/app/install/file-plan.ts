@@ -16,15 +16,18 @@ import {
   removeTomlServer,
 } from './entries.ts';
 
-/** A file before and after the change; null means no file. */
+/** A file before and after the change. Null means that the file does not exist. */
 export interface FilePlan {
   readonly path: string;
   readonly parts: readonly Part[];
   readonly before: string | null;
   readonly after: string | null;
-  /** Content to restore when it is removed again. */
+  /**
+   * Content without our entries. It is restored when our entries are removed. Null means that there was no
+   * file.
+   */
   readonly original: string | null;
-  /** Only some of our entries are removed; the others stay in the file. */
+  /** True if only some of our entries are removed and the others stay in the file. */
   readonly partial?: boolean;
 }
 
@@ -36,13 +39,17 @@ export async function planAdd(target: SettingsTarget, receipt: Receipt | null): 
   return guarded(path, () => {
     const after = withOurs(target, text);
     const untouched = receipt?.after === digest(text);
-    // Someone has edited the file since. Restoring our old copy would discard that edit.
+    // If someone edited the file after our last change, the receipt's original is outdated. Restoring it
+    // would discard the edit.
     const original = untouched ? receipt.original : before && withoutOurs(target, before, receipt?.original);
     return { path, parts, before, after, original };
   });
 }
 
-/** Plans a settings file without our entries. With `partial` some of them stay, so the old copy cannot be restored. */
+/**
+ * Plans a settings file without our entries. With `partial`, some of our entries stay, so the receipt's
+ * original cannot be restored.
+ */
 export async function planRemove(
   target: SettingsTarget,
   receipt: Receipt | null,
@@ -65,14 +72,17 @@ function withOurs({ kind, entries }: SettingsTarget, text: string): string {
   return servers.reduce((added, { value }) => addTomlServer(added, value), text);
 }
 
-/** Removes our entries. Containers that `original` had stay, even if they were empty. */
+/** Removes our entries. Objects and lists that `original` contains stay, even if they are empty. */
 export function withoutOurs(target: SettingsTarget, text: string, original: string | null = null): string {
   if (target.kind === 'toml') return removeTomlServer(text);
   const keep = presentContainers(original ?? '', target.entries);
   return text.trim() === '' ? text : removeEntries(text, target.entries, keep);
 }
 
-/** Turns an unreadable file, or another program's entry in our place, into an error before anything is written. */
+/**
+ * Runs `plan` and turns its problems into errors for the user: the file is invalid, or our entry cannot be
+ * added. At that time nothing has been written.
+ */
 function guarded<T>(file: string, plan: () => T): T {
   try {
     return plan();
@@ -96,15 +106,15 @@ function leftAlone(path: string, why: string, remedy: string): RelayError {
   });
 }
 
-/** Files of the skill: path below its folder → text. */
+/** Texts of the skill's files, by their paths in the folder of the skill. */
 export type SkillFiles = ReadonlyMap<string, string>;
 
-/** Identifies our skill among others of the same name. */
+/** Line in SKILL.md that identifies our skill. Another skill may have the same name. */
 const OURS = /^ {2}source: contextrelay$/m;
 
 /**
- * Plans to write every file of the skill, or to restore what was there before. Files that someone edited since are
- * left alone and listed in `edited`.
+ * Plans to write all files of the skill. With `remove`, plans to restore what was there before. Files that
+ * someone has edited since are not changed, but listed in `edited`.
  */
 export async function planSkill(
   action: 'add' | 'remove',
@@ -124,7 +134,8 @@ export async function planSkill(
     if (before === null && action === 'remove') continue;
     const original = receipt?.original ?? null;
     const own = before === null || before === text || receipt?.after === digest(before);
-    // Without a receipt an older version cannot be told from an edited file: adding replaces both.
+    // Without a receipt it is unknown whether the file is an older version or was edited. Adding replaces it
+    // in both cases.
     if (own || (action === 'add' && receipt === null)) {
       const after = action === 'add' ? text : original;
       files.push({ path, parts: ['skill'], before, after, original });
@@ -133,13 +144,13 @@ export async function planSkill(
   return { files, edited };
 }
 
-/** Returns the kind of change; null means no file. */
+/** Returns the kind of change. Null means that the file does not exist. */
 export function changeBetween(before: string | null, after: string | null) {
   if (before === after) return 'same';
   return before === null ? 'created' : after === null ? 'deleted' : 'changed';
 }
 
-/** Reads a file as text; null if it does not exist. */
+/** Reads a file as text. Returns null if the file does not exist. */
 export async function readText(path: string): Promise<string | null> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
@@ -152,14 +163,15 @@ export async function readText(path: string): Promise<string | null> {
 }
 
 /**
- * Record of our change to a file: its original content and a digest of what we wrote, so that removing restores the
- * exact bytes. It is in the relay's home, readable only by its owner, because settings may contain secrets.
+ * Record of our change to a file. It has the original content and a digest of what we wrote, so that removing
+ * our entries restores the exact bytes. Receipts are in the relay's home, and only their owner can read them,
+ * because settings may contain secrets.
  */
 export interface Receipt {
   readonly path: string;
-  /** Null if there was no file. */
+  /** Content of the file before our change. Null if there was no file. */
   readonly original: string | null;
-  /** Digest of what we wrote. */
+  /** SHA-256 digest of the content that we wrote. */
   readonly after: string;
   /** Folders that we created, outermost first. */
   readonly folders: readonly string[];
@@ -186,7 +198,10 @@ export class Receipts {
     await writeAtomically(this.#file(receipt.path), `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o600 });
   }
 
-  /** Another of our files still needs a folder that we created, so its receipt gets the folder. */
+  /**
+   * Adds a folder that we created to the receipt of another file of ours in that folder. The folder is then
+   * removed together with that file.
+   */
   async passOn(folder: string): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const receipt: Receipt = JSON.parse(await readFile(join(this.#folder, name), 'utf8'));

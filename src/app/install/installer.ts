@@ -42,9 +42,12 @@ import { losesCodexTrust } from './trust.ts';
 
 export interface InstallSettings {
   readonly places: Places;
-  /** Returns how settings call this program: settings of this folder, or of the user, which apply in every folder. */
+  /**
+   * Returns the command with which settings call this program. User settings apply in every folder, so their
+   * command must work everywhere.
+   */
   readonly launcher: (scope: Scope) => Launcher;
-  /** Folder of the receipts. */
+  /** Home of the relay, which contains the receipts. */
   readonly relayHome: string;
   readonly skill: SkillFiles;
 }
@@ -61,7 +64,7 @@ export async function installSettings(env: Environment, relayHome: string): Prom
   return { places, launcher, relayHome, skill };
 }
 
-/** Returns the skill's files that come with the program, by their paths in its folder. */
+/** Returns the skill's files that come with the program, by their paths in the folder of the skill. */
 function ownSkill(): SkillFiles {
   const folder = `skill/${SKILL_NAME}/`;
   const paths = ownFiles(folder).filter((path) => !path.endsWith('.pyc'));
@@ -97,7 +100,7 @@ function launcherNote({ command, args, portable }: Launcher): string {
   return `relay is not on your PATH: ${[command, ...args].join(' ')} is written instead, ${price}.`;
 }
 
-/** Note for a folder without project files, in which hooks have nothing to report. */
+/** Note that is printed if the folder has no project files. Without them, hooks have nothing to report. */
 const NEXT = 'Hooks report from project files, and this folder has none yet. Next: relay project init';
 
 interface ClientRequest extends InstallRequest {
@@ -105,10 +108,16 @@ interface ClientRequest extends InstallRequest {
   readonly only?: readonly Part[];
 }
 
-/** How often everything is planned again if a client writes its settings at the same moment. */
+/**
+ * Maximum number of attempts. If a client writes its settings at the same moment, everything is planned
+ * again.
+ */
 const ATTEMPTS = 5;
 
-/** Adds or removes exactly our entries. Everything is planned before anything is written; a problem stops all of it. */
+/**
+ * Adds or removes exactly our entries. All changes are planned before the first file is written, so a problem
+ * in the plan changes nothing.
+ */
 export async function runInstall(request: ClientRequest, settings: InstallSettings): Promise<InstallReport> {
   const receipts = new Receipts(settings.relayHome);
   let report: InstallReport | null = null;
@@ -120,7 +129,7 @@ export async function runInstall(request: ClientRequest, settings: InstallSettin
       const emptied: string[] = [];
       for (const file of plans)
         emptied.push(...(await apply(file, request.action, receipts, settings.places)));
-      // Deepest first; a folder with other content stays.
+      // Remove empty folders, the deepest first. A folder with other content stays.
       for (const folder of [...new Set(emptied)].sort((a, b) => b.length - a.length)) {
         await rmdir(folder).catch(() => receipts.passOn(folder));
       }
@@ -157,7 +166,7 @@ async function plan(
       kept.push(...edited.map((path) => ({ path, parts, what: 'kept' as const, diff: [] })));
       continue;
     }
-    // `--only mcp` for a file that also contains hooks.
+    // With `--only mcp`, a file that also contains hooks gets or loses only the MCP server.
     const entries = target.entries.filter(({ kind }) => only?.includes(kind) ?? true);
     const wanted = { ...target, entries, parts: entries.map(({ kind }) => kind) };
     const receipt = await receipts.get(target.file);
@@ -174,7 +183,10 @@ async function plan(
   return { plans, notes: [...told, ...open], changes: [...kept, ...plans.map(describe)] };
 }
 
-/** Throws if a target leads out of the project, or for the user out of the folder of the settings or skills. */
+/**
+ * Throws if a symbolic link leads a target out of its folder. With the scope `project` that folder is the
+ * project, otherwise the folder of the settings or skills.
+ */
 function needTargetInside(target: Target, scope: Scope, { places, skill }: InstallSettings): void {
   const skills = target.kind === 'skill';
   const own = skills ? dirname(dirname(target.folder)) : dirname(target.file);
@@ -190,7 +202,10 @@ function describe({ path, parts, before, after }: FilePlan): InstallReport['chan
 const DIFF_AROUND = 2;
 const DIFF_MARKS = { same: ' ', added: '+', removed: '-' } as const;
 
-/** Returns the difference of two texts as lines with `-` and `+` and some context; empty if they are equal. */
+/**
+ * Returns the difference of two texts as lines with `-` and `+`, with some lines around each change. Returns
+ * an empty list if the texts are equal.
+ */
 function lineDiff(before: string, after: string): string[] {
   if (before === after) return [];
   const rows = diffLines(linesOf(before), linesOf(after)).map(({ kind, text }) => DIFF_MARKS[kind] + text);
@@ -211,7 +226,7 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-/** Returns other clients that are set up and use the skill in the same folder. */
+/** Returns the other clients that have our entries and use the skill in the same folder. */
 async function otherUsers(folder: string, request: ClientRequest, settings: InstallSettings) {
   const users = new Set<Client>();
   for (const client of CLIENTS.filter((other) => other !== request.client)) {
@@ -224,7 +239,7 @@ async function otherUsers(folder: string, request: ClientRequest, settings: Inst
         const before = await readText(target.file);
         if (before !== null && withoutOurs(target, before) !== before) users.add(client);
       } catch {
-        // An unreadable file contains nothing of ours.
+        // A file that cannot be read counts as a file without our entries.
       }
     }
   }
@@ -240,7 +255,7 @@ class ChangedMeanwhile extends RelayError {
   }
 }
 
-/** Writes a file and returns folders that may now be empty. */
+/** Writes or deletes a file and updates its receipt. Returns the folders that may be empty now. */
 async function apply(
   file: FilePlan,
   action: 'add' | 'remove',
@@ -263,7 +278,8 @@ async function apply(
     const folders = missingFolders(dirname(path), places);
     await mkdir(dirname(path), { recursive: true });
     if (action === 'add') await note(after, folders);
-    // Settings may contain secrets: a new user file is readable only by its owner; an existing file keeps its mode.
+    // Settings may contain secrets. So only the owner can read a new settings file of the user. An existing
+    // file keeps its mode.
     const open = file.parts.includes('skill') || path.startsWith(places.project + sep);
     await writeAtomically(path, after, { mode: open ? 0o644 : 0o600, before: unchanged });
   }

@@ -5,18 +5,18 @@ import { findProgram } from '../../runners/find-program.ts';
 import type { Environment } from '../config.ts';
 import { isExecutable, ownPackage, realPath } from '../own-package.ts';
 
-/** How a settings file calls this program. */
+/** Command with which a settings file calls this program. */
 export interface Launcher {
   readonly command: string;
   readonly args: readonly string[];
-  /** True if the command contains no path of this machine, so that it works for everyone who has the program. */
+  /** True if the command contains no path of this machine. Then it works for everyone who has the program. */
   readonly portable: boolean;
 }
 
 /**
- * Returns `relay` if the PATH has our program. In a project that depends on our package it returns the npx command
- * that runs the installed version without downloading. Otherwise it returns this program's path, which works only on
- * this machine.
+ * Returns the command for settings. If the PATH has our program, it is `relay`. If npx runs this program, it
+ * is an npx command that may download our package. If the project depends on our package, it is an npx
+ * command that downloads nothing. Otherwise it is the path of this program, which works only on this machine.
  */
 export function findLauncher(
   env: Environment,
@@ -41,8 +41,8 @@ export function findLauncher(
 }
 
 /**
- * Returns the script `relay` of the clone in which this executable was built. Unlike the executable, which is in a
- * cache, the script stays.
+ * Returns the path of the script `relay` in the clone in which this executable was built, or null. The
+ * executable is in a cache and may be deleted, but the script stays.
  */
 function cloneScript(): string | null {
   const [, clone] = /^(.*)[/\\]node_modules[/\\]\.cache[/\\]executable[/\\]/.exec(process.execPath) ?? [];
@@ -50,7 +50,10 @@ function cloneScript(): string | null {
   return script !== null && existsSync(script) ? script : null;
 }
 
-/** Returns the PATH without the folders that npm adds while it runs us (npx, a script). */
+/**
+ * Returns the PATH without the folders that npm adds when it runs this program, for example with npx or in a
+ * script.
+ */
 function ownPath(env: Environment): string {
   const folders = (env.PATH ?? env.Path ?? '').split(delimiter);
   const kept = env.npm_command ? folders.filter((at) => !/[/\\]node_modules[/\\]\.bin$/.test(at)) : folders;
@@ -58,8 +61,8 @@ function ownPath(env: Environment): string {
 }
 
 /**
- * Returns whether a file is our program. npm puts a link to our file on the PATH; on Windows a small script next to
- * the package.
+ * Returns whether a file is our program. npm puts a link to our file on the PATH. On Windows it puts a small
+ * script into the folder that contains node_modules.
  */
 export function isOurProgram(file: string): boolean {
   return (
@@ -70,9 +73,10 @@ export function isOurProgram(file: string): boolean {
 }
 
 /**
- * Returns the command line of a hook. If the program is missing, it prints nothing and exits with 0, because Gemini
- * CLI treats any other exit code with output as a refusal. It unsets BUN_BE_BUN, which would turn our executable into
- * Bun itself. Windows gets the plain command, because cmd.exe and PowerShell share no syntax for the rest.
+ * Returns the command line of a hook. If the program is missing, the line prints nothing and exits with 0,
+ * because Gemini CLI treats any other exit code with output as a refusal. The line unsets BUN_BE_BUN, because
+ * this variable would turn our executable into Bun itself. On Windows the line is only the command, because
+ * cmd.exe and PowerShell share no syntax for the rest.
  */
 export function hookLine(
   launcher: Pick<Launcher, 'command' | 'args'>,
@@ -84,8 +88,8 @@ export function hookLine(
 }
 
 /**
- * Joins words to a shell command line. Words with special characters get double quotes, which POSIX shells and cmd.exe
- * both accept.
+ * Joins words to a shell command line. Words with special characters get double quotes, which POSIX shells
+ * and cmd.exe both accept.
  */
 export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: readonly string[]): string {
   const special = process.platform === 'win32' ? /["]/g : /["$`\\]/g;
@@ -95,8 +99,8 @@ export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: r
 }
 
 /**
- * Returns how to call this program in a shell: in this folder (`here`) or from anywhere on this machine. RELAY_COMMAND
- * overrides it.
+ * Returns the command that calls this program in a shell: in this folder (`here`) or anywhere on this
+ * machine. RELAY_COMMAND overrides it.
  */
 export function programName(env: Environment, where: 'here' | 'anywhere', cwd = process.cwd()): string {
   const named = env.RELAY_COMMAND;

@@ -12,9 +12,10 @@ import { openProject } from '../projects/project-files.ts';
 import { runGit } from '../projects/run-git.ts';
 
 /**
- * Fires hooks of this program in a temporary project and looks for the effect of each: the brief, the message from the
- * inbox, the checkpoint, the reminder. Returns null if the effect was seen, else what is wrong. It never runs a
- * command from a client's settings, because anyone may have written it.
+ * Runs hooks of this program in a temporary project and looks for the effect of each hook: the brief, the
+ * message from the inbox, the checkpoint, the reminder. Returns null for each event whose effect was seen,
+ * otherwise a description of the fault. It never runs a command from a client's settings, because anyone may
+ * have written it.
  */
 export async function fireHooks(
   events: readonly string[],
@@ -42,7 +43,10 @@ export async function fireHooks(
   }
 }
 
-/** A hook gives up instead of delaying its agent. That can happen while all checks run at once, so retry. */
+/**
+ * Number of attempts per hook. A hook gives up when it would delay its agent. This can happen while all
+ * checks run at the same time.
+ */
 const TRIES = 3;
 
 type TestProject = Awaited<ReturnType<typeof createTestProject>>;
@@ -60,7 +64,8 @@ async function createTestProject(root: string, env: Environment, deadline: Deadl
   writeFileSync(state, readFileSync(state, 'utf8').replace(/"last_update": ".*"/, `"last_update": "${old}"`));
   const { CONTEXTRELAY_URL: _, ...rest } = env;
   const stage = { folder, mark, deadline, env: { ...rest, RELAY_HOME: home, RELAY_AGENT: 'doctor' } };
-  // A change that is not recorded yet. Without git it is invisible, which `lookFor` considers.
+  // Creates a change that is not recorded in the project files. Only git reveals it, so `checkEffect` expects
+  // no reminder if there is no git.
   await runGit(folder, ['init', '-q']).catch(() => {});
   writeFileSync(join(folder, 'work.txt'), '');
   const { openRelay } = await import('../store/open-relay.ts');
@@ -98,8 +103,8 @@ function fire(
 }
 
 /**
- * Starts this program as an MCP server over stdio, as a client would, and requests its tools. Throws an error with a
- * full sentence if that fails.
+ * Starts this program as an MCP server over stdio, as a client would, and returns the names of its tools. If
+ * that fails, throws an error with a full sentence.
  */
 export async function listTools(cwd: string, env: Environment, deadline: Deadline): Promise<string[]> {
   const clientInfo = { name: 'relay doctor', version: '1' };
@@ -110,7 +115,7 @@ export async function listTools(cwd: string, env: Environment, deadline: Deadlin
     { id: 2, method: 'tools/list', params: {} },
   ];
   const input = asked.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
-  // A client keeps its input open, so wait for the answer and not for the end.
+  // A client keeps the server's input open. So wait for the answer and not for the end of the server.
   const answered = (stdout: string) => /"id":\s*2\b[^\n]*\n/.test(stdout);
   const words = [...ownCommand(), 'mcp'];
   const { stdout, fault } = await run({ words, cwd, env, input, answered }, deadline);
@@ -138,7 +143,7 @@ function readAnswer(line: string): JsonObject {
 
 interface RunResult {
   readonly stdout: string;
-  /** Why it failed, as text; null if it succeeded. */
+  /** Description of the failure, or null if the program succeeded. */
   readonly fault: string | null;
 }
 
@@ -147,11 +152,14 @@ interface Start {
   readonly cwd: string;
   readonly env: Environment;
   readonly input: string;
-  /** Returns whether the expected output has arrived; only then is the input closed. */
+  /**
+   * Returns whether the expected output has arrived. Until then the program's input stays open. Then the
+   * program is killed.
+   */
   readonly answered?: (stdout: string) => boolean;
 }
 
-/** Runs a program. At the deadline it is killed with all its children. */
+/** Runs a program. At the deadline the program and all its child processes are killed. */
 function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promise<RunResult> {
   const [command, ...args] = words;
   const grouped = process.platform !== 'win32';
@@ -173,7 +181,7 @@ function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promi
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     if (stderr.length < STDERR_CHARS) stderr += text;
   });
-  // A program that ended does not read its input.
+  // Ignore the error of writing to a program that has already ended.
   child.stdin.on('error', () => {});
   if (answered) child.stdin.write(input);
   else child.stdin.end(input);
@@ -186,5 +194,5 @@ function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promi
   return promise.finally(() => deadline.signal.removeEventListener('abort', timeUp));
 }
 
-/** Limit of stderr; only its first line is reported. */
+/** Number of characters of stderr after which the rest is discarded. Only the first line is reported. */
 const STDERR_CHARS = 10_000;

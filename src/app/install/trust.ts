@@ -4,13 +4,16 @@ import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import { ourHandlers } from './entries.ts';
 import { digest } from './file-plan.ts';
 
-/** Reads what clients trust: our hooks and this folder. It never writes it, because only the user may grant trust. */
-
+/**
+ * Whether a client trusts a hook or a folder. This file only reads trust and never writes it, because only
+ * the user may grant trust.
+ */
 export type Trust = 'trusted' | 'changed' | 'untrusted' | 'refused';
 
 /**
- * Codex runs a hook only while `hooks.state` in its user configuration has the hook's digest. The digest is made from
- * the event and the handler, with defaults filled in, as sorted JSON.
+ * Returns whether Codex trusts our hooks. Codex runs a hook only if `hooks.state` in its user configuration
+ * contains the hook's digest. The digest is made from sorted JSON with the event and the handler, including
+ * default values.
  */
 export function codexHookTrust(
   file: string,
@@ -38,7 +41,7 @@ export function codexDigest(label: string, handler: JsonObject): string {
   return `sha256:${digest(JSON.stringify(identity))}`;
 }
 
-/** Returns whether one of our hooks in the text before has changed or is missing in the text after. */
+/** Returns whether one of our hooks in `before` has changed or is missing in `after`. */
 export function losesCodexTrust(before: string | null, after: string | null): boolean {
   const digests = (text: string | null) => {
     const settings = text?.trim() ? jsonValue(parseJsonText(text, { comments: true })) : {};
@@ -48,7 +51,10 @@ export function losesCodexTrust(before: string | null, after: string | null): bo
   return !digests(before).every((old) => fresh.includes(old));
 }
 
-/** Reads `[projects."/path"] trust_level = "trusted"` for the folder or one above it. */
+/**
+ * Returns the trust of a folder from `[projects."/path"] trust_level = "trusted"` in the configuration of
+ * Codex.
+ */
 export function codexFolderTrust(folder: string, config: JsonObject): Trust {
   return nearest(folder, (at) => {
     const project = projectIn(config, at);
@@ -56,7 +62,10 @@ export function codexFolderTrust(folder: string, config: JsonObject): Trust {
   });
 }
 
-/** Reads `trustedFolders.json`: path → TRUST_FOLDER, TRUST_PARENT or DO_NOT_TRUST. The nearest folder counts. */
+/**
+ * Returns the trust of a folder from `trustedFolders.json`. This file maps paths to TRUST_FOLDER,
+ * TRUST_PARENT or DO_NOT_TRUST.
+ */
 export function geminiFolderTrust(folder: string, folders: JsonObject): Trust {
   return nearest(folder, (at) => {
     const parent = Object.entries(folders).some(
@@ -72,7 +81,10 @@ function projectIn({ projects }: JsonObject, folder: string): JsonObject | undef
   return isJsonObject(project) ? project : undefined;
 }
 
-/** Returns the trust of the folder itself, or of the nearest folder above that has an entry. */
+/**
+ * Returns the trust of the folder. If the folder has no entry, the nearest folder above it with an entry
+ * counts.
+ */
 function nearest(folder: string, trustOf: (folder: string) => Trust | undefined): Trust {
   const trust = trustOf(folder);
   if (trust) return trust;

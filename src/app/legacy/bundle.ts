@@ -14,7 +14,7 @@ import type { LegacyVersion } from './versions.ts';
 /** Author of imported data that names no author. */
 export const LEGACY_AUTHOR = 'legacy';
 
-/** Maximum size of an event's payload. */
+/** Maximum size of an event's payload in bytes. */
 const PAYLOAD_BYTES = 64 * 1024;
 
 export interface LegacyContent {
@@ -32,7 +32,7 @@ export interface LegacyParts {
   readonly contents: readonly LegacyContent[];
 }
 
-/** Returns a Go relay's thread as a bundle, with its events and versions. */
+/** Returns a thread of a Go relay as a bundle, with its events, versions and artifacts. */
 export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[]): ReadableStream<Uint8Array> {
   const head = emptyHead(bareRoot(parts.thread_id));
   for (const event of events) advanceChecked(head, event);
@@ -48,8 +48,9 @@ export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[])
 }
 
 /**
- * Returns the events of a thread. An event that made a version there makes the same version here, with the same state.
- * A version without an event gets one, with a note. An artifact is added by the event that names it.
+ * Converts the events of a thread of a Go relay. An event that made a version in the Go relay makes the same
+ * version here, with the same state. A version without an event gets a new event, and `notes` mentions it.
+ * The first event that names an artifact adds the artifact.
  */
 export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[] {
   const { versions, created, name, thread_id } = parts;
@@ -74,7 +75,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
     };
     events.push({ type, at: Date.parse(timestamp), payload, legacy });
   };
-  /** Adds the next version, with the event that made it. */
+  /** Adds the next version, with the event that made it or with a new event. */
   const next = () => {
     const makes = versions[version]!;
     const isIt = ({ type, payload }: LegacyLogEvent) =>
@@ -131,7 +132,10 @@ function counted({ ref, size, tokens, provenance }: Artifact): CountedArtifact {
   return { ref, size, tokens, ...(capability === null ? {} : { capability }) };
 }
 
-/** Returns an event that makes no version, changed so that it fits our log. */
+/**
+ * Converts an event that makes no version. A payload that is too large is dropped, and an invalid type is
+ * replaced.
+ */
 function convertEvent(event: LegacyLogEvent, notes: string[]): LegacyLogEvent {
   const { type, payload } = event;
   const tooLong = jsonBytes(payload) > PAYLOAD_BYTES;

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { shellWord } from '../../base/format.ts';
 import { APPLICATION_ID } from '../../engines/sqlite/schema.ts';
 
-/** Offset of the application id in an SQLite file. */
+/** Offset in bytes of the application id in an SQLite file. */
 const OWNER_AT = 68;
 
-/** Returns whether a home belongs to another relay: it has a database that is not ours. */
+/**
+ * Returns whether a home belongs to the earlier relay in Go: its relay.db does not have our application id.
+ */
 export function isLegacyHome(home: string): boolean {
   try {
     const file = openSync(join(home, 'relay.db'), 'r');
@@ -24,7 +26,7 @@ export function isLegacyHome(home: string): boolean {
   }
 }
 
-/** Returns a hint how to import its threads into a new home. */
+/** Returns a hint that says how to import the threads of a Go relay's home into a new home. */
 export function legacyHint(home: string): string {
   const elsewhere = join(homedir(), '.contextrelay');
   const to = elsewhere === home ? `${home}-new` : elsewhere;

@@ -32,12 +32,12 @@ import {
 } from './source.ts';
 import { versionsOf } from './versions.ts';
 
-/** A folder without any of these is no thread. */
+/** Entries of a thread's folder. A folder that has none of them is not a thread. */
 const PARTS = ['state.json', 'events.log', 'artifacts'];
 
 /**
- * Opens the threads in a Go relay's folder: those in its relay.db, and those that only have files. The folder is only
- * read.
+ * Opens the threads in the home of a Go relay: those in its relay.db, and those that only have files. It does
+ * not change the home.
  */
 export function openLegacy(dir: string): LegacyHome & Disposable {
   const folder = join(dir, 'threads');
@@ -103,7 +103,7 @@ async function readThread(path: string, folder: string, db: LegacyDatabase | nul
   }
 }
 
-/** Reads one thread of a Go relay. `notes` says what could not be imported unchanged. */
+/** Reads one thread of a Go relay. `notes` lists everything that could not be imported unchanged. */
 class ThreadReader {
   readonly notes: string[] = [];
   readonly #path: string;
@@ -124,7 +124,8 @@ class ThreadReader {
     const refs = new Map<string, string>();
     for (const artifact of source.artifacts) {
       const isFree = isRef(artifact.ref) && !taken.has(artifact.ref);
-      // A ref that is invalid here, or used twice, is replaced by one that is the same at every import.
+      // A ref that is invalid here or used twice is replaced. The new ref is derived from the file name, so
+      // it is the same at every import.
       const ref = isFree ? artifact.ref : await this.#derivedRef(artifact.file);
       const content = await this.#content({ ...artifact, ref });
       if (!content) continue;
@@ -136,7 +137,7 @@ class ThreadReader {
     }
     const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
     const state = join(path, 'state.json');
-    // If a part of the old state has no place in ours, keep the whole old file as an artifact.
+    // If our state has no place for a part of the old state, keep the whole old file as an artifact.
     if (misfit && isHere(state)) {
       const name = 'legacy-state.json';
       notes.push(`the old state.json is kept as the artifact ${name}`);
@@ -148,7 +149,7 @@ class ThreadReader {
     return { thread_id, name, created, hops: source.hops, versions, log: source.events, contents };
   }
 
-  /** Returns null if the file is missing or cannot be imported. */
+  /** Returns an artifact. Returns null if its file is missing or too large. */
   async #content(artifact: LegacyFile): Promise<LegacyContent | null> {
     const { ref, file } = artifact;
     const path = join(this.#path, 'artifacts', file);
@@ -163,8 +164,8 @@ class ThreadReader {
   }
 
   /**
-   * Describes an artifact. Media type, size and hash come from the content if nothing else names them or they
-   * disagree.
+   * Describes an artifact. Size and hash are computed from its content. A missing or invalid media type is
+   * replaced with the usual one for the artifact's kind.
    */
   async #describe(path: string, row: LegacyFile): Promise<LegacyContent> {
     const { ref, file } = row;

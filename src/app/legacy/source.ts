@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { Database } from '../../engines/sqlite/database.ts';
 
-/** A thread as a Go relay stored it. Versions, events and artifacts are ordered from the oldest. */
+/** A thread as a Go relay stored it. Versions, events and artifacts are in order, the oldest first. */
 type LegacySource = Awaited<ReturnType<typeof fromDatabase>>;
 
 export type LegacyLogEvent = Readonly<ReturnType<typeof eventOf>>;
@@ -18,8 +18,8 @@ export interface LegacyFile extends Partial<Omit<ArtifactRow, 'path'>> {
 export const UNKNOWN_EVENT = 'legacy.event';
 
 /**
- * Reads a thread from the database, which has everything. Files in the folder that the database does not list get a
- * note.
+ * Reads a thread from the database, which has all data. For each file in the folder that the database does
+ * not list, it adds a note.
  */
 export async function fromDatabase(db: LegacyDatabase, id: string, folder: string, notes: string[]) {
   const { name, created_at, hop_count } = db.threads.get(id)!;
@@ -37,7 +37,10 @@ export async function fromDatabase(db: LegacyDatabase, id: string, folder: strin
   return { name, created, hops: hop_count, states: () => db.states(id), events, artifacts };
 }
 
-/** Reads a thread from its files alone: the last state, the log, and the artifacts by file name. */
+/**
+ * Reads a thread only from its files: the last state, the log, and the artifacts. The file name of an
+ * artifact, without its extension, is the artifact's ref.
+ */
 export async function fromFiles(folder: string, notes: string[]): Promise<LegacySource> {
   const state = await readState(folder, notes);
   const events = await readLog(join(folder, 'events.log'));
@@ -82,7 +85,10 @@ async function readState(folder: string, notes: string[]): Promise<JsonObject | 
   return state;
 }
 
-/** Reads a log. A line is `[time] id type {json}`, or a JSON object in other versions. Any other line is kept as text. */
+/**
+ * Reads a log. A line is `[time] id type {json}`, or in other versions a JSON object. Any other line becomes
+ * an event that contains the line as text.
+ */
 async function readLog(file: string): Promise<LegacyLogEvent[]> {
   if (!isHere(file)) return [];
   let timestamp = new Date((await lstat(file)).mtimeMs).toISOString();
@@ -117,17 +123,20 @@ function parse(json: string): Json {
   }
 }
 
-/** Returns whether a path exists and no symbolic link is on the way: a home from someone else may contain links. */
+/**
+ * Returns whether a path exists and contains no symbolic link. The home may come from someone else, so links
+ * in it are not followed.
+ */
 export function isHere(path: string): boolean {
   return existsSync(path) && realpathSync(path) === path;
 }
 
-/** Returns whether a value is a time. Go writes year 1 for a time that was never set. */
+/** Returns whether a value is a valid time. Go writes the year 1 for a time that was never set. */
 export function isMoment(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 40 && Date.parse(value) > 0;
 }
 
-/** The database of a Go relay, from which its REST API answered. Only it has all names, media types and versions. */
+/** The database of a Go relay. Only the database has all names, media types and versions. */
 export type LegacyDatabase = ReturnType<typeof readDatabase>;
 
 interface ThreadRow {
@@ -145,7 +154,7 @@ export interface StateRow {
 interface EventRow {
   readonly id: string;
   readonly type: string;
-  /** JSON. */
+  /** Payload as JSON text. */
   readonly payload: string;
   readonly timestamp: string;
 }
@@ -156,16 +165,16 @@ interface ArtifactRow {
   readonly mime: string;
   readonly name: string;
   readonly hash: string;
-  /** JSON. */
+  /** Provenance as JSON text. */
   readonly provenance: string;
   readonly created_at: string;
-  /** Path of its file at that time; the folder may have been moved since. */
+  /** Path of the artifact's file when it was stored. The folder may have been moved since. */
   readonly path: string;
 }
 
 /**
- * Opens relay.db in a read transaction, because a Go relay may be writing to it. Returns null, after calling `tell`
- * with the reason, if it is missing or not a Go relay's.
+ * Opens relay.db in a read transaction, because a Go relay may be writing to it. If the file is missing or is
+ * not the database of a Go relay, calls `tell` with the reason and returns null.
  */
 export function openLegacyDatabase(home: string, tell: (why: string) => void): LegacyDatabase | null {
   const path = join(home, 'relay.db');
@@ -175,7 +184,8 @@ export function openLegacyDatabase(home: string, tell: (why: string) => void): L
   }
   let db: Database | undefined;
   try {
-    // Without a WAL no process has it open, so it can be opened as immutable, which creates no files next to it.
+    // Without a WAL file, no process has the database open. Then it is opened as immutable, which creates no
+    // files next to it.
     db = new Database(path, existsSync(`${path}-wal`) ? { readOnly: true } : { immutable: true });
     return readDatabase(db);
   } catch (error) {
@@ -193,7 +203,8 @@ function readDatabase(db: Database) {
   const states = db.sql<{ version: number; data: string }>(
     'SELECT version, data FROM states WHERE thread_id = ? ORDER BY version',
   );
-  // Ids begin with the time. The timestamps do not sort as text, because Go omits trailing zeros.
+  // Sort by id, because ids begin with the time. The timestamps do not sort as text, because Go omits
+  // trailing zeros.
   const events = db.sql<EventRow>(
     'SELECT id, type, payload, timestamp FROM events WHERE thread_id = ? ORDER BY id',
   );
@@ -204,15 +215,15 @@ function readDatabase(db: Database) {
   const cached = db.sql<{ n: number }>('SELECT count(*) AS n FROM cache').get()!.n;
   return {
     threads: new Map(threads.all().map((row) => [row.id, row])),
-    /** Cached results of capabilities. */
+    /** Number of cached results of capabilities. */
     cached,
-    /** Yields all versions of a state, in rising order. */
+    /** Yields all versions of a thread's state, the oldest first. */
     *states(thread: string): Iterable<StateRow> {
       for (const { version, data } of states.iterate(thread)) yield { version, data: jsonObjectIn(data) };
     },
-    /** Oldest first. */
+    /** Returns the events of a thread, the oldest first. */
     events: (thread: string) => events.all(thread),
-    /** Oldest first. */
+    /** Returns the artifacts of a thread, the oldest first. */
     artifacts: (thread: string) => artifacts.all(thread),
     [Symbol.dispose]: () => db.close(),
   };

@@ -7,20 +7,21 @@ import { checkField, checkItem, jsonBytes, LISTS, type ListName } from '../../do
 import { revertOps } from '../../domain/threads/threads.ts';
 import { isMoment, type StateRow } from './source.ts';
 
-/** A version of a state: the patch that leads to it, and its own metadata. */
+/** A version of a state: the patch from the version before it, and the version's own time and metrics. */
 export interface LegacyVersion {
   readonly ops: Json;
   readonly stamp: NonNullable<LegacyEvent['stamp']>;
 }
 
-/** Room for what a relay adds to a state: version, time and metrics. */
+/** Bytes that are reserved for the fields that a relay adds to a state: version, time and metrics. */
 const AROUND_BYTES = 1024;
-/** If more versions than this are missing, they are not filled in. */
+/** Maximum number of missing versions in a row. A version after a larger gap is not imported. */
 const MISSING_VERSIONS = 10_000;
 
 /**
- * Returns the history of a state, starting with version 1. A version that cannot be imported is replaced by the one
- * before. `misfit` is true if a part of the last version has no place in our state.
+ * Returns the versions of a state, starting with version 1. A version that cannot be imported gets the
+ * content of the version before it. `misfit` is true if our state has no place for a part of the last
+ * version.
  */
 export function versionsOf(
   states: Iterable<StateRow>,
@@ -34,7 +35,10 @@ export function versionsOf(
   let content: Json = EMPTY;
   let misfit = false;
   let emptied = false;
-  /** Adds the content of version 1 with the next version, because our threads start empty. */
+  /**
+   * Adds the content of version 1 as version 2, because our threads start empty. It is called only if there
+   * is no later version.
+   */
   let late: (() => void) | undefined;
   const add = (next: Json, stamp: LegacyVersion['stamp']) => {
     versions.push({ ops: asJson(revertOps(content, next)), stamp });
@@ -80,7 +84,7 @@ export function versionsOf(
   return { versions, misfit };
 }
 
-/** Maximum number of notes. */
+/** Maximum number of notes about one thread's state. */
 const NOTES = 20;
 
 const EMPTY = takeOverState({}, new Map()).content;
@@ -97,9 +101,10 @@ function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVe
 type ConversionNotes = { left: string[]; emptied: boolean };
 
 /**
- * Converts a Go relay's state. `content` has all lists, and the summary if there is one. `left` says in sentences what
- * could not be converted unchanged. `emptied` is true if an empty value was dropped: Go writes null and empty texts,
- * we omit them. `refs` maps artifact refs that had to change.
+ * Converts the state of a Go relay. `content` has all lists, and the summary if there is one. `left` contains
+ * a sentence about each part that could not be converted unchanged. `emptied` is true if a null or an empty
+ * text was dropped: Go writes them, and we omit them. `refs` maps each artifact ref that had to change to the
+ * new ref.
  */
 export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>) {
   const told: ConversionNotes = { left: [], emptied: false };
@@ -122,7 +127,7 @@ export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, strin
   return { content, ...told };
 }
 
-/** Fields that the relay itself maintains. */
+/** Fields of a state that the relay itself maintains. */
 const RELAY_FIELDS = new Set('$schema version thread_id name created_at updated_at metrics'.split(' '));
 
 function convertItems(
@@ -138,7 +143,10 @@ function convertItems(
   });
 }
 
-/** Converts one item, or returns null. In Go the id is optional. */
+/**
+ * Converts one item of a list. Returns null if the item is invalid. The Go relay allows items without an id,
+ * so a missing id is added.
+ */
 function convertItem(list: ListName, item: Json, index: number, told: ConversionNotes): JsonObject | null {
   if (!isJsonObject(item)) return null;
   const { required, optional } = LISTS[list];

@@ -11,13 +11,13 @@ import { findProject, findProjectFolder } from '../projects/project-files.ts';
 import { homeSecret } from '../store/home.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 
-/** How long running calls may take after the client has left. */
+/** Time in ms that running calls may still take after the client has disconnected. */
 const END_GRACE_MS = 2_000;
 
-/** Serves MCP over stdin and stdout until the client closes them, then releases everything. */
+/** Serves MCP over stdin and stdout until the client closes them. Then it closes the relay. */
 export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
-  // Compiled validators pay off after thousands of messages. A stdio client sends dozens and waits for the first
-  // answer.
+  // Do not compile validators. That pays off only after thousands of messages, but a stdio client sends
+  // dozens and waits for the first answer.
   configureZod({ jitless: true });
   const tools = o.tools === null ? null : readToolNames(o.tools);
   const opened: { relay: Promise<RelayAccess & AsyncDisposable> | null } = { relay: null };
@@ -27,7 +27,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   };
   const open = (): Promise<RelayAccess> => {
     opened.relay ??= openClient().catch((error) => {
-      // The next tool call tries again: a busy store may be free by then.
+      // The next tool call tries again, because the store may only have been busy.
       opened.relay = null;
       throw error;
     });
@@ -48,14 +48,14 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   };
   const { stdin, stdout, onError, onWarning } = o;
   await serveMcpStdio(context, { version: host.program.version, tools, stdin, stdout, onError, onWarning });
-  // The client has left, so exit even if something still keeps the process alive.
+  // The client has disconnected, so exit even if something still keeps the process alive.
   setTimeout(() => process.exit(), END_GRACE_MS).unref();
   await (await opened.relay)?.[Symbol.asyncDispose]();
 }
 
 /**
- * Returns the answer of `project_brief`: the cold start text of the project around a folder. Loaded late, because most
- * sessions never use it.
+ * Returns the answer of `project_brief`: the brief of the project that contains the folder. The code is
+ * loaded here, because most sessions never need it.
  */
 async function briefOf(
   folder: string,

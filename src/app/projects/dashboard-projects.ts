@@ -19,8 +19,8 @@ import { ownTextWork } from '../store/own-text-work.ts';
 import { openProject } from './project-files.ts';
 
 /**
- * Reads the projects in these folders again at each request. Data that only git has is left out, because a server
- * starts no programs for a page.
+ * Returns the projects in these folders and reads their files again at each request. Data that only git has
+ * is left out, because a server must not start programs for a page.
  */
 export function dashboardProjects(folders: readonly string[]): ProjectSource {
   const shown = new Map(folders.map((folder) => [idOf(folder), openProject(checked(folder))]));
@@ -47,7 +47,10 @@ function checked(folder: string): string {
   throw new RelayError('bad_usage', { what, hint: 'Check --project.' });
 }
 
-/** A folder without project files is listed as empty: it may get some later. */
+/**
+ * Reads the project files. A folder without project files counts as an empty project, because it may get
+ * files later.
+ */
 const read = (project: Project, o?: ReadOptions) => readProject(project.files, systemEnv.now(), o);
 
 const NO_GIT = {

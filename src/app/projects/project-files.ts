@@ -13,19 +13,22 @@ import { assertInside } from '../symlink-guard.ts';
 import { projectGit } from './project-git.ts';
 import { withFileLock } from './project-lock.ts';
 
-/** Opens the project in exactly this folder. */
+/** Opens the project in this folder. It does not search the folders above. */
 export function openProject(folder: string, o: ProjectOptions = {}): Project {
   const whole = resolve(folder);
   return new Project(projectFiles(whole, o), projectGit(whole, o.gitMs), systemEnv.now);
 }
 
-/** Opens the project of a folder, or of the nearest folder above it. Null if none of them has project files. */
+/**
+ * Opens the project of a folder, or of the nearest folder above it with project files. Returns null if there
+ * is none.
+ */
 export async function findProject(from: string, o: ProjectOptions = {}): Promise<Project | null> {
   const folder = findProjectFolder(from, homedir());
   return folder === null ? null : openProject(folder, o);
 }
 
-/** Accesses a project's files on disk. */
+/** Returns access to the project files in a folder. */
 export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFiles {
   const guarded = (name: string) => {
     if (!o.followLinks) assertInside(folder, name);
@@ -65,7 +68,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
           }
         }).catch(cannotWrite(folder));
       });
-      // The caller gets the failure of its own turn; the next turn starts regardless.
+      // The caller gets the error of its own `work`. The next `work` in the queue starts in any case.
       queue = turn.catch(() => {});
       return turn;
     },
@@ -82,7 +85,7 @@ function cannotWrite(folder: string): (error: NodeJS.ErrnoException) => never {
   };
 }
 
-/** Reads synchronously: these files are small, and the thread pool is slower. */
+/** Reads a project file synchronously, because the files are small and the thread pool is slower. */
 function readText(path: string, name: string): FileText | null {
   let bytes: Buffer;
   let modifiedAt: number;
@@ -112,7 +115,7 @@ function firstBadByte(bytes: Uint8Array): { line: number; column: number } {
   return { line: sound.length, column: sound.at(-1)!.length + 1 };
 }
 
-/** The local folder has its own .gitignore, so that users need not edit theirs. */
+/** Our local folder has its own .gitignore, so that users need not change the .gitignore of the project. */
 const IGNORE = `${LOCAL_FOLDER}/.gitignore`;
 
 async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
@@ -125,14 +128,17 @@ async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
   }
 }
 
-/** Patterns that identify our project files, since other programs have a state.json too. */
+/** Patterns that identify our project files. Other programs also use names such as state.json. */
 const OURS: { readonly [name: string]: RegExp } = {
   'PROJECT.md': /./,
   'state.json': /"(?:current_task|next_steps)"/,
   'todos.json': /"todos"/,
 };
 
-/** Returns the nearest folder from here upwards with project files; null if there is none below the home or the root. */
+/**
+ * Returns the nearest folder with project files, starting at `from` and going upwards. The search ends at the
+ * home folder, at the top of a git repository, and at the root. Returns null if there is none.
+ */
 export function findProjectFolder(from: string, home: string): string | null {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     for (const [name, sign] of Object.entries(OURS)) {
@@ -143,7 +149,10 @@ export function findProjectFolder(from: string, home: string): string | null {
   }
 }
 
-/** A link that leads out of the folder counts as a project file, so that the reader gets an error about it. */
+/**
+ * Returns whether a file exists and matches the pattern. A link that leads out of the folder also counts, so
+ * that reading the file later reports the link as an error.
+ */
 function hasSign(folder: string, name: string, sign: RegExp): boolean {
   try {
     assertInside(folder, name);

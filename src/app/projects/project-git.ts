@@ -5,19 +5,26 @@ import { RelayError } from '../../base/errors.ts';
 import { type GitStatus, LOCAL_FOLDER, PROJECT_FILES, type ProjectGit } from '../../client/projects/files.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
-/** Without this flag git would start itself inside submodules, with the settings of those repositories. */
+/**
+ * Prevents git from starting itself inside submodules, where the settings of those repositories would apply.
+ */
 const NO_SUBMODULES = '--ignore-submodules=dirty';
 const STATUS = `status --porcelain=v2 --branch -z --untracked-files=normal ${NO_SUBMODULES}`.split(' ');
-/** Unlike git diff, diff-index writes no index and runs no external diff. */
+/** Unlike git diff, diff-index does not write the index and runs no external diff program. */
 const CHANGED_LINES = `diff-index HEAD --numstat --no-renames --relative -z ${NO_SUBMODULES}`.split(' ');
 const HISTORY = 'log --full-history --topo-order -m --raw --no-abbrev --no-renames'.split(' ');
 const STAGED = `diff --cached --name-only --no-ext-diff ${NO_SUBMODULES}`.split(' ');
 const NO_BLOB = '0'.repeat(40);
-/** As many of the largest project files as fit into git's output limit. */
+/**
+ * Number of blobs to read in one call of git. Even if all have the maximum size of a project file, they fit
+ * into git's output limit.
+ */
 const BLOBS_AT_ONCE = 15;
 const OWN = new Set<string>(PROJECT_FILES);
 
-/** Runs git in a folder. Answers are empty if git or a repository is missing, or git takes too long. */
+/**
+ * Runs git in a folder. Most results are empty if git or the repository is missing, or if git takes too long.
+ */
 export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
   const inRepository = async (args: readonly string[], o: GitOptions) => {
     if (!repositoryAround(folder)) throw new Error('not a git repository');
@@ -81,7 +88,7 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
       if (merged) return { base: (await lines('merge-base', ours, merged))[0] ?? null, ours, theirs: merged };
       const [place = ''] = await lines('rev-parse', '--absolute-git-dir');
       const done = await promises.readFile(join(place, 'rebase-merge', 'done'), 'utf8').catch(() => '');
-      // During a rebase that runs a merge driver, only the rebase's todo list names the picked commit.
+      // If a rebase runs a merge driver, only the todo list of the rebase contains the picked commit.
       const picked = /^\w+ ([0-9a-f]{7,64})/.exec(done.trim().split('\n').at(-1) ?? '')?.[1];
       const theirs = (await commit('CHERRY_PICK_HEAD')) ?? (picked ? await commit(picked) : undefined);
       return theirs ? { base: (await commit(`${theirs}^`)) ?? null, ours, theirs } : null;
@@ -95,7 +102,7 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
       try {
         const files = { ours, base, theirs };
         for (const [name, text] of Object.entries(files)) await promises.writeFile(join(place, name), text);
-        // The exit code is the number of conflicts.
+        // git merge-file exits with the number of conflicts.
         const args = ['merge-file', ...Object.keys(files).flatMap((name) => ['-L', name])];
         const conflict = await runGit(place, [...args, ...Object.keys(files)], { timeoutMs }).then(
           () => false,
@@ -133,7 +140,10 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
   };
 }
 
-/** `git merge` passes the other branch to its programs in `GITHEAD_<commit>=<name>`. */
+/**
+ * Returns the commit of the other branch during a merge. `git merge` passes it to its programs in
+ * `GITHEAD_<commit>=<name>`.
+ */
 function headInEnv(): string | undefined {
   const heads = Object.keys(process.env).flatMap(
     (name) => /^GITHEAD_([0-9a-f]{40,64})$/.exec(name)?.[1] ?? [],
@@ -142,7 +152,7 @@ function headInEnv(): string | undefined {
 }
 
 /**
- * Returns no history for a repository without commits, a folder without one, or a missing git. Throws on any other
+ * Returns an empty history if git is missing, or if there is no repository or no commit. Throws on any other
  * error.
  */
 function noHistory(error: Error): string {
@@ -151,7 +161,10 @@ function noHistory(error: Error): string {
   throw new RelayError('failed', { what: `git could not read the history: ${error.message}`, hint });
 }
 
-/** Parses `git log -m --raw`: NUL, a commit and its parents, then a line with two blobs for each parent that differs. */
+/**
+ * Parses `git log -m --raw`. Each entry has a NUL, the commit and its parents, and then one line with two
+ * blobs for each parent whose file differs.
+ */
 function readLog(text: string): { commit: string; before: string[]; after: string }[] {
   const found = new Map<string, { commit: string; parents: number; before: string[]; after: string }>();
   for (const entry of text.split('\0').slice(1)) {
@@ -164,7 +177,7 @@ function readLog(text: string): { commit: string; before: string[]; after: strin
       found.set(commit, change);
     }
   }
-  // A merge whose file equals that of one parent changed nothing.
+  // If the file after a merge is equal to the file of one parent, the merge changed nothing.
   return [...found.values()].filter(({ parents, before }) => before.length >= parents);
 }
 
@@ -181,8 +194,8 @@ function* readBlobs(output: Buffer): Generator<[id: string, text: string]> {
 }
 
 /**
- * Parses `git status --porcelain=v2 --branch -z`: fields separated by spaces, names last and ended by NUL. A rename is
- * followed by a second name.
+ * Parses `git status --porcelain=v2 --branch -z`. Spaces separate the fields. The name is the last field and
+ * ends with NUL. A rename has a second name after it.
  */
 function readStatus(text: string): GitStatus {
   let branch: string | null = null;
@@ -204,8 +217,8 @@ function readStatus(text: string): GitStatus {
 }
 
 /**
- * Returns a folder's path in its repository, such as `deep/below/`; null if there is none. Asking git takes much
- * longer.
+ * Returns a folder's path inside its repository, such as `deep/below/`, or null if there is no repository. It
+ * does not ask git, because that takes much longer.
  */
 function repositoryAround(folder: string): { readonly prefix: string } | null {
   const place = existsSync(folder) ? realpathSync(folder) : folder;

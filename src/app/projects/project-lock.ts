@@ -6,9 +6,9 @@ import { processExists } from '../serve/pid-file.ts';
 import { unique } from '../store/atomic-file.ts';
 
 /**
- * Runs `work` under a lock across processes: a file that only one process can create. The file names its holder, so
- * that a dead holder is noticed. `held` says whether the lock is still ours: a holder that slept too long may have
- * lost it.
+ * Runs `work` while this process holds a lock. The lock is a file that only one process can create. The file
+ * names its holder, so that other processes notice if the holder is dead. `held` throws if the lock no longer
+ * belongs to this call. Another process may take the lock from a holder that paused too long.
  */
 export async function withFileLock<T>(
   lock: string,
@@ -53,7 +53,7 @@ function create(path: string, token: string): boolean {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // On a full disk the file is created but empty.
+    // On a full disk the file is created, but stays empty.
     if (code === 'ENOSPC' || code === 'EDQUOT') rmSync(path, { force: true });
     throw error;
   }
@@ -63,7 +63,7 @@ function holderOf(path: string): Holder | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
-    // The file is gone, or was just created and is still empty.
+    // The file does not exist, or was just created and is still empty.
     return null;
   }
 }
@@ -75,8 +75,9 @@ function isStale(lock: string, holder: Holder | null): boolean {
 }
 
 /**
- * Deletes a dead holder's lock. If two processes notice the same dead holder, only one may delete it; otherwise it
- * could delete the other's new lock. Returns false for the other process.
+ * Deletes the lock of a dead holder. If two processes notice the same dead holder, only one of them may
+ * delete the lock. Otherwise the slower process could delete the new lock of the faster one. Returns false if
+ * another process is already deleting the lock.
  */
 function breakLock(lock: string, dead: Holder | null): boolean {
   const breaking = `${lock}.break`;

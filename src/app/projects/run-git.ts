@@ -1,57 +1,60 @@
 /**
- * Runs git in a folder whose content may come from someone else. A repository's settings and attributes can name
- * programs, which git runs even in commands that only read. Each of these ways is closed here. All calls of git in
- * this program go through this file.
+ * Runs git in a folder whose content may come from someone else. The settings and attributes of a repository
+ * can name programs, and git runs these programs even in commands that only read. This file prevents that.
+ * All calls of git in this program go through this file.
  */
 
-/** Settings for every command. -c overrides the repository. */
+/** Settings for every command. They are passed with -c, which overrides the settings of the repository. */
 const ALWAYS = [
-  // Names a program that git asks for changed files.
+  // This setting can name a program that git runs to find changed files.
   'core.fsmonitor=false',
-  // Ignores a folder with the layout of a bare repository, which a clone may contain.
+  // Makes git ignore a folder that looks like a bare repository. A clone may contain such a folder.
   'safe.bareRepository=explicit',
   'core.quotepath=off',
 ];
 
-/** Settings for everything but the user's own commits. */
+/** Settings for all commands except commits that the user requested. */
 const READING = [
   'core.hooksPath=/dev/null',
-  // Would run gpg.program.
+  // Otherwise git would run the program in gpg.program.
   'log.showSignature=false',
-  // "remerge" would merge again, with the repository's merge drivers.
+  // The value "remerge" would merge again and run the repository's merge drivers.
   'log.diffMerges=separate',
 ];
 
 const READING_ENV = {
-  // Without the lock git status does not write the index, and so runs no hook.
+  // Prevents git status from writing the index, which would run a hook.
   GIT_OPTIONAL_LOCKS: '0',
-  // A partial clone would fetch missing objects with an ssh, proxy, credential or upload-pack program from its
-  // settings.
+  // Otherwise git would fetch missing objects in a partial clone. For that it runs ssh, proxy, credential or
+  // upload-pack programs from the settings.
   GIT_ALLOW_PROTOCOL: 'none',
   GIT_NO_LAZY_FETCH: '1',
   GIT_TERMINAL_PROMPT: '0',
 };
 
-/** Commands that read no file of the work tree, so that no filter of the repository runs. */
+/**
+ * Commands that read no files of the work tree. They run no filters, so the filters need not be disabled for
+ * them.
+ */
 const WITHOUT_FILES = 'cat-file config init log merge-base merge-file remote rev-parse'.split(' ');
 
-/** Enough for several of the largest project files. */
+/** Maximum output of git in bytes. Several of the largest project files fit into it. */
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Default timeout of git, enough for a large repository. */
+/** Default timeout of git in ms. It is long enough for a large repository. */
 const GIT_MS = 5_000;
 
 export interface GitOptions {
   readonly timeoutMs?: number;
   readonly input?: string;
   /**
-   * For a commit that the user requested: hooks, filters and signatures of the repository apply, as if the user had
-   * typed it.
+   * True for a commit that the user requested. Then the hooks, filters and signatures of the repository
+   * apply, as if the user had typed the git command.
    */
   readonly asUser?: boolean;
 }
 
-/** Runs git and returns its output. Rejects with the last line of stderr. */
+/** Runs git and returns its output. Throws an error with the last line of stderr if git fails. */
 export async function runGit(folder: string, args: readonly string[], o: GitOptions = {}): Promise<Buffer> {
   const settings = [...ALWAYS, ...(o.asUser ? [] : READING)];
   if (!o.asUser && !WITHOUT_FILES.includes(args[0]!)) settings.push(...(await filtersOff(folder, o)));
@@ -59,22 +62,23 @@ export async function runGit(folder: string, args: readonly string[], o: GitOpti
 }
 
 /**
- * Returns settings that disable all filters. A clean filter runs for each changed file that git compares, and any
- * settings file that the repository includes may define one. The user's own filters are disabled too, because the
- * repository's attributes choose which filter applies.
+ * Returns settings that disable all filters. git runs a clean filter for each changed file that it compares,
+ * and any settings file that the repository includes may define a filter. The user's own filters are disabled
+ * too, because the repository's attributes choose which filter applies.
  */
 async function filtersOff(folder: string, o: GitOptions): Promise<string[]> {
   const asked = start(folder, ALWAYS, ['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], o);
   const keys = String(await asked.catch(none)).split('\0');
   const names = new Set(keys.flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []));
   return [...names].flatMap((name) => {
-    // -c cannot set a name with "=". Failing is better than an answer that this filter influenced.
+    // -c cannot set a filter with "=" in its name. It is better to fail than to return a result that this
+    // filter influenced.
     if (name.includes('=')) throw new Error(`the git filter "${name}" of this repository cannot be disabled`);
     return ['clean=', 'smudge=', 'process=', 'required=false'].map((part) => `filter.${name}.${part}`);
   });
 }
 
-/** `git config` exits with 1 if nothing matches. */
+/** Returns an empty text for exit code 1, with which `git config` reports that nothing matches. */
 function none(error: GitError): string {
   if (error.status === 1) return '';
   throw error;
@@ -95,9 +99,9 @@ async function start(
   args: readonly string[],
   { timeoutMs = GIT_MS, input, asUser }: GitOptions,
 ): Promise<Buffer> {
-  // Load it only if git is used: not every hook and command does.
+  // This module is loaded here, because not every hook and command needs git.
   const { execFile } = await import('node:child_process');
-  // In a git hook these variables would name another repository.
+  // Inside a git hook these variables may name another repository.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
   const o = {
     timeout: timeoutMs,
@@ -113,7 +117,7 @@ async function start(
       if (!error) resolve(stdout);
       else reject(new GitError(String(stderr).trim().split('\n').at(-1) || error.message, error.code));
     });
-    // git may exit before it has read all input.
+    // Ignore the error: git may exit before it has read all input.
     if (input !== undefined) child.stdin!.on('error', () => {}).end(input);
   });
 }

@@ -6,8 +6,8 @@ import type { ServeOptions } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 
 /**
- * Returns a function that checks whether an address is in a list such as `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`,
- * `loopback`.
+ * Returns a function that checks whether an address is in a list. An entry is an address, a network or
+ * `loopback`: `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
  */
 export function addressList(entries: readonly string[]): (address: string) => boolean {
   if (entries.length === 0) return () => false;
@@ -40,8 +40,8 @@ function addTo(list: BlockList, entry: string): void {
 }
 
 /**
- * Returns whether an IP address is on the public internet. Addresses of this machine, its network and cloud metadata
- * services are not, even if wrapped in an IPv6 address.
+ * Returns whether an IP address is on the public internet. Addresses of this machine, of its network and of
+ * cloud metadata services are not public, even if they are wrapped in an IPv6 address.
  */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
@@ -49,7 +49,7 @@ export function isPublicAddress(address: string): boolean {
   return isIP(bare) === 4 || isGlobalV6(bare);
 }
 
-/** The range of public IPv6 addresses. Some blocks in it are reserved. */
+/** Range of the public IPv6 addresses. `isReserved` excludes some blocks in it. */
 const isGlobalV6 = addressList(['2000::/3']);
 
 const isReserved = addressList([
@@ -67,7 +67,8 @@ const isReserved = addressList([
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-  // Teredo, benchmarking, ORCHID, documentation, and 6to4, which can contain any IPv4 address.
+  // Reserved IPv6 blocks: Teredo, benchmarking, ORCHID, documentation and 6to4. A 6to4 address can contain
+  // any IPv4 address.
   '2001::/32',
   '2001:2::/32',
   '2001:10::/28',
@@ -77,7 +78,7 @@ const isReserved = addressList([
   '2002::/16',
 ]);
 
-/** Returns the host for URLs by which this machine reaches a server that listens on `host`. */
+/** Returns the host part of a URL with which this machine reaches a server that listens on `host`. */
 export function localHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '[::1]' : hostInUrl(host);
@@ -94,8 +95,9 @@ function networkCards() {
 }
 
 /**
- * Returns the URLs by which other machines reach a server that listens on `host`, with the protocol and port of `url`:
- * one per address of this machine if it listens on all, none on loopback.
+ * Returns the URLs with which other machines reach a server that listens on `host`. They have the protocol
+ * and port of `url`. If the server listens on all addresses, there is one URL per address of this machine. If
+ * it listens on loopback, there is none.
  */
 export function reachableAt(host: string, url: string): string[] {
   if (isLoopback(host)) return [];
@@ -110,7 +112,10 @@ export function reachableAt(host: string, url: string): string[] {
   );
 }
 
-/** Returns the host names of a server that listens on `host`, apart from loopback names. */
+/**
+ * Returns the host names under which a server that listens on `host` can be reached. Loopback names are not
+ * included.
+ */
 export function ownHosts(host: string): string[] {
   if (isLoopback(host)) return [];
   if (!listensOnAll(host)) return [hostInUrl(host)];
@@ -120,8 +125,9 @@ export function ownHosts(host: string): string[] {
 type Network = Pick<ServeOptions, 'host' | 'publicUrl' | 'trustProxy'>;
 
 /**
- * Returns the address by which other machines reach a server with these options, or null if only this machine can. A
- * proxy on this machine connects from loopback, so a public URL or a trusted proxy counts as exposed.
+ * Returns the address at which other machines reach a server with these options, or null if only this machine
+ * can reach it. A public URL or a trusted proxy counts as exposed even on loopback, because a proxy on this
+ * machine connects from loopback.
  */
 export function exposedAs(config: Pick<Config, 'public_url' | 'trusted_proxies'>, o: Network): string | null {
   const publicUrl = o.publicUrl ?? config.public_url;
@@ -131,7 +137,10 @@ export function exposedAs(config: Pick<Config, 'public_url' | 'trusted_proxies'>
   return proxies.length > 0 ? `the proxy at ${proxies.join(', ')}` : null;
 }
 
-/** Returns whether the server requires keys: as configured, otherwise if other machines can reach it. */
+/**
+ * Returns whether the server requires API keys. Without a setting, it requires them if other machines can
+ * reach the server.
+ */
 export function authOf(
   config: Pick<Config, 'auth' | 'public_url' | 'trusted_proxies'>,
   o: Network & Pick<ServeOptions, 'auth' | 'open'>,

@@ -2,12 +2,18 @@ import type { Server, ServerResponse } from 'node:http';
 import { type Socket, Server as TcpServer } from 'node:net';
 import { isBun } from '../own-package.ts';
 
-/** Before an open connection is closed, its answers carry `Connection: close` for this long. */
+/**
+ * Interval in ms at which a stopping server closes idle connections. Until then a client can get one more
+ * answer, with `Connection: close`.
+ */
 const DRAIN_MS = 100;
-/** How long running requests may take after the server is told to stop. */
+/**
+ * Time in ms that running requests may take after the server began to stop. Then their connections are
+ * closed.
+ */
 const STOP_GRACE_MS = 10_000;
 
-/** Maximum of unanswered requests per connection. Clients that pipeline send only a few. */
+/** Maximum number of unanswered requests per connection. Clients that pipeline requests send only a few. */
 const REQUESTS_AHEAD = 100;
 
 export interface ConnectionLimits {
@@ -15,11 +21,14 @@ export interface ConnectionLimits {
   readonly perAddress: number;
 }
 
-/** Tracks connections: limits their number and the requests of each, and closes them without dropping requests. */
+/**
+ * Limits the number of connections and the unanswered requests of each connection. Closes connections without
+ * dropping requests.
+ */
 export class Connections {
   readonly #server: Server;
   readonly #byAddress = new Map<string, number>();
-  /** Unfinished answers of each connection. */
+  /** Answers of each connection that are not finished. */
   readonly #answers = new WeakMap<Socket, Set<ServerResponse>>();
 
   constructor(server: Server, limits: ConnectionLimits) {
@@ -35,15 +44,15 @@ export class Connections {
     return sum;
   }
 
-  /** Accepts no new connections, answers the open requests, then resolves. */
+  /** Accepts no new connections and answers the open requests. Resolves when all connections are closed. */
   async stop(): Promise<void> {
     this.#server.prependListener('request', (_, response) => response.setHeader('Connection', 'close'));
-    // On Node use the TCP server's close, because the HTTP server's also disconnects clients between two requests. Bun
-    // only has the HTTP server's.
+    // On Node, call `close` of the TCP server. `close` of the HTTP server would also disconnect clients
+    // between two requests. Bun has only `close` of the HTTP server.
     const { close } = isBun ? this.#server : TcpServer.prototype;
     const closed = new Promise<void>((resolve) => close.call(this.#server, () => resolve()));
     const force = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS);
-    // A client between two requests gets one more answer, with `Connection: close`.
+    // A client that is between two requests gets one more answer, with `Connection: close`.
     const idle = setInterval(() => this.#server.closeIdleConnections(), DRAIN_MS);
     if (this.open === 0) this.#server.closeIdleConnections();
     await closed;
@@ -54,8 +63,10 @@ export class Connections {
   }
 
   /**
-   * Node starts every request that has arrived, before the previous one is answered. When the connection ends, Node
-   * notifies only the answer whose turn it was. Without this the other answers would follow a channel forever.
+   * Counts an answer, and aborts all answers of a connection when the connection ends. Node starts every
+   * request that has arrived, even before the previous one is answered. When the connection ends, Node
+   * notifies only the answer that is being sent. Without this code the other answers would follow a channel
+   * forever.
    */
   #countAnswer(socket: Socket, response: ServerResponse): void {
     let answers = this.#answers.get(socket);
@@ -86,7 +97,7 @@ export class Connections {
   }
 }
 
-/** Ends an answer that never had its turn. It has no socket that would emit `close`. */
+/** Aborts an answer that was not being sent. Such an answer has no socket that would emit `close`. */
 function abortAnswer(answer: ServerResponse): void {
   answer.destroy();
   if (!answer.socket) answer.emit('close');

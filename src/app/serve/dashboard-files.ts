@@ -8,7 +8,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
 import { isExecutable, ownFile, ownPackage } from '../own-package.ts';
 
-/** Sources of the pages. A change in any of them makes a build outdated. */
+/** Sources of the dashboard. A change in any of them makes a build outdated. */
 const SOURCES = [
   'ui',
   'scripts/build/dashboard.ts',
@@ -20,8 +20,8 @@ const SOURCES = [
 ];
 
 /**
- * Returns the pages of this program. A package contains them. A clone that runs its sources builds them at first use
- * and after a change. Undefined if there are none and they cannot be built.
+ * Returns the files of the dashboard. A package contains them. A clone that runs from its sources builds them
+ * at first use and after a change.
  */
 export function ownDashboard(): DashboardFiles | undefined {
   const folder = isExecutable ? undefined : ownPackage()?.folder;
@@ -32,7 +32,7 @@ export function ownDashboard(): DashboardFiles | undefined {
   return {
     async read(path, encodings) {
       building ??= build(folder, target).then(() => filesIn(target));
-      // The next request tries again.
+      // After a failed build, the next request builds again.
       building.catch(() => {
         building = null;
       });
@@ -49,7 +49,9 @@ export function filesIn(folder: string): DashboardFiles & { readonly folder: str
   return { folder, ...files };
 }
 
-/** Serves the files of a build, compressed or not. A compressed file is decompressed for clients that do not accept it. */
+/**
+ * Serves the files of a build. A compressed file is decompressed for a client that does not accept Brotli.
+ */
 function filesFrom(read: (name: string) => Uint8Array | null): DashboardFiles {
   return {
     async read(path, encodings) {
@@ -68,7 +70,10 @@ function hashOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex').slice(0, 32);
 }
 
-/** Builds next to the old build and replaces it, unless the old build is newer than its sources. */
+/**
+ * Builds the dashboard into a new folder that replaces the old build. Does nothing if the old build is up to
+ * date.
+ */
 async function build(folder: string, target: string): Promise<void> {
   const made = statSync(join(target, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (SOURCES.every((path) => newest(join(folder, path)) <= made)) return;

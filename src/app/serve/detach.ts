@@ -11,10 +11,10 @@ import { runningServer, type ServerRecord } from './pid-file.ts';
 import { fetchHealth } from './port-owner.ts';
 import { rotateLog } from './server-log.ts';
 
-/** A start that takes longer has failed; the log says why. */
+/** Time in ms after which a start counts as failed. The log contains the reason. */
 const START_TIMEOUT_MS = 20_000;
 
-/** Starts this program as `relay up` in the background and resolves when it answers. */
+/** Starts this program as `relay up` in the background. Resolves when the server answers. */
 export async function detachServer(config: Config, env: Environment, o: ServeOptions): Promise<ServerRecord> {
   makeHome(config.home);
   const log = join(config.home, 'server.log');
@@ -32,7 +32,8 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   const child = spawn(program!, [...args, ...words], {
     detached: true,
     stdio: ['ignore', fd, fd],
-    // Pass the engine in the environment, because it may contain a password and other users can read command lines.
+    // Pass the engine's address in the environment, because it may contain a password. Other users can read
+    // command lines.
     env: {
       ...detachedEnvironment(env, log),
       ...(config.engine ? { RELAY_ENGINE: config.engine, RELAY_ENGINE_FILE: '' } : {}),
@@ -71,7 +72,7 @@ function openLog(path: string): { fd: number; size: number } {
   return { fd, size: statSync(path).size };
 }
 
-/** Returns the last lines written after offset `from`. */
+/** Returns the last lines that were written to a file after the offset `from`. */
 function tail(path: string, from: number): string {
   const lines = readFileSync(path).subarray(from).toString('utf8').trimEnd().split('\n').slice(-8);
   return lines.map((line) => `    ${line}`).join('\n');

@@ -5,12 +5,15 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import type { AnsweredRequest, LogEvent } from '../../interfaces/http/deps.ts';
 import type { Config } from '../config.ts';
 
-/** Reports that a server sends to addresses its operator configured: usage, and one span per request. */
+/** This file sends reports to addresses that the operator configured: usage, and one span per request. */
 
 type Log = (event: LogEvent) => void;
 
-/** Maximum of queued usage lines and spans. Beyond it the oldest are dropped and the log says so. */
+/**
+ * Maximum number of queued usage rows. If the queue is full, the oldest rows are dropped and the log says so.
+ */
 const FIGURES_WAITING = 10_000;
+/** Maximum number of queued spans. If the queue is full, the oldest spans are dropped and the log says so. */
 const SPANS_WAITING = 2_048;
 const SPANS_AFTER_MS = 2_000;
 const ROWS_AT_ONCE = 1_000;
@@ -19,8 +22,9 @@ const LAST_RETRY_MS = 300_000;
 const POST_TIMEOUT_MS = 10_000;
 
 /**
- * Writes usage to a file or posts it to an address, as it is counted. Delivery is at least once: each line has an id,
- * by which duplicates can be found. Returns a function that stops it.
+ * Writes usage rows to a file or posts them to an address when they are counted. A row may be delivered
+ * twice. Each row has an id, with which the receiver can find duplicates. Returns a function that delivers
+ * the remaining rows.
  */
 export function startMetering(
   core: RelayCore,
@@ -44,14 +48,15 @@ export function startMetering(
   }
   return async () => {
     await writing;
-    // Try once more. The statistics contain what cannot be delivered.
+    // Try once more. Rows that cannot be delivered are still in the statistics.
     await webhook?.flush();
   };
 }
 
 /**
- * Sends one span per request to a collector, in OTLP JSON. Created only if the configuration names an endpoint. A span
- * has an operation's name and a status, never a path, a key or a payload.
+ * Sends one span per request to a collector, in OTLP JSON. It is created only if the configuration has an
+ * endpoint. A span contains the name of an operation and a status. It never contains a path, an API key or a
+ * payload.
  */
 export class TraceExporter {
   readonly #spans: PostQueue<ReturnType<typeof spanOf>>;
@@ -69,7 +74,7 @@ export class TraceExporter {
     this.#spans.add([spanOf(seen)]);
   }
 
-  /** Sends queued spans and resolves when they are delivered or given up. */
+  /** Sends the queued spans. Resolves when they are delivered or cannot be delivered. */
   flush(): Promise<void> {
     return this.#spans.flush();
   }
@@ -107,16 +112,16 @@ function nanoseconds(ms: number): string {
 }
 
 interface QueueOptions {
-  /** Prefix of the events in the log. */
+  /** Prefix of the queue's events in the log. */
   readonly name: string;
-  /** Maximum of queued rows. */
+  /** Maximum number of queued rows. */
   readonly most: number;
-  /** How long the first row waits for more. */
+  /** Time in ms that the first row waits, so that more rows are sent together with it. */
   readonly afterMs?: number;
   readonly log: Log;
 }
 
-/** Posts queued rows in batches and retries after a pause. A redirect is a failure. */
+/** Posts queued rows in batches. After a failure it waits and tries again. A redirect counts as a failure. */
 class PostQueue<T> {
   readonly #url: string;
   readonly #o: QueueOptions;
@@ -179,7 +184,7 @@ class PostQueue<T> {
     if (!response.ok) throw new Error(`it answered with ${response.status}`);
   }
 
-  /** Logs each problem once, until a delivery succeeds again. */
+  /** Logs each kind of problem once. After a successful delivery it may be logged again. */
   #report(level: 'warn' | 'error', what: string, fields: object): void {
     if (this.#reported.has(what)) return;
     this.#reported.add(what);

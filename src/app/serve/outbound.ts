@@ -8,9 +8,12 @@ import type { PublicFetch } from '../../domain/threads/capabilities/built-in.ts'
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import { isPublicAddress } from './addresses.ts';
 
-/** Requests to addresses that users chose. They must not reach our own network. */
+/** This file sends requests to addresses that users chose. Such requests must not reach our own network. */
 
-/** Fetches only from the public internet and checks every redirect. `allow` is for tests. */
+/**
+ * Returns a function that fetches only from the public internet and checks every redirect. `allow` is for
+ * tests.
+ */
 export function publicFetch(allow: (address: string) => boolean = isPublicAddress): PublicFetch {
   const guard = { allow, refuse: (host: string) => refused(`${host} is not on the public internet`) };
   return async (start, { maxBytes, signal, accept = '*/*' }) => {
@@ -64,7 +67,7 @@ function refused(what: string): RelayError {
   return new RelayError('capability_failed', { capability: 'http.fetch', what });
 }
 
-/** Posts to webhooks on the public internet, and with `loopback` also on this machine. */
+/** Posts to webhooks on the public internet. With `loopback`, webhooks on this machine are allowed too. */
 export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
   const guard: AddressGuard = {
     allow: (address) => isPublicAddress(address) || (o.loopback && isLoopback(address)),
@@ -84,7 +87,10 @@ export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
   };
 }
 
-/** Ignores an unknown host name: it may be known when something is sent, and is checked again then. */
+/**
+ * Ignores the error for an unknown host name. The name may exist later, and it is checked again before each
+ * post.
+ */
 function ignoreUnknownHost(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOTFOUND' && error.code !== 'EAI_AGAIN') throw error;
 }
@@ -96,15 +102,15 @@ function webhookUrl(text: string): URL {
   return url;
 }
 
-/** Decides which addresses may be connected to, and makes the error for the others. */
+/** Decides which addresses may be connected to, and creates the error for an address that is not allowed. */
 interface AddressGuard {
   allow(address: string): boolean;
   refuse(host: string): Error;
 }
 
 /**
- * Sends a request and returns the answer without following redirects. It connects to the address that was checked, so
- * that DNS cannot return another address in between.
+ * Sends a request and returns the answer without following redirects. It connects to the same address that
+ * was checked, so that DNS cannot return another address after the check.
  */
 async function guardedRequest(
   url: URL,
@@ -120,7 +126,7 @@ async function guardedRequest(
   });
 }
 
-/** Throws if a request to this host would be rejected now. */
+/** Throws if a request to the host of this URL would be rejected now. */
 async function checkHost(url: URL, guard: AddressGuard): Promise<void> {
   if (checkLiteral(url, guard)) return;
   await new Promise<void>((resolve, reject) => {
@@ -128,7 +134,10 @@ async function checkHost(url: URL, guard: AddressGuard): Promise<void> {
   });
 }
 
-/** Checks a literal address, which is never looked up. Returns false if the host is a name. */
+/**
+ * Checks the host if it is an IP address, because an IP address is never looked up. Returns false if the host
+ * is a name.
+ */
 function checkLiteral(url: URL, guard: AddressGuard): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) === 0) return false;
@@ -136,7 +145,10 @@ function checkLiteral(url: URL, guard: AddressGuard): boolean {
   return true;
 }
 
-/** Looks up a name. Every address of the name must be allowed, because any of them may be used. */
+/**
+ * Returns a function that looks up a host name. Every address of the name must be allowed, because any of
+ * them may be used.
+ */
 function guardedLookup({ allow, refuse }: AddressGuard): LookupFunction {
   return (hostname, options, done) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {

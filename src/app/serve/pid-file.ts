@@ -7,11 +7,14 @@ import type { RunningServer } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { maskPassword } from '../option-readers.ts';
 
-/** Record of the server that serves a home, written by the server. */
+/** Content of the file that describes the running server of a home. The server writes it. */
 export interface ServerRecord extends RunningServer {
-  /** Whether it requires keys. */
+  /** Whether the server requires API keys. */
   readonly auth?: 'open' | 'keys';
-  /** Identifies the process, because pids are reused; null if the system does not provide it. */
+  /**
+   * Boot id and start time of the process, because process ids are reused. Null if the system does not
+   * provide them.
+   */
   readonly birth: string | null;
 }
 
@@ -19,13 +22,13 @@ export function pidFile(home: string): string {
   return join(home, 'server.json');
 }
 
-/** Returns the server that runs on this home, or null. A file left by a dead server counts as none. */
+/** Returns the server that runs on this home, or null. A file that a dead server left is ignored. */
 export function runningServer(home: string): ServerRecord | null {
   const record = readServerRecord(home);
   return record !== null && isAlive(record) ? record : null;
 }
 
-/** Returns the content of the file, even if the server is dead; null if there is no valid file. */
+/** Returns the content of the file, even if the server is dead. Returns null if there is no valid file. */
 export function readServerRecord(home: string): ServerRecord | null {
   try {
     const value: unknown = JSON.parse(readFileSync(pidFile(home), 'utf8'));
@@ -37,8 +40,8 @@ export function readServerRecord(home: string): ServerRecord | null {
 }
 
 /**
- * Registers this server for its home. If two try at once, one wins and the other gets the winner's record. A dead
- * server's file is replaced.
+ * Registers this server for its home and returns null. If another server already runs on the home, returns
+ * the record of that server. The file of a dead server is replaced.
  */
 export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): ServerRecord | null {
   const mine: ServerRecord = { ...record, birth: birthOf(record.pid) };
@@ -58,7 +61,7 @@ export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): 
   return null;
 }
 
-/** Deletes the file, unless it belongs to another server by now. */
+/** Deletes the file, unless it already belongs to another server. */
 export function releaseServer(home: string, pid: number): void {
   if (readServerRecord(home)?.pid === pid) rmSync(pidFile(home), { force: true });
 }
@@ -68,7 +71,7 @@ export function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: the process exists and belongs to another user.
+    // EPERM means that the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
@@ -82,11 +85,15 @@ export function isAlive(record: Pick<ServerRecord, 'pid' | 'birth'>): boolean {
 
 const DEAD = 'dead';
 
-/** Returns boot id and start time of a process, if /proc exists. A zombie counts as dead. */
+/**
+ * Returns the boot id and the start time of a process, or null if there is no /proc. Returns `DEAD` for a
+ * zombie.
+ */
 function birthOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may contain anything, so parse after the last parenthesis.
+    // The process name in parentheses may contain any character, so parse the text after the last
+    // parenthesis.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return DEAD;
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -97,8 +104,9 @@ function birthOf(pid: number): string | null {
 }
 
 /**
- * Returns the cluster that commands on a home use, or null if the home itself is the store. A running server decides,
- * so that commands share its pointers and keys. Throws if the command names another store or lacks the login.
+ * Returns the address of the cluster that commands on a home use, or null if the home itself is the store. If
+ * a server runs on the home, commands use its store, so that they share its pointers and API keys. Throws if
+ * the command names another store or does not know the cluster's login.
  */
 export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | null {
   const server = runningServer(config.home);
@@ -123,7 +131,7 @@ export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | nu
   });
 }
 
-/** Returns whether two addresses name the same store of a cluster, ignoring logins. */
+/** Returns whether two addresses name the same store of a cluster. Logins are ignored. */
 function isSameStore(one: string, other: string): boolean {
   const parts = (address: string) => {
     const [servers = '', name = 'relay'] = address.replace(/^\w+:\/\/(?:[^@/]*@)?/, '').split('/');

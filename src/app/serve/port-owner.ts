@@ -10,12 +10,15 @@ interface PortOwner {
   readonly command: string;
 }
 
-/** Returns the process that listens on a port; null if it belongs to another user or the system does not provide it. */
+/**
+ * Returns the process that listens on a port. Returns null if the process belongs to another user, or if the
+ * system does not provide it.
+ */
 export async function portOwner(port: number): Promise<PortOwner | null> {
   return (process.platform === 'linux' ? ownerFromProc(port) : null) ?? (await ownerFromLsof(port));
 }
 
-/** Returns the first free port of the fifty from `from` on, or null. */
+/** Returns the first free port of the fifty ports that start at `from`, or null. */
 export async function nextFreePort(host: string, from: number): Promise<number | null> {
   for (let port = from; port < Math.min(from + 50, 65_536); port++) {
     if ((await tryPort(host, port)) === 'free') return port;
@@ -23,7 +26,10 @@ export async function nextFreePort(host: string, from: number): Promise<number |
   return null;
 }
 
-/** Returns `taken` only if something listens there. Other errors are reported when the server really listens. */
+/**
+ * Checks a port. Returns `taken` only if a program listens on it. Other errors are reported when the server
+ * itself listens.
+ */
 export function tryPort(host: string, port: number): Promise<'free' | 'taken' | 'refused'> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -71,13 +77,13 @@ function ownerFromLsof(port: number): Promise<PortOwner | null> {
   });
 }
 
-/** Shortens a command line, which may contain secrets and control characters. */
+/** Shortens a command line and removes control characters. The command line may contain secrets. */
 function shorten(command: string): string {
   const clean = command.replace(/[\u0000-\u001f\u007f]/g, ' ');
   return clean.length > 60 ? `${clean.slice(0, 59)}…` : clean;
 }
 
-/** Returns `nothing` if `look` throws: processes end, and many belong to other users. */
+/** Returns `nothing` if `look` throws. Processes may have ended, and many belong to other users. */
 function orElse<T>(nothing: T, look: () => T): T {
   try {
     return look();
@@ -92,7 +98,10 @@ const link = (path: string) => orElse('', () => readlinkSync(path));
 
 const HEALTH_TIMEOUT_MS = 3000;
 
-/** Returns the health of a relay at that address; null if nothing answers or it is no relay. */
+/**
+ * Returns the health of the relay at a URL. Returns null if nothing answers or if the program there is not a
+ * relay.
+ */
 export async function fetchHealth(url: string, timeoutMs = HEALTH_TIMEOUT_MS): Promise<Health | null> {
   try {
     const response = await (isOwnTls(url) ? fetchUnverified : fetch)(`${url}/health`, {
@@ -102,7 +111,7 @@ export async function fetchHealth(url: string, timeoutMs = HEALTH_TIMEOUT_MS): P
     });
     const answer: unknown = await response.json();
     if (typeof answer !== 'object' || answer === null) return null;
-    // An unhealthy relay answers with its error instead.
+    // A relay that is not healthy answers with an error, which has no status.
     if ('status' in answer && typeof answer.status === 'string') return answer as Health;
     return 'error' in answer && 'code' in answer ? { status: String(answer.error) } : null;
   } catch {
@@ -110,12 +119,15 @@ export async function fetchHealth(url: string, timeoutMs = HEALTH_TIMEOUT_MS): P
   }
 }
 
-/** A server on this machine may have a certificate for its public name, or a self-signed one. */
+/**
+ * Returns whether a URL is an https address of this machine. The certificate of such a server may be
+ * self-signed or made for its public name.
+ */
 function isOwnTls(url: string): boolean {
   return /^https:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\])(:\d+)?$/.test(url);
 }
 
-/** Requests without checking the certificate. The request contains no secret. */
+/** Sends a request without checking the server's certificate. The request contains no secret. */
 async function fetchUnverified(url: string, { signal }: { signal: AbortSignal }): Promise<Response> {
   const [{ get }, { text }] = await Promise.all([import('node:https'), import('node:stream/consumers')]);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

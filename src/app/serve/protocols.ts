@@ -9,20 +9,20 @@ import type { Protocol } from '../../interfaces/protocol.ts';
 export interface ProtocolOptions {
   readonly core: RelayCore;
   readonly version: string;
-  /** Whether a key is required; `open` by default. */
+  /** Whether an API key is required. Default: `open`. */
   readonly auth?: 'open' | 'keys';
-  /** Returns the function that posts to A2A webhooks; called at the first A2A request. */
+  /** Returns the function that posts to A2A webhooks. It is called at the first A2A request. */
   webhooks(): Promise<WebhookPost>;
-  /** Tests add the fixtures of the official MCP conformance suite here. */
+  /** Adds the fixtures of the official MCP conformance suite. Only tests use it. */
   readonly extendMcp?: McpHttpOptions['extend'];
-  /** Maximum size of a protocol message. Messages are held in memory, partly several times. */
+  /** Maximum size of a protocol message in bytes. A message is held in memory, sometimes more than once. */
   readonly messageBytes?: number;
-  /** Whether the program was replaced on disk since it started. */
+  /** Returns whether the program was replaced on disk after it started. */
   replaced?(): boolean;
   log(event: LogEvent): void;
 }
 
-/** MCP over HTTP, loaded at the first request. */
+/** Returns MCP over HTTP. Its code is loaded at the first request. */
 export function mcpProtocol(o: Omit<ProtocolOptions, 'webhooks'>, stopping: AbortSignal): Protocol {
   const loaded = lazily(async () => {
     const { mcpOverHttp } = await import('../../interfaces/mcp/http.ts');
@@ -44,7 +44,7 @@ export function mcpProtocol(o: Omit<ProtocolOptions, 'webhooks'>, stopping: Abor
   };
 }
 
-/** A2A, loaded at the first request. */
+/** Returns A2A over HTTP. Its code is loaded at the first request. */
 export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
   const loaded = lazily(async () => {
     const [{ a2aOverHttp }, out] = await Promise.all([import('../../interfaces/a2a/http.ts'), o.webhooks()]);
@@ -59,8 +59,8 @@ export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
     ],
     answer: async (...asked) => (await loaded()).answer(...asked),
     /**
-     * Sends notifications that earlier servers did not deliver, or only the given ones. If there are none, it costs
-     * one read.
+     * Sends the given notifications, or by default all notifications that earlier servers did not deliver. If
+     * there are none, this costs one read.
      */
     resume: async (entries?: Iterable<OutboxEntry>) => {
       if (entries || (await hasOutboxEntries(o.core.deps))) await (await loaded()).resume(entries);

@@ -15,12 +15,12 @@ import { type RunningServer, type ServerOptions, startServer } from './serve.ts'
 import { flushLog, limitLog, logEvent, logRequest } from './server-log.ts';
 
 /**
- * Keeps V8's young generation small. After a burst of requests it would otherwise keep up to 48 MB forever, more than
- * thousands of idle sockets take. Later requests are no slower.
+ * Keeps V8's young generation small. Otherwise it would keep up to 48 MB forever after many requests at once.
+ * Thousands of idle sockets need less. Later requests do not get slower.
  */
 const V8_FLAGS = '--semi-space-growth-factor=1';
 
-/** Serves the store of a home in this process until it is told to stop. */
+/** Serves the store of a home in this process until the caller stops it. */
 export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 'keys'): Promise<Serving> {
   setFlagsFromString(V8_FLAGS);
   const traces = config.otlp_endpoint === null ? null : new TraceExporter(config.otlp_endpoint, logEvent);
@@ -61,13 +61,13 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
     return { url, isFull, stopped, stop: () => void end().then(resolve, reject) };
   } catch (error) {
-    // Ignore errors of the cleanup; the user needs the original error.
+    // Ignore errors of the cleanup, because the user needs the original error.
     await end().catch(() => {});
     throw listenError(error, o);
   }
 }
 
-/** Reports how much of its bodies the server has verified, and what it found. */
+/** Returns gauges about the payloads that the server has verified, and how many of them were damaged. */
 function scrubGauges(checks: StoreChecks): Gauge[] {
   const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = checks.scrubState() ?? {};
   return [
@@ -82,7 +82,11 @@ function scrubGauges(checks: StoreChecks): Gauge[] {
   ];
 }
 
-/** Returns true if the disk is full. A server without a record still serves; it is only found by its address. */
+/**
+ * Registers the server by calling `claim`. If the disk is full, it frees the reserve and tries again. If that
+ * fails too, the server runs without a pid file, and other commands reach it only by its address. Returns
+ * whether the disk was full.
+ */
 function claimOnFullDisk(claim: () => void, freeReserve = () => {}): boolean {
   for (const makeRoom of [null, freeReserve]) {
     try {

@@ -23,52 +23,65 @@ import { addressList, localHost } from './addresses.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { a2aProtocol, mcpProtocol, type ProtocolOptions } from './protocols.ts';
 
-/** Metadata may be sent in a header: 16 KiB of it are 22 KiB in base64. */
+/**
+ * Maximum size of all headers in bytes. Metadata may be sent in a header, and 16 KiB of metadata are 22 KiB
+ * in base64.
+ */
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_HEADERS = 200;
 const TIMEOUTS = {
-  /** Time limits for the headers, and for a whole request of 25 MB over a slow line. */
+  /** Time limit for the headers of a request. */
   headersMs: 20_000,
+  /** Time limit for a whole request. It is long enough for 25 MB over a slow line. */
   requestMs: 300_000,
-  /** A connection without any progress while an answer is sent: the reader is gone. */
+  /**
+   * Time without any progress after which a connection is closed. The client that should read the answer is
+   * probably gone.
+   */
   idleMs: 120_000,
-  /** Longer than clients keep an idle connection, so that the client closes it and no request is lost in between. */
+  /**
+   * Time for which the server keeps an idle connection open. Clients keep it open for a shorter time. So the
+   * client closes the connection, and no request is lost.
+   */
   keepAliveMs: 65_000,
-  /** Interval at which these limits are checked. */
+  /** Interval at which the time limits are checked. */
   checkMs: 5_000,
 } as const;
-/** After this idle time the system probes whether the other end still exists. */
+/** Idle time in ms after which the system probes whether the other end of a connection still exists. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS: ConnectionLimits = { total: 20_000, perAddress: 12_000 };
 const SWEEP_INTERVAL_MS = 60_000;
 /**
- * The first sweep comes soon after the start. Otherwise a server that is killed repeatedly would never sweep and fill
- * the disk.
+ * Time in ms between the start and the first sweep. It is short, because otherwise a server that is killed
+ * again and again would never sweep and would fill the disk.
  */
 const FIRST_SWEEP_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 60_000;
 
 export interface ServerOptions extends Omit<ProtocolOptions, 'webhooks'> {
-  /** Allows A2A webhooks on this machine. By default webhooks in our own network are rejected. */
+  /**
+   * Allows A2A webhooks on this machine. By default, webhooks to this machine and to its network are
+   * rejected.
+   */
   readonly loopbackWebhooks?: boolean;
-  /** Base URL of pointers; null uses the address that each request was sent to. */
+  /** Base URL of pointers. If it is null, pointers use the address to which each request was sent. */
   readonly publicUrl: string | null;
   readonly host: string;
-  /** 0 picks a free port. */
+  /** Port to listen on. 0 picks a free port. */
   readonly port: number;
   readonly allowedHosts: readonly string[];
-  /** PEM files; they are read again when they change. */
+  /** Paths of two PEM files. The files are read again when they change. */
   readonly tls?: { readonly cert: string; readonly key: string } | null;
-  /** Addresses and networks of proxies whose `Forwarded` headers are trusted: `10.0.0.0/8`. */
+  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted, such as `10.0.0.0/8`. */
   readonly trustedProxies?: readonly string[];
   readonly corsOrigins?: readonly string[];
   readonly rateLimits?: RateLimits | null;
   readonly connections?: Partial<ConnectionLimits>;
   readonly timeouts?: { readonly [name in keyof typeof TIMEOUTS]?: number };
   readonly sockets?: Partial<SocketLimits>;
-  /** Pages at `/ui` and of pointers; none if missing. */
+  /** Files of the dashboard at `/ui` and of the pages for pointers. Without them, there are no pages. */
   readonly dashboard?: DashboardFiles;
-  /** Called for every answered request. Each request then has an id, which is also in its answer. */
+  /** Called for every answered request. If it is set, each request has an id, which is also in the answer. */
   observe?(seen: AnsweredRequest): void;
   /** Additional gauges for `/metrics`. */
   gauges?(): readonly Gauge[];
@@ -77,11 +90,11 @@ export interface ServerOptions extends Omit<ProtocolOptions, 'webhooks'> {
 export interface RunningServer {
   /** URL with the actual port: `http://127.0.0.1:7474`. */
   readonly url: string;
-  /** Accepts no new requests, answers the open ones, then resolves. */
+  /** Accepts no new requests and answers the open requests. Resolves when all connections are closed. */
   stop(): Promise<void>;
 }
 
-/** Listens and serves. The caller closes the core after the server has stopped. */
+/** Starts the server and listens. The caller must close the core after the server has stopped. */
 export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const { core, log } = o;
   const isTrustedProxy = addressList(o.trustedProxies ?? []);
@@ -155,8 +168,8 @@ interface Bindings {
 }
 
 /**
- * Calls `then` when the client has left, even before an answer began. The adapter would continue such an answer
- * forever.
+ * Calls `then` when the client has disconnected, even if the answer has not begun. Otherwise the HTTP adapter
+ * would continue such an answer forever.
  */
 function onDisconnect(outgoing: ServerResponse, then: () => void): void {
   if (outgoing.destroyed) then();
@@ -164,8 +177,8 @@ function onDisconnect(outgoing: ServerResponse, then: () => void): void {
 }
 
 /**
- * Reads a body of known length into one buffer. A Request would copy it twice more. Rejects if the sender leaves
- * before the end.
+ * Reads a body of known length into one buffer, because a Request object would copy the body twice more.
+ * Rejects if the client disconnects before the end.
  */
 function readBody(incoming: IncomingMessage, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const body = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
@@ -184,7 +197,10 @@ function readBody(incoming: IncomingMessage, length: number): Promise<Uint8Array
   });
 }
 
-/** Node joins repeated request headers into one text; only Set-Cookie would be a list. */
+/**
+ * Returns a request header. Node joins repeated headers into one text, except Set-Cookie, which requests do
+ * not use.
+ */
 function headerOf({ headers }: IncomingMessage, name: string): string | null {
   return (headers[name] as string | undefined) ?? null;
 }
@@ -222,7 +238,9 @@ function readCertificate(tls: { cert: string; key: string }): { cert: Buffer; ke
   return { cert: read(tls.cert), key: read(tls.key) };
 }
 
-/** Reloads the certificate when its files change: other programs renew it every few weeks. */
+/**
+ * Loads the certificate again when its files change. Other programs renew the certificate every few weeks.
+ */
 function renewCertificate(
   server: TlsServer,
   tls: { cert: string; key: string },
@@ -245,7 +263,7 @@ function renewCertificate(
 
 let utilisationBefore = performance.eventLoopUtilization();
 
-/** Returns gauges of the process. The event loop utilization is measured since the last call. */
+/** Returns gauges of the process. The utilization of the event loop covers the time since the last call. */
 function processGauges(connections: number): Gauge[] {
   const { rss, heapUsed } = process.memoryUsage();
   const now = performance.eventLoopUtilization();
@@ -267,7 +285,7 @@ function sweepStore(o: ServerOptions, told: Set<string>): void {
   o.core.sweepStore().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
 }
 
-/** Logs each warning of the store once, until it is resolved. */
+/** Logs each warning of the store once. A warning that disappears and comes back is logged again. */
 async function warnOfStore(o: ServerOptions, told: Set<string>): Promise<void> {
   const state: Pick<EngineState, 'warnings' | 'unseen'> = await o.core.deps.engine
     .state()
@@ -286,7 +304,9 @@ function urlOf(server: Server, { host, tls }: ServerOptions): string {
   return `${tls ? 'https' : 'http'}://${localHost(host)}:${port}`;
 }
 
-/** Answers a request that the adapter cannot parse: no Host, or an invalid target. */
+/**
+ * Answers a request that the HTTP adapter cannot parse, because it has no Host header or an invalid target.
+ */
 function malformed(error: unknown): Response {
   const refused = badRequest(`The HTTP request is malformed: ${(error as Error).message}.`);
   return jsonResponse(refused, { status: refused.status, headers: { Connection: 'close' } });

@@ -11,10 +11,15 @@ import { authOf, exposedAs, localHost, reachableAt } from './addresses.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
 const STOP_TIMEOUT_MS = 15_000;
-/** The process that holds the port is on this machine. If it is a relay, it answers within this time. */
+/**
+ * Time limit in ms for the answer of a relay on this machine. It is used to find out whether the process on a
+ * taken port is a relay.
+ */
 const NEIGHBOUR_TIMEOUT_MS = 1000;
 
-/** Starts, finds and stops the server of a home. Code that only a server needs is loaded when one starts. */
+/**
+ * Starts, finds and stops the server of a home. Code that only a server needs is loaded when a server starts.
+ */
 export function serverControl(config: Config, env: Environment, warn?: Warn): ServerControl {
   const { home } = config;
   return {
@@ -35,7 +40,7 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
   };
 }
 
-/** Engine and bucket on the command line override the configuration. */
+/** Returns the configuration with the engine and the bucket from the command line, if they are given. */
 function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions): Config {
   const named =
     engineFile === undefined
@@ -48,7 +53,10 @@ function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions):
   };
 }
 
-/** A login that only a flag or variable contains is unknown to commands in another terminal. */
+/**
+ * Returns the cluster of the server, or null. `isKnown` is false if only a flag or a variable contains the
+ * login. Then commands in another terminal do not know it.
+ */
 function clusterOf({ engine, home }: Config, env: Environment): Cluster | null {
   if (engine === null) return null;
   const written = loadConfig({ ...env, RELAY_ENGINE: '', RELAY_ENGINE_FILE: '' }, { home }).engine;

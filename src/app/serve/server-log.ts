@@ -2,25 +2,30 @@ import { copyFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { redact } from '../../base/redact.ts';
 import type { AnsweredRequest, LogEvent } from '../../interfaces/http/deps.ts';
 
-/** Lines are written in batches after at most this time; a warning or error is written at once. */
+/**
+ * Maximum time in ms before a line is written. Lines are written in batches. A warning or an error is written
+ * at once.
+ */
 const WRITE_AFTER_MS = 100;
 const WRITE_AFTER_CHARS = 64 * 1024;
 
-/** Size at which a log is rotated. One older log is kept. */
+/** Size in bytes at which a log is rotated. Only one older log is kept. */
 const LOG_BYTES = 8 * 1024 * 1024;
 
 let waiting = '';
 let timer: NodeJS.Timeout | null = null;
 let file: string | null = null;
 
-/** Rotates the log while it is written. `path` is the file that stderr goes to. */
+/**
+ * Enables the rotation of the log while the server writes it. `path` is the file to which stderr is written.
+ */
 export function limitLog(path: string): void {
   file = path;
 }
 
 /**
- * Writes one JSON line per event to stderr, which is the log file of a detached server. All log output passes through
- * here: credentials are removed, and control characters are escaped.
+ * Writes one JSON line per event to stderr. In a detached server stderr is the log file. All log output goes
+ * through this function: it removes credentials and escapes control characters.
  */
 export function logEvent(event: LogEvent): void {
   waiting += logLine(event, new Date());
@@ -37,8 +42,8 @@ export function flushLog(): void {
 }
 
 /**
- * Rotates a log that has become too long. It is copied and truncated, not renamed, because the server keeps writing to
- * the same file.
+ * Rotates a log that is too long. The log is copied and truncated, not renamed, because the server keeps
+ * writing to the same file.
  */
 export function rotateLog(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= LOG_BYTES) return;
@@ -56,7 +61,10 @@ export function logLine(event: LogEvent, at: Date): string {
   return `${redact(line).replace(UNSAFE, escaped)}\n`;
 }
 
-/** Logs one line per request. Path and query are left out, because a pointer's URL may be its only protection. */
+/**
+ * Logs one line per request. It does not log the path and the query, because the URL of a pointer may be the
+ * pointer's only protection.
+ */
 export function logRequest(seen: AnsweredRequest): void {
   const { id, method, operation, status, ms, address, caller } = seen;
   logEvent({
@@ -74,8 +82,8 @@ export function logRequest(seen: AnsweredRequest): void {
 }
 
 /**
- * Characters that JSON leaves unescaped but that affect terminals or line readers: DEL, C1 controls, separators, bidi
- * marks.
+ * Characters that JSON does not escape, but that affect terminals and programs that read lines: DEL, C1
+ * controls, line separators, bidi marks.
  */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

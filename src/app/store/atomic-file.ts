@@ -15,9 +15,10 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 
 /**
- * Replaces a file atomically: readers see the old or the new content, never a part, also after a crash. After a crash
- * of the machine this needs `flush`, which is the default. The mode stays. A symbolic link stays and its target is
- * replaced. `before` is called just before the replacement and may throw.
+ * Replaces a file atomically: other processes see the old content or the new content, never a part. This is
+ * also true after a crash of the process, and with `flush` after a crash of the machine. `flush` is on by
+ * default. An existing file keeps its mode. If the path is a symbolic link, the link stays and its target is
+ * replaced. `before` is called just before the replacement. If it throws, nothing is replaced.
  */
 export async function writeAtomically(
   path: string,
@@ -47,12 +48,15 @@ export async function writeAtomically(
 
 let counter = 0;
 
-/** Returns a name that no other process or call uses at the same time. Loading a random source would take 6 ms. */
+/**
+ * Returns a name that no other process or call uses at the same time. It uses no random source, because
+ * loading one takes 6 ms.
+ */
 export function unique(): string {
   return `${process.pid}-${Date.now().toString(36)}-${++counter}`;
 }
 
-/** Follows links to the final file, which need not exist yet. */
+/** Follows symbolic links and returns the path of the final file, which need not exist. */
 function finalTarget(path: string): string {
   let target = resolve(path);
   for (let hops = 0; hops < 40; hops++) {

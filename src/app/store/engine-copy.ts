@@ -14,27 +14,34 @@ import { remoteEngineAt } from './remote-engines.ts';
 import { type MovableEngine, StoreCopy } from './store-copy.ts';
 
 /**
- * How long a source rejects writes after the last sign of life from the copy. Renewed while the last changes are
- * copied.
+ * Time in ms for which a copy stops writes to its source. The copy renews it while it copies the last
+ * changes. So a copy that was killed blocks writes only for this time.
  */
 const FROZEN_MS = 30_000;
 const RENEW_MS = 10_000;
-/** A pass this short leaves so little for the last pass that writers hardly wait. */
+/**
+ * Duration in ms of a short pass. After a short pass little is left to copy, so the last pass, which stops
+ * writes, is short too.
+ */
 const SHORT_MS = 2_000;
-/** Passes while others write, and attempts of the last pass while nobody does. */
+/** Maximum number of passes while other processes write to the source. */
 const PASSES = 10;
+/** Maximum number of attempts of the last pass, which stops writes to the source. */
 const ATTEMPTS = 3;
 
-/** A store, opened by the address of a cluster or by a home folder. */
+/** An open store. It was opened by the address of a cluster or by a home folder. */
 export interface OpenStore extends AsyncDisposable {
   readonly engine: MovableEngine;
-  /** Name without secrets. */
+  /** Address or folder of the store, without secrets. */
   readonly name: string;
-  /** Its folder; null for a cluster. */
+  /** Folder of the store, or null for a cluster. */
   readonly home: string | null;
 }
 
-/** Opens a store. `blobs` is the bucket for large bodies of a target; a source knows its own. */
+/**
+ * Opens a store. `blobs` is the address of the bucket for large bodies of a target. The address of a source's
+ * bucket is in the source itself.
+ */
 export async function openPlace(
   place: string,
   role: 'source' | 'target',
@@ -55,7 +62,7 @@ export async function openPlace(
     throw new RelayError('no_store', { what: 'store', path: home });
   makeHome(home);
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
-  // With the role `server`, thousands of bodies share their fsyncs.
+  // With the role `server`, thousands of bodies share fsyncs.
   const engine = await openSqlite({
     home,
     role: role === 'target' ? 'server' : 'cli',
@@ -66,12 +73,15 @@ export async function openPlace(
   return { engine: whole, name: home, home, [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
 }
 
-/** Copies a store that may be in use, then closes it for good: from then on the copy is the store. */
+/**
+ * Copies a store that may be in use. Then it stops all writes to the source permanently, so that from then on
+ * only the copy is used.
+ */
 export async function copyEngine(
   o: {
     readonly from: string;
     readonly to: string;
-    /** Bucket for the large bodies of the target. */
+    /** Address of the bucket for the large bodies of the target. */
     readonly blobs?: string;
     readonly env: Environment;
     readonly warn?: Warn;
@@ -118,7 +128,10 @@ export async function copyStore(from: OpenStore, to: OpenStore, report: CopyRepo
   return { from: from.name, to: to.name, ...copy.counts(), lost: [...copy.lost], frozen_ms: frozenMs };
 }
 
-/** Undoes what a copy did to its source. */
+/**
+ * Allows writes to the source of a copy again. The copy had stopped them. Returns the name of the store.
+ * `was` is the target of that copy, or null if writes were not stopped.
+ */
 export async function reopenEngine(
   place: string,
   warn?: Warn,
@@ -130,8 +143,8 @@ export async function reopenEngine(
 }
 
 /**
- * Starts or resumes a copy. The target must be empty or contain an earlier copy of the same source. Until the copy
- * ends, opening the target otherwise is an error.
+ * Starts or resumes a copy. The target must be empty or contain an unfinished copy of the same source. Until
+ * the copy ends, no other command can open the target.
  */
 export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyReport): Promise<StoreCopy> {
   const { records, moving } = to.engine;
@@ -154,7 +167,10 @@ export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyRepo
   return copy;
 }
 
-/** Stops writes to the source while the last changes are copied, and then permanently. Returns how long that took. */
+/**
+ * Stops writes to the source while the last changes are copied, and then permanently. Returns how long this
+ * took, in ms.
+ */
 async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Promise<number> {
   const { moving } = from.engine;
   const began = performance.now();
@@ -165,7 +181,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (!isGone) await freeze();
       const timer = setInterval(() => {
-        // `leave` fails if the freeze was not renewed in time; then the pass is repeated.
+        // If a renewal fails, the time may run out. Then `leave` returns false, and the pass is repeated.
         renewing = renewing.then(freeze).catch(() => {});
       }, RENEW_MS);
       try {
@@ -186,7 +202,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
   });
 }
 
-/** Writes the readable files of threads from the store. */
+/** Writes the readable files of all threads in a home. */
 export async function writeReadableFiles(home: string, env: Environment): Promise<void> {
   const { repairStore } = await import('./maintenance.ts');
   await repairStore({ ...loadConfig(env, { home }), engine: null, remote: null });
@@ -198,10 +214,13 @@ function itemsOf({ blobs, records, entries }: Usage): number {
 
 const SILENT = { step: () => {}, add: () => {} };
 
-/** Passes of a backup while others write. Each finds less to do. */
+/** Number of passes of a backup while other processes write. Each pass finds fewer changes. */
 const BACKUP_PASSES = 2;
 
-/** Returns whether bodies of this home's store are in a bucket, so that its files are not complete. */
+/**
+ * Returns whether some bodies of this home's store are in a bucket. Then the files of the home are not a
+ * complete backup.
+ */
 export async function hasBucket(home: string): Promise<boolean> {
   if (!existsSync(join(home, 'relay.db'))) return false;
   await using store = await openPlace(home, 'source');
@@ -209,9 +228,9 @@ export async function hasBucket(home: string): Promise<boolean> {
 }
 
 /**
- * Copies the store of a cluster, or one with bodies in a bucket, into a new home folder that needs neither. Servers
- * continue to write: each thread and channel is copied as of one moment, and everything is read again. An interrupted
- * backup continues when it is started again.
+ * Copies a store in a cluster or with a bucket into a new home folder, which needs neither of them. Servers
+ * can write to the store meanwhile. Each thread and each channel is copied in the state of one moment. At the
+ * end the whole copy is verified. An interrupted backup continues when it is started again.
  */
 export async function backupByCopy(place: string, target: string): Promise<{ lost: string[] }> {
   const isBegun = existsSync(join(target, 'relay.db'));
@@ -228,7 +247,10 @@ export async function backupByCopy(place: string, target: string): Promise<{ los
   return await finish(copy, from, to);
 }
 
-/** Copies a backup, or any home folder that is not in use, into an empty cluster or a store with a bucket. */
+/**
+ * Copies a backup, or any home folder that is not in use, into an empty cluster or into a store with a
+ * bucket.
+ */
 export async function restoreByCopy(
   source: string,
   target: string,
@@ -262,7 +284,7 @@ async function restoreStore(from: OpenStore, to: OpenStore, partial: boolean): P
   return await finish(copy, from, to);
 }
 
-/** Verifies the copy and marks it as complete. */
+/** Verifies the copy and marks the target as complete. Returns the keys of lost bodies. */
 async function finish(copy: StoreCopy, from: OpenStore, to: OpenStore): Promise<{ lost: string[] }> {
   await copy.verify();
   await to.engine.moving.prepare(await from.engine.moving.highestNumber());

@@ -12,14 +12,18 @@ const WHY: { readonly [code: string]: string } = {
   EACCES: 'no permission',
   EPERM: 'no permission',
   EROFS: 'the disk is read-only',
-  // The parent folder exists, otherwise it would have been created: it is one of /proc or the like.
+  // Missing parent folders are created. So this error means a special file system such as /proc, in which no
+  // folder can be created.
   ENOENT: 'files cannot be created there',
 };
 
-/** The home contains a person's payloads and keys, so no other user may read it. */
+/** Mode of the home. It contains the payloads and keys of one person, so no other user may read it. */
 const HOME_MODE = 0o700;
 
-/** Returns the absolute path of `--home`, else RELAY_HOME, else `~/.relay`. The folder need not exist. */
+/**
+ * Returns the absolute path of the home: `--home`, else RELAY_HOME, else `~/.relay`. The folder need not
+ * exist.
+ */
 export function findHome(
   flag: string | undefined,
   env: { readonly [name: string]: string | undefined },
@@ -30,7 +34,10 @@ export function findHome(
   return named === undefined ? join(homedir(), '.relay') : resolve(named);
 }
 
-/** Creates the folder for its owner alone if it is missing. An existing folder keeps its mode, which `doctor` checks. */
+/**
+ * Creates the home if it is missing. Only its owner can read a new home. An existing folder keeps its mode,
+ * which `doctor` checks.
+ */
 export function makeHome(home: string): void {
   try {
     if (makeFolders(home) !== undefined) chmodSync(home, HOME_MODE);
@@ -57,7 +64,10 @@ function notAFolder(home: string): RelayError {
 
 const SECRET_BYTES = 32;
 
-/** Returns the home's secret, created once, for programs that have no store open because their relay may be elsewhere. */
+/**
+ * Returns a function that returns the secret for frames from the home. The secret is created at first use. It
+ * is for programs that do not open a store, because their relay may be on another machine.
+ */
 export function homeSecret(home: string): FrameSecret {
   return async () => {
     const path = join(home, 'frame-secret');
@@ -71,7 +81,10 @@ export function homeSecret(home: string): FrameSecret {
   };
 }
 
-/** Creates the file atomically. If two processes create it at once, both use the first one. */
+/**
+ * Creates the file with the secret atomically. If two processes create it at the same time, both use the file
+ * of the first one.
+ */
 function makeSecret(home: string, path: string): void {
   makeHome(home);
   const draft = `${path}.${unique()}.tmp`;

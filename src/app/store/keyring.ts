@@ -6,7 +6,10 @@ import type { Keyring } from '../../interfaces/cli/host.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 
-/** This file decrypts every payload that was encrypted for its channels, so only its owner may read it. */
+/**
+ * Mode of the keyring. With its keys, every payload that was encrypted for its channels can be decrypted. So
+ * only its owner may read it.
+ */
 const MODE = 0o600;
 const ATTEMPTS = 20;
 
@@ -17,7 +20,7 @@ interface Entry {
 
 type Entries = { readonly [channel: string]: Entry };
 
-/** Opens the channel keys of a home in `<home>/keyring.json`. They are never sent to a relay. */
+/** Opens the encryption keys of channels in `<home>/keyring.json`. They are never sent to a relay. */
 export function openKeyring(home: string): Keyring {
   const path = join(home, 'keyring.json');
   return {
@@ -48,7 +51,7 @@ export function openKeyring(home: string): Keyring {
   };
 }
 
-/** Reads, changes and replaces the file, and starts again if another process was faster. */
+/** Reads, edits and replaces the file. If another process changed the file meanwhile, it starts again. */
 async function change(path: string, edit: (entries: Entries) => Entries | null): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { text, entries } = await read(path);
@@ -82,7 +85,7 @@ async function read(path: string): Promise<{ text: string | null; entries: Entri
   return { text, entries: parse(path, text) };
 }
 
-/** Removes other users' permissions from the file before it is used. */
+/** Removes the permissions of other users from the file. */
 async function keepPrivate(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const { mode } = await stat(path);
@@ -99,7 +102,7 @@ function parse(path: string, text: string): Entries {
       }
     }
   } catch {
-    // Handled below. The file is never overwritten, because its keys may still be recovered by hand.
+    // The error is thrown below. The file is not overwritten, because a person may still recover its keys.
   }
   throw new RelayError('failed', {
     what: `${path} is not a valid keyring. It was not changed.`,

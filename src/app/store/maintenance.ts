@@ -11,7 +11,7 @@ import { Mirror } from './mirror.ts';
 import { openCore, type Warn } from './open-core.ts';
 import type { ReadableFiles, StoreChecks } from './open-engine.ts';
 
-/** Opens the store's maintenance operations, which concern both engine and domain. */
+/** Opens the operations that check and clean a store. */
 export async function openStore(config: Config, warn?: Warn): Promise<LocalStore> {
   const { core, engine, checks, ...open } = await openCore(config, 'cli', { warn });
   return {
@@ -28,13 +28,16 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
   };
 }
 
-/** Repairs the threads of a home. */
+/** Repairs the threads of a home: rebuilds their search index and their readable files. */
 export async function repairStore(config: Config, warn?: Warn): Promise<Repaired> {
   await using opened = await openCore(config, 'cli', { warn });
   return await repairThreads(opened.readableFiles, opened.core, warn);
 }
 
-/** Rebuilds what is derived from the logs of threads: the search index, and their files if they have a home. */
+/**
+ * Rebuilds the data that is derived from the logs of threads: the search index, and the readable files if the
+ * home is the store.
+ */
 export async function repairThreads(
   legible: ReadableFiles | null,
   core: RelayCore,
@@ -62,13 +65,13 @@ export async function repairThreads(
   return done;
 }
 
-/** Skips damaged data, so that everything else is repaired. */
+/** Returns false for damaged data, so that the repair continues with the next thread. */
 function unlessDamaged(error: unknown): false {
   if (isRelayError(error, 'store_damaged')) return false;
   throw error;
 }
 
-/** Reads every body of the store and names what refers to damaged ones. */
+/** Reads every body in the store. For each damaged body it also returns what refers to the body. */
 async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerator<BodyCheck> {
   for await (const { key, file, size, fault } of checks.checkBodies()) {
     if (fault === null) yield { size };
@@ -76,7 +79,10 @@ async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerato
   }
 }
 
-/** Finds the referrer by the names that the domain gives to its bodies; null if nothing refers to it any more. */
+/**
+ * Returns the pointer, file or thread that refers to a body, which it finds by the body's key. Returns null
+ * if nothing refers to the body any more.
+ */
 async function referrerOf(core: RelayCore, key: string): Promise<string | null> {
   const [, kind, id, rest] = /^(ptr|thr)\.([^/]+)\/(.*)$/s.exec(key) ?? [];
   if (kind === 'ptr') {

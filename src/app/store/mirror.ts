@@ -25,15 +25,16 @@ import { writeAtomically } from './atomic-file.ts';
 import type { ReadableFiles } from './open-engine.ts';
 import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
 
-/** Maximum of artifact contents in memory waiting to be written. */
+/** Maximum number of artifact contents that are written to files in one batch. */
 const FILES_AT_ONCE = 64;
 
 /**
- * Writes the readable files of threads: `threads/<root>/state.json`, `events.log`, and those of `artifacts/` that the
- * engine does not write itself.
- * The log is the truth and the files follow it: they are written after each commit, forward only, by one process at a
- * time. A mark set before the commit shows what a crash left unwritten, and the next opening of the store writes it. A
- * `state.json` that someone edited is copied aside with a warning.
+ * Writes the readable files of threads: `threads/<root>/state.json`, `events.log`, and those files of
+ * `artifacts/` that the engine does not write itself.
+ * The log is the source of truth. The files are updated after each commit, by one process at a time, and
+ * never to an older state. Before a commit, a mark is created. If a process crashes before it writes the
+ * files, the mark stays, and the next process that opens the store writes the files. If someone edited
+ * `state.json`, the edited file is copied and a warning is shown.
  */
 export class Mirror {
   readonly #folder: string;
@@ -41,17 +42,20 @@ export class Mirror {
   readonly #threads: ThreadServices;
   readonly #warn: (what: string) => void;
   readonly #restMs: number;
-  /** Threads whose files are being written; true if something was committed meanwhile. */
+  /** Threads whose files are being written. The value is true if there was another commit meanwhile. */
   readonly #writing = new Map<ThreadRoot, boolean>();
   readonly #marks = new Map<ThreadRoot, string>();
-  /** End of each events.log as this process left it. */
+  /** End of each events.log after this process last wrote it. */
   readonly #ends = new Map<ThreadRoot, { size: number; count: number; seq: number }>();
-  /** Stamp of each state.json as this process left it. */
+  /** Stamp of each state.json after this process last wrote it. */
   readonly #states = new Map<ThreadRoot, string>();
-  /** Expected content of a state.json that this process has not written yet, if nobody edited it. */
+  /**
+   * State before the first commit of this process, for threads whose state.json this process has not written
+   * yet. If the file has this content, nobody edited it.
+   */
   readonly #expected = new Map<ThreadRoot, Head>();
 
-  /** Commits within `restMs` of each other are written together. */
+  /** Commits of a thread within `restMs` milliseconds are written together. */
   constructor(
     { home, makeFiles }: ReadableFiles,
     threads: ThreadServices,
@@ -70,7 +74,7 @@ export class Mirror {
     });
   }
 
-  /** Updates files that another process left outdated. */
+  /** Updates the files that a dead process left outdated. */
   async heal(): Promise<void> {
     for (const { root, path } of staleMarks(this.#folder)) {
       await this.write(root);
@@ -79,28 +83,28 @@ export class Mirror {
     }
   }
 
-  /** Rewrites all files of a thread. If the log cannot be read, they stay unchanged. */
+  /** Rewrites all files of a thread. If the log cannot be read, the files stay unchanged. */
   async rewrite(root: ThreadRoot): Promise<void> {
-    // Read the whole log first, so that a failure changes nothing.
+    // Read the whole log first, so that a damaged log changes no file.
     for await (const _ of this.#threads.log.heads.events(root, 0));
     this.#ends.delete(root);
     rmSync(join(this.#folder, root, 'events.log'), { force: true });
     await this.write(root);
   }
 
-  /** Updates the files of a thread to its head. */
+  /** Updates the files of a thread to its latest version. */
   async write(root: ThreadRoot): Promise<void> {
     const folder = join(this.#folder, root);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await withFileLock(join(folder, '.lock'), { folder }, async () => {
-      // Loaded under the lock, so no process can have written anything newer.
+      // The head is loaded under the lock, so no process can have written a newer version.
       const head = await this.#threads.log.heads.load(root);
       if (head) {
         await this.#appendEvents(folder, head);
         await this.#keepEdited(folder, head);
         const state = textOf(head);
         const path = join(folder, 'state.json');
-        // Not synced: what a power failure loses is written again.
+        // The file is not synced to disk. If a power failure loses it, it is written again.
         await writeAtomically(path, state, { mode: 0o600, flush: false });
         this.#states.set(root, stampOf(path)!);
         this.#expected.delete(root);
@@ -110,8 +114,8 @@ export class Mirror {
   }
 
   /**
-   * Returns whether a thread was deleted. A thread that is being imported has a log and artifacts before it has a
-   * record.
+   * Returns whether a thread was deleted. A thread that is being imported already has a log, but no record
+   * yet.
    */
   async #isGone(root: ThreadRoot): Promise<boolean> {
     const { log } = this.#threads;
@@ -152,7 +156,7 @@ export class Mirror {
     });
   }
 
-  /** Removes the folder and our files in it. The engine has already deleted the contents. */
+  /** Removes the folder of a thread. The engine has already deleted the contents of the artifacts. */
   #remove(root: ThreadRoot): void {
     this.#ends.delete(root);
     this.#states.delete(root);
@@ -162,8 +166,8 @@ export class Mirror {
   }
 
   /**
-   * Copies a state.json that is no state of this thread's log. An empty file is what a power failure leaves, so it is
-   * skipped.
+   * Copies a state.json that someone edited: its content is not a state of this thread. An empty file is not
+   * copied, because a power failure can leave it.
    */
   async #keepEdited(folder: string, head: Head): Promise<void> {
     const path = join(folder, 'state.json');
@@ -190,7 +194,7 @@ export class Mirror {
     const version = found?.version;
     if (!Number.isSafeInteger(version) || version! < 1 || version! > head.version) return false;
     if (version === head.version) return isDeepStrictEqual(found, JSON.parse(JSON.stringify(head.state)));
-    // The tenant only matters for the order of the queue.
+    // The tenant only affects the order of the job queue.
     const [state] = await this.#threads.log.fold({ tenant: '' }, head.root, 'states', [version!]);
     return isDeepStrictEqual(found, JSON.parse(JSON.stringify(state)));
   }
@@ -204,7 +208,8 @@ export class Mirror {
       let text = '';
       let contents: string[] = [];
       let written = fstatSync(file).size;
-      // Events in events.log have their files written, so a repair continues after them.
+      // Files of artifacts are written before their events are appended to events.log. So a repair can
+      // continue after the last event in it.
       const flush = async () => {
         await this.#makeFiles(contents);
         written += appendAll(file, text);
@@ -227,7 +232,10 @@ export class Mirror {
     }
   }
 
-  /** Finds the last event in the file and cuts off an incomplete line after it. An invalid file is started again. */
+  /**
+   * Finds the last event in events.log and cuts off an incomplete line after it. If the file is invalid, it
+   * is emptied and written again from the first event.
+   */
   async #findEnd(head: Head, file: number, size: number): Promise<{ count: number; seq: number }> {
     const { end, count } = lastEvent(file, size);
     if (count > head.count || end === 0) {
@@ -255,14 +263,17 @@ function stampOf(path: string): string | undefined {
   return stat && `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
 }
 
-/** Appends the text and returns its size in bytes. */
+/** Appends the text and returns the size of the text in bytes. */
 function appendAll(file: number, text: string): number {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
   return bytes.length;
 }
 
-/** Searches from the end of the file for a complete line that is an event. */
+/**
+ * Returns the number of the last event in the file, and the position after its line. Returns 0 for both if
+ * the last complete line is not an event.
+ */
 function lastEvent(file: number, size: number): { end: number; count: number } {
   let length = 64 * 1024;
   for (;;) {

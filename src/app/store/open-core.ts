@@ -15,24 +15,27 @@ export interface OpenCore extends AsyncDisposable, OpenedEngine {
 
 export interface CoreOptions {
   readonly auth?: 'open' | 'keys';
-  /** True if the relay requires no key and other machines can reach it. */
+  /** True if the relay requires no API key although other machines can reach it. */
   readonly exposed?: boolean;
   readonly warn?: Warn;
   readonly projects?: ProjectSource;
 }
 
-/** A server answers first and writes a thread's files once for all commits within this time. */
+/**
+ * Time in ms for which a server collects the commits of a thread before it writes the thread's files. The
+ * server does not wait for that before it answers.
+ */
 const SERVER_REST_MS = 25;
 
-/** A server that just started waits this long before it indexes what is left. */
+/** Time in ms after its start at which a server indexes artifacts that earlier processes did not index. */
 const RESUME_MS = 2_000;
 
 /** Called with a full sentence about a problem that does not stop the operation. */
 export type Warn = (what: string) => void;
 
 /**
- * Opens the domain on the store of a home, with all it needs, and closes everything when disposed. A command with the
- * role `agents` runs agents meanwhile, so it processes texts in worker threads, as a server does.
+ * Opens the domain on the store of a home. Disposing the result closes everything. The role `agents` is for a
+ * command that runs agents while the store is open. Like a server, it processes texts in worker threads.
  */
 export async function openCore(
   config: Config,
@@ -42,7 +45,7 @@ export async function openCore(
   const { auth = config.auth ?? 'open', warn = () => {} } = o;
   const { home, channels, plans, default_plan: defaultPlan } = config;
   makeHome(home);
-  // A server maintains its database while it runs; a command ends too soon for that.
+  // A server maintains its database while it runs. A command ends too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const env = systemEnv;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
@@ -57,7 +60,8 @@ export async function openCore(
     ? (threads: ThreadServices) => mirrorThreads(readableFiles, threads, warn, restMs)
     : undefined;
   const core = new RelayCore(
-    // Without a server, only the command itself can index what it stores, so it waits for that.
+    // Without a server, only the command itself can index the artifacts that it stores. So it waits until
+    // they are indexed.
     { engine, env, texts, capabilities, indexWaitMs: role === 'cli' ? Number.POSITIVE_INFINITY : undefined },
     { channels, auth, exposed: o.exposed, plans, defaultPlan, onThreads, projects: o.projects },
   );
@@ -78,7 +82,9 @@ export async function openCore(
   };
 }
 
-/** Keeps the readable files of threads up to date and repairs what an earlier process left outdated. */
+/**
+ * Keeps the readable files of threads up to date. Also updates files that an earlier process left outdated.
+ */
 async function mirrorThreads(
   legible: ReadableFiles,
   threads: ThreadServices,

@@ -14,7 +14,7 @@ import type { Config } from '../config.ts';
 import { homeEngine } from '../serve/pid-file.ts';
 import { remoteEngineAt } from './remote-engines.ts';
 
-/** Checks that look below the ports. */
+/** Checks of the stored data that the ports do not offer. */
 export type StoreChecks = Pick<
   SqliteEngine,
   'missingBodies' | 'checkBodies' | 'checkDatabase' | 'scrubState'
@@ -23,19 +23,19 @@ export type StoreChecks = Pick<
 export interface OpenedEngine {
   readonly engine: Engine;
   readonly checks: StoreChecks;
-  /** Frees space for a few small files on a full disk; absent if the home is not the store. */
+  /** Frees space for a few small files on a full disk. Missing if the store is a cluster. */
   readonly freeReserve?: () => void;
-  /** Readable files of threads, if the home is the store; otherwise null. */
+  /** Access to the readable files of threads. Null if the store is a cluster. */
   readonly readableFiles: ReadableFiles | null;
 }
 
 export interface ReadableFiles {
   readonly home: string;
-  /** Writes the contents of artifacts to files that do not exist yet. */
+  /** Writes contents of artifacts to files, if these files do not exist yet. */
   makeFiles(keys: readonly string[]): Promise<void>;
 }
 
-/** Opens the engine that the configuration names; only that engine's code is loaded. */
+/** Opens the engine that the configuration names. Only the code of that engine is loaded. */
 export async function openEngine(
   config: Config,
   role: 'server' | 'cli',
@@ -67,9 +67,9 @@ export async function openEngine(
 }
 
 /**
- * Returns the engine with its large bodies in the bucket that the caller or the store names. Without a bucket it
- * returns the same engine, unless other servers share the store, since one of them may add a bucket. The credentials
- * are those of the process.
+ * Returns the engine with its large bodies in a bucket. The address of the bucket comes from the caller or
+ * from the store. Without a bucket it returns the engine unchanged, unless other servers share the store,
+ * because one of them may add a bucket later. The credentials come from the environment of this process.
  */
 export async function besideBucket<E extends Engine>(
   engine: E,
@@ -87,12 +87,15 @@ export async function besideBucket<E extends Engine>(
   });
 }
 
-/** Returns whether a key is an artifact's content, which is always a file for people, however large. */
+/**
+ * Returns whether a blob key belongs to the content of an artifact. Such content always stays a readable
+ * file, however large it is.
+ */
 export function isArtifactFile(key: string): boolean {
   return ARTIFACT_FILES.path(key) !== undefined;
 }
 
-/** Throws if the store is still being filled from another one. */
+/** Throws if a copy into this store is not finished. */
 async function refuseArriving(engine: Engine, path: string): Promise<void> {
   const found = await engine.records.get(ARRIVING_KEY);
   if (found === null) return;
@@ -100,7 +103,9 @@ async function refuseArriving(engine: Engine, path: string): Promise<void> {
   throw new RelayError('store_arriving', { path, from: (found.value as { from: string }).from });
 }
 
-/** Checks the engine's own bodies below the ports, and those in the bucket through the ports. */
+/**
+ * Checks the bodies that the engine stores itself directly, and the bodies in the bucket through the ports.
+ */
 async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): AsyncGenerator<CheckedBody> {
   for await (const found of engine.checkBodies()) {
     if (found.fault !== null || found.size !== STUB_BYTES) yield found;
@@ -112,7 +117,7 @@ async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): Asyn
   }
 }
 
-/** Checks for stores without direct access below the ports. */
+/** Returns checks that use only the ports, for stores whose files cannot be read directly. */
 function checksThroughPorts({ blobs }: Engine): StoreChecks {
   return {
     missingBodies: async () => ({ count: 0, some: [] }),
@@ -126,7 +131,7 @@ function checksThroughPorts({ blobs }: Engine): StoreChecks {
   };
 }
 
-/** Reads a whole body. A body that was deleted meanwhile has no fault. */
+/** Reads a whole body and returns its fault, or null. A body that was deleted meanwhile has no fault. */
 async function faultOf(blobs: Engine['blobs'], key: string): Promise<BodyFault | null> {
   try {
     const found = await blobs.get(key);

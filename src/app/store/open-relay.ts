@@ -17,7 +17,10 @@ type StoreOptions = Pick<CoreOptions, 'warn'>;
 
 type ConnectionOptions = NonNullable<Parameters<RelayHost['open']>[0]>;
 
-/** Opens the relay of a command: over HTTP if a server is named, else the local store without a daemon. */
+/**
+ * Opens the relay for a command. If a server is configured, it is used over HTTP. Otherwise the local store
+ * is opened in this process.
+ */
 export async function openRelay(
   config: Config,
   o: ConnectionOptions = {},
@@ -26,7 +29,7 @@ export async function openRelay(
   return config.remote === null ? onStore(config, store) : overHttp(config, config.remote, o);
 }
 
-/** Opens a relay on a new store in a temporary folder, which is deleted with it. */
+/** Opens a relay on a new store in a temporary folder. The folder is deleted when the relay is closed. */
 export async function openScratch(config: Config): Promise<OpenClient> {
   const home = mkdtempSync(join(tmpdir(), 'relay-scratch-'));
   const remove = () => rmSync(home, { recursive: true, force: true });
@@ -58,7 +61,8 @@ async function overHttp(config: Config, remote: string, o: ConnectionOptions): P
 async function onStore(config: Config, o: StoreOptions): Promise<OpenClient> {
   const server = runningServer(config.home);
   const served = server?.url;
-  // Pushes of a command are as visible as those through the server on the same home.
+  // A command uses the same `auth` setting as the server on this home, so that its pushes are as visible as
+  // pushes through the server.
   const { core, ...open } = await openCore(config, 'cli', {
     auth: config.auth ?? server?.auth ?? 'open',
     ...o,
@@ -79,7 +83,7 @@ async function onStore(config: Config, o: StoreOptions): Promise<OpenClient> {
   };
 }
 
-/** Creates the client at first use, because many commands need only the relay. */
+/** Returns a function that creates the client at first use, because many commands need only the relay. */
 function clientOf(o: ContextRelayOptions): () => Promise<ContextRelay> {
   let made: Promise<ContextRelay> | undefined;
   return () => {
@@ -88,18 +92,18 @@ function clientOf(o: ContextRelayOptions): () => Promise<ContextRelay> {
   };
 }
 
-/** Looks up a key only when a channel is pushed to encrypted or subscribed to. */
+/** Returns a function that looks up the encryption key of a channel. */
 function channelKeys(config: Config): (channel: string) => Promise<string | undefined> {
   return async (channel) => (await import('./keyring.ts')).openKeyring(config.home).get(channel);
 }
 
-/** Stands for the local store in a pointer's URL; `.invalid` never resolves. */
+/** Base URL that stands for the local store. A host name that ends with `.invalid` never resolves. */
 const STORE = 'http://store.invalid';
 
 /**
- * Returns where to look for a pointer. If its address is of this machine, the store is searched first, whatever the
- * port: servers come and go, and the store stays. A pointer that is not there may be on another relay that answers at
- * that address.
+ * Returns the URL at which to look for a pointer. If the URL names this machine, the store is searched first.
+ * The port does not matter, because servers may change their port. If the store does not have the pointer,
+ * another relay at that address may have it.
  */
 async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {
   const ref = parseReadable(url);
@@ -114,7 +118,7 @@ async function resolve(url: string, relay: Relay, own: readonly string[]): Promi
   return elsewhere || !ours ? url : here;
 }
 
-/** Replaces `localhost` by its address. */
+/** Replaces `localhost` with its IP address. */
 function byNumber(base: string): string {
   return base.replace(/(?<=^https?:\/\/)localhost(?=[:/]|$)/, '127.0.0.1');
 }

@@ -19,7 +19,10 @@ import { ownFile } from '../own-package.ts';
 
 let counter: Promise<(text: string) => TokenCount> | null = null;
 
-/** Processes texts in this process and loads code when needed. For commands, which end soon. */
+/**
+ * Processes texts in this process, not in worker threads. For commands, which end soon. It loads code when it
+ * is needed.
+ */
 export const ownTextWork: TextWork = {
   async count(text) {
     counter ??= openTokenCounter();
@@ -43,7 +46,10 @@ async function openTokenCounter(): Promise<(text: string) => TokenCount> {
   return tokenCounter(await readTable());
 }
 
-/** Returns the token table. A published package contains the vocabulary; a clone uses the npm package that has it. */
+/**
+ * Returns the token table. A published package contains the vocabulary. A clone uses the vocabulary of an npm
+ * package.
+ */
 async function readTable(): Promise<TokenTable> {
   if (!import.meta.url.endsWith('.ts')) return unpackedTable();
   const script = new URL('../../../scripts/build/token-table.ts', import.meta.url);
@@ -51,8 +57,8 @@ async function readTable(): Promise<TokenTable> {
 }
 
 /**
- * Builds the table once, in about 50 ms, and caches it next to the compiled code. Without a writable cache it is built
- * every time.
+ * Builds the token table, which takes about 50 ms, and caches it next to the compiled code. Without a
+ * writable cache, every process builds the table.
  */
 async function unpackedTable(): Promise<TokenTable> {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
@@ -67,13 +73,13 @@ async function unpackedTable(): Promise<TokenTable> {
   return openTokenTable(table);
 }
 
-/** Returns null if the file is missing or incomplete. */
+/** Reads the cached token table. Returns null if the file is missing or incomplete. */
 function readCachedTable(path: string): TokenTable | null {
   try {
     const made = readFileSync(path);
     return isWholeTable(made) ? openTokenTable(made) : null;
   } catch {
-    // Not built yet.
+    // The table has not been cached yet.
     return null;
   }
 }
@@ -85,6 +91,6 @@ function keep(path: string, table: Uint8Array): void {
     writeFileSync(fresh, table, { flush: true });
     renameSync(fresh, path);
   } catch {
-    // The folder is read-only or the disk full: the table in memory is still usable.
+    // The folder is read-only or the disk is full. The table in memory is still usable.
   }
 }

@@ -10,8 +10,9 @@ import { makeHome } from './home.ts';
 import type { Warn } from './open-core.ts';
 
 /**
- * Reads an inbox for hooks, which must not delay anyone: one request without retry. It does not create a store, and
- * `signal` ends a request to a server. Returns the newest messages, without those that this `session` got before.
+ * Reads an inbox for a hook, which must not delay its agent. So it sends one request without a retry, and
+ * `signal` aborts a request to a server. It does not create a store. Returns the newest messages, without
+ * those that this `session` got before. Returns null if there is no store.
  */
 export async function peekInbox(
   config: Config,
@@ -26,7 +27,7 @@ export async function peekInbox(
   const file = join(folder, `${hash('sha256', whose).slice(0, 24)}.json`);
   const told = readCursors(file);
   const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
-  // If the caller aborted, do not mark the messages as seen.
+  // If the caller aborted, do not record the messages as seen.
   if (messages.length > 0 && !o.signal.aborted) {
     makeHome(config.home);
     await writeAtomically(file, JSON.stringify({ ...told, ...inbox.cursors }), { mode: 0o600, flush: false });
@@ -35,7 +36,7 @@ export async function peekInbox(
   return { ...inbox, messages, more: inbox.more && messages.length === inbox.messages.length };
 }
 
-/** Reads the last message of each channel that a session has seen. */
+/** Reads the sequence number of the last message that a session has seen, by channel. */
 function readCursors(file: string): { readonly [channel: string]: number } {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
@@ -44,7 +45,7 @@ function readCursors(file: string): { readonly [channel: string]: number } {
   }
 }
 
-/** Longer than any session lasts. */
+/** Age in ms at which the record of a session is deleted. It is longer than any session lasts. */
 const CURSORS_MAX_AGE_MS = 7 * 24 * 3_600_000;
 
 function deleteOldCursors(folder: string): void {
@@ -64,7 +65,7 @@ async function readNewest(
   if (remote !== null) {
     const answer = await fetch(`${remote}/inbox/${encodeURIComponent(agent)}?limit=${o.limit}&newest=1`, {
       headers: { Accept: 'application/json', ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) },
-      // Never send the key to another host.
+      // Do not follow redirects, because another host must not get the API key.
       redirect: 'error',
       signal: o.signal,
     });

@@ -5,9 +5,9 @@ import type { Moving } from '../../kernel/moving.ts';
 /** Options that an engine gets from the process that opens it. */
 export type RemoteOptions = Omit<NatsOptions, 'url'>;
 
-/** An engine that is reached by an address. */
+/** An engine that is opened by an address. */
 export interface RemoteEngine {
-  /** URL schemes of its addresses. */
+  /** URL schemes of the engine's addresses. */
   readonly schemes: readonly string[];
   readonly what: string;
   readonly example: string;
@@ -17,8 +17,8 @@ export interface RemoteEngine {
 }
 
 /**
- * All engines with an address; each is loaded when it is opened. To add one, write its folder in src/engines with a
- * conformance test, and a row here.
+ * All engines that are opened by an address. The code of an engine is loaded when the engine is opened. To
+ * add an engine, write its folder in src/engines with a conformance test, and add a row here.
  */
 const REMOTE_ENGINES: readonly RemoteEngine[] = [
   {
@@ -33,13 +33,13 @@ const REMOTE_ENGINES: readonly RemoteEngine[] = [
   },
 ];
 
-/** Returns the engine of an address; null if no engine has its scheme. */
+/** Returns the engine for an address, or null if no engine has the scheme of the address. */
 export function remoteEngineAt(address: string): RemoteEngine | null {
   const [, scheme] = /^([a-z]+):\/\//.exec(address) ?? [];
   return REMOTE_ENGINES.find(({ schemes }) => schemes.includes(scheme ?? '')) ?? null;
 }
 
-/** Describes valid addresses, for an error message. */
+/** Returns a description of valid addresses, for an error message. */
 export function wantedAddress(): string {
   return REMOTE_ENGINES.map(({ what, example }) => `the address of ${what}, such as ${example}`).join(
     ', or ',
@@ -47,8 +47,8 @@ export function wantedAddress(): string {
 }
 
 /**
- * Reads an option with such an address. The engine itself parses it. It may contain a password, so it is never
- * displayed.
+ * Checks an option that contains the address of an engine. The engine itself parses the address. The address
+ * may contain a password, so error messages do not show it.
  */
 export function storeAddress(value: unknown): string {
   if (typeof value === 'string' && remoteEngineAt(value) && /^[a-z]+:\/\/[^/\s]+/.test(value)) return value;

@@ -5,22 +5,24 @@ import { processExists } from '../serve/pid-file.ts';
 import { unique } from './atomic-file.ts';
 
 /**
- * Marks of threads whose readable files may be outdated: one file per thread and process, created before a commit and
- * deleted after the files are written.
+ * Folder with marks of threads whose readable files may be outdated. A mark is a file for one thread and one
+ * process. It is created before a commit and deleted after the readable files are written.
  */
-
 const STALE = '.stale';
 
 export function threadsFolder(home: string): string {
   return join(home, 'threads');
 }
 
-/** Returns whether a process died before it wrote the files of its commits. Reads one folder, which is usually empty. */
+/**
+ * Returns whether a process died before it wrote the readable files of its commits. This reads one folder,
+ * which is usually empty.
+ */
 export function hasStale(home: string): boolean {
   return staleMarks(threadsFolder(home)).length > 0;
 }
 
-/** Creates a mark and returns its file. */
+/** Creates a mark and returns its path. */
 export function setMark(folder: string, root: ThreadRoot): string {
   const path = join(folder, STALE, `${root}.${process.pid}.${unique()}`);
   try {
@@ -32,7 +34,7 @@ export function setMark(folder: string, root: ThreadRoot): string {
   return path;
 }
 
-/** Returns the marks of processes that no longer run. */
+/** Returns the marks of processes that have ended. */
 export function staleMarks(folder: string): { root: ThreadRoot; path: string }[] {
   let names: string[];
   try {

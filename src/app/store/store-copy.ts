@@ -15,12 +15,18 @@ import {
   type Moving,
 } from '../../kernel/moving.ts';
 
-/** Number of concurrent copies. Bodies may be large. */
+/**
+ * Number of items that are copied at the same time, by kind. It is small for blobs, because they may be
+ * large.
+ */
 const WIDTH = { logs: 16, records: 64, documents: 16, blobs: 8 };
-/** How often a log that changes is copied again until it is stable: about ten seconds in all. */
+/**
+ * Maximum number of times that a changing log is copied again. With the pauses this takes about ten seconds.
+ */
 const SETTLE_TRIES = 200;
+/** Maximum pause in ms before a changing log is copied again. */
 const SETTLE_PAUSE_MS = 100;
-/** Entries per import. */
+/** Maximum number of log entries per import. */
 const ENTRIES = 200;
 
 export interface Counts {
@@ -34,7 +40,7 @@ export interface Counts {
 
 export type MovableEngine = Engine & { readonly moving: Moving };
 
-/** An item in the target, with the pass in which it was last seen in the source. */
+/** An item in the target, with the number of the pass that last saw it in the source. */
 interface CopiedItem {
   readonly version: string;
   readonly bytes: number;
@@ -44,9 +50,11 @@ interface CopiedItem {
 type CopiedLog = Omit<ExportedLog, 'stream'> & { seen: number };
 
 /**
- * Makes one store equal to another, in passes. Each pass goes through the whole source, imports what has changed since
- * the last pass, and removes what is gone. Bodies are stored before what refers to them, so logs come first and bodies
- * last. Every step can be repeated, so an interrupted copy continues with what is in the target.
+ * Makes one store equal to another, in passes. Each pass reads the whole source, imports what has changed
+ * since the last pass, and removes from the target what the source no longer has. Writers store a body before
+ * the log entry or record that refers to it. So a pass copies logs first and bodies last, and finds every
+ * body that the copied entries refer to. Every step can be repeated, so an interrupted copy continues with
+ * what the target already has.
  */
 export class StoreCopy {
   readonly #from: MovableEngine;
@@ -56,18 +64,18 @@ export class StoreCopy {
   readonly #records = new Map<string, CopiedItem>();
   readonly #documents = new Map<string, CopiedItem>();
   readonly #logs = new Map<string, CopiedLog>();
-  /** Keys of bodies that are damaged in the source and therefore missing in the target. */
+  /** Keys of bodies that are damaged in the source. The target does not have these bodies. */
   readonly lost = new Set<string>();
   #passes = 0;
 
-  /** `moved` is called with the number of items compared or read again. */
+  /** `moved` is called with the number of items that were compared or verified. */
   constructor(from: MovableEngine, to: MovableEngine, moved: (items: number) => void = () => {}) {
     this.#from = from;
     this.#to = to;
     this.#moved = moved;
   }
 
-  /** Reads what the target already has. */
+  /** Reads which items the target already has. */
   async learn(): Promise<void> {
     const { moving } = this.#to;
     const known = (version: string, bytes = 0): CopiedItem => ({ version, bytes, seen: 0 });
@@ -80,7 +88,10 @@ export class StoreCopy {
       this.#blobs.set(blob.key, known(blobVersion(blob), blob.size));
   }
 
-  /** Runs a pass and returns how many items differed. With `checked`, each of them is read again from the target. */
+  /**
+   * Runs a pass and returns how many items differed. With `checked`, each item that was copied is read again
+   * from the target and compared.
+   */
   async pass(o: { checked?: boolean } = {}): Promise<number> {
     const { moving } = this.#from;
     const pass = ++this.#passes;
@@ -120,8 +131,8 @@ export class StoreCopy {
   }
 
   /**
-   * For a source that is written meanwhile and must not be frozen: copies each changed log again with its bodies until
-   * it is stable. Each thread and channel is then as of one moment.
+   * For a source whose writes must not be stopped. Copies each changed log and its bodies again, until the
+   * log does not change during the copy. Then each thread and each channel is in the state of one moment.
    */
   async settle(): Promise<void> {
     for await (const log of this.#from.moving.exportLogs()) {
@@ -143,7 +154,9 @@ export class StoreCopy {
     }
   }
 
-  /** Reads the whole target with every body and entry, and throws if anything differs from what was copied. */
+  /**
+   * Reads the whole target with every body and log entry. Throws if anything differs from what was copied.
+   */
   async verify(): Promise<void> {
     const { moving, blobs } = this.#to;
     const found = new StoreCopy(this.#from, this.#to);
@@ -258,7 +271,7 @@ export class StoreCopy {
     );
   }
 
-  /** Returns false if the body is gone or damaged. */
+  /** Copies a body. Returns false if the body was deleted or is damaged. */
   async #copyBody(blob: ExportedBlob, checked: boolean): Promise<boolean> {
     try {
       const found = await this.#from.blobs.get(blob.key);
@@ -274,7 +287,7 @@ export class StoreCopy {
     return true;
   }
 
-  /** Returns whether the log had changed. */
+  /** Copies a log. Returns whether the log had changed. */
   async #copyLog(log: ExportedLog, pass: number, checked: boolean): Promise<boolean> {
     const { stream, last, trimmed } = log;
     if (this.#isSame(log)) {
@@ -285,7 +298,8 @@ export class StoreCopy {
     if (known.count !== log.count || known.last !== last) {
       const now = await this.#from.moving.exportLog(log.stream);
       const isBehind = now !== null && now.last > known.last;
-      // The log changed while it was read and comes with the next pass, or it was dropped and started again.
+      // If the log grew while it was read, the next pass copies the rest. Otherwise the log was dropped and
+      // started again, so it is copied again from the beginning.
       if (now !== null && !isBehind && (now.count !== known.count || now.last !== known.last)) {
         await this.#to.logs.drop(stream);
         known = await this.#appendTo(now, undefined);
@@ -296,7 +310,7 @@ export class StoreCopy {
     return true;
   }
 
-  /** Appends entries that the target lacks and removes trimmed ones. */
+  /** Appends the entries that the target lacks, and removes the entries that the source has trimmed. */
   async #appendTo({ stream, last, trimmed }: ExportedLog, known: CopiedLog | undefined) {
     const { logs, moving } = this.#to;
     let end = { last: known?.last ?? 0, count: known?.count ?? 0 };
@@ -322,7 +336,10 @@ export class StoreCopy {
     return known?.last === last && known.count === count && known.trimmed === trimmed;
   }
 
-  /** Compares entries up to the last copied one. Entries that the source has trimmed since cannot be compared. */
+  /**
+   * Compares the entries of source and target up to sequence number `last`. Entries that the source has
+   * trimmed since cannot be compared.
+   */
   async #compareEntries({ stream, last }: Pick<ExportedLog, 'stream' | 'last'>): Promise<void> {
     const copied = this.#to.moving.exportEntries(stream, 0)[Symbol.asyncIterator]();
     for await (const entry of this.#from.moving.exportEntries(stream, 0)) {
@@ -342,7 +359,7 @@ function notTheSame(what: string): RelayError {
   });
 }
 
-/** Versions for comparing items of two stores: equal items give equal texts. */
+/** The functions below return texts for comparing items of two stores. Equal items give equal texts. */
 
 function recordVersion({ revision, expiresAt = 0, value }: Omit<ExportedRecord, 'key'>): string {
   return `${revision} ${expiresAt} ${digest(value)}`;
@@ -352,7 +369,7 @@ function blobVersion({ at, size, sha256, expiresAt = 0 }: ExportedBlob): string 
   return `${at} ${size} ${sha256} ${expiresAt}`;
 }
 
-/** Ignores characters that no engine stores. */
+/** Returns a text for comparing documents. Characters that no engine stores are ignored. */
 function documentVersion({ text, fields }: ExportedDocument): string {
   return digest([text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' '), fields]);
 }

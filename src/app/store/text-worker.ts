@@ -9,7 +9,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { ownTextWork } from './own-text-work.ts';
 import type { BodyPiece, TextAnswer, TextJob, TextResult } from './text-workers.ts';
 
-/** Code of a worker thread: runs one job at a time for a TextThread. */
+/** Runs in a worker thread. It runs one job at a time for a `TextThread` and sends the answer back. */
 parentPort?.on('message', async (job: TextJob) => {
   parentPort?.postMessage(await answer(job));
 });
@@ -33,7 +33,7 @@ async function done({ body: sent, part, preview, fold, index }: TextJob): Promis
   return part ? ownTextWork.part(body as BlobBody, part) : ownTextWork.count(body);
 }
 
-/** Parses the events of a body, one JSON line each. */
+/** Parses the events in a body. Each line is the JSON of one event. */
 async function* eventsIn(body: BlobBody): AsyncGenerator<StoredEvent> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -44,7 +44,7 @@ async function* eventsIn(body: BlobBody): AsyncGenerator<StoredEvent> {
   }
 }
 
-/** Returns the body that a `BodySender` sends. */
+/** Returns a stream of the body that a `BodySender` sends through the port. */
 function received(port: MessagePort): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

@@ -8,7 +8,7 @@ import { TextWorkers } from './text-workers.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** A body that never ends and records when it is cancelled. */
+/** Returns a body that never ends and records whether it was cancelled. */
 function endless() {
   const seen = { letGo: false };
   const body = new ReadableStream<Uint8Array>({
@@ -106,7 +106,7 @@ test('a job beyond the queue limit is rejected, and its stream is cancelled', as
   await Promise.all(held);
 });
 
-/** A body that is not read before its job begins, and that ends on request. */
+/** Returns a body that is not read before its job begins. The test decides when the body ends. */
 function gated(begun: string[], name: string) {
   const gate = Promise.withResolvers<void>();
   const body = new ReadableStream<Uint8Array>(

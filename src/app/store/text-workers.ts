@@ -22,25 +22,30 @@ import { ownTextWork } from './own-text-work.ts';
 
 const LIMITS = {
   threads: TEXT_THREADS,
-  /** Maximum of waiting jobs per tenant, for long and short texts each. */
+  /** Maximum number of waiting jobs of one tenant. It applies to long and short texts separately. */
   waiting: TEXT_JOBS_WAITING,
   timeMs: TEXT_JOB_TIME_MS,
   memoryMb: TEXT_JOB_MEMORY_MB,
 };
 
-/** Texts below this size are previewed in this process, which is faster than a thread. */
+/**
+ * Texts up to this size in bytes are previewed in this process, because that is faster than using a thread.
+ */
 const SHORT_BYTES = 8 * 1024;
 
-/** Seconds after which a rejected client may retry. */
+/** Time in seconds after which a client may retry a rejected job. */
 const RETRY_S = 5;
 
 type Turn = PromiseWithResolvers<void>;
 
-/** Jobs of one kind: the number running, and those waiting, by tenant. */
+/** Queue for jobs with long texts, or for jobs with short texts. It counts the running jobs. */
 class Lane {
   readonly most: number;
   running = 0;
-  /** Waiting jobs by tenant. The first tenant is next. A tenant without waiting jobs is not in the map. */
+  /**
+   * Waiting jobs by tenant. The first tenant is the next one. A tenant without waiting jobs is not in the
+   * map.
+   */
   readonly #waiting = new Map<string, Turn[]>();
 
   constructor(most: number) {
@@ -61,7 +66,7 @@ class Lane {
     else this.#waiting.set(tenant, [turn]);
   }
 
-  /** Returns the oldest job of the next tenant and moves that tenant to the end. */
+  /** Removes and returns the oldest job of the next tenant, and moves that tenant to the end. */
   shift(): Turn | undefined {
     for (const [tenant, turns] of this.#waiting) {
       const turn = turns.shift();
@@ -72,7 +77,7 @@ class Lane {
     return undefined;
   }
 
-  /** Returns whether the job was still waiting. */
+  /** Removes a job from the queue. Returns false if the job was no longer waiting. */
   remove(tenant: string, turn: Turn): boolean {
     const turns = this.#waiting.get(tenant) ?? [];
     const at = turns.indexOf(turn);
@@ -84,9 +89,9 @@ class Lane {
 }
 
 /**
- * Runs jobs in worker threads, so that a long text does not block other requests. A thread starts when there is work
- * for it. Long texts never use the last thread, so short texts, such as headers, are processed meanwhile. Tenants take
- * turns, so a tenant with many jobs delays only itself.
+ * Runs jobs in worker threads, so that a long text does not block other requests. A thread is started when a
+ * job needs it. Long texts never use the last thread, so that it stays free for short texts, such as headers.
+ * Tenants take turns, so a tenant with many jobs delays only its own jobs.
  */
 export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;
@@ -116,13 +121,13 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     return this.#run({ body: start, preview }, o) as Promise<Preview>;
   }
 
-  /** Folds events in a thread, which receives them as it needs them. */
+  /** Folds events in a thread. The events are sent to the thread when it requests them. */
   async fold<K extends FoldKind>(
     fold: FoldJob<K>,
     events: AsyncIterable<StoredEvent>,
     o?: WorkOptions,
   ): Promise<FoldAnswers[K]> {
-    // The thread only learns that its body ended early; the caller gets the reason.
+    // The thread only gets the message that reading the events failed. The caller gets the original error.
     let failure: { readonly error: unknown } | null = null;
     const body = await readBeginning(
       streamFrom(encoded(events, (error) => (failure = { error }))),
@@ -135,7 +140,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     }
   }
 
-  /** Searches an index, or changes it. */
+  /** Searches or changes a search index in a thread. */
   index(index: IndexJob, o?: WorkOptions): Promise<Hit[]> {
     return this.#run({ body: '', index }, o) as Promise<Hit[]>;
   }
@@ -158,7 +163,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     try {
       await this.#turn(lane, tenant, signal);
     } catch (error) {
-      // The caller gets the reason why the job was rejected.
+      // Ignore an error of canceling the body. The caller gets the reason why the job was rejected.
       if (body instanceof ReadableStream) body.cancel().catch(() => {});
       throw error;
     }
@@ -185,7 +190,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     }
   }
 
-  /** Resolves when a job of this kind may start. */
+  /** Waits until a job may start. Throws if the tenant has too many waiting jobs, or if the caller aborts. */
   async #turn(lane: Lane, tenant: string, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) throw abortedError();
     if (lane.waitingOf(tenant) >= this.#limits.waiting)
@@ -210,10 +215,10 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 }
 
-/** Approximate batch size of events sent to a thread. */
+/** Approximate size of the batches in which events are sent to a thread, in characters. */
 const SENT_BYTES = 64 * 1024;
 
-/** Encodes events for a thread, one JSON line each. */
+/** Encodes events for a thread in batches. Each event is one line of JSON. */
 async function* encoded(
   events: AsyncIterable<StoredEvent>,
   onError: (error: unknown) => void,
@@ -239,9 +244,10 @@ function isLong(body: TextJob['body']): boolean {
 }
 
 /**
- * One kind of work. `part`: extract this part of the body. `preview`: make a preview of content that starts with the
- * body. `fold`: fold the events in the body, one JSON line each. `index`: search or change a search index; the body is
- * empty. Without any of them: count the tokens of the body.
+ * A job for a thread. With `part`, it extracts this part of the body. With `preview`, it makes a preview of
+ * content that starts with the body. With `fold`, it folds the events in the body, which has one line of JSON
+ * per event. With `index`, it searches or changes a search index, and the body is empty. Without any of them,
+ * it counts the tokens of the body.
  */
 export interface TextJob {
   readonly body: string | BlobBody;
@@ -259,8 +265,8 @@ export type TextAnswer =
   | { readonly failed: string };
 
 /**
- * A worker thread that runs one job at a time. It is ended with a job that exceeds a limit or that nobody waits for
- * any more.
+ * A worker thread that runs one job at a time. If a job exceeds a limit, or if nobody waits for its result
+ * any more, the thread is ended.
  */
 class TextThread {
   readonly #worker: Worker;
@@ -308,7 +314,10 @@ class TextThread {
     }
   }
 
-  /** Ends the thread. The waiting caller is notified only after the thread and its memory are gone. */
+  /**
+   * Ends the thread. The caller that waits for the job gets the error only after the thread has ended and its
+   * memory is free.
+   */
   async end(error: Error = abortedError()): Promise<void> {
     if (this.ended) return;
     this.ended = true;
@@ -331,12 +340,15 @@ function unwrapAnswer(answer: TextAnswer): TextResult {
   throw new Error(answer.failed);
 }
 
-/** A chunk of a body; null at its end, an error if it cannot be read. */
+/** A chunk of a body. Null means the end of the body. `failed` means that the body cannot be read. */
 export type BodyPiece = { readonly bytes: Uint8Array } | { readonly failed: string } | null;
 
-/** Sends a body to a thread chunk by chunk, on request of the thread. (Bun cannot transfer a ReadableStream.) */
+/**
+ * Sends a body to a thread in chunks, when the thread requests them. A ReadableStream cannot be transferred
+ * instead, because Bun does not support that.
+ */
 class BodySender {
-  /** The thread's end of the channel. */
+  /** End of the channel that the thread gets. */
   readonly port: MessagePort;
   error: unknown;
   readonly #own: MessagePort;
@@ -354,7 +366,8 @@ class BodySender {
     try {
       const { done, value } = await this.#reader.read();
       if (done) return null;
-      // postMessage copies the whole buffer of a view, so copy a partial view first.
+      // postMessage copies the whole buffer behind a view. So if the view is only a part of its buffer, copy
+      // the view first.
       return { bytes: value.byteLength === value.buffer.byteLength ? value : value.slice() };
     } catch (error) {
       this.error = error;
@@ -364,7 +377,7 @@ class BodySender {
 
   close(): void {
     this.#own.close();
-    // The answer is complete or nobody waits for it, so a failed cancel does not matter.
+    // The answer is complete, or nobody waits for it any more. So an error of canceling does not matter.
     void this.#reader.cancel().catch(() => {});
   }
 }
