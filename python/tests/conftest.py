@@ -1,4 +1,4 @@
-"""Fixtures: a real relay from this checkout, on a free port and with its own store."""
+"""Fixtures: a real relay from this checkout. It runs on a free port and has its own store."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ def plain_environment(**more: str) -> "dict[str, str]":
 
 
 def typescript(script: str, value: object) -> object:
-    """Runs TypeScript with a JSON value as ``input``. Returns the value that the script passes to ``output``."""
+    """Runs a TypeScript script.
+
+    The script gets a JSON value as ``input``. Returns the value that it passes to ``output``.
+    """
     prelude = (
         "import { readFileSync } from 'node:fs';\n"
         "const input = JSON.parse(readFileSync(0, 'utf8'));\n"

@@ -17,7 +17,7 @@ def blocks(page: str, kind: str = "python") -> List[str]:
 
 
 def run_page(page: str, kind: str = "python") -> None:
-    """Runs all blocks of a page in order, as one program: later blocks use names of earlier ones."""
+    """Runs all blocks of a page in order, as one program. Later blocks use names of earlier blocks."""
     names = {"__name__": Path(page).stem}
     for number, code in enumerate(blocks(page, kind), 1):
         exec(compile(code, f"{page} block {number}", "exec"), names)

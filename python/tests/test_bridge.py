@@ -49,7 +49,7 @@ class Bridging:
 
 @pytest.fixture
 def names() -> "dict[str, str]":
-    """Separate channel names for each test."""
+    """Returns channel names that no other test uses."""
     own = uuid4().hex[:8]
     return {"task_channel": f"tasks-{own}", "done_channel": f"done-{own}"}
 
@@ -116,7 +116,7 @@ def test_concurrent_waiters_each_get_their_own_result(relay: ContextRelay, names
 
 
 def stranger_to(relay: RelayProcess) -> ContextRelay:
-    """A client whose key may push and read, but not settle tasks."""
+    """Returns a client whose API key may push and read, but may not settle tasks."""
     made = subprocess.run(
         [*RELAY, "keys", "create", "x", "--home", relay.home, "--scopes", "push,pull,subscribe"],
         env=plain_environment(),
@@ -296,7 +296,7 @@ def test_a_task_runs_in_a_tmux_window(relay: ContextRelay, names, tmp_path) -> N
     assert result == "COMPLETED: typed it\nNOT_DONE: nothing\nNOTES: none"
 
 
-#: Shows a dialog like Claude Code after it received its task, and continues after Enter.
+#: Program that shows a dialog like Claude Code after it received its task. It continues after Enter.
 ASKING = f"""
 import sys, time
 print("ready>", flush=True)

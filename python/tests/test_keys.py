@@ -115,7 +115,7 @@ def test_neither_key_nor_payload_follows_a_redirect(listener: Listener, other: L
     with pytest.raises(BadInputError, match="redirects"):
         ContextRelay(listener.url).push("x")
     assert other.seen == []
-    # Without a key, a redirect of a GET is followed.
+    # Without an API key, a redirect of a GET is followed.
     ContextRelay(listener.url).pull(ID)
     assert len(other.seen) == 1
 

@@ -1,9 +1,12 @@
 /**
- * Base64 in both alphabets. Uses the native functions for bytes where they exist. Node 22 and 24 and older browsers lack
- * them and use `btoa` and `atob`.
+ * Base64 with the standard alphabet and with the URL-safe alphabet. Uses the native methods of Uint8Array
+ * where they exist. Node 22, Node 24 and older browsers have no native methods, so `btoa` and `atob` are used
+ * there.
  */
 
-/** Encodes bytes as base64url (for headers, paths and Fernet tokens), without padding by default. */
+/**
+ * Encodes bytes as base64url, for headers, paths and Fernet tokens. Adds padding only with `padding: true`.
+ */
 export function toBase64Url(bytes: Uint8Array, o: { padding?: boolean } = {}): string {
   const native = bytes as Partial<NativeEncode>;
   if (native.toBase64) return native.toBase64({ alphabet: 'base64url', omitPadding: !o.padding });
@@ -41,7 +44,7 @@ function decode(text: string, alphabet: Alphabet): Uint8Array<ArrayBuffer> | nul
   const padded = text + '='.repeat(missing);
   const native = Uint8Array as Partial<NativeDecode>;
   if (!native.fromBase64) return decodeByAtob(padded, alphabet);
-  // The native decoder skips white space; we reject it.
+  // The native decoder ignores white space, but here white space is an error.
   if (/\s/.test(padded)) return null;
   try {
     return native.fromBase64(padded, { alphabet, lastChunkHandling: 'strict' });
@@ -50,7 +53,10 @@ function decode(text: string, alphabet: Alphabet): Uint8Array<ArrayBuffer> | nul
   }
 }
 
-/** A multiple of 3, so that only the last chunk has padding. Small enough for the arguments of one function call. */
+/**
+ * Number of bytes that one `btoa` call encodes. It is a multiple of 3, so only the last chunk has padding. It
+ * is small enough for the arguments of one function call.
+ */
 const CHUNK = 24 * 1024;
 
 /** Encodes with `btoa`, with padding. Exported for its test. */
@@ -63,9 +69,10 @@ export function encodeByBtoa(bytes: Uint8Array, alphabet: Alphabet): string {
   return alphabet === 'base64' ? text : text.replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/** Decodes text padded to a multiple of 4 with `atob`. Exported for its test. */
+/** Decodes text with `atob`. The text must be padded to a multiple of 4 characters. Exported for its test. */
 export function decodeByAtob(text: string, alphabet: Alphabet): Uint8Array<ArrayBuffer> | null {
-  // `atob` skips white space and accepts only the standard alphabet.
+  // `atob` ignores white space and knows only the standard alphabet, so reject white space, and `+` and `/`
+  // in base64url.
   if (/\s/.test(text) || (alphabet === 'base64url' && /[+/]/.test(text))) return null;
   let binary: string;
   try {
@@ -75,7 +82,8 @@ export function decodeByAtob(text: string, alphabet: Alphabet): Uint8Array<Array
   }
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
-  // Unused bits after the last byte must be zero. Otherwise two texts would decode to the same bytes.
+  // Unused bits after the last byte must be zero. Otherwise two different texts would decode to the same
+  // bytes.
   const last = bytes.subarray(bytes.length - (bytes.length % 3 || 3));
   return text.endsWith(encodeByBtoa(last, alphabet)) ? bytes : null;
 }

@@ -1,4 +1,7 @@
-/** Typed `ReadableStream.from`. All supported Node versions have it, but TypeScript's browser types lack it. */
+/**
+ * `ReadableStream.from` with a type. All supported Node versions have this function, but TypeScript's browser
+ * types lack it.
+ */
 export function streamFrom<T extends Uint8Array>(chunks: AsyncIterable<T>): ReadableStream<T> {
   return (ReadableStream as unknown as { from: typeof streamFrom }).from(chunks);
 }
@@ -9,7 +12,7 @@ export async function readBytes(body: Uint8Array | ReadableStream<Uint8Array>): 
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
 
-/** Concatenates byte arrays, by default into a new array. */
+/** Concatenates byte arrays into a new array, or into the array `bytes` if it is given. */
 export function concatBytes(
   pieces: readonly Uint8Array[],
   bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0)),
@@ -31,7 +34,7 @@ export async function readOut(body: Uint8Array | ReadableStream<Uint8Array>): Pr
 
 type Next = ReadableStreamReadResult<Uint8Array>;
 
-/** Default size of one read from a stream in a Worker. */
+/** Default number of bytes that one read from a stream returns in a Worker. */
 const PIECE_BYTES = 64 * 1024;
 
 /** A reader that only Workers have. It fills a buffer with at least the given number of bytes. */
@@ -41,8 +44,8 @@ interface FillingReader extends Pick<ReadableStreamBYOBReader, 'cancel'> {
 const canFill = 'readAtLeast' in (globalThis.ReadableStreamBYOBReader?.prototype ?? {});
 
 /**
- * Returns a reader for a body. By default a Worker reads its streams in small chunks of 4 KB, so there the reader passes a
- * larger buffer. On other platforms chunks keep their size.
+ * Returns a reader for a body. By default, a Worker reads its streams in chunks of 4 KB. This reader passes a
+ * larger buffer there, to get larger chunks. On other platforms, it does not change the chunk size.
  */
 export function readerOf(
   body: ReadableStream<Uint8Array>,
@@ -68,7 +71,9 @@ export function readerOf(
   };
 }
 
-/** Reads a body of up to `limit` bytes into memory. Returns a longer body as a stream. */
+/**
+ * Reads a body of up to `limit` bytes into memory and returns the bytes. Returns a longer body as a stream.
+ */
 export async function readBeginning(
   source: ReadableStream<Uint8Array>,
   limit: number,
@@ -92,9 +97,9 @@ export async function readBeginning(
 }
 
 /**
- * Returns a stream that calls `read` for each chunk, without reading ahead. If `read` throws, the source is cancelled.
- * `onEnd` is called when the stream ends, fails or is cancelled. It does not use `for await`, because not every browser can
- * iterate a stream.
+ * Returns a stream that calls `read` for each chunk, without reading ahead. If `read` throws, the source is
+ * cancelled. `onEnd` is called when the stream ends, fails or is cancelled. This function does not use `for
+ * await`, because not every browser can iterate a stream.
  */
 export function readThrough(
   body: ReadableStream<Uint8Array>,
@@ -112,7 +117,7 @@ export function readThrough(
           controller.close();
         } catch (error) {
           onEnd();
-          // The first error is thrown; a failure to close the source adds nothing.
+          // Ignore a failure to cancel the source. The first error is thrown.
           reader.cancel(error).catch(() => {});
           throw error;
         }
@@ -127,8 +132,8 @@ export function readThrough(
 }
 
 /**
- * Returns a stream with the same bytes and counts them. Calls `onEnd` once with the count when the stream ends or is cancelled,
- * but not if nothing was read.
+ * Returns a stream with the same bytes and counts them. Calls `onEnd` once with the count when the stream
+ * ends or is cancelled, but only if something was read.
  */
 export function countRead(
   source: ReadableStream<Uint8Array>,

@@ -12,7 +12,10 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return best;
 }
 
-/** Damerau–Levenshtein distance, which also counts a swap of neighbours as one edit. */
+/**
+ * Returns the Damerau–Levenshtein distance of two words. Swapping two neighbouring letters counts as one
+ * edit.
+ */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);

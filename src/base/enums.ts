@@ -1,14 +1,18 @@
-/** Enumerations of the API. They are plain data, so that clients and the browser need no schema library to use them. */
+/**
+ * Enumerations of the API. They need no schema library, so clients and browsers can use them without loading
+ * one.
+ */
 
-/** What an API key may do. */
+/** Permissions that an API key can have. */
 export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
 
-/** The stages of receipts, in their order. */
+/** The stages of the receipts of a pointer, in order. */
 export const RUNGS = ['stored', 'notified', 'pulled', 'acked', 'dead', 'result'] as const;
 
 /**
- * `queued`: no bridge has it. `running`: a bridge holds a lease on it. `acked`: it was acknowledged without a result.
- * `done`, `failed`: it has a result. `canceled`: it was cancelled before it had a result.
+ * States of a task. `queued`: no bridge works on it. `running`: a bridge holds a lease on it. `acked`: it was
+ * acknowledged without a result. `done`, `failed`: it has a result. `canceled`: it was cancelled before it
+ * had a result.
  */
 export const TASK_STATES = ['queued', 'running', 'acked', 'done', 'failed', 'canceled'] as const;
 
@@ -18,16 +22,19 @@ export const RUN_STATUSES = ['running', 'done', 'failed', 'interrupted', 'partia
 
 export const INSTANCE_STATUSES = ['pending', 'running', 'done', 'failed', 'skipped', 'blocked'] as const;
 
-/** Kinds of reads of a thread that the token ledger counts. Reads of artifact contents are events instead. */
+/**
+ * Kinds of reads of a thread that the token ledger counts. A read of an artifact's content is not listed
+ * here, because it is recorded as an event.
+ */
 export const READ_KINDS = ['headers', 'states', 'previews', 'listings', 'searches'] as const;
 
 export const STATE_SCHEMA = 'com.relay.state.v1';
 export const ENVELOPE_SCHEMA = 'com.relay.a2a.envelope.v1';
 
-/** The known kinds of content. */
+/** Kinds of content that the relay knows. */
 export const CONTENT_KINDS = ['markdown', 'json', 'html', 'text', 'binary', 'tool_output', 'email'] as const;
 
-/** Allowed form of a custom artifact type. It is sent in headers and shown in prompts. */
+/** Allowed form of a custom artifact type. The type is sent in headers and shown in prompts. */
 export const ARTIFACT_TYPE = /^[A-Za-z0-9][\w.+/-]{0,63}$/;
 
 export const FIGURE_STEPS = ['hour', 'day'] as const;
@@ -65,7 +72,10 @@ export const ACTIVITY_KINDS = [
   'key.rotated',
   'share.created',
   'share.revoked',
-  /** Number of entries that were not recorded separately, because there were too many at once or the store was slow. */
+  /**
+   * Entries that were only counted, because too many came at once or the store was slow. `count` is their
+   * number.
+   */
   'left_out',
   /** Earlier entries have expired. A client that follows the log should reload its data. */
   'gap',

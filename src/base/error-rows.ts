@@ -1,20 +1,29 @@
 import { GET_NEWER } from './installing.ts';
 
-/** One error. `{name}` in a text is replaced by the detail with this name; `{name:bytes}` formats a number of bytes. */
+/**
+ * One error. `{name}` in a text is replaced by the detail with this name. `{name:bytes}` formats the detail
+ * as a number of bytes.
+ */
 export interface ErrorRow {
   readonly status: number;
-  /** Exit code of the CLI. By default it follows from the status, see `exitOf`. */
+  /** Exit code of the CLI. By default, the HTTP status determines it (see `exitOf`). */
   readonly exit?: 1 | 2 | 3 | 4 | 5;
   readonly message: string;
-  /** What to do next. May name HTTP headers and parameters. */
+  /** Tells the user what to do next. May name HTTP headers and parameters. */
   readonly hint: string;
-  /** Hint with commands and flags, needed where `hint` names HTTP headers or parameters. It has no `{name}`. */
+  /**
+   * Hint for the CLI, with commands and flags. Needed if `hint` names HTTP headers or parameters. Has no
+   * `{name}`.
+   */
   readonly cli?: string;
-  /** Hint for a model that called an MCP tool. It has no `{name}`. */
+  /** Hint for a model that called an MCP tool. Has no `{name}`. */
   readonly mcp?: string;
 }
 
-/** All errors: code, HTTP status, exit code of the CLI, message, and what to do next. Clients rely on codes and statuses. */
+/**
+ * All errors by code: HTTP status, exit code of the CLI, message, and a hint what to do next. Clients rely on
+ * the codes and on the HTTP statuses.
+ */
 export const ERRORS = {
   // Requests: their input, authentication, permissions and limits.
   bad_request: {

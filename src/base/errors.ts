@@ -17,7 +17,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 type ErrorDetails = { [name: string]: unknown };
 
-/** The error class of the relay. Interfaces report any other error as `internal`, because it is a bug. */
+/** The error class of the relay. Any other error is a bug, and the interfaces report it as `internal`. */
 export class RelayError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
@@ -38,38 +38,44 @@ export class RelayError extends Error {
     return row.exit ?? exitOf(row.status);
   }
 
-  /** What to do next. `details.hint` overrides the hint of the table. */
+  /** Tells the user what to do next. `details.hint` overrides the hint of the error table. */
   get hint(): string {
     const own = this.details.hint;
     return typeof own === 'string' ? own : fill(ERRORS[this.code].hint, this.details);
   }
 
-  /** Returns the hint for the CLI or for MCP, if the table has one; otherwise the general hint. */
+  /**
+   * Returns the hint for the CLI or for MCP, if the error table has one. Otherwise returns the general hint.
+   */
   hintFor(reader: 'cli' | 'mcp'): string {
     const row: ErrorRow = ERRORS[this.code];
     const own = this.details.hint;
-    // A remote relay sends the hint of its table, which is written for HTTP clients. Use our own for this reader instead.
+    // A remote relay sends the hint of its own table, which is written for HTTP clients. If `details.hint` is
+    // such a hint, use the hint of our table for the CLI or MCP instead.
     const isOwn = typeof own === 'string' && !own.startsWith(row.hint.split('{')[0]!);
     return isOwn ? own : (row[reader] ?? this.hint);
   }
 
-  /** The JSON form that every interface returns. */
+  /** Returns the JSON form of the error, which every interface sends. */
   toJSON(): { error: string; code: ErrorCode; hint: string } {
     return { error: this.message, code: this.code, hint: this.hint };
   }
 }
 
-/** Makes a `bad_request` error. `what` is a full sentence. */
+/** Creates a `bad_request` error. `what` is a full sentence. */
 export function badRequest(what: string, hint?: string): RelayError {
   return new RelayError('bad_request', { what, hint });
 }
 
-/** Makes a `too_large` error. `what` is the noun of the message, `limit` a number of bytes. */
+/** Creates a `too_large` error. `what` is the noun of the message. `limit` is a number of bytes. */
 export function tooLarge(what: string, limit: number, hint?: string): RelayError {
   return new RelayError('too_large', { what, limit, hint });
 }
 
-/** Checks the name and code, not the class, because the published program contains this file more than once. */
+/**
+ * Returns whether an error is a RelayError, optionally with this code. It compares the name and the code, not
+ * the class, because the published program contains several copies of this class.
+ */
 export function isRelayError(error: unknown, code?: ErrorCode): error is RelayError {
   if (!(error instanceof Error) || error.name !== 'RelayError') return false;
   const found = (error as RelayError).code;
@@ -77,8 +83,9 @@ export function isRelayError(error: unknown, code?: ErrorCode): error is RelayEr
 }
 
 /**
- * Converts any error for an interface. A `RelayError` is returned unchanged. Any other error becomes `internal` without
- * details, or `package_replaced` if code could not be loaded because the package was replaced while the program runs.
+ * Converts any error for an interface. A `RelayError` is returned unchanged. Any other error becomes
+ * `internal` without details. If code could not be loaded because the package was replaced while the program
+ * runs, the error becomes `package_replaced`.
  */
 export function toRelayError(error: unknown, replaced?: () => boolean, request = 'unknown'): RelayError {
   if (isRelayError(error)) return error;

@@ -1,4 +1,7 @@
-/** Formats numbers for people. It does not use Intl, because loading Intl takes longer than a `relay peek`. */
+/**
+ * Formats numbers for people. These functions do not use Intl, because loading Intl takes longer than a whole
+ * `relay peek`.
+ */
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
 
@@ -19,7 +22,7 @@ export function count(n: number): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** Formats a limit exactly: `26,214,400 bytes (25 MiB)`. */
+/** Formats a byte limit exactly: `26,214,400 bytes (25 MiB)`. */
 export function exactBytes(n: number): string {
   return n < 1024 ? bytes(n) : `${count(n)} bytes (${bytes(n)})`;
 }

@@ -18,28 +18,35 @@ export async function hmacSha256(
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, bytes));
 }
 
-/** Compares two ASCII texts in a time that depends only on their lengths. */
+/**
+ * Returns whether two ASCII texts are equal. The time depends only on their lengths, so it does not reveal
+ * how much of a secret is right.
+ */
 export function equalInConstantTime(a: string, b: string): boolean {
   let difference = a.length ^ b.length;
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % (b.length || 1));
   return difference === 0;
 }
 
-/** Computes the CRC-32 of ZIP and gzip. For data in several pieces, pass the result of the previous piece as `before`. */
+/**
+ * Computes the CRC-32 checksum that ZIP and gzip use. For data in several pieces, pass the result of the
+ * previous piece as `before`.
+ */
 export function crc32(bytes: Uint8Array, before = 0): number {
   table ??= makeTable();
   let crc = ~before;
-  // One byte at a time is fast enough: compressing the same bytes takes longer.
+  // Processing one byte at a time is fast enough: compressing the same bytes takes longer.
   for (let i = 0; i < bytes.length; i++) crc = table[(crc ^ bytes[i]!) & 255]! ^ (crc >>> 8);
   return ~crc >>> 0;
 }
 
-/** Created on first use, so that commands without ZIP files start faster. */
+/** Lookup table of the CRC. It is created on first use, so that commands that need no CRC start faster. */
 let table: Uint32Array | undefined;
 
 function makeTable(): Uint32Array {
   const made = new Uint32Array(256);
-  // CRC is linear: crc(a ^ b) = crc(a) ^ crc(b), so only the powers of two are computed.
+  // CRC is linear: crc(a ^ b) = crc(a) ^ crc(b). So only the entries for powers of two are computed from
+  // scratch; the others are combined from them.
   for (let power = 128, crc = 1; power > 0; power >>= 1) {
     crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
     for (let rest = 0; rest < 256; rest += 2 * power) made[power + rest] = crc ^ made[rest]!;

@@ -12,7 +12,7 @@ export function uuid(env: Env): string {
   return uuidFrom(env.randomBytes(16));
 }
 
-/** Makes a version 4 UUID from 16 bytes, random or derived. */
+/** Returns a version 4 UUID made from 16 bytes. The bytes are random or derived from a hash. */
 export function uuidFrom(bytes: Uint8Array): string {
   const b = bytes.slice(0, 16);
   b[6] = (b[6]! & 0x0f) | 0x40;
@@ -29,7 +29,7 @@ export function toHex(bytes: Uint8Array): string {
   return hex;
 }
 
-/** Pattern of an artifact ref: 26 hex digits, or 25 if a Go relay created it. */
+/** Pattern of an artifact reference: 26 hex digits, or 25 if a Go relay created the artifact. */
 export const REF = '[0-9a-f]{25,26}';
 const WHOLE_REF = new RegExp(`^${REF}$`);
 
@@ -37,15 +37,21 @@ export function isRef(text: string): boolean {
   return WHOLE_REF.test(text);
 }
 
-/** Makes an id of 26 lowercase hex digits that sorts by time: 12 of milliseconds, 14 random. */
+/**
+ * Returns an id of 26 lowercase hex digits that sorts by time. The first 12 digits are the time in ms. The
+ * other 14 are random.
+ */
 export function timeOrderedId(env: Env): string {
   return env.now().toString(16).padStart(12, '0') + toHex(env.randomBytes(7));
 }
 
-/** Prefix of idempotency keys of the relay itself. `relayBinder` rejects it in keys of clients. */
+/**
+ * First character of the idempotency keys that the relay itself uses. `relayBinder` rejects idempotency keys
+ * of clients that start with it.
+ */
 const OWN_KEY_MARK = '\u001f';
 
-/** Puts an idempotency key into a namespace that clients cannot use. */
+/** Marks an idempotency key as one of the relay itself, so that no client can use the same key. */
 export function ownKey(key: string): string {
   return OWN_KEY_MARK + key;
 }
@@ -54,7 +60,7 @@ export function isOwnKey(key: unknown): boolean {
   return typeof key === 'string' && key.startsWith(OWN_KEY_MARK);
 }
 
-/** Validates an Idempotency-Key. Returns undefined if there is none. */
+/** Validates an idempotency key. Returns undefined if the key is missing or empty. */
 export function checkIdempotencyKey(key: string | undefined): string | undefined {
   if (key === undefined || key === '') return undefined;
   if (key.length <= IDEMPOTENCY_KEY_CHARS) return key;

@@ -1,15 +1,15 @@
 /**
- * Whether the package is published on npm. Hints about installation depend on it. `npm run release -- --published` sets it to
- * true and updates docs/install.md.
+ * Whether the package is published on npm. Hints about the installation depend on this. `npm run release --
+ * --published` sets it to true and updates docs/install.md.
  */
 export const ON_NPM: boolean = false;
 
-/** Text for hints: how to get a newer version. */
+/** How to get a newer version. This text is part of hints. */
 export const GET_NEWER = ON_NPM
   ? 'npm install -g contextrelay@latest, or the archive or the deb of a newer release'
   : 'the archive or the deb of a newer release, or git pull and npm run build in the clone';
 
-/** Text for hints: how to add Node 26 to an npm installation whose Node is too old. */
+/** How to add Node 26 to an npm installation whose Node is too old. This text is part of hints. */
 export const GET_RUNTIME = ON_NPM
   ? 'npm install contextrelay-runtime, in the same place'
   : 'npm install contextrelay-runtime-*.tgz from the same release, in the same place';

@@ -28,7 +28,7 @@ export function jsonObjectIn(text: string | null | undefined): JsonObject | null
   }
 }
 
-/** Returns whether a value is nested deeper than `levels`. It stops at that depth. */
+/** Returns whether a value has more than `levels` nested levels. It does not look deeper than that. */
 export function isTooDeep(value: Json, levels = JSON_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const inner = Array.isArray(value) ? value : Object.values(value);
@@ -43,7 +43,7 @@ export function parsePath(text: string): string[] | null {
   return text.includes('~') ? segments.map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~')) : segments;
 }
 
-/** Joins segments to a JSON Pointer. */
+/** Joins segments into a JSON Pointer, and escapes them. */
 export function joinPath(segments: readonly (string | number)[]): string {
   return segments.map((s) => `/${escapeSegment(String(s))}`).join('');
 }
@@ -52,7 +52,10 @@ export function escapeSegment(segment: string): string {
   return segment.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Parses an array index. Returns null for anything with a sign, a leading zero or an exponent. */
+/**
+ * Parses an array index. Returns null for a text with a sign, a leading zero or an exponent, and for any
+ * other text.
+ */
 export function parseIndex(segment: string): number | null {
   return /^(?:0|[1-9]\d{0,14})$/.test(segment) ? Number(segment) : null;
 }
@@ -65,7 +68,7 @@ export function childAt(value: Json | undefined, segment: string): Json | undefi
   return index === null ? undefined : value[index];
 }
 
-/** Deeply freezes a JSON value, so that several readers can share it. */
+/** Deeply freezes a JSON value, so that several owners can share it safely. */
 export function freeze<T extends Json>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   for (const inner of Object.values(value)) freeze(inner);
@@ -73,8 +76,9 @@ export function freeze<T extends Json>(value: T): T {
 }
 
 /**
- * Memoizes `make` for frozen arguments, which cannot change. For other arguments it calls `make` each time. Only `from` is the
- * cache key, so the other arguments must not change the result.
+ * Returns a cached version of `make`. The cache is used only if `from` is frozen, because a frozen object
+ * cannot change. For other objects, `make` is called each time. Only `from` is the cache key, so the other
+ * arguments must not change the result.
  */
 export function memoizeFrozen<From extends object, Rest extends readonly unknown[], Made extends object>(
   make: (from: From, ...rest: Rest) => Made,
@@ -91,7 +95,10 @@ export function memoizeFrozen<From extends object, Rest extends readonly unknown
   };
 }
 
-/** Compares JSON values as RFC 6902 does: members in any order, numbers by value. Shared objects compare fast, by identity. */
+/**
+ * Compares JSON values as RFC 6902 does: the order of members does not matter, and numbers are compared by
+ * value. A shared object is equal to itself without comparing its members.
+ */
 export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

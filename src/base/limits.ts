@@ -1,4 +1,7 @@
-/** All limits and default times of the relay, with the reason if it is not obvious. A limit that only one file uses is in that file. */
+/**
+ * Limits and default times of the relay, with a reason where it is not obvious. A limit that only one file
+ * uses is in that file.
+ */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -6,493 +9,710 @@ const SECOND = 1000;
 const HOUR = 60 * 60 * SECOND;
 const DAY = 24 * HOUR;
 
-/** Largest payload, decoded and before encryption. Existing clients rely on this size. */
+/** Maximum size of a payload, decoded and before encryption. Existing clients rely on this size. */
 export const PAYLOAD_BYTES = 25 * MiB;
 
-/** Returns the largest stored size of a payload. Fernet encodes 3 bytes as 4 (base64) and adds a short header. */
+/**
+ * Returns the maximum stored size of a payload. Fernet encryption encodes 3 bytes as 4 (base64) and adds a
+ * short header.
+ */
 export const maxStoredBytes = (payloadBytes: number) => Math.ceil((payloadBytes * 4) / 3) + KiB;
 export const STORED_BYTES = maxStoredBytes(PAYLOAD_BYTES);
 
-/** Largest JSON push. JSON may escape every byte as `\u00XX` (6 bytes); the rest is for the other fields. */
+/**
+ * Maximum size of a JSON push. JSON may escape every byte as `\u00XX` (6 bytes). The remaining 256 KiB are
+ * for the other fields.
+ */
 export const PUSH_WIRE_BYTES = STORED_BYTES * 6 + 256 * KiB;
 
-/** Largest metadata. It is read on every peek and sent with every channel message, so it must be small. */
+/**
+ * Maximum size of metadata. Metadata is read on every peek and sent with every channel message, so it must be
+ * small.
+ */
 export const METADATA_BYTES = 16 * KiB;
 
-/** All fields of a JSON push except `data`. Metadata is the largest of them and may arrive escaped. */
+/**
+ * Maximum size of all fields of a JSON push together, except `data`. The largest of them is the metadata,
+ * which may be escaped.
+ */
 export const PUSH_FIELDS_BYTES = 128 * KiB;
 
-/** Largest JSON body of all other requests. */
+/** Maximum size of the JSON body of a request that is not a push. */
 export const JSON_BODY_BYTES = 2 * MiB;
 
-/** Deepest nesting of JSON. Deeper input could overflow the stack. */
+/** Maximum nesting depth of JSON. Deeper input could overflow the stack. */
 export const JSON_DEPTH = 64;
-/** Maximum number of values in one JSON body. Many small values cost much more memory and time than the same bytes of text. */
+/**
+ * Maximum number of values in one JSON body. Many small values need much more memory and time than one text
+ * of the same size.
+ */
 export const JSON_VALUES = 200_000;
 
 export const CHANNEL_NAME_CHARS = 256;
 
-/** Long enough for any UUID or hash. */
+/** Maximum length of an idempotency key. Any UUID or hash fits. */
 export const IDEMPOTENCY_KEY_CHARS = 256;
 
-/** Time within which a retried pull with the same idempotency key does not count again. */
+/** Time within which a pull can be retried with the same idempotency key without being counted again. */
 export const PULL_RETRY_WINDOW_MS = 5 * 60 * SECOND;
-/** Number of free retries of one pull. More would let several readers share a pointer that allows one pull. */
+/**
+ * Maximum number of retries of one pull that are not counted. With more, several clients could share a
+ * pointer that allows only one pull.
+ */
 export const PULL_RETRIES = 2;
 
 export const DEFAULT_TTL_MS = DAY;
 export const MIN_TTL_MS = SECOND;
-/** Longest lifetime of a pointer; a plan may allow less. It equals the limit of files and threads, which may mention pointers. */
+/**
+ * Maximum lifetime of a pointer. A plan may allow less. Files and threads have the same maximum, because they
+ * may contain pointers.
+ */
 export const MAX_TTL_MS = 3650 * DAY;
-/** Pointers that one request can renew. */
+/** Maximum number of pointers that one request can renew. */
 export const RENEWED_POINTERS = 100;
 
 export const MAX_PULLS = 1_000_000;
 
-/** Matches in one answer to a grep. Clients that need more pull the payload. */
+/** Maximum number of matches in one answer to a grep. Clients that need more pull the payload. */
 export const GREP_MATCHES = 1_000;
 export const GREP_CONTEXT_LINES = 50;
 export const GREP_PATTERN_CHARS = 1_000;
-/** Largest compiled pattern. Its steps may all run at every character of the text. */
+/** Maximum number of steps in a compiled pattern. All steps may run at every character of the text. */
 export const GREP_PATTERN_STEPS = 1_000;
-/** Timeout of a grep. Normal searches take a fraction of it. */
+/** Timeout of a grep. Normal searches take a small fraction of this time. */
 export const GREP_TIME_MS = 5 * SECOND;
-/** Longer lines are cut in a part, with a mark, so that one minified line does not fill the answer. */
+/**
+ * Maximum length of a line in a part. Longer lines are cut and marked, so that one minified line does not
+ * fill the answer.
+ */
 export const PART_LINE_CHARS = 16 * KiB;
-/** Largest part. It is held in memory and meant for a prompt. */
+/** Maximum size of a part. A part is held in memory and is meant for a prompt. */
 export const PART_CHARS = MiB;
 export const OUTLINE_ENTRIES = 500;
-/** Longer lines are cut in an outline. */
+/** Maximum length of a line in an outline. Longer lines are cut. */
 export const OUTLINE_LINE_CHARS = 120;
-/** Levels of a JSON payload that an outline shows. Clients request deeper levels with a JSON Pointer. */
+/**
+ * Number of levels of a JSON payload that an outline shows. Clients request deeper levels with a JSON
+ * Pointer.
+ */
 export const OUTLINE_DEPTH = 4;
 
-/** Longest text whose tokens are counted exactly. For longer texts the number is an estimate and marked so. */
+/**
+ * Maximum length of a text whose tokens are counted exactly. The count of a longer text is an estimate and is
+ * marked as one.
+ */
 export const TOKEN_COUNT_CHARS = 4 * MiB;
 /**
- * Length of a slice for counting tokens. A longer run of characters without a break is cut, which makes the count an
- * estimate. For a text above `TOKEN_COUNT_CHARS`, only sample slices of this length are counted.
+ * Length of the slices in which tokens are counted. A longer run of characters without a break is cut, so its
+ * count is an estimate. Of a text above `TOKEN_COUNT_CHARS`, only some slices are counted, as a sample.
  */
 export const TOKEN_SLICE_CHARS = 8 * KiB;
 
-/** Worker threads of a server for text processing. Long texts use all but one, which is reserved for short texts. */
+/**
+ * Number of worker threads of a server for text processing. One thread is reserved for short texts; long
+ * texts use the others.
+ */
 export const TEXT_THREADS = 2;
-/** Jobs of one tenant that may wait for a worker thread. Further jobs are refused with `overloaded`. */
+/**
+ * Maximum number of jobs of one tenant that wait for a worker thread. Further jobs are refused with
+ * `overloaded`.
+ */
 export const TEXT_JOBS_WAITING = 64;
-/** Timeout of a job on one text. The largest payload takes one to two seconds. */
+/** Timeout of a job on one text. A job on the largest payload takes one to two seconds. */
 export const TEXT_JOB_TIME_MS = 10 * SECOND;
-/** Heap of a worker thread: several times the largest payload as text. */
+/** Heap size of a worker thread. It is several times the size of the largest payload as text. */
 export const TEXT_JOB_MEMORY_MB = 192;
 
-/** Characters that are scanned for credentials before a push. A scan of this length takes some milliseconds. */
+/**
+ * Number of characters that are scanned for credentials before a push. This scan takes a few milliseconds.
+ */
 export const SECRET_SCAN_CHARS = MiB;
 /** Maximum number of findings of one scan for credentials. */
 export const SECRET_FINDINGS = 100;
 
-/** Largest blob that is stored inside the database. This saves one write and blocks the event loop for at most 0.15 ms. */
+/**
+ * Maximum size of a blob that is stored inside the database. Storing it there saves one write and blocks the
+ * event loop for at most 0.15 ms.
+ */
 export const INLINE_BLOB_BYTES = 128 * KiB;
 
 /**
- * Sizes of blobs that a server appends to segment files, unless a blob comes alone and may be inline. Smaller blobs are
- * faster in the database. Larger blobs would be held in memory while they are read.
+ * Sizes of the blobs that a server appends to segment files. Smaller blobs are faster in the database. Larger
+ * blobs would use too much memory while they are read. A blob of up to `INLINE_BLOB_BYTES` is stored in the
+ * database if nothing else is being written.
  */
 export const SEGMENT_BLOB_BYTES = { min: 4 * KiB, max: MiB };
 
 /**
- * Largest blob that a server first stores in its database row and writes to its own file after the answer. Larger blobs
- * are written to the file directly, because this would write them three times.
+ * Maximum size of a blob that a server first stores in its database row, and moves to its own file after the
+ * answer. Larger blobs are written to their file directly. Otherwise they would be written three times.
  */
 export const LATE_FILE_BYTES = 64 * KiB;
 
 /** Age after which a sweep deletes incomplete uploads and orphaned blobs. */
 export const ORPHAN_AGE_MS = HOUR;
 
-/** Largest clock difference to the cluster without a warning. Beyond it, leases and expiry differ between relays. */
+/**
+ * Maximum difference between the clock of a relay and the clock of the cluster without a warning. With a
+ * larger difference, leases and expiry times differ between relays.
+ */
 export const CLUSTER_CLOCK_TOLERANCE_MS = 5 * SECOND;
 
-/** Longest name inside a store: a key, a stream, or the id of an idempotent entry. */
+/** Maximum length of a name inside a store: a record key, a stream name, or the id of an idempotent entry. */
 export const STORE_KEY_BYTES = 2 * KiB;
 
-/** Items in one page of a listing: default and maximum. */
+/** Default number of items in one page of a listing. */
 export const PAGE_ITEMS = 100;
+/** Maximum number of items in one page of a listing. */
 export const PAGE_ITEMS_MAX = 1_000;
 
-/** Largest state of a thread, as JSON. */
+/** Maximum size of the state of a thread, as JSON. */
 export const STATE_BYTES = MiB;
 /** Maximum number of operations in one patch. */
 export const PATCH_OPS = 5_000;
-/** Work steps (see WorkMeter) of one patch, about 30 ms. 2 000 moves in a list of 5 000 items need a fifth of it. */
+/**
+ * Maximum number of work steps (see WorkMeter) of one patch. They take about 30 ms. For comparison: 2,000
+ * moves in a list of 5,000 items need a fifth of them.
+ */
 export const PATCH_WORK = 6_000_000;
-/** Work steps of one fold of a thread's log (blame, diff, replay, an old state, a bundle check). TEXT_JOB_TIME_MS also applies. */
+/**
+ * Maximum number of work steps of one fold of a thread's log (blame, diff, replay, an old state, a bundle
+ * check). TEXT_JOB_TIME_MS also applies.
+ */
 export const FOLD_WORK = 2_000_000_000;
-/** Largest JSON header, in bytes. */
+/** Maximum size of the JSON header, in bytes. */
 export const HEADER_BYTES = 2 * KiB;
-/** Smallest RELAY_TEXT_BYTES of a Worker, so that the tokens of a view are counted exactly. */
+/** Minimum of RELAY_TEXT_BYTES in a Worker. With less, the tokens of a view could not be counted exactly. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
-/** Tokens of the text view of a state, unless the caller sets another number. */
+/** Default maximum of the text view of a state, in tokens. */
 export const VIEW_TOKENS = 500;
-/** Items of a view with at most this many tokens are whole. Longer ones are cut. */
+/** Maximum size of an item in a text view, in tokens. Longer items are cut. */
 export const VIEW_ITEM_TOKENS = 60;
 export const VIEW_SUMMARY_TOKENS = 150;
 /**
- * Bytes of log after which a new snapshot of the state is written (or the size of the snapshot, if larger). A command folds
- * only the events after the last snapshot, about 40 on average.
+ * Size of the log after which a new snapshot of the state is written. If the last snapshot is larger than
+ * this, the size of that snapshot applies instead. A command folds only the events after the last snapshot,
+ * about 40 on average.
  */
 export const SNAPSHOT_LOG_BYTES = 32 * KiB;
-/** Maximum number of snapshots of a thread. Beyond it every second snapshot is deleted. */
+/** Maximum number of snapshots of a thread. If there are more, every second snapshot is deleted. */
 export const SNAPSHOTS = 256;
-/** Memory for cached states of all threads together. */
+/** Maximum memory for the cached states of all threads together. */
 export const STATE_CACHE_BYTES = 64 * MiB;
-/** Number of recent idempotency keys that a thread remembers. Retries come within minutes. */
+/**
+ * Number of recent idempotency keys that a thread remembers. Clients retry within minutes, so older keys are
+ * not needed.
+ */
 export const THREAD_KEYS = 1_000;
-/** Number of recent prompts that the figures of a thread list. The event log has the others. */
+/** Number of recent prompts in the token figures of a thread. The event log lists all prompts. */
 export const RECENT_PROMPTS = 20;
-/** Largest number of shown tokens that a client may report at once. It exceeds the context of any model. */
+/** Maximum number of shown tokens that a client may report at once. It exceeds the context of any model. */
 export const SHOWN_TOKENS = 100_000_000;
 export const THREAD_NAME_CHARS = 200;
-/** Longest lifetime of a thread: ten years. Without a ttl it does not expire. */
+/** Maximum lifetime of a thread: ten years. A thread without a ttl does not expire. */
 export const THREAD_TTL_MAX_S = 3650 * 24 * 3600;
 
-/** Compaction keeps this many of the newest actions and refs, and everything that is still referenced. */
+/** Number of newest actions that compaction keeps. It also keeps every action that is still referenced. */
 export const COMPACT_ACTIONS = 50;
+/** Number of newest refs that compaction keeps. It also keeps every ref that is still referenced. */
 export const COMPACT_REFS = 200;
-/** Numbers of actions and refs at which the relay compacts a state automatically. */
+/** Number of actions at which the relay compacts a state automatically. */
 export const AUTO_COMPACT_ACTIONS = 500;
+/** Number of refs at which the relay compacts a state automatically. */
 export const AUTO_COMPACT_REFS = 1_000;
 
 export const ARTIFACT_BYTES = 50 * MiB;
 export const ARTIFACT_NAME_CHARS = 256;
 export const ARTIFACT_SOURCES = 100;
-/** Largest preview of an artifact. Models get it instead of the content. */
+/** Maximum size of the preview of an artifact. Models get the preview instead of the content. */
 export const PREVIEW_BYTES = 2 * KiB;
-/** Bytes of the content that are read to make a preview. */
+/** Number of bytes of the content that are read to make a preview. */
 export const PREVIEW_LOOK_BYTES = MiB;
-/** Damaged artifacts that the answer to an export or import lists. The manifest of the bundle lists all. */
+/**
+ * Maximum number of damaged artifacts that the answer to an export or import lists. The manifest of the
+ * bundle lists all.
+ */
 export const DAMAGED_NAMED = 100;
-/** Default timeout for a model that sends nothing. Some models think for minutes before they answer. */
+/**
+ * Default time after which a model that sends nothing times out. Some models think for minutes before they
+ * answer.
+ */
 export const MODEL_SILENCE_MS = 300_000;
 
-/** Largest payload of an envelope. Larger data is sent as a pointer. */
+/** Maximum size of the payload of an envelope. Larger data is sent as a pointer. */
 export const ENVELOPE_PAYLOAD_BYTES = 16 * KiB;
 export const ENVELOPE_NOTE_CHARS = 280;
-/** Maximum number of hops in a thread. It stops agents that answer each other endlessly. */
+/** Maximum number of hops in a thread. It stops agents that answer each other without end. */
 export const THREAD_HOPS = 50;
 export const ENVELOPE_TTL_MAX_S = 7 * 24 * 3600;
 
-/** Largest arguments of a capability. They are stored in the event log and are part of the cache key. */
+/**
+ * Maximum size of the arguments of a capability. They are stored in the event log and are part of the cache
+ * key.
+ */
 export const CAPABILITY_ARGS_BYTES = 16 * KiB;
 export const CAPABILITY_TIME_MS = 60 * SECOND;
 export const CAPABILITY_TTL_MAX_S = 7 * 24 * 3600;
-/** Largest page and timeout of `http.fetch`. */
+/** Maximum size of a page that `http.fetch` loads. */
 export const FETCH_BYTES = 5 * MiB;
+/** Timeout of `http.fetch`. */
 export const FETCH_TIME_MS = 20 * SECOND;
 export const FETCH_REDIRECTS = 5;
 
-/** Largest thread bundle. This size needs no ZIP64. */
+/** Maximum size of a thread bundle. A ZIP file of this size does not need ZIP64. */
 export const BUNDLE_BYTES = 2 * 1024 * MiB;
 export const BUNDLE_ENTRIES = 100_000;
-/** Highest compression ratio of a bundle, as protection against ZIP bombs. Deflate reaches 1032:1; normal text stays far below 200:1. */
+/**
+ * Maximum compression ratio of a bundle, as protection against ZIP bombs. Deflate can reach 1032:1. Normal
+ * text stays far below 200:1.
+ */
 export const BUNDLE_RATIO = 200;
 
-/** Default retention of a channel: time and number of messages. */
+/** Default time for which a channel keeps messages. */
 export const CHANNEL_RETENTION_MS = DAY;
+/** Default number of messages that a channel keeps. */
 export const CHANNEL_MESSAGES = 10_000;
-/** Largest signal. Larger data is pushed as a payload. */
+/** Maximum size of a signal. Larger data is pushed as a payload. */
 export const SIGNAL_BYTES = 16 * KiB;
 export const GROUP_NAME_CHARS = 64;
-/** Names of agents: the owner of an inbox, the member of a group. */
+/** Maximum length of the name of an agent. An agent owns an inbox or is a member of a group. */
 export const AGENT_NAME_CHARS = 128;
 
-/** Lease of a message in a group. Without an acknowledgement or renewal, another member gets the message after this time. */
+/**
+ * Duration of the lease of a message in a group. If the member neither acknowledges the message nor renews
+ * the lease, another member gets the message after this time.
+ */
 export const LEASE_MS = 30 * SECOND;
 /** Number of deliveries after which a message becomes a dead letter. */
 export const GROUP_ATTEMPTS = 5;
-/** Delays before a failed message is delivered again, by attempt, and the longest delay that a group may set. */
+/** Default delays before a failed message is delivered again, by attempt. */
 export const GROUP_RETRY_MS: readonly number[] = [SECOND, 5 * SECOND, 30 * SECOND, 120 * SECOND];
+/** Maximum delay that a group may set. */
 export const GROUP_RETRY_MAX_MS = HOUR;
-/** Messages of a group that are leased or wait for a retry. They are stored in one small record. */
+/**
+ * Maximum number of messages of a group that are leased or wait for a retry. They are stored together in one
+ * small record.
+ */
 export const GROUP_IN_FLIGHT = 500;
 /** Maximum number of messages that one member holds at once. */
 export const PREFETCH_MAX = 100;
-/** Number of acknowledgements that a group remembers, so that a repeated one succeeds again. */
+/**
+ * Number of acknowledgements that a group remembers. A repeated acknowledgement succeeds if it is one of
+ * them.
+ */
 export const GROUP_ACKS_KEPT = 256;
 /** Time after which an unused group is deleted. */
 export const GROUP_IDLE_MS = 7 * DAY;
-/** Time after which a silent group member counts as gone. Its process reports three times within this time. */
+/**
+ * Time after which a silent group member counts as gone. The process of a member reports three times within
+ * this time.
+ */
 export const MEMBER_TTL_MS = 9 * SECOND;
 
-/** Messages in one answer of an inbox. */
+/** Maximum number of messages in one answer of an inbox. */
 export const INBOX_MESSAGES = 100;
-/** Maximum number of channels that one agent follows, and of subscriptions of all agents of a tenant. */
+/** Maximum number of channels that one agent follows. */
 export const INBOX_CHANNELS = 1_000;
+/** Maximum number of subscriptions of all agents of a tenant together. */
 export const INBOX_FOLLOWS = 10_000;
 
 /** Interval of pings to WebSockets. A socket that has not answered before the next ping is closed. */
 export const PING_EVERY_MS = 30 * SECOND;
-/** Bytes that are buffered for a slow reader. Beyond it the connection is closed, and the reader resumes with a new one. */
+/**
+ * Maximum number of bytes that are buffered for a slow client. Then the connection is closed, and the client
+ * resumes with a new connection.
+ */
 export const SLOW_READER_BYTES = MiB;
-/** Largest frame that a client may send on a channel socket. Clients send only short acknowledgements. */
+/**
+ * Maximum size of a frame that a client sends on a channel socket. Clients send only short acknowledgements.
+ */
 export const INBOUND_FRAME_BYTES = 4 * KiB;
-/** Frames of one socket whose answers are pending or not yet read by the client. */
+/**
+ * Maximum number of frames of one socket that are not answered yet, or whose answers the client has not read
+ * yet.
+ */
 export const INBOUND_FRAMES_OPEN = 256;
-/** Lifetime of a WebSocket ticket. Browsers connect right after they got it. */
+/** Lifetime of a WebSocket ticket. A browser connects right after it has received the ticket. */
 export const TICKET_TTL_MS = 30 * SECOND;
 /** Interval of heartbeats on event streams. Proxies close silent connections after about a minute. */
 export const SSE_HEARTBEAT_MS = 15 * SECOND;
 
-/** Write-behind delay of receipts, from the first pull on. Receipts of this time are written together. */
+/**
+ * Write-behind delay of receipts, counted from the first pull. All receipts within this delay are written
+ * together.
+ */
 export const RECEIPT_DELAY_MS = SECOND;
-/** Pointers whose receipts wait to be written. Beyond it receipts are dropped, to bound memory. */
+/**
+ * Maximum number of pointers whose receipts wait to be written. Further receipts are dropped, to bound
+ * memory.
+ */
 export const RECEIPTS_WAITING = 10_000;
-/** Readers of a pointer that its receipts list separately. */
+/** Maximum number of different clients that the receipts of a pointer list. */
 export const RECEIPT_READERS = 500;
 
-/** Largest MCP message: the largest payload as a JSON string with common escapes, plus the rest of the message. */
+/**
+ * Maximum size of an MCP message: the largest payload as a JSON string with common escapes, plus the rest of
+ * the message.
+ */
 export const MCP_MESSAGE_BYTES = STORED_BYTES + MiB;
-/** Largest answer of a tool. A common client cuts answers at 25 000 tokens. */
+/** Maximum size of the answer of a tool, in tokens. A common client cuts answers at 25,000 tokens. */
 export const MCP_BUDGET_TOKENS = 20_000;
-/** Largest MCP answer over HTTP. It is built in memory before it is sent. */
+/** Maximum size of an MCP answer over HTTP. The answer is built in memory before it is sent. */
 export const MCP_ANSWER_BYTES = 4 * MiB;
-/** Resources that one MCP client may subscribe to. */
+/** Maximum number of resources that one MCP client may subscribe to. */
 export const MCP_WATCHED = 100;
-/** Open MCP notification streams of one server. */
+/** Maximum number of open MCP notification streams of one server. */
 export const MCP_STREAMS = 1_000;
 
-/** Time for which a revoked key stays in the list. */
+/** Time for which a revoked API key stays in the list of keys. */
 export const KEY_REMEMBERED_MS = 30 * DAY;
-/** Longest lifetime of a key: ten years. Without an expiry it is valid until it is revoked. */
+/** Maximum lifetime of an API key: ten years. An API key without an expiry is valid until it is revoked. */
 export const KEY_TTL_MAX_MS = 3650 * DAY;
-/** Longest time for which an old key still works after a rotation. */
+/** Maximum time for which an old API key still works after a rotation. */
 export const KEY_GRACE_MAX_MS = 30 * DAY;
-/** Interval at which the keys of open sockets and streams are checked again. */
+/** Interval at which the API keys of open sockets and streams are checked again. */
 export const KEY_CHECK_MS = 2 * SECOND;
-/** Keys whose last-use time waits to be written. Beyond it the times are dropped, to bound memory. */
+/**
+ * Maximum number of API keys whose last-use time waits to be written. Further times are dropped, to bound
+ * memory.
+ */
 export const KEY_USE_WAITING = 10_000;
-/** Write-behind delay of the last-use time of a key. */
+/** Write-behind delay of the last-use time of an API key. */
 export const KEY_USE_WRITE_MS = 2 * SECOND;
-/** Largest number of keys that a plan may allow. */
+/** Maximum number of API keys that a plan may allow. */
 export const KEYS_MAX = 1_000;
 
-/** Lifetime of a share link in seconds: default (one week) and maximum (90 days). */
+/** Default lifetime of a share link in seconds: one week. */
 export const SHARE_TTL_S = 7 * 24 * 3600;
+/** Maximum lifetime of a share link in seconds: 90 days. */
 export const SHARE_TTL_MAX_S = 90 * 24 * 3600;
 export const SHARE_NAME_CHARS = 100;
-/** Valid share links of one tenant. */
+/** Maximum number of valid share links of one tenant. */
 export const SHARES_MAX = 500;
 
-/** Usage is kept for 400 days, so that a month can be compared with the same month of last year. */
+/**
+ * Time for which usage figures are kept: 400 days. So a month can be compared with the same month of the last
+ * year.
+ */
 export const USAGE_KEPT_MS = 400 * DAY;
 /** Write-behind delay of usage figures. */
 export const USAGE_WRITE_MS = 5 * SECOND;
-/** Usage figures that wait to be written. Beyond it they are dropped, to bound memory. */
+/** Maximum number of usage figures that wait to be written. Further figures are dropped, to bound memory. */
 export const USAGE_WAITING = 10_000;
-/** Write-behind delay of activity. Entries of this time are written together. */
+/** Write-behind delay of activity entries. All entries within this delay are written together. */
 export const ACTIVITY_WRITE_MS = 250;
-/** Activity entries of one write that are stored separately. Further entries are only counted. */
+/**
+ * Maximum number of activity entries of one write that are stored separately. Further entries are only
+ * counted.
+ */
 export const ACTIVITY_BATCH = 64;
-/** Tenants whose activity waits to be written. Beyond it activity is dropped, to bound memory. */
+/**
+ * Maximum number of tenants whose activity waits to be written. The activity of further tenants is dropped,
+ * to bound memory.
+ */
 export const ACTIVITY_WAITING = 10_000;
-/** Activity writes that are kept: several days of normal work, and about 30 MB at most. */
+/**
+ * Number of activity writes that are kept. They cover several days of normal work and need about 30 MB at
+ * most.
+ */
 export const ACTIVITY_WRITES_KEPT = 5_000;
-/** Hourly figures are kept for 32 days. */
+/** Time for which hourly figures are kept. */
 export const FIGURES_KEPT_MS = 32 * DAY;
-/** Longest summary of a task in a list and on the done channel. */
+/** Maximum length of the summary of a task in a list and on the done channel. */
 export const TASK_SUMMARY_CHARS = 280;
+/** Maximum length of the stored summary of a result. */
 export const RESULT_SUMMARY_CHARS = 1_000;
-/** Tasks in one list. Other tasks are found by id. */
+/** Maximum number of tasks in one list. Other tasks are found by their id. */
 export const TASKS_LISTED = 500;
-/** Interval of bridge heartbeats, and time after which a bridge without heartbeats counts as gone. */
+/** Interval at which a bridge sends heartbeats. */
 export const AGENT_BEAT_MS = 10 * SECOND;
+/** Time after which a bridge without heartbeats counts as gone. */
 export const AGENT_ALIVE_MS = 35 * SECOND;
-/** Time for which a bridge that disappeared is still listed and its channels are remembered. */
+/** Time for which a bridge that is gone is still listed, and its channels are remembered. */
 export const AGENT_KEPT_MS = DAY;
 export const AGENT_INSTANCE_CHARS = 64;
 /** Maximum number of tasks that one bridge runs concurrently. */
 export const BRIDGE_TASKS = 100;
-/** Default timeout of a task, for the agent and for a sender that waits. Existing clients use the same value. */
+/**
+ * Default timeout of a task, both for the agent and for a sender that waits for the result. Existing clients
+ * use the same value.
+ */
 export const TASK_TIMEOUT_MS = 600 * SECOND;
-/** Longest text that says why a task is stuck, including the question of the agent. */
+/** Maximum length of the text that says why a task is stuck. It includes the question of the agent. */
 export const TASK_STUCK_CHARS = 600;
-/** Largest task that is typed into a terminal. A larger task is typed as one line with its pointer. */
+/**
+ * Maximum size of a task that is typed into a terminal. Of a larger task, only one line with its pointer is
+ * typed.
+ */
 export const TASK_INLINE_BYTES = 2 * KiB;
-/** Bytes of agent output that are kept: the end of it, because the outcome is there. */
+/**
+ * Number of bytes of an agent's output that are kept. The end of the output is kept, because it contains the
+ * outcome.
+ */
 export const TASK_OUTPUT_BYTES = 8 * MiB;
 
 // Project files, briefs and hooks.
 
-/** Largest brief. Agents read it at the start of every session. */
+/** Maximum size of a brief, in tokens. Agents read the brief at the start of every session. */
 export const BRIEF_TOKENS = 1_000;
-/** Longer lines are cut in a brief. The project file has the rest. */
+/** Maximum length of a line in a brief. Longer lines are cut. The project file contains the full line. */
 export const BRIEF_LINE_CHARS = 240;
 /** Age after which a todo is due for review. */
 export const REVIEW_AGE_MS = DAY;
-/** Largest project file. Larger files are not read. */
+/** Maximum size of a project file. Larger files are not read. */
 export const PROJECT_FILE_BYTES = 4 * MiB;
-/** Longest text that a tool writes into a project file. */
+/** Maximum length of a text that a tool writes into a project file. */
 export const PROJECT_TEXT_CHARS = 10_000;
-/** Finished hand-offs that are kept in state.json. */
+/** Number of finished hand-offs that state.json keeps. */
 export const HANDOFFS_KEPT = 20;
-/** Longest deadline of a hand-off. */
+/** Maximum time until the deadline of a hand-off. */
 export const HANDOFF_DEADLINE_MS = 30 * DAY;
-/** Interval at which a waiting parent polls state.json. */
+/** Interval at which a waiting parent agent polls state.json. */
 export const HANDOFF_POLL_MS = 500;
-/** Time for which a command waits for the lock of the project files. */
+/** Maximum time for which a command waits for the lock of the project files. */
 export const PROJECT_LOCK_WAIT_MS = 30 * SECOND;
-/** Age after which a lock of the project files is stale. Writes take milliseconds. A holder that slept checks the lock before it writes. */
+/**
+ * Age after which a lock of the project files is stale and may be taken over. Writes take only milliseconds.
+ * A holder that was suspended checks that it still has the lock before it writes.
+ */
 export const PROJECT_LOCK_STALE_MS = 60 * SECOND;
-/** Timeout of a hook for a remote relay. The agent waits for its hook, so the hook then continues without the relay. */
+/**
+ * Timeout for requests of a hook to a remote relay. The agent waits for the hook, so after this time the hook
+ * continues without the relay.
+ */
 export const HOOK_REMOTE_MS = 300;
 /** Minimum time between two reminders in a session. */
 export const REMINDER_GAP_MS = 30 * 60 * SECOND;
 
 // Prompts and pipelines.
 
-/** Artifacts that a prompt shows as previews. */
+/** Maximum number of artifacts that a prompt shows as previews. */
 export const PROMPT_PREVIEWS = 10;
-/** Total size of the previews of pinned artifacts, and again of all others. About 1 500 tokens. */
+/**
+ * Maximum total size of the previews of pinned artifacts in a prompt. The same maximum applies to the
+ * previews of all other artifacts. It is about 1,500 tokens.
+ */
 export const PROMPT_PREVIEW_BYTES = 6 * KiB;
-/** Passages that a prompt shows because they match the question. Each has about 120 tokens. */
+/**
+ * Maximum number of passages that a prompt shows because they match the question. One passage has about 120
+ * tokens.
+ */
 export const PROMPT_PASSAGES = 4;
-/** Bytes of one earlier answer that a prompt shows, because the question may refer to it. */
+/**
+ * Maximum number of bytes of one earlier answer in a prompt. Earlier answers are shown because the question
+ * may refer to them.
+ */
 export const PROMPT_ANSWER_BYTES = 600;
-/** Bytes of all earlier questions and answers that a prompt shows, newest first. About 500 tokens. */
+/**
+ * Maximum number of bytes of all earlier questions and answers in a prompt, about 500 tokens. The newest ones
+ * are shown.
+ */
 export const PROMPT_CONVERSATION_BYTES = 2 * KiB;
-/** Candidate passages and artifacts from which those of a prompt are chosen, source artifacts first. */
+/**
+ * Number of candidates (passages or artifacts) from which a prompt selects what it shows. Source artifacts
+ * come first.
+ */
 export const PROMPT_SCANNED = 100;
-/** Rounds of tool calls before a model must answer, and calls per round. */
+/** Maximum number of rounds of tool calls before a model must answer. */
 export const PULL_ROUNDS = 6;
+/** Maximum number of tool calls in one round. */
 export const PULL_CALLS = 8;
-/** Tokens that one tool call returns, and that all tool calls for one answer return together. */
+/** Maximum number of tokens that one tool call returns. */
 export const PULL_CALL_TOKENS = 2_000;
+/** Maximum number of tokens that all tool calls for one answer return together. */
 export const PULL_TOKENS = 8_000;
-/** Most rounds and tokens that a step of a pipeline can allow. */
+/** Maximum number of rounds of tool calls that a pipeline step can allow. */
 export const STEP_PULL_ROUNDS = 50;
+/** Maximum number of tokens of tool calls that a pipeline step can allow. */
 export const STEP_PULL_TOKENS = 200_000;
-/** Passages that one search of a model returns. */
+/** Maximum number of passages that one search of a model returns. */
 export const PULL_PASSAGES = 6;
-/** Longest question of a prompt. A longer text is stored as an artifact, and the prompt shows its preview. */
+/**
+ * Maximum size of the question of a prompt. A longer text is stored as an artifact, and the prompt shows its
+ * preview.
+ */
 export const PROMPT_WORDS_BYTES = 64 * KiB;
-/** Operations in a patch that a model proposes in its answer. */
+/** Maximum number of operations in a patch that a model proposes in its answer. */
 export const ANSWER_PATCH_OPS = 50;
-/** Characters at the end of an answer that are searched for a patch. */
+/** Number of characters at the end of an answer that are searched for a patch. */
 export const ANSWER_TAIL_CHARS = 64 * KiB;
 /** Time for which the answer to an identical prompt is reused. */
 export const ANSWER_CACHE_MS = DAY;
-/** Default limit of the output tokens of a model. */
+/** Default maximum of the output tokens of a model. */
 export const ANSWER_TOKENS = 8_192;
-/** Retries of a request to a busy model provider. */
+/** Maximum number of retries of a request to a busy model provider. */
 export const PROVIDER_RETRIES = 2;
-/** Largest event in the stream of a model provider. */
+/** Maximum size of an event in the stream of a model provider. */
 export const PROVIDER_EVENT_CHARS = 4 * MiB;
 
-/** Largest pipeline file. */
+/** Maximum size of a pipeline file. */
 export const PIPELINE_FILE_BYTES = MiB;
-/** Largest pipeline file that is stored in the first event of a run. A larger one is an artifact, which delays the first step. */
+/**
+ * Maximum size of a pipeline file that is stored in the first event of a run. A larger file is stored as an
+ * artifact, which delays the first step.
+ */
 export const PIPELINE_EVENT_BYTES = 32 * KiB;
-/** Instances of all steps of a run. Each is a process or a model call with its own events. */
+/**
+ * Maximum number of step instances in one run, over all steps. Each instance is a process or a model call
+ * with its own events.
+ */
 export const PIPELINE_STEPS = 1_000;
-/** How long the lease of a run lasts. Its holder renews it every third of this. */
+/** Duration of the lease of a run, in seconds. The holder renews the lease three times within this time. */
 export const PIPELINE_HOLD_S = 15;
-/** The longest lease of a thread. */
+/** Maximum duration of the lease of a thread, in seconds. */
 export const THREAD_HOLD_S = 3_600;
 export const PIPELINE_PARALLEL = 4;
 export const PIPELINE_PARALLEL_MAX = 256;
-/** Largest output of one step. Every running step holds its output in memory. */
+/** Maximum size of the output of one step. Every running step holds its output in memory. */
 export const STEP_OUTPUT_BYTES = 16 * MiB;
-/** Longest prompt that a run records for a step. Of a longer one only the beginning is recorded. */
+/**
+ * Maximum length of a prompt that a run records for a step. Of a longer prompt, only the beginning is
+ * recorded.
+ */
 export const STEP_PROMPT_CHARS = 8 * KiB;
-/** Characters at the end of stderr that are kept as the reason of a failure. */
+/** Number of characters at the end of stderr that are kept as the reason of a failure. */
 export const STEP_COMPLAINT_CHARS = 4 * KiB;
-/** Largest value that a template puts into an environment variable. Linux limits these to 128 KiB. */
+/** Maximum size of a value that a template puts into an environment variable. Linux allows 128 KiB. */
 export const STEP_VALUE_BYTES = 100 * KiB;
 export const STEP_TIMEOUT_MS = HOUR;
 export const STEP_RETRIES_MAX = 20;
 export const STEP_BACKOFF_MS = SECOND;
 export const STEP_BACKOFF_MAX_MS = 60 * SECOND;
-/** Default time for which the cached result of an unchanged step is used. */
+/** Default time for which the cached result of a step is used if the step has not changed. */
 export const STEP_CACHE_MS = 7 * DAY;
 
 // Files and spaces. A file may be as large as a payload (`PAYLOAD_BYTES`, or the limit of the plan).
 
-/** Longest name of a space. The name is part of every key of the space and of addresses such as `relay://notes/a.md`. */
+/**
+ * Maximum length of the name of a space. The name is part of every record key of the space and of addresses
+ * such as `relay://notes/a.md`.
+ */
 export const SPACE_NAME_CHARS = 128;
-/** Longest path of a file, as in object stores. With the space and the tenant it fits into a store key. */
+/**
+ * Maximum length of the path of a file. Object stores have the same limit. Together with the space and the
+ * tenant, the path fits into a store key.
+ */
 export const FILE_PATH_BYTES = 1024;
-/** Longest name within a path, as in file systems, so that every file can be saved to a disk. */
+/**
+ * Maximum length of one name within a path. File systems have the same limit, so every file can be saved to a
+ * disk.
+ */
 export const FILE_NAME_BYTES = 255;
 
-/** Largest metadata of a file. It is sent as an HTTP header and is part of every listing. */
+/**
+ * Maximum size of the metadata of a file. The metadata is sent as an HTTP header and is part of every
+ * listing.
+ */
 export const FILE_METADATA_BYTES = 4 * 1024;
 
 /** Default number of earlier versions that a file keeps. */
 export const FILE_VERSIONS = 20;
-/** Maximum number of earlier versions. The history of a file is read at once. */
+/** Maximum number of earlier versions that a file keeps. The whole history of a file is read at once. */
 export const FILE_VERSIONS_MAX = 100;
-/** Longest lifetime of a file: ten years. Without a ttl it does not expire. */
+/** Maximum lifetime of a file: ten years. A file without a ttl does not expire. */
 export const FILE_TTL_MAX_S = 3650 * 24 * 3600;
 
-/** Files that one request reads, writes or deletes. */
+/** Maximum number of files that one request reads, writes or deletes. */
 export const FILES_AT_ONCE = 1_000;
-/** Total size of the files that one request reads. Larger files are read one by one. */
+/** Maximum total size of the files that one request reads. Larger files are read one by one. */
 export const FILES_READ_BYTES = 2 * 1024 * 1024;
-/** Largest page of a file listing, as JSON. A page with long metadata ends early. */
+/** Maximum size of a page of a file listing, as JSON. A page with much metadata has fewer files. */
 export const FILE_PAGE_BYTES = 4 * 1024 * 1024;
 
 // The search index over artifacts.
 
-/** Largest document of the search index. Earlier versions indexed only the first part of an artifact, up to this size. */
+/**
+ * Maximum size of a document in the search index. Earlier versions indexed only this many characters of an
+ * artifact.
+ */
 export const INDEX_TEXT_CHARS = 1024 * KiB;
-/** Size of an index section. Longer texts are indexed in sections, so that a search reads only those that match best. */
+/**
+ * Size of a section in the search index. A longer text is indexed in sections, so that a search reads only
+ * the sections that match best.
+ */
 export const INDEX_SECTION_BYTES = 32 * KiB;
-/** Largest text that is indexed before the answer, in about 2 ms. Longer texts are indexed later by worker threads. */
+/**
+ * Maximum size of a text that is indexed before the answer. Indexing takes about 2 ms. Longer texts are
+ * indexed later by worker threads.
+ */
 export const INDEX_AT_ONCE_BYTES = 16 * KiB;
-/** Time for which an answer waits until a longer text is indexed. After it, searches report what is still missing. */
+/**
+ * Maximum time for which an answer waits until a longer text is indexed. After this time, searches report
+ * what is not indexed yet.
+ */
 export const INDEX_WAIT_MS = 2_000;
-/** Incompletely searched artifacts that a search lists. */
+/** Maximum number of incompletely searched artifacts that a search lists. */
 export const UNSEARCHED_NAMED = 20;
 
 // The relay as an A2A agent.
 
 /** Time for which an A2A task is kept after its last change. */
 export const A2A_TASK_TTL_MS = 7 * DAY;
-/** Time after which a waiting A2A call returns the current task, before proxies and clients time out. */
+/**
+ * Maximum time for which an A2A call waits for a task. Then it returns the task in its current state, before
+ * a proxy or client closes the connection.
+ */
 export const A2A_WAIT_MS = 10 * 60 * SECOND;
-/** Poll interval of a followed task. Leases and cancellations cause no message, so they are polled. */
+/**
+ * Interval at which a followed task is polled. Leases and cancellations send no message, so they can only be
+ * polled.
+ */
 export const A2A_POLL_MS = SECOND;
-/** Largest message that is stored in the record of its task. Parts above 16 KB are stored separately. */
+/**
+ * Maximum size of a message that is stored in the record of its task. Parts above 16 KB are stored
+ * separately.
+ */
 export const A2A_MESSAGE_BYTES = 32 * KiB;
 export const A2A_PARTS = 100;
-/** Largest message as JSON, with all its fields. It must fit into an environment variable. */
+/**
+ * Maximum size of a message as JSON, with all its fields. The message must fit into an environment variable.
+ */
 export const A2A_MESSAGE_JSON_BYTES = 64 * KiB;
-/** Largest message that is sent in the metadata of its task. A larger one is sent as a pointer. */
+/**
+ * Maximum size of a message that is sent in the metadata of its task. A larger message is sent as a pointer.
+ */
 export const A2A_MESSAGE_RIDES_BYTES = 4 * KiB;
-/** Longest messageId and contextId of a client. */
+/** Maximum length of the messageId and the contextId that a client sends. */
 export const A2A_ID_CHARS = 256;
-/** Newest messages of a task that are kept as its history. */
+/** Number of newest messages of a task that are kept as its history. */
 export const A2A_HISTORY = 100;
 export const A2A_HISTORY_BYTES = 256 * KiB;
-/** Newest states of a task that are kept. */
+/** Number of newest states of a task that are kept. */
 export const A2A_STEPS = 50;
-/** Artifacts in one answer of an agent. */
+/** Maximum number of artifacts in one answer of an agent. */
 export const A2A_ARTIFACTS = 50;
-/** Largest A2A request. Clients that do not know our extension put whole files into a message. */
+/** Maximum size of an A2A request. Clients that do not know our extension put whole files into a message. */
 export const A2A_REQUEST_BYTES = STORED_BYTES + MiB;
-/** Webhooks of one task. */
+/** Maximum number of webhooks of one task. */
 export const A2A_WEBHOOKS = 10;
-/** Tasks that one list request scans, newest first. */
+/** Maximum number of tasks that one list request scans, newest first. */
 export const A2A_TASKS_LISTED = 1_000;
 export const WEBHOOK_TIME_MS = 10 * SECOND;
 
 // The relay as a Cloudflare Worker. All requests of an isolate share 128 MB of memory, and each has 30 s of CPU time by
 // default. The memory figures were measured in a local process with a simulated R2.
 
-/** Longest text that is searched by default: the largest payload. It takes about one second and little memory. */
+/**
+ * Default maximum size of a text that is searched: the largest payload. A search takes about one second and
+ * little memory.
+ */
 export const WORKER_TEXT_BYTES = PAYLOAD_BYTES;
-/** Longest text that is held in memory, to count its tokens or to parse JSON. It needs up to 30 MB, so several requests fit. */
+/**
+ * Maximum size of a text that is held in memory, to count its tokens or to parse JSON. It needs up to 30 MB,
+ * so the memory is enough for several requests.
+ */
 export const WORKER_HELD_TEXT_BYTES = 4 * MiB;
-/** Work steps (see WorkMeter) of one fold of a thread's log, one to two seconds. A Worker has no other thread for it. */
+/**
+ * Maximum number of work steps (see WorkMeter) of one fold of a thread's log. They take one to two seconds. A
+ * Worker has no second thread for them.
+ */
 export const WORKER_FOLD_WORK = 200_000_000;
-/** Largest MCP or A2A message. It is in memory several times (text, parsed, encoded): up to 10 bytes per byte. */
+/**
+ * Maximum size of an MCP or A2A message. The message is in memory several times (as text, parsed, encoded)
+ * and needs up to 10 bytes of memory per byte.
+ */
 export const WORKER_MESSAGE_BYTES = 8 * MiB;
-/** Largest artifact in JSON. If its name comes after its content, the content is stored twice. */
+/**
+ * Maximum size of an artifact inside JSON. If its name comes after its content, the content is stored twice.
+ */
 export const WORKER_JSON_ARTIFACT_BYTES = 8 * MiB;

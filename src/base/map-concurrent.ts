@@ -1,9 +1,12 @@
-/** Default concurrency. It is high enough that an engine can commit many items together. */
+/**
+ * Default number of items that are processed at once. It is high enough that an engine can commit many items
+ * together.
+ */
 const WIDTH = 250;
 
 /**
- * Runs `work` on every item, at most `width` at once, and returns the results in the order of the items. After a failure no other
- * item is started, and the error is thrown once the running ones have ended.
+ * Runs `work` on every item, at most `width` items at once. Returns the results in the order of the items.
+ * After a failure, no further item is started. The error is thrown after the running items have ended.
  */
 export async function mapConcurrent<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
@@ -34,7 +37,10 @@ export async function mapConcurrent<T, R>(
   throw failure.reason;
 }
 
-/** Lets at most `width` calls run at once; the others wait in the order they came. */
+/**
+ * Limits concurrency: at most `width` calls run at once. Other calls wait, and start in the order in which
+ * they came.
+ */
 export class ConcurrencyLimit {
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -49,7 +55,7 @@ export class ConcurrencyLimit {
     try {
       return await work();
     } finally {
-      // The slot goes straight to the call that has waited longest, so that no new call slips in between.
+      // Give the slot directly to the call that has waited longest, so that a new call cannot take it first.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free++;

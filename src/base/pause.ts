@@ -12,7 +12,10 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A promise with its resolve functions, like `Promise.withResolvers`, which Node 20 lacks. */
+/**
+ * A promise with its `resolve` and `reject` functions. It replaces `Promise.withResolvers`, which Node 20
+ * lacks.
+ */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;

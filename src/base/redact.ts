@@ -1,8 +1,9 @@
 export const REDACTED = '[redacted]';
 
 /**
- * Removes credentials, keys in pointers and Authorization values from a log text. It prefers to remove too much, unlike the
- * warning before a push.
+ * Removes credentials, encryption keys in pointer URLs, and Authorization values from a log text. It may
+ * remove too much, because a secret in a log is worse than a missing word. The warning before a push works
+ * the other way: it misses a credential rather than giving a false alarm.
  */
 export function redact(text: string): string {
   let clean = text
@@ -23,8 +24,8 @@ const NAMED_VALUE =
   /((?:password|passwd|passphrase|secret|api[_-]?key|sealed[_-]key|access[_-]token|refresh[_-]token|id[_-]token|private[_-]key|ticket|cookie)["']?\s{0,4}[:=]\s{0,4}["']?)(?!\[redacted\])[^\s"'&,;}]+/gi;
 
 /**
- * Credentials that have a recognizable form. Each pattern is global, begins with literal text and has bounded repeats, so
- * that matching takes linear time.
+ * Kinds of credentials with a recognizable form, with their patterns. Each pattern is global, begins with
+ * literal text and has bounded repeats, so that matching takes linear time.
  */
 export const CREDENTIAL_FORMATS: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['private key', /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g],

@@ -2,7 +2,10 @@ import { badRequest } from './errors.ts';
 
 const encoder = new TextEncoder();
 
-/** Encodes text. Rejects a lone surrogate, because the encoder would silently replace it with U+FFFD. */
+/**
+ * Encodes text as UTF-8. Throws if the text contains a lone surrogate, because the encoder would silently
+ * replace it with U+FFFD.
+ */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   if (!text.isWellFormed()) {
     throw badRequest(
@@ -13,7 +16,7 @@ export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
 
-/** Decodes bytes. Returns null if they are not UTF-8. Keeps a byte order mark. */
+/** Decodes UTF-8 and keeps a byte order mark. Returns null if the bytes are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -22,7 +25,7 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Bytes that are checked at a time, so that no large string is created. */
+/** Number of bytes that are checked at a time, so that no large string is created. */
 const LOOK_BYTES = 16 * 1024;
 
 export function isUtf8(bytes: Uint8Array): boolean {
@@ -58,7 +61,7 @@ export class Utf8Check {
     }
   }
 
-  /** Returns the result. Call it once, after the last chunk. */
+  /** Returns whether all chunks together are UTF-8. Call it once, after the last chunk. */
   end(): boolean {
     this.push();
     return this.good;

@@ -1,8 +1,9 @@
 import { RelayError } from './errors.ts';
 
 /**
- * Counts the steps of a computation whose length a caller controls. Throws `too_costly` beyond a limit. A step is about the work
- * of copying one array item, a few nanoseconds. Unlike a timeout, it gives the same result on every machine.
+ * Counts the steps of a computation whose length a caller controls. Throws `too_costly` if the steps exceed a
+ * limit. One step is about the work of copying one array item, a few nanoseconds. Unlike a timeout, a step
+ * limit gives the same result on every machine.
  */
 export class WorkMeter {
   spent = 0;
@@ -10,14 +11,17 @@ export class WorkMeter {
   readonly #hint: string | undefined;
   readonly #total: WorkMeter | undefined;
 
-  /** `total`: a second meter that also counts the steps, for a computation that has several parts. */
+  /**
+   * `total` is a second meter that counts the same steps. It limits a computation that consists of several
+   * parts.
+   */
   constructor(limit = Number.POSITIVE_INFINITY, hint?: string, total?: WorkMeter) {
     this.#limit = limit;
     this.#hint = hint;
     this.#total = total;
   }
 
-  /** Counts steps. Call it before the work is done. */
+  /** Counts steps. Call it before you do the work. */
   spend(steps: number): void {
     this.spent += steps;
     if (this.spent > this.#limit) throw new RelayError('too_costly', { what: 'work', hint: this.#hint });

@@ -3,7 +3,10 @@ import { type FromRecord, verbs } from './verb.ts';
 
 const verb = verbs({ scope: 'tasks', args: [] });
 
-/** Declares one method of the A2A protocol. It touches the channels of the agent, or those in the record of the task. */
+/**
+ * Declares one method of the A2A protocol. The caller needs access to the channels of the agent, or to the
+ * channels in the record of the task.
+ */
 const method = (name: string, summary: string) =>
   verb<null>(`a2a.${name}`)({
     summary,
@@ -11,7 +14,10 @@ const method = (name: string, summary: string) =>
     only: 'a2a',
   });
 
-/** The methods of the relay as an A2A agent. They have no route here, because the A2A protocol defines its own. */
+/**
+ * The methods of the relay as an A2A agent. They have no `route`, because the A2A protocol defines its own
+ * routes.
+ */
 export const a2a = {
   getCard: method('GetAgentCard', 'Get the agent card of an agent behind a bridge'),
   send: method('SendMessage', 'Send a task to an agent'),

@@ -11,12 +11,15 @@ export interface WatchState {
 
 const verb = verbs({ scope: 'subscribe', args: [] });
 
-/** The activity log of a tenant. It omits what the key of the caller may not see. */
+/** The activity log of a tenant. It omits entries that the API key of the caller may not see. */
 export const activity = {
   list: verb<
     (o?: { after?: string; limit?: number; kind?: shapes.ActivityKind }) => Promise<shapes.ActivityPage>
   >('activity.list')({ summary: 'List recent activity, newest first', route: 'GET /activity' }),
-  /** Yields new activity. With `after`, first yields what came after this id. Ends when the signal aborts. */
+  /**
+   * Yields new activity entries. With `after`, it first yields the entries after this id. Ends when the
+   * signal aborts.
+   */
   watch: verb<
     (o: { after?: string; signal: AbortSignal } & WatchState) => AsyncIterable<shapes.Activity>,
     'input' | 'output'

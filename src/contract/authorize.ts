@@ -3,46 +3,52 @@ import { type Caller, isAnonymous } from './caller.ts';
 import type { Verb } from './verb.ts';
 
 /**
- * Throws unless the caller may call the verb. The key needs the scope of the verb and access to every channel that the verb
- * touches. A share link may only read its thread. All interfaces use this check.
+ * Throws unless the caller may call the verb. The API key needs the scope of the verb, and access to every
+ * channel that the verb touches. A share link may only read its thread. All interfaces use this check.
  *
- * Without `input`, only the scope is checked. Servers do so before they read a request body.
+ * Without `input`, it checks only the scope. Servers do this before they read a request body.
  */
 export function authorize<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): void {
   const beyond = beyondShare(caller, verb, input);
   if (beyond) throw beyond;
-  // A pointer may be readable without a key. The domain checks the scope once it has found the pointer.
+  // A pointer may be readable without an API key. The domain checks the scope after it has found the pointer.
   if (verb.byLink) return;
   const refused = refusal(caller, verb, input);
   if (refused) throw refused;
 }
 
-/** Boolean form of `authorize`, for filtering lists and hiding what exists. */
+/**
+ * Returns whether the caller may call the verb. It is the boolean form of `authorize`. It is used to filter
+ * lists, and to hide that something exists.
+ */
 export function may<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): boolean {
   return refusal(caller, verb, input) === null;
 }
 
-/** Returns whether the key of the caller may use the channel. */
+/** Returns whether the API key of the caller may use the channel. */
 export function mayUseChannel({ channelPrefix }: Caller, channel: string): boolean {
   return channelPrefix === undefined || channel.startsWith(channelPrefix);
 }
 
-/** The origin of a pointer, thread, file or link: its channel, and the id of the key that created it. */
+/**
+ * The origin of a pointer, thread, file or share link: its channel, and the id of the API key that created
+ * it.
+ */
 export interface Origin {
   readonly channel?: string | null;
   readonly by?: string | null;
 }
 
 /**
- * Returns whether the caller may access something with this origin. A key with a channel prefix may access what is on its
- * channels and what it created. Any other key may access everything of its tenant.
+ * Returns whether the caller may access something with this origin. An API key with a channel prefix may
+ * access what is on its channels and what it created. Any other API key may access everything of its tenant.
  */
 export function reaches(caller: Caller, { channel, by }: Origin): boolean {
   if (caller.channelPrefix === undefined || caller.asRelay) return true;
   return (typeof channel === 'string' && mayUseChannel(caller, channel)) || hasMade(caller, by);
 }
 
-/** Returns whether the key of the caller, or a key that it replaced by rotation, has this id. */
+/** Returns whether `by` is the id of the caller's API key, or of a key that this key replaced by rotation. */
 export function hasMade({ keyId, formerKeys = [] }: Caller, by: string | null | undefined): boolean {
   return by === keyId || (typeof by === 'string' && formerKeys.includes(by));
 }
@@ -67,7 +73,10 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
   return null;
 }
 
-/** Returns an error if the caller has a share link and the verb does more than read the thread of that link. */
+/**
+ * Returns an error if the caller uses a share link and the verb does more than read the thread of this share
+ * link. Otherwise returns null.
+ */
 function beyondShare({ thread }: Caller, verb: Verb, input?: object): RelayError | null {
   if (thread === undefined) return null;
   const ofThread = verb.args.includes('thread_id') && input !== undefined;

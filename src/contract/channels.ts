@@ -5,11 +5,17 @@ import { type Api, verbs } from './verb.ts';
 export type * from '../schemas/channels.ts';
 
 export interface SubscribeOptions {
-  /** Position after which to start; new messages only by default. An existing group continues at its own position. */
+  /**
+   * Position after which to start. Default: only new messages. An existing group continues at its own
+   * position instead.
+   */
   readonly since?: shapes.Since;
-  /** Group that shares the messages. Each message goes to one member, which holds a lease on it. */
+  /**
+   * Name of the group that shares the messages. Each message goes to one member of the group, which holds a
+   * lease on the message.
+   */
   readonly group?: string;
-  /** Number of messages of the group to hold at once; 1 by default. */
+  /** Maximum number of messages of the group to hold at once. Default: 1. */
   readonly prefetch?: number;
   readonly signal?: AbortSignal;
 }
@@ -57,7 +63,10 @@ export const channels = {
     byHand: 'both',
     only: 'http',
   }),
-  /** Replays stored messages, then yields new ones. Each message comes once and in order. Ends when the signal aborts. */
+  /**
+   * Yields the stored messages from `since` on, then new messages. Each message comes once and in order. Ends
+   * when the signal aborts.
+   */
   subscribe: verb<(name: string, o?: SubscribeOptions) => AsyncIterable<shapes.Message>, 'input'>(
     'channels.socket',
   )({
@@ -75,27 +84,36 @@ export const channels = {
     args: [],
     repeatable: true,
   }),
-  /** Acknowledges a message: its work is done. Rejects with `conflict` if another member holds the message now. */
+  /**
+   * Acknowledges a message, because the work on it is done. Rejects with `conflict` if another member holds
+   * the message now.
+   */
   ack: verb<Settle<{ seq: number }>>('channels.ack')({
     ...member,
     summary: 'Acknowledge a message: its work is done',
     route: 'POST /channels/:name/groups/:group/ack',
     repeatable: true,
   }),
-  /** Gives a message back. It is delivered again later, or becomes a dead letter after too many attempts. */
+  /**
+   * Gives a message back to the group. The message is delivered again later. After too many attempts, it
+   * becomes a dead letter instead.
+   */
   nack: verb<Settle<shapes.Nacked>>('channels.nack')({
     ...member,
     summary: 'Give a message back, to be delivered again later',
     route: 'POST /channels/:name/groups/:group/nack',
   }),
-  /** Renews the lease of a message, for work that takes longer. */
+  /** Renews the lease of a message. Use it for work that takes longer than the lease. */
   extend: verb<Settle<{ seq: number; lease_until: number }>>('channels.extend')({
     ...member,
     summary: 'Renew the lease of a message',
     route: 'POST /channels/:name/groups/:group/extend',
     repeatable: true,
   }),
-  /** Messages that the groups of the channel could not process and that nobody has retried or dropped, oldest first. */
+  /**
+   * Lists the dead letters of the channel, oldest first. These are messages that its groups could not
+   * process, and that nobody has retried or dropped.
+   */
   deadLetters: verb<(name: string) => Promise<{ readonly letters: readonly shapes.BuriedMessage[] }>>(
     'channels.dead',
   )({
@@ -103,7 +121,10 @@ export const channels = {
     route: 'GET /channels/:name/dead',
     channels: onChannel,
   }),
-  /** Delivers a dead letter to its group again and resets its attempts. Rejects with `conflict` if the message has expired. */
+  /**
+   * Delivers a dead letter to its group again and resets the number of its attempts. Rejects with `conflict`
+   * if the message has expired.
+   */
   retryDead: verb<(name: string, seq: number) => Promise<shapes.RevivedLetter>>('channels.retry_dead')({
     summary: 'Deliver a dead letter to its group again',
     route: 'POST /channels/:name/dead/:seq/retry',
@@ -117,7 +138,9 @@ export const channels = {
     channels: onChannel,
     status: 204,
   }),
-  /** Changes the settings of a group and returns them. Without options it only returns them. */
+  /**
+   * Changes the settings of a group. Returns all settings of the group. Without options, it changes nothing.
+   */
   setGroup: verb<
     (name: string, group: string, o?: shapes.GroupOptions) => Promise<Required<shapes.GroupOptions>>
   >('channels.set_group')({
@@ -147,7 +170,10 @@ export const inbox = {
     route: 'GET /inbox/:agent',
     args: ['agent'],
   }),
-  /** Moves the read cursors forward. A cursor never moves back: of two concurrent calls, the higher position wins. */
+  /**
+   * Moves the read cursors forward. A cursor never moves back: after two concurrent calls, it has the higher
+   * position.
+   */
   markRead: inboxVerb<(agent: string, cursors: { readonly [channel: string]: number }) => Promise<void>>(
     'inbox.mark_read',
   )({
@@ -158,7 +184,10 @@ export const inbox = {
     status: 204,
     repeatable: true,
   }),
-  /** Follows a channel from now on, or from `since`. Following it again changes nothing and returns the cursor. */
+  /**
+   * Makes the agent follow a channel from now on, or from `since`. If the agent already follows the channel,
+   * this changes nothing. Returns the cursor.
+   */
   follow: inboxVerb<
     (agent: string, channel: string, o?: { since?: shapes.Since }) => Promise<shapes.Followed>
   >('inbox.follow')({
@@ -175,5 +204,7 @@ export const inbox = {
   }),
 };
 
-/** Unread messages of a named agent, for agents and hooks that cannot keep a connection open. */
+/**
+ * Inboxes: unread messages of named agents. They are for agents and hooks that cannot keep a connection open.
+ */
 export interface InboxApi extends Api<typeof inbox> {}

@@ -10,7 +10,10 @@ export interface FileInput extends shapes.FileOptions {
   readonly body: BlobBody;
   /** Number of bytes of the body, if known in advance. */
   readonly size?: number;
-  /** Makes a retry safe: repeating the latest write with the same key changes nothing. */
+  /**
+   * Idempotency key. It makes a retry safe: repeating the latest write with the same idempotency key changes
+   * nothing.
+   */
   readonly idempotency_key?: string;
 }
 
@@ -115,7 +118,10 @@ export const files = {
     route: 'POST /files/:space/read',
     repeatable: true,
   }),
-  /** Writes several files. Each one succeeds or fails by itself. The answer has one result per file, in the same order. */
+  /**
+   * Writes several files. Each file succeeds or fails by itself. The answer has one result per file, in the
+   * same order.
+   */
   write: verb<
     (
       space: string,
@@ -126,7 +132,10 @@ export const files = {
     summary: 'Write several small files at once; each succeeds or fails by itself',
     route: 'POST /files/:space/write',
   }),
-  /** Deletes several files. Missing files are no error. If the answer has `more`, call it again for the rest. */
+  /**
+   * Deletes several files. A missing file is not an error. If the answer has `more`, call it again to delete
+   * the remaining files.
+   */
   remove: verb<
     (
       space: string,

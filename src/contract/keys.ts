@@ -12,7 +12,10 @@ export const keys = {
     args: [],
     status: 201,
   }),
-  /** Any key may call it. Rejects with `unauthorized` if the relay requires keys and the caller has none. */
+  /**
+   * Returns the caller. Any API key may call it. Rejects with `unauthorized` if the relay requires API keys
+   * and the caller has none.
+   */
   self: verb<() => Promise<shapes.Self>>('keys.self')({
     summary: 'Get the caller: tenant, scopes, and whether the relay requires keys',
     scope: null,
@@ -20,22 +23,26 @@ export const keys = {
     route: 'GET /keys/self',
     args: [],
   }),
-  /** Lists keys, newest first. With `all`, also keys revoked in the last 30 days. */
+  /**
+   * Lists API keys, newest first. With `all`, it also lists the API keys that were revoked in the last 30
+   * days.
+   */
   list: verb<(o?: { all?: boolean; tenant?: string }) => Promise<shapes.KeyInfo[]>>('keys.list')({
     summary: 'List the keys of the tenant, newest first, without their secrets',
     route: 'GET /keys',
     args: [],
     answer: 'keys',
   }),
-  /** Revokes a key and the share links that it created. Both stop working at once. */
+  /** Revokes an API key and the share links that it created. All of them stop working at once. */
   revoke: verb<(id: string, o?: { tenant?: string }) => Promise<shapes.RevokedKey>>('keys.revoke')({
     summary: 'Revoke a key, and the share links it created, at once',
     route: 'DELETE /keys/:id',
     repeatable: true,
   }),
   /**
-   * Creates a new key with the same name and rights. The old key works for `grace` more seconds, 0 by default. A key can be
-   * rotated once, and only after the key that it replaced has ended.
+   * Creates a new API key with the same name and rights as the old one. The old key works for `grace` more
+   * seconds (default: 0). A key can be rotated once. A key that replaced another key can be rotated only
+   * after that other key has stopped working.
    */
   rotate: verb<(id: string, o?: { grace?: number; tenant?: string }) => Promise<shapes.CreatedKey>>(
     'keys.rotate',

@@ -3,11 +3,13 @@ import { isUuid } from '../base/ids.ts';
 
 export interface PointerRef {
   readonly id: string;
-  /** `https://host` with any path before `/pull/`; null for a bare id. */
+  /**
+   * Base URL: `https://host`, with the path before `/pull/` if there is one. Null if only an id was given.
+   */
   readonly base: string | null;
   /** The Fernet key from the fragment. It is never sent to a server. */
   readonly key: string | null;
-  /** The whole URL, if it is not a pointer URL. `id` then has the same value. */
+  /** The whole URL, if it is not a pointer URL. `id` is then also the whole URL. */
   readonly address?: string;
 }
 
@@ -35,7 +37,10 @@ export function parsePointer(text: string): PointerRef {
   return { id: match[2]!.toLowerCase(), base: url.origin + match[1], key: fragmentKey(url.hash) };
 }
 
-/** Parses a pointer or any other HTTP URL. Another server may answer at that URL in the same format as a relay. */
+/**
+ * Parses a pointer or any other HTTP URL. A server that is not a relay may answer at this URL in the same
+ * format as a relay.
+ */
 export function parseReadable(text: string): PointerRef {
   try {
     return parsePointer(text);
@@ -59,8 +64,8 @@ function fragmentKey(hash: string): string | null {
 }
 
 /**
- * Returns whether a host name or address, with or without brackets, is a loopback address. Only programs on this machine can
- * reach a server there, and DNS cannot redirect it.
+ * Returns whether a host name or IP address, with or without brackets, is a loopback address. Only programs
+ * on this machine can reach a loopback address, and DNS cannot point it to another machine.
  */
 export function isLoopback(host: string): boolean {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;

@@ -17,9 +17,15 @@ export interface PushOptions {
   readonly ttl?: number;
   readonly max_pulls?: number;
   readonly visibility?: shapes.Visibility;
-  /** The payload key, encrypted with the key of the channel for its subscribers. The relay cannot read it. */
+  /**
+   * The payload key, encrypted with the encryption key of the channel. Subscribers of the channel can decrypt
+   * it. The relay cannot.
+   */
   readonly sealed_key?: string;
-  /** Check value of the payload key, 16 hexadecimal digits. It reveals a wrong key before a pull, but not the key. */
+  /**
+   * Check value of the payload key, 16 hexadecimal digits. It shows that a key is wrong before a pull. It
+   * does not reveal the payload key.
+   */
   readonly key_check?: string;
 }
 
@@ -28,13 +34,19 @@ export interface PushInput extends PushOptions {
   /** Number of bytes of the body, if known in advance. */
   readonly size?: number;
   readonly idempotency_key?: string;
-  /** Count the tokens and include the number in the answer. */
+  /** Counts the tokens. The answer then includes the number. */
   readonly count?: boolean;
-  /** Options that are known only after the body has been read: in JSON, they may come after the data. */
+  /**
+   * Returns options that are known only after the body has been read. In JSON, these fields may come after
+   * the data.
+   */
   readonly late?: () => PushOptions;
 }
 
-/** Like `Peeked`, for a pointer of any server. A field is null if the server does not report it. The original server reports only metadata. */
+/**
+ * Like `Peeked`, for a pointer of any server. A field is null if the server does not report it. The original
+ * ContextRelay server reports only metadata.
+ */
 export type Inspected = Pick<shapes.Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'> & {
   readonly [F in Exclude<keyof shapes.Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'>]:
     | shapes.Peeked[F]
@@ -50,15 +62,21 @@ export interface Pulled {
 
 export interface PullOptions {
   readonly range?: ByteRange;
-  /** Makes a retry free: two repeated pulls by the same caller with this key within five minutes do not count. */
+  /**
+   * Idempotency key. It makes a retry free: two repeated pulls by the same caller with this idempotency key
+   * within five minutes do not count.
+   */
   readonly idempotency_key?: string;
-  /** The caller has no decryption key. An encrypted payload is then refused with `key_missing` and not counted as a pull. */
+  /**
+   * Set if the caller has no decryption key. An encrypted payload is then refused with `key_missing`, and
+   * this does not count as a pull.
+   */
   readonly keyless?: boolean;
 }
 
 /** Options of calls within one process. They are not sent to a server. */
 export interface LocalOptions {
-  /** Aborts when the caller no longer waits. Work on a part then stops. */
+  /** Aborts when the caller no longer waits. The relay then stops extracting the part. */
   readonly signal?: AbortSignal;
 }
 
@@ -74,7 +92,8 @@ export const pointers = {
     scope: 'push',
     route: 'POST /push',
     args: [],
-    // A task names the channel for its result. The relay itself may announce a failure there.
+    // A task names the channel for its result in its metadata. The relay itself may announce a failure on
+    // that channel.
     channels: ({ channel, metadata }) => [channel, channel ? text(metadata?.done_channel) : null],
     headers: { idempotency_key: 'Idempotency-Key' },
     query: ['count'],
@@ -108,14 +127,20 @@ export const pointers = {
     route: 'GET /peek/:id',
     byHand: 'both',
   }),
-  /** Lists pointers of the tenant, newest first. A key with a channel prefix sees those on its channels and its own. */
+  /**
+   * Lists pointers of the tenant, newest first. An API key with a channel prefix sees the pointers on its
+   * channels and the pointers that it created.
+   */
   list: verb<(o?: shapes.PointerQuery) => Promise<shapes.PointerPage>>('pointers.list')({
     summary: 'List pointers, newest first, without their payloads',
     route: 'GET /pointers',
     args: [],
     channels: ({ channel }) => [channel],
   }),
-  /** Extends the lifetime to at least `ttl` seconds from now; by default as long as the plan allows. Never shortens it. */
+  /**
+   * Extends the lifetime of pointers to at least `ttl` seconds from now. Default: as long as the plan allows.
+   * It never shortens a lifetime.
+   */
   renew: verb<(ids: readonly string[], o?: { ttl?: number }) => Promise<shapes.Renewed>>('pointers.renew')({
     summary: 'Extend the lifetime of pointers',
     scope: 'push',
@@ -123,7 +148,7 @@ export const pointers = {
     args: ['ids'],
     repeatable: true,
   }),
-  /** Revokes a pointer at once. Only its owner may do this. */
+  /** Deletes a pointer at once. Only its owner may do this. */
   delete: verb<(id: string) => Promise<void>>('pointers.delete')({
     summary: 'Revoke a pointer at once',
     scope: 'push',
@@ -136,7 +161,7 @@ export const pointers = {
 export interface PointersApi extends Api<typeof pointers> {}
 
 export const receipts = {
-  /** Returns the receipts of a pointer to its owner. */
+  /** Returns the receipts of a pointer. Only the owner of the pointer may read them. */
   get: verb<(id: string) => Promise<shapes.ReceiptLadder>>('receipts.get')({
     summary: 'Get the receipts of a pointer: who was notified, pulled it, acknowledged it or answered',
     route: 'GET /pull/:id/receipts',

@@ -26,7 +26,10 @@ export const VERBS = {
   projects,
 };
 
-/** The whole API for one caller. The embedded relay implements it with an engine, the SDK over HTTP. */
+/**
+ * The whole API for one caller. The embedded relay implements it with a storage engine. The SDK implements it
+ * over HTTP.
+ */
 export interface Relay extends AsyncDisposable, RelayParts {}
 
 type RelayParts = { readonly [P in keyof typeof VERBS]: Api<(typeof VERBS)[P]> };

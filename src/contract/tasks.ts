@@ -12,28 +12,41 @@ export const TASK_CHANNEL = 'agent-tasks';
 /** Default channel on which results are announced. */
 export const DONE_CHANNEL = 'agent-done';
 
-/** Channel for pipeline runs. It is separate so that agents that expect text tasks never receive them. */
+/**
+ * Channel for tasks that run pipelines. It is a separate channel, so that agents that expect text tasks never
+ * receive these tasks.
+ */
 export const PIPELINE_CHANNEL = 'pipeline-tasks';
-/** Runner name that a bridge for pipeline runs reports. */
+/** Name of the runner that a bridge for pipeline runs reports. */
 export const PIPELINE_RUNNER = 'pipelines';
 
-/** Group in which bridges share the tasks of a channel, so that each task runs in one bridge only. */
+/**
+ * Name of the group in which bridges share the tasks of a channel. Each task runs in only one bridge of the
+ * group.
+ */
 export const TASK_GROUP = 'bridges';
 
-/** Returns the channel for tasks to one named agent. On the shared channel any free bridge would get the task. */
+/**
+ * Returns the channel for tasks to one named agent. On the shared channel, any free bridge could take the
+ * task.
+ */
 export function directChannel(channel: string, agent: string): string {
   return `${channel}@${agent}`;
 }
 
 /**
- * Returns the idempotency key for the result of a task, so that a second result is a conflict. If the sender may settle the
- * task, the relay stores the key in a reserved namespace that other callers cannot use.
+ * Returns the idempotency key for the result of a task. All results of a task have the same key, so a second,
+ * different result is a conflict. If the sender of the result may settle the task, the relay stores the key
+ * in a reserved namespace that other callers cannot use.
  */
 export function resultKey(taskId: string): string {
   return `task-result:${taskId}`;
 }
 
-/** Returns the task whose result a push with this metadata is; null if it is no result. */
+/**
+ * Returns the id and the status of the task that a push with this metadata settles. Returns null if the push
+ * is not a result.
+ */
 export function settledTask(
   metadata: JsonObject | undefined,
 ): { id: string; status: shapes.TaskStatus } | null {
@@ -62,7 +75,10 @@ export const tasks = {
     route: 'GET /tasks/:id',
     channels: ({ channel }) => [channel],
   }),
-  /** Delivers the result. Repeating the call returns the first result. A different result is refused with `conflict`. */
+  /**
+   * Delivers the result of a task. Repeating the call returns the first result. A different result is refused
+   * with `conflict`.
+   */
   done: verb<(id: string, o?: shapes.Settlement) => Promise<shapes.TaskResult>>('tasks.done')({
     summary: 'Deliver the result of a task',
     route: 'POST /tasks/:id/done',
@@ -76,8 +92,8 @@ export const tasks = {
     repeatable: true,
   }),
   /**
-   * Cancels a task. It is not delivered any more, and a bridge that works on it stops. Repeating the call returns the first
-   * answer. If the task already has a result, the call is refused with `conflict`.
+   * Cancels a task. The task is not delivered any more, and a bridge that works on it stops. Repeating the
+   * call returns the first answer. If the task already has a result, the call is refused with `conflict`.
    */
   cancel: verb<(id: string, o?: { readonly reason?: string }) => Promise<shapes.TaskResult>>('tasks.cancel')({
     summary: 'Cancel a task and stop the work on it',
@@ -96,7 +112,7 @@ export const agents = {
     summary: 'List agents: bridges and followers, with the time they were last seen',
     route: 'GET /agents',
   }),
-  /** Sends the heartbeat of a bridge, with the tasks it works on. */
+  /** Sends the heartbeat of a bridge, with the tasks that the bridge works on. */
   beat: agentVerb<(name: string, bridge: shapes.Bridge) => Promise<void>>('agents.beat')({
     summary: 'Send the heartbeat of a bridge',
     route: 'POST /agents/:name',
@@ -105,7 +121,7 @@ export const agents = {
     status: 204,
     repeatable: true,
   }),
-  /** Signs a bridge off. */
+  /** Removes a bridge from the list of agents, because it stops. */
   leave: agentVerb<(name: string, instance: string) => Promise<void>>('agents.leave')({
     summary: 'Sign a bridge off',
     route: 'DELETE /agents/:name/:instance',

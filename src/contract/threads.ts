@@ -17,7 +17,7 @@ export type { Preview };
 
 export interface ArtifactFields {
   readonly name?: string;
-  /** Guessed from name and media type by default. */
+  /** Default: guessed from the name and the media type. */
   readonly type?: shapes.ArtifactType;
   readonly mime?: string;
   readonly source_refs?: readonly string[];
@@ -27,7 +27,10 @@ export interface ArtifactInput extends ArtifactFields {
   readonly body: BlobBody;
   readonly size?: number;
   readonly idempotency_key?: string;
-  /** Returns fields that are known only after the body has been read. They override the fields above, which are a guess. */
+  /**
+   * Returns fields that are known only after the body has been read. They override the fields above, which
+   * are only a guess.
+   */
   readonly late?: () => ArtifactFields;
 }
 
@@ -37,12 +40,15 @@ export interface ArtifactContent {
   readonly range?: ByteRange;
 }
 
-/** Tells whether the relay generated this artifact as a report. Nobody would paste a report into a prompt. */
+/**
+ * Returns whether the relay generated this artifact as a report. Token figures ignore reports, because nobody
+ * would paste a report into a prompt.
+ */
 export function isReport({ name, provenance }: shapes.Artifact): boolean {
   return /^report-v\d+\.(?:md|json)$/.test(name) && /^v\d+$/.test(provenance.source_refs[0] ?? '');
 }
 
-/** Describes in one line what a search did not cover. */
+/** Describes in one line which content a search did not cover. */
 export function unsearchedText({ indexing, artifacts }: shapes.Unsearched): string {
   const parts = artifacts.map(
     ({ ref, size, searched }) => `${bytes(searched)} of the ${bytes(size)} of ${ref}`,
@@ -55,7 +61,7 @@ export function unsearchedText({ indexing, artifacts }: shapes.Unsearched): stri
 }
 
 type OfThread<T> = (thread_id: string) => Promise<T>;
-/** A look that no model gets to see need not be counted as a read. */
+/** With `counted: false`, the read is not counted in the token ledger. Use it if no model sees the result. */
 type Counted = { counted?: boolean };
 type Events = { events: shapes.ThreadEvent[]; next?: string };
 
@@ -104,7 +110,7 @@ export const threads = {
     body: 'ops',
     headers: { if_match: 'If-Match', ...idempotent },
   }),
-  /** Creates a new version that equals an old one. The history stays complete. */
+  /** Creates a new version that equals an old version. The versions in between stay in the history. */
   revert: verb<(thread_id: string, input: shapes.RevertInput) => Promise<shapes.PatchAnswer>>(
     'threads.revert',
   )({
@@ -119,7 +125,10 @@ export const threads = {
     summary: 'Get the difference between two versions as JSON Patch',
     route: 'GET /threads/:thread_id/state/diff',
   }),
-  /** Returns for each item of the state which version last changed it, who, when, and from which source. */
+  /**
+   * Returns, for each item of the state, which version last changed it, who changed it, when, and from which
+   * source.
+   */
   blame: verb<(thread_id: string, o?: { at?: shapes.VersionRef }) => Promise<shapes.BlameAnswer>>(
     'threads.blame',
   )({
@@ -136,14 +145,14 @@ export const threads = {
     summary: 'Rebuild the state from the whole event log and compare it with the stored state',
     route: 'POST /threads/:thread_id/replay',
   }),
-  /** Lists events, oldest first, starting after the event `after`. */
+  /** Lists events, oldest first. With `after`, it starts after the event with this id. */
   events: verb<(thread_id: string, o?: shapes.Page) => Promise<Events>>('threads.events')({
     shared,
     summary: 'List the events of a thread, oldest first; with Accept: text/event-stream, stream them',
     route: 'GET /threads/:thread_id/events',
     byHand: 'server',
   }),
-  /** Yields the events after `after`, then new ones until the signal aborts. */
+  /** Yields the events after the event `after`, then new events until the signal aborts. */
   watch: verb<
     (thread_id: string, o: { after?: string; signal: AbortSignal }) => AsyncIterable<shapes.ThreadEvent>
   >('threads.watch')({
@@ -176,7 +185,10 @@ export const threads = {
     summary: 'List the envelopes that have not expired',
     route: 'GET /threads/:thread_id/envelopes',
   }),
-  /** Takes or renews an exclusive lease on a thread. If another client holds it, the answer names the holder. */
+  /**
+   * Takes or renews an exclusive lease on a thread. If another client holds the lease, the answer names this
+   * client.
+   */
   hold: verb<(thread_id: string, o: shapes.HoldInput) => Promise<shapes.HoldAnswer>>('threads.hold')({
     summary: 'Take or renew an exclusive lease on a thread',
     route: 'POST /threads/:thread_id/hold',
@@ -203,7 +215,10 @@ export const threads = {
     summary: 'Get the token figures of a thread',
     route: 'GET /threads/:thread_id/stats',
   }),
-  /** Records tokens that a client showed to a model, for clients that read without `counted` and show only a part. */
+  /**
+   * Records tokens that a client showed to a model. It is for clients that read with `counted: false` and
+   * show only a part of what they read.
+   */
   shown: verb<(thread_id: string, o: { what: shapes.ReadKind; tokens: number }) => Promise<void>>(
     'threads.shown',
   )({
@@ -217,7 +232,10 @@ export const threads = {
     route: 'GET /stats',
     args: [],
   }),
-  /** Exports the thread as a ZIP bundle. `damaged` lists up to 100 artifacts whose content is missing in it. */
+  /**
+   * Exports the thread as a ZIP bundle. `damaged` lists up to 100 artifacts whose content is missing in the
+   * bundle.
+   */
   export: verb<
     OfThread<{ body: ReadableStream<Uint8Array>; name: string; damaged: readonly string[] }>,
     'output'
@@ -273,7 +291,10 @@ export const threads = {
     route: 'GET /threads/:thread_id/artifacts/:ref/content',
     byHand: 'both',
   }),
-  /** Returns a part of the content, cut at `max_tokens`. Only the returned part counts as read. */
+  /**
+   * Returns a part of the content, cut at `max_tokens`. Only the tokens of the returned part are counted as
+   * read.
+   */
   part: verb<(thread_id: string, ref: string, o: Counted & shapes.PartInput) => Promise<shapes.ArtifactPart>>(
     'artifacts.part',
   )({
@@ -282,7 +303,7 @@ export const threads = {
     summary: 'Get a part of the content of an artifact: lines, matches, a JSON value or an outline',
     route: 'GET /threads/:thread_id/artifacts/:ref/part',
   }),
-  /** Permanently deletes the content and the preview. The hash, the name and an event stay. */
+  /** Permanently deletes the content and the preview. The hash, the name and an event in the log stay. */
   deleteArtifact: verb<(thread_id: string, ref: string) => Promise<shapes.Artifact>>('artifacts.delete')({
     args: ['thread_id', 'ref'],
     summary: 'Permanently delete the content of an artifact; its hash and an event stay',
@@ -303,7 +324,10 @@ export const threads = {
     summary: 'Generate a report for a thread and store it as an artifact',
     route: 'POST /reports/:thread_id',
   }),
-  /** Renders a prompt. A repeated call may be counted twice, unless it is `dry`. */
+  /**
+   * Renders a thread as a prompt. If the call is repeated, the token ledger may count it twice, unless `dry`
+   * is set.
+   */
   render: verb<(thread_id: string, o?: shapes.RenderOptions) => Promise<shapes.Rendered>>('threads.render')({
     shared,
     summary: 'Render a thread as prompt messages: its state, and artifact previews in frames',
@@ -314,7 +338,7 @@ export const threads = {
   }),
 };
 
-/** The thread API for one caller. A version is `v7` or 7. */
+/** The thread API for one caller. A version is given as `v7` or 7. */
 export interface ThreadsApi extends Api<typeof threads> {}
 
 export const capabilities = {

@@ -1,19 +1,26 @@
 import { badRequest } from '../base/errors.ts';
 import type { Scope } from './caller.ts';
 
-/** Signature of a verb as an API method: some input fields as positional arguments, then an object with the others. */
+/**
+ * Signature of a verb as an API method. Some input fields are positional arguments. The last argument is an
+ * object with the other fields.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: methods take arguments of any types
 export type Method = (...args: any[]) => Promise<unknown> | AsyncIterable<unknown>;
 
-/** The sides of a verb whose HTTP form differs from the method. The schema describes the HTTP form. */
+/**
+ * Whether the input, the output or both of a verb have another form over HTTP than in the API method. The
+ * schema describes the HTTP form.
+ */
 export type Wire = 'input' | 'output';
 
 /**
- * A verb of the relay, declared once. The method of `Relay`, the HTTP route, the HTTP client, the binding to the domain and
- * the authorisation are derived from it. It needs no package, so clients stay small. `src/schemas` adds input and output schemas.
+ * A verb of the relay, declared once. The method of `Relay`, the HTTP route, the HTTP client, the binding to
+ * the domain and the authorisation are derived from this declaration. It depends on no package, so clients
+ * stay small. `src/schemas` adds the input and output schemas.
  *
- * Over HTTP, the input consists of the path parameters, the query (GET, DELETE) or JSON body (POST), and the headers that
- * `headers` lists.
+ * Over HTTP, the input consists of the path parameters, the query (GET, DELETE) or JSON body (POST), and the
+ * headers that `headers` lists.
  */
 export interface Verb<
   F extends Method | null = Method | null,
@@ -25,13 +32,13 @@ export interface Verb<
     Fields<F, A, H, K> {
   /** Unique and stable name, such as `threads.patch`. It is the operationId in OpenAPI. */
   readonly name: string;
-  /** Type information only: the signature, and the sides whose HTTP form differs. */
+  /** Used only for types: the signature, and whether the input or output differs over HTTP. */
   readonly types?: readonly [method: F, wire: W];
 }
 
 /** Defaults that most verbs of a group share. */
 interface GroupDefaults<A extends readonly string[]> {
-  /** Scope that the key needs; null if any caller may call the verb. */
+  /** Scope that the API key needs. Null if any caller may call the verb. */
   readonly scope: Scope | null;
   /** Input fields that the method takes as positional arguments, in this order. */
   readonly args: A;
@@ -44,43 +51,60 @@ interface Fields<
   K extends string,
 > {
   readonly summary: string;
-  /** The verb also works without a key for pointers that are visible by link. The domain checks this. */
+  /**
+   * The verb also works without an API key, for pointers that anyone with the link may read. The domain
+   * checks this.
+   */
   readonly byLink?: true;
-  /** The verb only reads, at most one thread. The holder of a share link of that thread may call it. */
+  /**
+   * The verb only reads, and reads at most one thread. A caller with a share link for that thread may call
+   * it.
+   */
   readonly shared?: true;
-  /** Route in Hono syntax, such as `GET /threads/:thread_id`; also served under `/v1`. Absent for verbs of other protocols. */
+  /**
+   * Route in Hono syntax, such as `GET /threads/:thread_id`. It is also served under `/v1`. Absent for verbs
+   * of other protocols.
+   */
   readonly route?: `${HttpMethod} ${string}`;
-  /** Second HTTP method for the same path, with the input in the query. Older clients use it. */
+  /** Second HTTP method for the same path, with the input in the query. Old clients use it. */
   readonly alsoBy?: HttpMethod;
   /**
-   * Returns the channels that the verb touches. The key of the caller must have access to all of them. If only a stored record
-   * knows a channel, the domain adds it to the input and authorises again.
+   * Returns the channels that the verb touches. The API key of the caller must have access to all of them. If
+   * a channel is known only from a stored record, the domain adds the channel to the input and authorises
+   * again.
    */
   channels?(
     input: Omit<InputOf<F, A>, keyof FromRecord> & FromRecord,
   ): readonly (string | null | undefined)[];
-  /** HTTP status of success; 200 by default. An answer with 204 has no body. */
+  /** HTTP status of a successful answer. Default: 200. An answer with 204 has no body. */
   readonly status?: 200 | 201 | 202 | 204;
-  /** Input field that is the whole JSON body, such as a JSON Patch array. */
+  /** Name of the input field that is the whole JSON body, such as a JSON Patch array. */
   readonly body?: string;
-  /** Maps an input field to a request header. */
+  /** Maps input fields to the request headers that contain them. */
   readonly headers?: { readonly [field: string]: string };
-  /** Input fields that are in the query although the request has a body. */
+  /** Input fields that are sent in the query, although the request has a body. */
   readonly query?: readonly string[];
-  /** The body may be the raw payload, with any content type but JSON. These fields are then in the query. */
+  /**
+   * The body may be the raw payload, with any content type except JSON. Then these fields are sent in the
+   * query.
+   */
   readonly raw?: readonly string[];
-  /** Field of the answer that the method returns instead of the whole answer. */
+  /** Name of the answer's field that the method returns instead of the whole answer. */
   readonly answer?: K;
-  /** The verb is idempotent, so clients may retry it. GET, and requests with an Idempotency-Key, always are. */
+  /**
+   * The verb is idempotent, so clients may retry it. GET requests and requests with an Idempotency-Key are
+   * always idempotent.
+   */
   readonly repeatable?: true;
   /**
-   * HTTP code for the verb is written by hand, because it sends bytes or keeps a connection open: `both` in client and server,
-   * `server` only there. A `variant` uses the route of another verb, which documents it.
+   * Which HTTP code is written by hand, because the verb sends bytes or keeps a connection open. `both`: in
+   * client and server. `server`: only in the server. `variant`: the verb uses the route of another verb,
+   * which documents it.
    */
   readonly byHand?: H;
   /** The method returns an AsyncIterable instead of a promise. */
   readonly streams?: true;
-  /** The verb has no API method; it exists only in this protocol. */
+  /** Set if the verb exists only in this protocol. Then it has no API method. */
   readonly only?: 'http' | 'a2a';
 }
 

@@ -10,7 +10,7 @@ import { isRelayError } from '../base/errors.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
 import { fernetDecrypt, fernetEncrypt, fernetKeyCheck, generateFernetKey, isFernetKey } from './fernet.ts';
 
-// The example of the public specification.
+// The example of the public Fernet specification.
 const KEY = 'cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4=';
 const TOKEN =
   'gAAAAAAdwJ6wAAECAwQFBgcICQoLDA0ODy021cpGVWKZ_eEwCGM4BLLF_5CV9dOPmrhuVUPgJobwOz7JcbmrR64jVmpU4IwqDA==';
@@ -107,7 +107,7 @@ test('the public test vectors pass', async (t) => {
     assert.equal(text(await fernetDecrypt(v.secret, v.token)), v.src);
   }
   for (const v of read('invalid.json')) {
-    // We do not check the age of a token.
+    // `fernetDecrypt` does not check the age of a token.
     if (/expired|far-future/.test(v.desc ?? '')) continue;
     await assert.rejects(fernetDecrypt(v.secret, v.token), failed, v.desc);
   }

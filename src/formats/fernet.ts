@@ -4,8 +4,9 @@ import { RelayError } from '../base/errors.ts';
 import { toHex } from '../base/ids.ts';
 
 /**
- * Fernet encryption, compatible with the specification and with Python's `cryptography`. A token is padded base64url of: version
- * 0x80, time in seconds (64 bits), IV, AES-128-CBC ciphertext, and an HMAC-SHA256 over all of it.
+ * Fernet encryption, compatible with the specification and with Python's `cryptography`. A token is padded
+ * base64url of these bytes: version 0x80, time in seconds (64 bits), IV, AES-128-CBC ciphertext, and an
+ * HMAC-SHA256 over all preceding bytes.
  */
 
 const VERSION = 0x80;
@@ -14,7 +15,9 @@ const MAC_BYTES = 32;
 const BLOCK_BYTES = 16;
 const KEY_BYTES = 32;
 
-/** Content type of encrypted payloads. It lets a pull without the key report `key_missing`. */
+/**
+ * Content type of encrypted payloads. With it, a pull without the encryption key can report `key_missing`.
+ */
 export const FERNET_CONTENT_TYPE = 'application/vnd.contextrelay.fernet';
 
 export function generateFernetKey(env: Env): string {
@@ -26,8 +29,8 @@ export function isFernetKey(text: string): boolean {
 }
 
 /**
- * Returns a check value of the key: 8 bytes of an HKDF, as hex. It is stored unencrypted with the payload, so that a wrong key is
- * detected before a pull. It does not reveal the key.
+ * Returns a check value of the encryption key: 8 bytes of an HKDF, as hex. It is stored unencrypted with the
+ * payload, so that a wrong key is detected before a pull. It does not reveal the key.
  */
 export async function fernetKeyCheck(key: string): Promise<string> {
   const secret = await crypto.subtle.importKey('raw', keyBytes(key), 'HKDF', false, ['deriveBits']);
@@ -65,13 +68,14 @@ export async function fernetDecrypt(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { signing, encrypting } = await importKey(key);
   const text = typeof token === 'string' ? token : new TextDecoder('latin1').decode(token);
-  // The specification requires padding. Without this check, two texts would decode to the same bytes.
+  // The specification requires padding. Without this check, a text with padding and a text without it would
+  // decode to the same bytes.
   const bytes = text.length % 4 === 0 ? fromBase64Url(text) : null;
   if (!bytes || bytes[0] !== VERSION) throw new RelayError('decrypt_failed');
   const blocks = bytes.length - HEADER_BYTES - MAC_BYTES;
   if (blocks < BLOCK_BYTES || blocks % BLOCK_BYTES !== 0) throw new RelayError('decrypt_failed');
   const signed = bytes.subarray(0, bytes.length - MAC_BYTES);
-  // Verify before decryption. The platform compares in constant time.
+  // Verify the HMAC before decryption. `crypto.subtle.verify` compares in constant time.
   if (!(await crypto.subtle.verify('HMAC', signing, bytes.subarray(signed.length), signed))) {
     throw new RelayError('decrypt_failed');
   }
@@ -102,10 +106,10 @@ function keyBytes(key: string): Uint8Array<ArrayBuffer> {
   return read;
 }
 
-/** Returns the bytes of a key, or a text that says why it is not valid. */
+/** Returns the bytes of an encryption key, or a text that says why the key is not valid. */
 function readKey(key: string): Uint8Array<ArrayBuffer> | string {
   const bytes = fromBase64Url(key);
   if (bytes?.length !== KEY_BYTES) return `${key.length} characters, not 44 of URL-safe base64`;
-  // A key of zeros comes from a program that never set it, and anyone can guess it.
+  // A key of zeros comes from a program that forgot to set it. Anyone can guess it.
   return bytes.some((byte) => byte !== 0) ? bytes : 'it contains only zeros';
 }

@@ -11,8 +11,8 @@ import {
 export type JsonPath = readonly (string | number)[];
 
 /**
- * A JSON file that can be edited without reformatting it. Unknown fields, order, indentation, line ends, comments, a byte order
- * mark and the end of the file stay unchanged.
+ * A JSON file that can be edited without reformatting it. An edit does not change unknown fields, the order
+ * of members, indentation, line ends, comments, a byte order mark, or the end of the file.
  */
 export class JsonDocument {
   #text: string;
@@ -20,7 +20,7 @@ export class JsonDocument {
   #lines: number[] | null = null;
   readonly #comments: boolean;
 
-  /** Throws a `JsonSyntaxError` that names line and column. */
+  /** Throws a `JsonSyntaxError` with line and column if the text is not valid. */
   constructor(text: string, o: { comments?: boolean } = {}) {
     this.#comments = o.comments === true;
     this.#text = text;
@@ -46,13 +46,13 @@ export class JsonDocument {
     return node;
   }
 
-  /** Returns line and column of a value, for messages. */
+  /** Returns the line and column of a value, for error messages. */
   place(path: JsonPath): { line: number; column: number } {
     this.#lines ??= lineStarts(this.#text);
     return placeOf(this.#text, this.find(path)?.start ?? 0, this.#lines);
   }
 
-  /** Sets a value and creates missing parent objects. Setting an equal value changes nothing. */
+  /** Sets a value. Creates missing parent objects. If the present value is equal, nothing changes. */
   set(path: JsonPath, value: Json): this {
     const present = this.find(path);
     if (present) {
@@ -89,7 +89,8 @@ export class JsonDocument {
     let end = entry.comma === null ? entry.end : entry.comma + 1;
     const alone = before === parent.start + 1 && /^\s*$/.test(this.#text.slice(end, parent.end - 1));
     if (alone) end = parent.end - 1;
-    // The previous line may end with a comment. Keep its line end; otherwise the next value would become part of the comment.
+    // The line before may end with a comment. Keep the end of that line. Otherwise the next value would
+    // become part of the comment.
     else if (this.#comments && /[\r\n]/.test(this.#text.slice(before, entry.start))) {
       if (!/^[\t ]*[\r\n]/.test(this.#text.slice(end))) before = entry.start;
     }
@@ -112,7 +113,7 @@ export class JsonDocument {
       const member = key + this.#write(value, inner);
       const body = this.#flat() ? member : `${this.#eol()}${inner}${member}${this.#eol()}${outer}`;
       const inside = text.slice(parent.start + 1, parent.end - 1);
-      // Keep a comment between the braces, before the new member.
+      // Keep a comment that is between the braces, and put the new member after it.
       const kept = inside.trim() === '' ? '' : inside.replace(/\s+$/, '');
       this.#edit([parent.start + 1, parent.end - 1, kept + body]);
       return;
@@ -129,7 +130,10 @@ export class JsonDocument {
     else this.#edit([at, at, `${member},`]);
   }
 
-  /** Returns the end of a comment on the same line. It belongs to the member before it. */
+  /**
+   * Returns the index after a comment that follows on the same line. This comment belongs to the member
+   * before it.
+   */
   #endOfLineRemark(at: number): number {
     if (!this.#comments) return at;
     const remark = /^[\t ]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/)(?=[\t ]*[\r\n])/.exec(this.#text.slice(at));
@@ -156,7 +160,10 @@ export class JsonDocument {
     return JSON.stringify(value, null, this.#unit()).replaceAll('\n', this.#eol() + indent);
   }
 
-  /** Returns whether the document is on one line. False for an empty document, so that its first member gets its own line. */
+  /**
+   * Returns whether the document is on one line. Returns false for an empty document, so that its first
+   * member gets its own line.
+   */
   #flat(): boolean {
     const { kind, start, end } = this.#root;
     if (kind === 'scalar' || this.#root.entries.length === 0) return false;
@@ -193,7 +200,7 @@ export class JsonDocument {
   }
 }
 
-/** Finds a member or item. Of two members with the same name the later one counts, as in JSON.parse. */
+/** Finds a member or item. If two members have the same name, the later one is returned, as in JSON.parse. */
 function entryAt(node: JsonNode, step: string | number): JsonEntry | undefined {
   if (node.kind === 'array' && typeof step === 'number') return node.entries[step];
   if (node.kind === 'object' && typeof step === 'string')

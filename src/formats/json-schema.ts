@@ -14,10 +14,12 @@ interface SchemaProblem {
   readonly what: string;
 }
 
-/** Formats to check, by name. Any other `format` is only an annotation, as in the standard. */
+/** Checks for `format`, by format name. Any other `format` is only an annotation, as in the standard. */
 type Formats = { readonly [name: string]: (text: string) => boolean };
 
-/** Maximum depth of `$ref`s. A deeper schema refers to itself endlessly. */
+/**
+ * Maximum depth of nested `$ref`s. If the depth is larger, the schema probably refers to itself without end.
+ */
 const DEPTH = 64;
 
 /**
@@ -28,14 +30,14 @@ export class JsonSchema {
   readonly #root: Json;
   readonly #formats: Formats;
 
-  /** Throws an Error that names an unsupported keyword. */
+  /** Throws an Error that names the unsupported keyword if there is one. */
   constructor(schema: Json, o: { formats?: Formats } = {}) {
     this.#root = schema;
     this.#formats = o.formats ?? {};
     understand(schema, '#');
   }
 
-  /** Returns the first problem as `/path text`, or null. */
+  /** Returns the first problem as `/path text`, or null if the value is valid. */
   check(value: Json): string | null {
     for (const { path, what } of this.#check(this.#root, value, [], 0))
       return path.length === 0 ? what : `${joinPath(path)} ${what}`;
@@ -174,16 +176,19 @@ function formatValue(value: Json): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** Keywords that constrain the value, grouped by what they contain. */
+/** Keywords that contain one schema. */
 const SCHEMA_WORDS = new Set(['not', 'if', 'then', 'else', 'items', 'additionalProperties']);
+/** Keywords that contain a list of schemas. */
 const SCHEMA_LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
+/** Keywords that contain schemas by name. */
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions']);
+/** Keywords that contain plain values. */
 const PLAIN_WORDS = new Set(
   'type enum const required minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems uniqueItems minProperties maxProperties $ref'.split(
     ' ',
   ),
 );
-/** Keywords that are only annotations. */
+/** Keywords that are only annotations and do not constrain the value. */
 const NOTES = new Set(
   'title description default examples $schema $id $comment deprecated format readOnly writeOnly'.split(' '),
 );

@@ -25,7 +25,7 @@ export type JsonNode = Span &
 export interface JsonEntry extends Span {
   readonly key: string | null;
   readonly node: JsonNode;
-  /** Index of the comma after it, or null. */
+  /** Index of the comma after the entry, or null if there is none. */
   readonly comma: number | null;
 }
 
@@ -44,7 +44,7 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** Returns line and column, both from 1, as editors count them. CRLF, LF and CR each end one line. */
+/** Returns line and column. Both start at 1, as in editors. CRLF, LF and CR each end one line. */
 export function placeOf(
   text: string,
   at: number,
@@ -66,20 +66,21 @@ export function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** Returns the value as `JSON.parse` would. Of two members with the same name the later one counts. */
+/** Returns the value as `JSON.parse` would. If two members have the same name, the later one is used. */
 export function jsonValue(node: JsonNode): Json {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'array') return node.entries.map((entry) => jsonValue(entry.node));
-  // `fromEntries` keeps a key called __proto__; an assignment would set the prototype.
+  // `fromEntries` keeps a member called __proto__. An assignment would set the prototype of the object
+  // instead.
   return Object.fromEntries(node.entries.map((entry) => [entry.key!, jsonValue(entry.node)]));
 }
 
-/** Deepest nesting. Deeper input could overflow the stack. */
+/** Maximum nesting depth. Deeper input could overflow the stack. */
 const DEPTH = 500;
 
 const BLANK = /[\t\n\r ]*/y;
 const BLANK_OR_COMMENT = /(?:[\t\n\r ]|\/\/[^\r\n]*|\/\*[\s\S]*?\*\/)*/y;
-/** A string without its closing quote, so that an error can point to the missing quote. */
+/** Matches a string without its closing quote, so that an error can point to the missing quote. */
 const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*/y;
 const NUMBER_OR_WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|(?:true|false|null)\b/y;
 

@@ -1,20 +1,24 @@
 import { badRequest, tooLarge } from '../base/errors.ts';
 import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
 
-/** Size limit of a request body, and the texts of the error when the body is larger. */
+/** Size limit of a request body, and the texts of the error for a larger body. */
 interface BodyLimit {
   readonly bytes: number;
   readonly what: string;
-  /** Hint of the error. By default the hint of `too_large` in the error table. */
+  /** Hint of the error. Default: the hint of `too_large` in the error table. */
   readonly hint?: string;
 }
 
-/** Hint for protocol messages that are too large. The server holds such a message in memory. */
+/**
+ * Hint for a protocol message that is too large. Such messages have a limit, because the server holds them in
+ * memory.
+ */
 export const POINTER_HINT = 'Push large content with POST /push or relay push, and send the pointer instead.';
 
 /**
- * Reads a body as text. Throws `too_large` as soon as the body exceeds the limit. Calls `onText` with each piece.
- * If `onText` throws, the rest of the body is still read: a client that is still sending would miss the answer.
+ * Reads a body as text. Throws `too_large` as soon as the body exceeds the limit. Calls `onText` with each
+ * piece of text. If `onText` throws, the rest of the body is still read. Otherwise a client that is still
+ * sending would not get the answer.
  */
 export async function bodyText(
   { body }: { readonly body: AsyncIterable<Uint8Array> | null },
@@ -43,8 +47,8 @@ export async function bodyText(
 }
 
 /**
- * Reads a JSON body as text, and rejects it if it is nested too deeply or holds too many values. Parsing such a body
- * would block the server for seconds.
+ * Reads a JSON body as text. Rejects the body if it is nested too deeply or contains too many values, because
+ * parsing it would block the server for seconds.
  */
 export function jsonText(
   from: { readonly body: AsyncIterable<Uint8Array> | null },
@@ -54,7 +58,10 @@ export function jsonText(
   return bodyText(from, limit, decoder, jsonLimiter());
 }
 
-/** Returns a function that takes JSON text in pieces and throws above the limits. It does not validate the JSON. */
+/**
+ * Returns a function that takes JSON text in pieces. The function throws if the text exceeds the limits. It
+ * does not validate the JSON.
+ */
 function jsonLimiter(): (piece: string) => void {
   let [depth, values, quoted, escaped] = [0, 0, false, false];
   return (piece) => {
@@ -84,7 +91,7 @@ function jsonLimiter(): (piece: string) => void {
   };
 }
 
-/** Characters that end a JSON string or start an escape in it. */
+/** Matches the characters that end a JSON string or start an escape inside it. */
 const STRING_MARK = /["\\]/g;
 const [QUOTE, COMMA] = [0x22, 0x2c];
 const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];

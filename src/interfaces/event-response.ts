@@ -12,22 +12,28 @@ export const EVENT_HEADERS = {
 interface EventWriter<T> {
   /** Serializes one event, including the empty line that ends it. */
   write(event: T): string;
-  /** Serializes the last event of a stream that failed. By default the stream just ends and clients reconnect. */
+  /**
+   * Serializes the last event of a stream that failed. Without it, the stream just ends, and clients
+   * reconnect.
+   */
   failed?(error: unknown): string;
   /** Text sent before the first event. */
   readonly head?: string;
   /** Text sent after the last event, unless the stream failed. */
   tail?(): string;
-  /** Text sent periodically to keep the connection alive. By default an SSE comment. */
+  /** Text that is sent periodically to keep the connection alive. Default: an SSE comment. */
   readonly heartbeat?: string;
   readonly headers?: Record<string, string>;
   /** Called once, when the stream ends or the client disconnects. */
   ended?(): void | Promise<void>;
-  /** Stops the heartbeat, also when nobody reads the stream. */
+  /** Signal that stops the heartbeat. It is needed if nobody reads the stream. */
   readonly signal?: AbortSignal;
 }
 
-/** Streams events as they arrive, with heartbeats in between: server-sent events, or another format. */
+/**
+ * Returns a response that streams events as they arrive, with heartbeats in between. The format is
+ * server-sent events, or the format that `write` produces.
+ */
 export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): Response {
   const utf8 = new TextEncoder();
   const heartbeat = utf8.encode(o.heartbeat ?? ': still here\n\n');
@@ -64,8 +70,8 @@ export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): R
 }
 
 /**
- * Ends a stream when more than `most` bytes wait for a slow reader. For sources that ignore backpressure:
- * otherwise the waiting bytes would fill the memory. The client reconnects.
+ * Returns a stream that ends when more than `most` bytes wait for a slow client. Then the client reconnects.
+ * It is for sources that ignore backpressure. Without it, the waiting bytes would fill the memory.
  */
 export function endForSlowReader(
   source: ReadableStream<Uint8Array>,
@@ -85,7 +91,7 @@ export function endForSlowReader(
             return reader.cancel();
           }
         };
-        // Not awaited: the stream cannot be read before `start` returns.
+        // Do not await this: the stream cannot be read before `start` returns.
         pass().catch((error) => controller.error(error));
       },
       cancel: (reason) => reader.cancel(reason),

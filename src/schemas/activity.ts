@@ -8,7 +8,7 @@ const kind = z.enum(ACTIVITY_KINDS);
 export type ActivityKind = Shape<typeof kind>;
 
 const entry = z.object({
-  /** Position in the log. Pass it as `after`. */
+  /** Position of the entry in the log. Pass it as `after`. */
   id: text,
   at: time,
   kind,
@@ -31,17 +31,17 @@ const entry = z.object({
   name: optionalText,
   status: optionalText,
   size: optionalCount,
-  /** Number of events that this entry stands for, if more than one. */
+  /** Number of events that this entry stands for. Absent if it is one event. */
   count: optionalCount,
 });
-/** One entry of the activity log. It never contains a payload, metadata, a key or a fragment. */
+/** One entry of the activity log. It never contains a payload, metadata, an API key or an encryption key. */
 export interface Activity extends Shape<typeof entry> {}
 
 const activityPage = z.object({
   /** The entries, newest first. */
   activities: z.array(entry),
   ...next,
-  /** Pass it as `after` to `watch` to get all later activity. */
+  /** Position of the newest entry. Pass it as `after` to `watch` to get all later activity. */
   newest: text,
 });
 export interface ActivityPage extends Shape<typeof activityPage> {}
@@ -64,9 +64,12 @@ const point = z.object({
   prompts: count,
   pasted_tokens: count,
   shown_tokens: count,
-  /** Tokens saved; null if there were no prompts. Negative if pasting would have been cheaper. */
+  /**
+   * Number of tokens that were saved. Null if there were no prompts. Negative if pasting would have been
+   * cheaper.
+   */
   avoided_tokens: count.nullable().describe('null if there were no prompts'),
-  /** Last measured value within the hour or day; null if it was not measured. */
+  /** Last value that was measured within the hour or day. Null if none was measured. */
   storage_bytes: count.nullable().describe('null if it was not measured'),
 });
 /** Activity figures of one hour or day, in UTC. */
@@ -76,7 +79,7 @@ const figuresReport = z.object({
   step,
   /** One sentence that explains how `avoided_tokens` is calculated. */
   method: text,
-  /** Oldest first, without gaps. */
+  /** The figures, oldest first. There is one point for every hour or day. */
   points: z.array(point),
 });
 export interface FiguresReport extends Shape<typeof figuresReport> {}

@@ -20,13 +20,16 @@ import {
   time,
 } from './shapes.ts';
 
-/** The domain validates names, so that all interfaces report the same error. */
+/** Name of a channel. The domain validates names, so that all interfaces report the same error. */
 const name = z.string().min(1).describe('up to 256 characters, percent-encoded as one path segment');
 const groupName = z.string().min(1);
 const seq = count;
 
 const sincePoint = z.union([text, z.number()]);
-/** `all`, a sequence number, or a time in ISO 8601 or in ms. Numbers from 10¹² are times. */
+/**
+ * Start position: `all`, a sequence number, or a time in ISO 8601 or in ms since 1970. Numbers from 10¹² on
+ * are times.
+ */
 export type Since = Shape<typeof sincePoint>;
 
 const since = sincePoint
@@ -41,7 +44,10 @@ const deadLetter = z.object({
   seq,
   ts: z.number(),
   attempts: count,
-  /** `attempts`: too many attempts. `age`: expired before a member took it. `gone`: its pointer expired or was revoked. */
+  /**
+   * Why the message is dead. `attempts`: it had too many attempts. `age`: it expired before a member took it.
+   * `gone`: its pointer expired or was revoked.
+   */
   reason: deadReason,
 });
 export interface DeadLetter extends Shape<typeof deadLetter> {}
@@ -49,30 +55,33 @@ export interface DeadLetter extends Shape<typeof deadLetter> {}
 const message = z.object({
   url: z.url().optional().describe('a pushed pointer'),
   msg: json.optional().describe('a signal'),
-  /** Time when it was published, in ms since 1970. */
+  /** Time when the message was published, in ms since 1970. */
   ts: z.number().describe('ms since 1970'),
-  /** Sequence number. It increases within the channel, possibly with gaps. Pass it as `since` to resume. */
+  /**
+   * Sequence number. It increases within the channel, possibly with gaps. Pass it as `since` to continue
+   * after this message.
+   */
   seq,
   /** Name of the sender, set by the relay. */
   from: text,
   metadata: jsonObject.optional(),
-  /** The payload key, encrypted with the key of the channel (a Fernet token). */
+  /** The payload key, encrypted with the encryption key of the channel (a Fernet token). */
   sealed_key: optionalText,
-  /** In a group: proves that this member holds the lease. */
+  /** In a group: token that proves that this member holds the lease. */
   token: seq.optional().describe('in a group: proves that you hold the lease'),
-  /** In a group: number of deliveries, including this one. */
+  /** In a group: number of deliveries of this message, including this one. */
   attempt: count.optional(),
   /** In a group: end of the lease, in ms since 1970. */
   lease_until: z.number().optional().describe('ms since 1970'),
-  /** On a dead-letter channel: the original message, and why it failed. */
+  /** On a dead-letter channel: describes the original message and why it failed. */
   dead: deadLetter.optional(),
-  /** Set if messages that the reader requested before this one have expired. */
+  /** Set if messages before this one have expired, although the client requested them. */
   gap: z.literal(true).optional().describe('messages before this one have expired'),
 });
 /** A message of a channel: a pointer (`url`) or a signal (`msg`). */
 export interface Message extends Shape<typeof message> {}
 
-/** A dead letter, with its sequence number among the dead letters of its channel. */
+/** A dead letter. Its `seq` is its sequence number among the dead letters of its channel. */
 export type BuriedMessage = Message & { readonly dead: DeadLetter };
 
 const published = z.object({ channel: text, seq, ts: z.number() });
@@ -81,7 +90,7 @@ export interface Published extends Shape<typeof published> {}
 const about = {
   name: text,
   messages: count,
-  /** Newest sequence number; 0 if there has been no message. */
+  /** Sequence number of the newest message. 0 if there has been no message. */
   last_seq: seq,
   last_at: time.nullable(),
 };
@@ -120,7 +129,10 @@ const revived = z.object({
   group: text,
   /** Sequence number of the message that is delivered again. */
   seq,
-  /** For a task: id of the new task. The old one already has a failed result, so the task is sent again. */
+  /**
+   * For a task: id of the new task. The old task already has a failed result, so the task is sent again as a
+   * new task.
+   */
   task: z.uuid().optional(),
 });
 export interface RevivedLetter extends Shape<typeof revived> {}
@@ -131,25 +143,28 @@ const waits = z
   .describe('delays before a failed message is delivered again, in ms; the last one repeats');
 
 const groupOptions = z.object({
-  /** Delays before a failed message is delivered again, in ms; the last one repeats. Null: the defaults of the relay. Absent: unchanged. */
+  /**
+   * Delays before a failed message is delivered again, in ms. After the last delay in the list, the last one
+   * is used again. Null: the defaults of the relay. Absent: no change.
+   */
   retry: waits.nullable().optional(),
 });
 export interface GroupOptions extends Shape<typeof groupOptions> {}
 
 const proof = z.object({ seq, token: seq });
-/** A message and the token that proves the lease of the caller. */
+/** Identifies a message, with the token that proves that the caller holds its lease. */
 export interface Claim extends Shape<typeof proof> {}
 
 const claim = z.object({ name, group: groupName, ...proof.shape });
 
 const nacked = z.object({
   seq,
-  /** The message became a dead letter, because it had too many attempts. */
+  /** True if the message became a dead letter, because it had too many attempts. */
   dead: z.boolean().describe('true if the message became a dead letter'),
   /** Time of the next delivery, in ms since 1970. */
   retry_at: z.number().optional().describe('time of the next delivery, in ms since 1970'),
 });
-/** What happens next to a message that was given back. */
+/** Says what happens next to a message that was given back. */
 export interface Nacked extends Shape<typeof nacked> {}
 
 const subscription = {
@@ -204,11 +219,11 @@ export interface InboxMessage extends Shape<typeof inboxMessage> {}
 const inbox = z.object({
   agent: text,
   following: z.array(text),
-  /** Ordered by time. `gap` marks a message before which others have expired. */
+  /** The messages, ordered by time. `gap` is set on a message if messages before it have expired. */
   messages: z.array(inboxMessage),
-  /** True if there are more unread messages than in this answer. */
+  /** True if there are more unread messages than this answer contains. */
   more: z.boolean(),
-  /** Cursors to pass to `markRead` after these messages have been read: channel → sequence number. */
+  /** Sequence number by channel. Pass it to `markRead` after these messages have been read. */
   cursors,
 });
 export interface Inbox extends Shape<typeof inbox> {}

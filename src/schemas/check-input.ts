@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 import { nearest } from '../base/did-you-mean.ts';
 
-/** Validates an input with its schema. Returns the parsed data, or one sentence that says what is wrong. */
+/**
+ * Validates an input with its schema. Returns the parsed data, or one sentence that says what is wrong with
+ * the input.
+ */
 export function checkInput<T extends z.ZodObject>(
   schema: T,
   value: unknown,
@@ -20,7 +23,10 @@ function describeIssue(issue: Issue, known: readonly string[]): string {
   return `${name} ${isMissing(issue) ? 'is missing' : problemText(issue)}.`;
 }
 
-/** Beginnings of Zod's own messages. Other messages come from our schemas and are kept. */
+/**
+ * Matches the beginnings of Zod's own messages. Any other message comes from our schemas and is kept
+ * unchanged.
+ */
 const LIBRARY = /^(Invalid|Too (big|small))/;
 
 function unknownField(
@@ -32,12 +38,18 @@ function unknownField(
   return `There is no field ${named([...path, key])}. ${near ? `Did you mean "${near}"?` : `Known fields: ${known.join(', ')}.`}`;
 }
 
-/** Quotes the path of a field. Clients can send names of any length, so it is cut at 100 characters. */
+/**
+ * Quotes the path of a field. The path is cut at 100 characters, because clients can send names of any
+ * length.
+ */
 function named(path: readonly PropertyKey[]): string {
   return `"${path.map(String).join('/').slice(0, 100)}"`;
 }
 
-/** Custom checks also fail for a missing value, with the code `custom`. */
+/**
+ * Returns whether the problem is a missing value. A custom check reports a missing value with the code
+ * `custom`.
+ */
 function isMissing({ code, input }: Issue): boolean {
   return input === undefined && (code === 'invalid_type' || code === 'invalid_value' || code === 'custom');
 }

@@ -33,19 +33,23 @@ const file = z.object({
   path,
   /** Version number, starting at 1. A file that was deleted and created again starts at 1 again. */
   version: count,
-  /** Unique per content and version, such as `v3-9f86d081884c7d65`, also after the file was deleted and created again. */
+  /**
+   * Identifies content and version, such as `v3-9f86d081884c7d65`. It stays unique even after the file was
+   * deleted and created again with other content.
+   */
   etag: z.string().describe('`v3-9f86d081884c7d65`; also in the header ETag'),
   size: count,
   sha256: text,
   text: z.boolean().describe('false if the bytes are not valid UTF-8'),
   content_type: nullableText,
   metadata: jsonObject,
-  /** Times when the file was created and when this version was written: ISO 8601, UTC. */
+  /** Time when the file was created, in ISO 8601, UTC. */
   created_at: time,
+  /** Time when this version was written, in ISO 8601, UTC. */
   modified_at: time,
   /** Name of the caller who wrote this version. */
   from: text,
-  /** Time of expiry; null if the file stays until it is deleted. */
+  /** Time of expiry. Null if the file stays until it is deleted. */
   expires_at: time.nullable(),
 });
 /** The properties of a file or of one of its versions, without the content. */
@@ -60,7 +64,7 @@ const options = z.object({
   metadata: jsonObject.optional(),
   /** Time to live in seconds, from this write on. Without it the file stays until it is deleted. */
   ttl: seconds(FILE_TTL_MAX_S).optional().describe('seconds; without it the file stays until it is deleted'),
-  /** Number of earlier versions to keep. Default: 20 for a new file, unchanged for an existing one. */
+  /** Number of earlier versions to keep. Default: 20 for a new file, no change for an existing file. */
   keep: z
     .number()
     .int()
@@ -70,9 +74,9 @@ const options = z.object({
     .describe(
       `earlier versions to keep; by default ${FILE_VERSIONS} for a new file, unchanged for an existing one`,
     ),
-  /** Write only if the file is at this version: `3`, `v3`, its etag, or `*` for any version. */
+  /** Writes only if the file is at this version: `3`, `v3`, its etag, or `*` for any version. */
   if_match: ifMatch,
-  /** `*`: write only if the file does not exist yet. */
+  /** With `*`, writes only if the file does not exist yet. */
   if_none_match: z.literal('*').optional().describe('write only if the file does not exist yet'),
 });
 export interface FileOptions extends Shape<typeof options> {}
@@ -86,14 +90,14 @@ export interface FileText extends Shape<typeof fileText> {}
 const draft = z.object({
   path,
   content: text,
-  /** `utf8` by default. */
+  /** Encoding of `content`. Default: `utf8`. */
   encoding: encoding.optional(),
   ...options.shape,
 });
 export interface FileDraft extends Shape<typeof draft> {}
 
 const refused = z.object({ path, error: text, code: text, hint: text });
-/** A file of a batch that was not written, and why. */
+/** A file of a batch that was not written, and the error. */
 export interface FileRefused extends Shape<typeof refused> {}
 
 const listOptions = z.object({
@@ -109,7 +113,7 @@ export interface ListOptions extends Shape<typeof listOptions> {}
 
 const filePage = z.object({
   files: z.array(file),
-  /** With a delimiter: the subfolders, each with the delimiter at its end. */
+  /** With a delimiter: the subfolders. Each name ends with the delimiter. */
   prefixes: z.array(text).optional().describe('subfolders, if a delimiter was given'),
   ...next,
 });

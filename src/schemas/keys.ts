@@ -27,7 +27,9 @@ const newKey = z.object({
     .positive()
     .optional()
     .describe('seconds; by default the key is valid until it is revoked'),
-  /** Tenant; by default the tenant of the caller. Only relay admins may name another one. */
+  /**
+   * Tenant of the new API key. Default: the tenant of the caller. Only relay admins may name another tenant.
+   */
   tenant,
   plan: z.string().max(64).optional().describe('assigns this plan to the tenant'),
 });
@@ -47,7 +49,7 @@ const keyInfo = z.object({
 export interface KeyInfo extends Shape<typeof keyInfo> {}
 
 const revokedKey = keyInfo.extend({
-  /** Number of share links that ended because this key was revoked. */
+  /** Number of share links that ended because this API key was revoked. */
   shares_ended: z
     .number()
     .int()
@@ -60,13 +62,13 @@ const createdKey = keyInfo.extend({
   key: z.string().describe('shown only once; the relay stores only its hash'),
   plan: text,
 });
-/** A new key. Only this answer contains the key itself. */
+/** A new API key. Only this answer contains the key itself. */
 export interface CreatedKey extends Shape<typeof createdKey> {}
 
 const self = z.object({
-  /** `open`: the relay requires no keys. */
+  /** `open`: the relay requires no API keys. `keys`: it requires API keys. */
   auth: z.enum(['open', 'keys']),
-  /** The relay requires no keys, although other machines can reach it. */
+  /** True if the relay requires no API keys, although other machines can reach it. */
   exposed: z.boolean().describe('the relay requires no keys, although other machines can reach it'),
   tenant: text,
   key_id: text,
@@ -104,7 +106,7 @@ export const keySchemas = {
 
 const newShare = z.object({
   thread_id: threadId,
-  /** Name shown in the list of links. */
+  /** Name that the list of share links shows. */
   name: z.string().max(SHARE_NAME_CHARS).optional(),
   expires_in: seconds(SHARE_TTL_MAX_S)
     .optional()
@@ -130,7 +132,7 @@ export interface ShareInfo extends Shape<typeof shareInfo> {}
 const createdShare = shareInfo.extend({
   /** Token that clients send instead of an API key. */
   token: z.string().describe('shown only once; the relay stores only its hash'),
-  /** Path of the page. The token is in the fragment, which browsers do not send to a server. */
+  /** Path of the page. The token is in the URL fragment, which browsers do not send to a server. */
   path: z.string().describe('path of the page, with the token in the fragment'),
 });
 /** A new share link. Only this answer contains the link itself. */
@@ -147,14 +149,17 @@ export const shareSchemas = {
 
 const usageQuery = z.object({
   month: z.string().max(7).optional().describe('`2026-11`, in UTC; the current month by default'),
-  /** Tenant; by default the tenant of the caller. Only relay admins may name another one. */
+  /**
+   * Tenant whose usage is reported. Default: the tenant of the caller. Only relay admins may name another
+   * tenant.
+   */
   tenant,
 });
 export interface UsageQuery extends Shape<typeof usageQuery> {}
 
 const meter = z.object({
   used: count,
-  /** Limit of the plan; null means no limit. */
+  /** Limit of the plan. Null means that there is no limit. */
   limit: count.nullable(),
 });
 export interface Meter extends Shape<typeof meter> {}
@@ -162,11 +167,11 @@ export interface Meter extends Shape<typeof meter> {}
 const usageRow = z.object({
   /** Day in UTC. */
   day: text,
-  /** Id of the key. */
+  /** Id of the API key. */
   key: text,
   operation: text,
   count,
-  /** Bytes of payloads, received or sent. */
+  /** Bytes of payloads that were received or sent. */
   bytes: count,
 });
 export interface UsageRow extends Shape<typeof usageRow> {}
@@ -181,7 +186,10 @@ const usageReport = z.object({
   pulls: meter.describe('reported, not enforced'),
   /** Bytes that threads, files and channel messages use now. It does not depend on the month. */
   storage: meter.describe('bytes that threads, files and channel messages use now'),
-  /** All keys for an admin, otherwise only the key of the caller. May be some seconds old. */
+  /**
+   * Usage per day, API key and operation. An admin sees all API keys, other callers only their own. The
+   * figures may be some seconds old.
+   */
   rows: z.array(usageRow),
 });
 export interface UsageReport extends Shape<typeof usageReport> {}

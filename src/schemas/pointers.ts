@@ -33,7 +33,7 @@ const pushed = z.object({
   channel: nullableText,
   expires_at: time,
   size: count,
-  /** Present only if they have been counted. */
+  /** Number of tokens. Present only if the tokens have been counted. */
   tokens: tokenCount.optional(),
   visibility: z
     .literal('tenant')
@@ -42,7 +42,10 @@ const pushed = z.object({
 });
 export interface Pushed extends Shape<typeof pushed> {}
 
-/** In JSON, older clients send null for an omitted option, and an empty channel name. */
+/**
+ * Fields of a JSON push. Old clients send null for an omitted option, and an empty channel name for no
+ * channel.
+ */
 const pushFields = z.object({
   data: z.string().describe('the payload; with another content type the raw body is the payload'),
   channel: channelName.or(z.literal('')).nullish(),
@@ -71,15 +74,18 @@ const about = {
   text: z.boolean(),
   content_type: nullableText,
   channel: nullableText,
-  /** Time in ISO 8601, UTC. */
+  /** Time when the payload was stored, in ISO 8601, UTC. */
   created_at: time,
   expires_at: time,
   max_pulls: count.nullable(),
   visibility,
   from: text,
-  /** Present only if they have been counted. */
+  /** Number of tokens. Present only if the tokens have been counted. */
   tokens: tokenCount.optional(),
-  /** Check value of the payload key, if the sender set it. A key with another check value cannot decrypt the payload. */
+  /**
+   * Check value of the payload key, if the sender set it. An encryption key with another check value cannot
+   * decrypt the payload.
+   */
   key_check: optionalText,
 };
 
@@ -101,13 +107,13 @@ export interface PointerQuery extends Shape<typeof pointerQuery> {}
 
 const pointerPage = z.object({
   pointers: z.array(listed),
-  /** Pass it as `after` to get the next page. A short page may still have a next page. */
+  /** Pass it as `after` to get the next page. Even a page with few items may have a next page. */
   next: optionalText,
 });
 export interface PointerPage extends Shape<typeof pointerPage> {}
 
 const renewed = z.object({ pointers: z.array(z.object({ id: pointerId, expires_at: time })) });
-/** The existing pointers of the tenant, with their new expiry times. */
+/** The pointers of the request that exist in the tenant, with their new expiry times. */
 export interface Renewed extends Shape<typeof renewed> {}
 
 export interface Cost extends Shape<typeof cost> {}
@@ -165,17 +171,18 @@ export const receipt = z.object({
   retries: count.optional(),
   /** Number of bytes stored, or total number of bytes read. */
   bytes: count.optional(),
-  /** Group that acknowledged the message or gave it up. */
+  /** Group that acknowledged the message, or that gave the message up as a dead letter. */
   group: optionalText,
-  /** For a dead letter: the reason and the number of attempts. */
+  /** For a dead letter: the reason. */
   reason: deadReason.optional(),
+  /** For a dead letter: the number of attempts. */
   attempts: count.optional(),
   /** Pointer to the result. */
   url: z.url().optional(),
   status: optionalText,
   summary: optionalText,
 });
-/** One stage of the receipts with its evidence: who, when, how much. */
+/** One stage of the receipts, with its evidence: who did it, when, and how often or how many bytes. */
 export interface Receipt extends Shape<typeof receipt> {}
 
 const receiptLadder = z.object({
@@ -185,8 +192,9 @@ const receiptLadder = z.object({
   receipts: z.array(receipt),
 });
 /**
- * The receipts of a pointer in stages: stored → notified → pulled → acked → dead → result. Stages without evidence are absent.
- * Receipts are written shortly after the event, so the newest evidence may be missing for a moment.
+ * The receipts of a pointer in stages: stored → notified → pulled → acked → dead → result. Stages without
+ * evidence are absent. Receipts are written shortly after the event, so the newest evidence may be missing
+ * for a moment.
  */
 export interface ReceiptLadder extends Shape<typeof receiptLadder> {}
 

@@ -5,9 +5,9 @@ const about = {
   id: text,
   name: text,
   description: nullableText,
-  /** Problems of the files, one sentence each. */
+  /** Problems of the project files, one sentence each. */
   broken: z.array(text),
-  /** Time of the last change of a file; null if there are no files. */
+  /** Time of the last change of a project file. Null if there are no project files. */
   modified_at: time.nullable(),
 };
 
@@ -16,7 +16,7 @@ const projectItem = z.object({
   todos: z.object({ open: count, blocked: count, done: count }),
   decisions: count,
 });
-/** A project whose folder the server is configured to show. The server never writes to it. */
+/** A project whose folder the server is configured to show. The server never writes to this folder. */
 export interface ProjectItem extends Shape<typeof projectItem> {}
 
 const todo = z.object({
@@ -37,7 +37,7 @@ const decision = z.object({
   date: nullableText,
   status: text,
   decision: text,
-  /** Id of the later decision that replaces this one. */
+  /** True if a later decision replaces this one. */
   superseded: z.boolean(),
 });
 export interface ProjectDecision extends Shape<typeof decision> {}

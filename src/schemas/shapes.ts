@@ -4,15 +4,18 @@ import type { Json, JsonObject } from '../base/json.ts';
 import { CHANNEL_NAME_CHARS, GREP_CONTEXT_LINES, PAGE_ITEMS_MAX } from '../base/limits.ts';
 
 /**
- * Building blocks of the schemas. A schema is the only definition of a shape; its type is inferred:
- * `export interface Task extends Shape<typeof task> {}`. SDK users see the comment of a field in their editor, or the text of
- * `.describe()` if there is no comment. OpenAPI contains the text of `.describe()`.
+ * Building blocks of the schemas. A schema is the only definition of a shape. Its type is inferred: `export
+ * interface Task extends Shape<typeof task> {}`. In their editor, SDK users see the comment of a field, or
+ * the text of `.describe()` if there is no comment. OpenAPI contains the text of `.describe()`.
  */
 
 /** The type of a schema, deeply read-only. */
 export type Shape<S extends z.ZodType> = Frozen<z.output<S>>;
 
-/** Makes a type deeply read-only. Keeps `Json` as it is, and omits the index signature of objects with extra fields. */
+/**
+ * Makes a type deeply read-only. `Json` stays unchanged. For objects with extra fields, the index signature
+ * is omitted.
+ */
 export type Frozen<T> = [Json] extends [T]
   ? T
   : T extends string | number | boolean | null | undefined
@@ -27,22 +30,22 @@ export type Frozen<T> = [Json] extends [T]
             >;
           };
 
-/** The part of a verb that only servers need: the schemas of its input and output. */
+/** Schemas of the input and the output of a verb. Only servers need them. */
 export interface Schemas {
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
   /** Content types of the answer in addition to JSON. */
   readonly content?: readonly string[];
-  /** Further statuses of an answer, with their meaning. */
+  /** Further HTTP statuses of a successful answer, with their meaning. */
   readonly also?: { readonly [status: number]: string };
-  /** Error codes in addition to those that follow from the declaration of the verb. */
+  /** Error codes that the declaration of the verb does not already imply. */
   readonly codes?: readonly ErrorCode[];
 }
 
 /** The schemas of a group of verbs, by method name. */
 export type SchemaRows = { readonly [method: string]: Schemas };
 
-/** An answer with bytes: all of them, or the requested range. */
+/** Properties of an answer that consists of bytes: the whole content, or the requested range. */
 export const BYTES = {
   content: ['text/plain', 'application/octet-stream'],
   also: { 206: 'The requested range.' },
@@ -55,20 +58,26 @@ export const nullableText = z.string().nullable();
 export const count = z.number().int();
 export const time = z.iso.datetime();
 export const pointerId = z.uuid();
-/** Accepts any string. The domain reports a malformed id as not found, like an unknown one. */
+/**
+ * Id of a thread. The schema accepts any string. The domain reports a malformed id as not found, like an
+ * unknown id.
+ */
 export const threadId = z.string().meta({ format: 'uuid' });
 export const stateRef = z.string().describe('`v7`');
 /** Id of an artifact. */
 export const ref = z.string().describe('25 or 26 hex characters');
 
-/** Any JSON value. It comes from a JSON parser, so it is not validated again. */
+/** Any JSON value. It comes from a JSON parser, so it needs no further validation. */
 export const json = z.custom<Json>((value) => value !== undefined);
 export const jsonObject: z.ZodType<JsonObject, JsonObject> = z.record(z.string(), json);
 
 /** A boolean in a query: `0` or `1`. */
 export const flag = z.enum(['0', '1']).transform((value) => value === '1');
 
-/** A boolean in a query of a handwritten route. These routes have always accepted more spellings. */
+/**
+ * A boolean in the query of a hand-written route. These routes have always accepted more spellings than `0`
+ * and `1`.
+ */
 export const looseFlag = z
   .enum(['0', '1', 'true', 'false', ''])
   .transform((value) => value !== '0' && value !== 'false');
@@ -76,10 +85,10 @@ export const looseFlag = z
 /** A time to live, in seconds. */
 export const seconds = (most: number) => z.number().min(1).max(most);
 
-/** A time to live in seconds whose bounds the domain checks. */
+/** A time to live in seconds. The schema only documents the bounds. The domain checks them. */
 export const documentedSeconds = (most: number) => z.number().meta({ minimum: 1, maximum: most });
 
-/** A whole number from a query. */
+/** A whole number from a query. The schema checks its bounds. */
 export const queryNumber = (least: number, most: number) =>
   z.coerce.number().int().min(least).max(most).optional();
 
@@ -93,10 +102,10 @@ export const partFields = {
   outline: looseFlag.optional().describe('headings, definitions or JSON structure, with line numbers'),
 };
 
-/** A whole number from a query. Its bounds are documented here and enforced by the domain. */
+/** A whole number from a query. The schema only documents its bounds. The domain checks them. */
 export const limit = (most: number) => z.coerce.number().int().meta({ minimum: 1, maximum: most }).optional();
 
-/** Query parameters of a page of a listing. Query values are text. */
+/** Query parameters that select a page of a listing. Query values are text. */
 export const page = {
   after: z.string().optional().describe('`next` of the previous page'),
   limit: queryNumber(1, PAGE_ITEMS_MAX),
@@ -108,14 +117,14 @@ export const next = {
   next: optionalText,
 };
 
-/** The tenant that a relay admin selects. */
+/** The tenant that a relay admin selects with the request. */
 export const otherTenant = z
   .string()
   .max(63)
   .optional()
   .describe('another tenant; only relay admins may set it');
 
-/** Channel name. Its length is counted in code points, not in UTF-16 units. */
+/** Name of a channel. Its length is counted in code points, not in UTF-16 units. */
 export const channelName = z
   .string()
   .min(1)
@@ -127,5 +136,5 @@ export const tokenCount = z.object({
   estimated: z.boolean(),
 });
 
-/** The number of tokens of a content or of a part of it. */
+/** The number of tokens of a content, or of a part of the content. */
 export const cost = tokenCount.extend({ bytes: count });

@@ -34,7 +34,7 @@ const lease = z.object({ group: text, member: text, attempt: count, lease_until:
 export interface TaskLease extends Shape<typeof lease> {}
 
 const taskInfo = z.object({
-  /** Id of the pointer. */
+  /** Id of the task. It is the id of its pointer. */
   id: pointerId,
   url: z.url(),
   channel: text,
@@ -45,11 +45,11 @@ const taskInfo = z.object({
   state,
   /** Number of times the task was delivered to a bridge. */
   attempt: count,
-  /** Summary by the sender; null if there is none. */
+  /** Summary that the sender wrote. Null if there is none. */
   summary: nullableText,
-  /** Bridge that works on the task, or that delivered its result. */
+  /** Name of the bridge that works on the task, or that delivered its result. */
   agent: nullableText,
-  /** Why the task is stuck, such as a question of the agent to a person; null if it is not stuck. */
+  /** Why the task is stuck, such as a question of the agent to a person. Null if the task is not stuck. */
   stuck: nullableText.describe('why the task is stuck, such as a question of the agent to a person'),
   lease: lease.nullable(),
   result: result.nullable(),
@@ -61,13 +61,13 @@ const task = taskInfo.extend({
   /** Size of the payload in bytes. */
   size: count,
   metadata: jsonObject,
-  /** The receipts; empty after the pointer has expired. */
+  /** The receipts of the task. Empty after the pointer of the task has expired. */
   receipts: z.array(receipt),
 });
 export interface Task extends Shape<typeof task> {}
 
 const taskQuery = z.object({
-  /** Task channel. By default `agent-tasks` and every channel that a bridge has served. */
+  /** Task channel. Default: `agent-tasks` and every channel that a bridge has served. */
   channel: z.string().min(1).optional(),
   state: state.optional(),
   limit: limit(TASKS_LISTED),
@@ -102,14 +102,14 @@ const bridge = z.object({
   instance: text,
   /** Kind of runner: `exec`, `tmux`, `acp`, `a2a`. */
   runner: text,
-  /** The command, the tmux session or the address of the agent. */
+  /** The command, the tmux session or the address of the agent that the bridge uses. */
   target: text,
   task_channel: text,
   done_channel: text,
   concurrency: count,
-  /** Ids of the tasks that it works on. */
+  /** Ids of the tasks that the bridge works on. */
   running: z.array(text),
-  /** Task id → why the task is stuck, such as a question that a person has to answer. */
+  /** Maps a task id to the reason why the task is stuck, such as a question that a person has to answer. */
   stuck: z
     .record(text, text)
     .optional()
@@ -124,16 +124,17 @@ export interface Bridge extends Shape<typeof bridge> {}
 const agent = z.object({
   name: text,
   kind: z.enum(['bridge', 'follower']),
-  /** True if a bridge sent a heartbeat recently. A follower sends none. */
+  /** True if the bridge sent a heartbeat recently. Null for a follower, which sends no heartbeats. */
   alive: z.boolean().nullable(),
   /**
-   * State of a bridge: `working`, `idle`, `stuck` or `silent`. `stuck`: a task waits for a person, or the bridge stopped sending
-   * heartbeats while it had a task. `silent`: no heartbeats, and no task. Null for a follower.
+   * State of a bridge. `working`: it has a task. `idle`: it has no task. `stuck`: a task waits for a person,
+   * or the bridge stopped sending heartbeats while it had a task. `silent`: it sends no heartbeats and had no
+   * task. Null for a follower.
    */
   state: z.enum(['working', 'idle', 'stuck', 'silent']).nullable(),
   /** Time of the last heartbeat of a bridge, or of the last read of a follower. */
   last_seen: time.nullable(),
-  /** Channels that a bridge serves or a follower follows. */
+  /** Channels that a bridge serves, or that a follower follows. */
   channels: z.array(text),
   bridge: bridge.optional(),
 });

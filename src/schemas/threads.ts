@@ -43,10 +43,10 @@ import {
 
 /** Shapes of threads. The domain validates most values, so that all interfaces report the same errors. */
 
-/** A version: `v7` or 7. */
+/** A version of a state: `v7` or 7. */
 export type VersionRef = string | number;
 
-/** A version. It is text over HTTP; callers of the method may also pass a number. */
+/** A version of a state. Over HTTP it is text. Callers of the API method may also pass a number. */
 const version = (about: string): z.ZodType<VersionRef, VersionRef> => z.string().describe(about);
 
 const pageOptions = z.object(page);
@@ -56,7 +56,7 @@ const threadItem = z.object({
   thread_id: threadId,
   name: text,
   created_at: time,
-  /** Time when the thread expires with all its content. Absent if it stays until it is deleted. */
+  /** Time when the thread expires with all its content. Absent if the thread stays until it is deleted. */
   expires_at: time.optional(),
   hop_count: count,
 });
@@ -74,7 +74,7 @@ export interface ThreadCreated extends Shape<typeof threadCreated> {}
 const threadInfo = threadItem.extend({ state_version: count, artifact_count: count, event_count: count });
 export interface ThreadInfo extends Shape<typeof threadInfo> {}
 
-// The state. Times are ISO 8601, UTC. List items may have additional fields.
+// The state. Times are in ISO 8601, UTC. List items may have additional fields.
 
 const fact = z.looseObject({ id: text, key: text, value: json, at: optionalText, by: optionalText });
 export interface Fact extends Shape<typeof fact> {}
@@ -85,7 +85,7 @@ export interface Constraint extends Shape<typeof constraint> {}
 const question = z.looseObject({
   id: text,
   question: text,
-  /** Open by default. */
+  /** Status of the question. Default: open. */
   status: optionalText,
 });
 export interface Question extends Shape<typeof question> {}
@@ -104,7 +104,7 @@ export interface Decision extends Shape<typeof decision> {}
 const planStep = z.looseObject({
   id: text,
   step: text,
-  /** Pending by default. */
+  /** Status of the step. Default: pending. */
   status: optionalText,
 });
 export interface PlanStep extends Shape<typeof planStep> {}
@@ -116,7 +116,7 @@ const action = z.looseObject({
   at: optionalText,
   description: text,
   result_ref: optionalText,
-  /** The question, if the action is a model's answer. */
+  /** The question, if the action is the answer of a model. */
   question: optionalText,
 });
 export interface Action extends Shape<typeof action> {}
@@ -124,7 +124,7 @@ export interface Action extends Shape<typeof action> {}
 const metrics = z.object({
   cache_hits: count,
   cache_misses: count,
-  /** Tokens needed to paste every artifact once. */
+  /** Tokens that it would take to paste every artifact once. */
   tokens_estimate: count,
   /** `tokens_estimate` minus the tokens of previews and pulled contents up to this version. */
   tokens_avoided: count,
@@ -161,9 +161,12 @@ const header = z.object({
   artifact_refs: z.array(artifactLink),
   last_actions: z.array(action),
   metrics,
-  /** True if items were dropped to keep the header within its bytes. */
+  /** True if items were omitted so that the header does not exceed its maximum size. */
   truncated: z.literal(true).optional(),
-  /** Number of current items that the header does not show, by list of the state. Absent if it shows all. */
+  /**
+   * Number of current items that the header does not show, for each list of the state. Absent if the header
+   * shows all.
+   */
   omitted: z
     .object({
       facts: count.optional(),
@@ -175,7 +178,7 @@ const header = z.object({
     })
     .optional(),
 });
-/** A bounded view of the state for prompts. It is deterministic: the same state gives the same bytes. */
+/** A view of the state with a limited size, for prompts. The same state always gives the same bytes. */
 export interface Header extends Shape<typeof header> {}
 
 // Changes of the state.
@@ -183,7 +186,10 @@ export interface Header extends Shape<typeof header> {}
 const key = { idempotency_key: optionalText };
 const ifMatch = { if_match: version('reject unless the state is at this version, such as `v7`').optional() };
 
-/** Operations are not validated here. The domain reports which one is wrong, and where. */
+/**
+ * The schema does not validate the operations. The domain validates them and reports which operation is
+ * wrong.
+ */
 const anyOp: z.ZodType<PatchOp, PatchOp> = z.any();
 
 const patchInput = z.object({
@@ -216,20 +222,20 @@ const diffAnswer = z.object({ from: stateRef, to: stateRef, ops: z.array(patchOp
 export interface DiffAnswer extends Shape<typeof diffAnswer> {}
 
 const blameLine = z.object({
-  /** JSON Pointer of a list item or of a field that is no list, such as `/facts/3`. */
+  /** JSON Pointer of a list item, such as `/facts/3`, or of a field that is not a list. */
   path: text,
-  /** The version that added it or changed it last. */
+  /** The version that added the item, or that changed it last. */
   version: count,
   at: time,
-  /** Null for imported items. */
+  /** Name of the caller who made the change. Null for imported items. */
   by: nullableText,
   how: z.enum(['patch', 'revert', 'artifact', 'compaction', 'import']),
   /** Id of the event that created the version. */
   event: text,
-  /** The source: an artifact, or the version that was restored. */
+  /** The source of the item: an artifact, or the version that was restored. */
   from: optionalText,
 });
-/** The origin of one piece of the state. */
+/** The origin of one item of the state. */
 export interface BlameLine extends Shape<typeof blameLine> {}
 
 const blameAnswer = z.object({ thread_id: threadId, version: count, lines: z.array(blameLine) });
@@ -245,7 +251,7 @@ export interface CompactAnswer extends Shape<typeof compactAnswer> {}
 const replayAnswer = z.object({
   version: count,
   events: count,
-  /** Size of the state as JSON. */
+  /** SHA-256 hash of the state that was rebuilt from the event log. */
   sha256: text,
   matches: z.boolean(),
 });
@@ -257,7 +263,10 @@ const importAnswer = z.object({
   state_ref: stateRef,
   artifacts: count,
   events: count,
-  /** Up to 100 artifacts without content, because the content was already damaged at the export. */
+  /**
+   * Up to 100 artifacts that were imported without content, because their content was already damaged at the
+   * export.
+   */
   damaged: z.array(ref).optional().describe('artifacts that were imported without their content'),
 });
 export interface ImportAnswer extends Shape<typeof importAnswer> {}
@@ -290,7 +299,7 @@ const envelope = z.object({
   $schema: z.literal(ENVELOPE_SCHEMA),
   msg_id: z.uuid(),
   thread_id: threadId,
-  /** Set by the relay. */
+  /** Name of the sender. The relay sets it. */
   from: text,
   to_capability: text,
   type: text,
@@ -300,20 +309,23 @@ const envelope = z.object({
   note: nullableText,
   idempotency_key: text,
   timestamp: time,
-  /** Seconds until it expires. */
+  /** Seconds until the envelope expires. */
   ttl: z.number(),
 });
 /** A typed message from one agent to another, in a thread. */
 export interface Envelope extends Shape<typeof envelope> {}
 
 const holdInput = z.object({
-  /** Secret of the holder. The same token renews the lease. */
+  /** Secret that the holder of the lease chose. A request with the same token renews the lease. */
   token: z.string().describe('secret chosen by the holder; the same token renews the lease'),
   holder: z.string().describe('name of the holder, shown to others'),
   ttl: documentedSeconds(THREAD_HOLD_S).describe(
     'seconds after which the lease expires unless it is renewed',
   ),
-  /** Only renew, if this token still holds the lease. Otherwise a free lease is taken. */
+  /**
+   * Only renews: the request succeeds only if this token still holds the lease. Without `renew`, the request
+   * also takes a free lease.
+   */
   renew: z.boolean().optional().describe('only renew, if this token still holds the lease'),
   instead_of: z.string().optional().describe('take the lease from this holder even if it has not expired'),
 });
@@ -321,16 +333,19 @@ export interface HoldInput extends Shape<typeof holdInput> {}
 
 const holdAnswer = z.object({
   granted: z.boolean(),
-  /** The current holder. Null if there is none, which happens only for a renewal. */
+  /** The current holder. Null if nobody holds the lease, which is possible only after a failed renewal. */
   hold: z.object({ holder: text, since: time, until: time }).nullable(),
 });
 export interface HoldAnswer extends Shape<typeof holdAnswer> {}
 
 // Artifacts and search.
 
-/** The known kinds of content. */
+/** Kinds of content that the relay knows. */
 export type ArtifactKind = (typeof CONTENT_KINDS)[number];
-/** A known kind of content, or a kind of your own, which is stored unchanged and treated as text or binary. */
+/**
+ * A kind of content that the relay knows, or a kind of your own. Your own kind is stored unchanged, and the
+ * content is treated as text or binary.
+ */
 export type ArtifactType = ArtifactKind | (string & {});
 
 const artifactType: z.ZodType<ArtifactType, ArtifactType> = z
@@ -369,15 +384,15 @@ const artifact = z.object({
   provenance,
   tokens: artifactTokens,
   created_at: time,
-  /** Path of its file in the home of the relay; absent if the content was deleted. */
+  /** Path of the content's file in the home folder of the relay. Absent if the content was deleted. */
   path: optionalText.describe('path of its file in the home of the relay'),
-  /** Time when its content was permanently deleted. Present only then. */
+  /** Time when the content was permanently deleted. Absent if it was not deleted. */
   deleted_at: time.optional().describe('time when its content was permanently deleted'),
 });
 export interface Artifact extends Shape<typeof artifact> {}
 
 const artifactCreated = artifact.extend({
-  /** The version of the state that lists it. */
+  /** The version of the state that lists the artifact. */
   state_ref: stateRef,
 });
 export interface ArtifactCreated extends Shape<typeof artifactCreated> {}
@@ -398,7 +413,7 @@ const searchHit = z.object({
   name: text,
   type: text,
   score: z.number(),
-  /** A passage, sanitised, with `**` around the matches. */
+  /** A passage with `**` around the matches. Markup and phrases that could instruct a model are replaced. */
   snippet: z.string().describe('a passage, with ** around the matches'),
   /** Line of the content at which the passage begins. */
   line: count.describe('line at which the passage begins'),
@@ -406,9 +421,12 @@ const searchHit = z.object({
 export interface SearchHit extends Shape<typeof searchHit> {}
 
 const unsearched = z.object({
-  /** True while the rest is being indexed. False if this relay never searches the rest. */
+  /**
+   * True while the missing content is being indexed. False if this relay will never search the missing
+   * content.
+   */
   indexing: z.boolean().describe('true while the rest is being indexed; false if the rest is never searched'),
-  /** Up to 20 artifacts of which only the first `searched` of `size` bytes were searched. */
+  /** Up to 20 artifacts that were searched only in part: the first `searched` of `size` bytes. */
   artifacts: z.array(
     z.object({
       ref,
@@ -418,7 +436,7 @@ const unsearched = z.object({
     }),
   ),
 });
-/** The content that a search did not cover. */
+/** Describes the content that a search did not cover. */
 export interface Unsearched extends Shape<typeof unsearched> {}
 
 const searchAnswer = z.object({
@@ -433,7 +451,7 @@ const runStatus = z.enum(RUN_STATUSES);
 export type RunStatus = Shape<typeof runStatus>;
 
 const runItem = z.object({
-  /** Id of the thread of the run. */
+  /** Id of the run. It is the id of its thread. */
   run: threadId,
   pipeline: text,
   status: runStatus,
@@ -445,21 +463,21 @@ export interface RunItem extends Shape<typeof runItem> {}
 
 const runPage = z.object({
   runs: z.array(runItem),
-  /** Pass it as `after` to get the next page. A short page may still have a next page. */
+  /** Pass it as `after` to get the next page. Even a page with few items may have a next page. */
   next: optionalText,
 });
 export interface RunPage extends Shape<typeof runPage> {}
 
 const pipelineStep = z.object({
   id: text,
-  /** Null for old runs, which did not record it. They have no `needs` either. */
+  /** Name of the agent. Null for old runs, which recorded neither `agent` nor `needs`. */
   agent: nullableText,
   needs: z.array(text),
 });
 export interface PipelineStep extends Shape<typeof pipelineStep> {}
 
 const stepInstance = z.object({
-  /** Name of the instance: `review`, or `review[3]` for an item of a list. */
+  /** Name of the instance: `review`, or `review[3]` for the item 3 of a list. */
   step: text,
   of: text,
   status: z.enum(INSTANCE_STATUSES),
@@ -468,11 +486,14 @@ const stepInstance = z.object({
   finished_at: time.nullable(),
   duration_ms: z.number().nullable(),
   cached: z.boolean(),
-  /** Why it failed, was skipped or could not run. */
+  /** Reason why the instance failed, was skipped or could not run. */
   why: nullableText,
-  /** Thread event with the prompt. Null if the step has not started, or for old runs, which did not record prompts. */
+  /**
+   * Id of the thread event that contains the prompt. Null if the step has not started, or for old runs, which
+   * did not record prompts.
+   */
   prompt_event: nullableText.describe('thread event that has the prompt'),
-  /** Artifact with the result. */
+  /** Reference of the artifact that contains the result. */
   ref: nullableText,
   model: nullableText,
   prompt_tokens: z.number().nullable(),
@@ -492,9 +513,9 @@ export interface StepInstance extends Shape<typeof stepInstance> {}
 
 const pipelineRun = runItem.extend({
   inputs: jsonObject,
-  /** Holder of the run; null if no process runs it, even if its status is `running`. */
+  /** Name of the process that holds the run. Null if no process holds it, even if the status is `running`. */
   held_by: nullableText.describe('current holder of the run'),
-  /** The earlier run whose results it reuses, and the first step that it runs again. */
+  /** The earlier run whose results this run reuses, and the first step that this run executes again. */
   of: z.object({ run: threadId, from: text }).nullable().describe('the earlier run whose results it reuses'),
   /** Steps in the order of the file. */
   steps: z.array(pipelineStep),
@@ -511,18 +532,21 @@ export type ReadKind = Shape<typeof readKind>;
 const promptLedger = z.object({
   /** Number of prompts (answered or rendered) and hand-offs. */
   prompts: count,
-  /** Tokens of the same prompts with the whole state and the whole content of every artifact that was shown or pulled. */
+  /**
+   * Tokens that the same prompts would have with everything pasted: the whole state, and the whole content of
+   * every artifact that was shown or pulled.
+   */
   pasted_tokens: count.describe(
     'tokens of the same prompts made by pasting the state as lines and all used artifacts',
   ),
-  /** Sum of the next three fields. */
+  /** Tokens that models were shown: the sum of `prompt_tokens`, `tool_call_tokens` and `read_tokens`. */
   shown_tokens: count.describe('tokens that models were shown: prompts, tool calls and reads'),
   /** `pasted_tokens` minus `shown_tokens`. Negative if pasting would have been cheaper. */
   avoided_tokens: count.describe('pasted_tokens minus shown_tokens; may be negative'),
   /** Tokens of the prompt texts. */
   prompt_tokens: count,
   tool_calls: count,
-  /** Tokens of tool results that models requested while they answered. */
+  /** Tokens of the tool results that models requested while they answered. */
   tool_call_tokens: count,
   /** Tokens that agents read in addition to the prompts: the sum of `breakdown`. */
   read_tokens: count.describe('sum of breakdown'),
@@ -532,7 +556,10 @@ export interface PromptLedger extends Shape<typeof promptLedger> {}
 
 const ledger = {
   artifacts: count,
-  /** Tokens of the contents of all artifacts, each once, without reports that the relay generated. */
+  /**
+   * Tokens of the contents of all artifacts, each counted once. Reports that the relay generated are not
+   * included.
+   */
   naive_tokens: count.describe('tokens of the contents of all artifacts, each once'),
   actual_tokens: count.describe('tokens of their previews, each once'),
   avoided_tokens: count.describe('naive_tokens minus actual_tokens'),
@@ -555,13 +582,13 @@ const ledger = {
     })
     .describe('what agents read in addition to the prompts: tokens and number of reads'),
   tokenizer: text,
-  /** True if some content was too long to be counted completely. */
+  /** True if some content was too long to be counted completely, so that the figures are estimates. */
   estimated: z.boolean(),
-  /** Figures reported by model providers. They are separate from our own count. */
+  /** Figures that model providers reported. They are not part of the other figures. */
   billed: z.object({
     input_tokens: count,
     output_tokens: count,
-    /** Part of `input_tokens` that came from the cache of the provider. */
+    /** Part of `input_tokens` that came from the cache of the model provider. */
     cached_input_tokens: count,
   }),
   prompts: promptLedger.nullable().describe('null if there were no prompts'),
@@ -570,7 +597,7 @@ const ledger = {
 const promptFigures = z.object({
   at: time,
   kind: z.enum(['answered', 'rendered', 'handed_over']),
-  /** The model, or the name of the caller. */
+  /** Name of the model, or of the caller. */
   by: text,
   pasted_tokens: count,
   shown_tokens: count,
@@ -599,7 +626,7 @@ const renderOptions = z.object({
   format: renderFormat.optional(),
   words: text.optional().describe('the question: it comes last, and previews are chosen to match it'),
   refs: z.array(ref).optional().describe('artifacts that are always shown, before all others'),
-  /** Maximum number of artifacts to show; 10 by default. */
+  /** Maximum number of artifacts to show. Default: 10. */
   previews: queryNumber(0, PROMPT_PREVIEWS),
   system: text.optional().describe('replaces the first paragraph of the system message'),
   dry: z
@@ -617,7 +644,9 @@ const shownArtifact = z.object({
   size: count,
   hash: text,
   created_by: text,
-  /** First lines of the passages shown. Absent if only the beginning of the artifact is shown. */
+  /**
+   * Line numbers at which the shown passages begin. Absent if only the beginning of the artifact is shown.
+   */
   lines: z.array(count).optional().describe('first lines of the passages shown'),
   question: optionalText.describe(
     'the question that it answers, if it is shown as a turn of the conversation',
@@ -634,17 +663,23 @@ const rendered = z.object({
   thread_id: threadId,
   state_ref: stateRef,
   truncated: z.boolean().describe('true if the header omits something'),
-  /** System message for Anthropic, which takes it separately. Absent for OpenAI, where it is the first message. */
+  /**
+   * System message for Anthropic, which takes the system message separately. Absent for OpenAI, where it is
+   * the first message.
+   */
   system: optionalText,
   messages: z.array(renderedMessage),
-  /** The header in the user message; empty if the state is empty. */
+  /** The header that the user message contains. Empty if the state is empty. */
   header: text.describe('the header in the user message'),
   /** Number of characters at the start of the user message that do not depend on the question. */
   stable: count.describe('number of characters at its start that do not depend on the question'),
   artifacts: z.array(shownArtifact).describe('artifacts shown, pinned ones first'),
   /** Tokens of the whole prompt. */
   tokens: tokenCount,
-  /** Tokens of the same prompt made by pasting the whole state as plain lines and these artifacts. */
+  /**
+   * Tokens that the same prompt would have with the whole state pasted as plain lines, and with these
+   * artifacts pasted.
+   */
   pasted: tokenCount.describe(
     'tokens of the same prompt made by pasting the state as lines and these artifacts',
   ),
@@ -801,7 +836,7 @@ const capabilityInfo = z.object({
   args_schema: jsonObject,
   cacheable: z.boolean(),
   cache_ttl_sec: z.number(),
-  /** False if the configuration must allow it first. Absent if it can be used. */
+  /** False if the configuration must allow the capability first. Absent if the capability can be used. */
   enabled: z.literal(false).optional().describe('false if the configuration must allow it first'),
 });
 /** Description of a capability. */
@@ -820,7 +855,7 @@ const resultPreview = preview.extend({
   query: optionalText,
   results: z.array(searchHit).optional(),
 });
-/** The preview of a result. For `retrieval.search` it also contains the search results. */
+/** The preview of a result. For `retrieval.search`, it also contains the search results. */
 export interface ResultPreview extends Shape<typeof resultPreview> {}
 export interface Found extends Required<Pick<ResultPreview, 'count' | 'query' | 'results'>> {}
 

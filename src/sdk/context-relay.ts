@@ -37,8 +37,8 @@ import { type MessageHandler, Subscription, type SubscriptionOptions } from './s
 import { Threads } from './threads.ts';
 
 /**
- * Client of a relay: stores payloads and returns short URLs (pointers) to them. It also reads pointers of other relays,
- * without sending them its API key, and any URL that answers with `{data, metadata}`.
+ * Client of a relay. It stores payloads and returns short URLs (pointers) to them. It also reads pointers of
+ * other relays, and any URL that answers with `{data, metadata}`. It sends its API key only to its own relay.
  */
 export class ContextRelay {
   /** Lists channels, publishes to them and manages their consumer groups. */
@@ -56,10 +56,13 @@ export class ContextRelay {
   readonly #choice: RelayChoice;
   readonly #counter: ContextRelayOptions['counter'];
   readonly #channelKeys: ContextRelayOptions['channelKeys'];
-  /** Pointer id → idempotency key of a pull that has not succeeded yet. A retry with this key is not counted again. */
+  /**
+   * Maps a pointer id to the idempotency key of its last pull, if that pull has not succeeded yet. The next
+   * pull of the pointer sends the same idempotency key, so the relay does not count it again.
+   */
   readonly #unfinished = new Map<string, string>();
 
-  /** Creates a client. Throws if the base URL or the API key is malformed; it does not contact the relay. */
+  /** Creates a client, without contacting the relay. Throws if the base URL or the API key is malformed. */
   constructor(options: ContextRelayOptions = {}) {
     this.#choice = new RelayChoice(options);
     const own = this.#choice.own();
@@ -74,8 +77,9 @@ export class ContextRelay {
   }
 
   /**
-   * Returns whether this client has the shared key of a channel. Without it, the channel's subscribers cannot decrypt
-   * the payloads that this client encrypts.
+   * Returns whether this client has the shared encryption key of a channel. Without this key, a payload that
+   * the client pushes encrypted is announced without its payload key, so subscribers of the channel cannot
+   * decrypt it.
    */
   async hasChannelKey(channel: string): Promise<boolean> {
     return (await channelKey(this.#channelKeys, channel)) !== undefined;
@@ -91,7 +95,10 @@ export class ContextRelay {
     return (await this.pushDetailed(data, options)).url;
   }
 
-  /** Stores a payload like `push`, and returns everything the relay answers: id, size, expiry, token count. */
+  /**
+   * Stores a payload like `push`. Returns the full answer of the relay: URL, id, size, expiry and token
+   * count.
+   */
   async pushDetailed(data: PushData, options: PushOptions = {}): Promise<Pushed> {
     const sealed = options.contentType === FERNET_CONTENT_TYPE && !options.encrypted;
     const payload = await toPayload(data, sealed ? STORED_BYTES : PAYLOAD_BYTES);
@@ -112,7 +119,10 @@ export class ContextRelay {
     });
   }
 
-  /** Returns a part of a payload with a note about its position. For an encrypted payload, the client cuts the part. */
+  /**
+   * Returns a part of a payload, with a note about the position of the part. For an encrypted payload, the
+   * client pulls all of it and cuts the part itself.
+   */
   async pullPart(url: string, part: PartRequest, options: CallOptions = {}): Promise<Part> {
     if (parseReadable(url).key !== null) {
       return this.#pullAndUse(url, options, async (pulled, key) =>
@@ -122,13 +132,14 @@ export class ContextRelay {
     const result = await this.#ask(parseReadable(url), options, 'pull', ({ pointers }, id) =>
       pointers.part(id, part, { signal: options.signal }),
     );
-    // The relay sees ciphertext as plain text, so it returns lines of it. They are useless without the key.
+    // The relay treats ciphertext as plain text, so it returns lines of ciphertext. These lines are useless
+    // without the encryption key.
     if (CIPHERTEXT.test(result.text) && isCiphertext(await this.inspect(url, options)))
       throw new RelayError('key_missing');
     return result;
   }
 
-  /** Returns the payload as bytes, or only the requested range of them. */
+  /** Returns the payload as bytes, or only the requested byte range. */
   async pullBytes(url: string, options: PullBytesOptions = {}): Promise<Uint8Array> {
     // A range of ciphertext cannot be decrypted, so the whole payload is pulled and cut after decryption.
     const range = parseReadable(url).key === null ? options.range : undefined;
@@ -145,7 +156,7 @@ export class ContextRelay {
     );
   }
 
-  /** Returns the metadata of a pointer. This does not read the payload and is not counted as a pull. */
+  /** Returns the metadata of a pointer. A peek does not read the payload and does not count as a pull. */
   async peek(url: string, options: CallOptions = {}): Promise<JsonObject> {
     return (await this.inspect(url, options)).metadata;
   }
@@ -156,8 +167,9 @@ export class ContextRelay {
   }
 
   /**
-   * Returns how many tokens a payload, or a part of it, would cost a model. An encrypted payload is pulled and counted by
-   * this client, which needs the `counter` option; if the payload has a pull limit, the call fails instead.
+   * Returns how many tokens a payload, or a part of it, would cost a model. For an encrypted payload, this
+   * client pulls the payload and counts the tokens with the `counter` option. It rejects an encrypted payload
+   * with a pull limit, because counting would use up a pull.
    */
   async cost(url: string, part?: PartRequest, options: CallOptions = {}): Promise<Cost> {
     const ref = parsePointer(url);
@@ -187,8 +199,8 @@ export class ContextRelay {
   }
 
   /**
-   * Extends the expiry of pointers to at least `ttl` seconds from now, limited by the relay's maximum. Returns the
-   * pointers that the relay found.
+   * Extends the expiry of pointers to at least `ttl` seconds from now, but not beyond the maximum of the
+   * relay. Returns the pointers that exist, with their new expiry.
    */
   async renew(
     urls: readonly string[],
@@ -205,8 +217,9 @@ export class ContextRelay {
   }
 
   /**
-   * Subscribes to a channel. Pass a handler, or loop over the result. After a lost connection it reconnects and continues
-   * after the last message. In a group, a message is acknowledged when the handler returns and given back when it throws.
+   * Subscribes to a channel. Pass a handler, or loop over the returned subscription. After a lost connection,
+   * the subscription reconnects and continues after the last message. In a group, a message is acknowledged
+   * when the handler returns, and given back to the group when the handler throws.
    */
   subscribe(channel: string, options?: SubscriptionOptions): Subscription;
   subscribe(channel: string, handler: MessageHandler, options?: SubscriptionOptions): Subscription;
@@ -251,7 +264,8 @@ export class ContextRelay {
     const pushed = await this.#send(new TextEncoder().encode(token), {
       ...options,
       contentType: FERNET_CONTENT_TYPE,
-      // The relay would count the tokens of the ciphertext.
+      // The relay sees only the ciphertext, so its count would be wrong. This client counts the plain text
+      // below.
       count: false,
       sealedKey: shared && (await sealKey(shared, key)),
       keyCheck: await fernetKeyCheck(key),
@@ -289,8 +303,9 @@ export class ContextRelay {
   }
 
   /**
-   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. If `use` fails (wrong key,
-   * bytes instead of text), the next pull repeats the idempotency key, so the relay does not count it twice.
+   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as the pull starts. If `use`
+   * fails (wrong encryption key, bytes instead of text), the next pull sends the same idempotency key, so the
+   * relay does not count that pull again.
    */
   async #pullAndUse<T>(
     url: string,
@@ -339,7 +354,7 @@ function checkMetadata(metadata: unknown): JsonObject | undefined {
     const plain: unknown = JSON.parse(JSON.stringify(metadata));
     if (isJsonObject(plain)) return plain;
   } catch {
-    // JSON.stringify failed. The error below covers this case too.
+    // The metadata cannot be converted to JSON. The error below covers this case too.
   }
   throw new RelayError('bad_request', { what: 'Metadata must be a JSON object.' });
 }

@@ -13,7 +13,10 @@ import {
 import type { ChannelKeys } from './options.ts';
 import { collect } from './payload.ts';
 
-/** Returns the shared key of a channel, or undefined if there is none. Throws `bad_key` if it is malformed. */
+/**
+ * Returns the shared encryption key of a channel, or undefined if this client has none for the channel.
+ * Throws `bad_key` if the key is malformed.
+ */
 export async function channelKey(
   keys: ChannelKeys | undefined,
   channel: string,
@@ -30,12 +33,15 @@ function ownKey(keys: { readonly [channel: string]: string } | undefined, channe
   return keys && Object.hasOwn(keys, channel) ? keys[channel] : undefined;
 }
 
-/** Encrypts the key of a payload with the key of a channel. */
+/** Encrypts the encryption key of a payload with the encryption key of a channel. */
 export function sealKey(channelKey: string, payloadKey: string): Promise<string> {
   return fernetEncrypt(channelKey, new TextEncoder().encode(payloadKey), { now: systemEnv.now() });
 }
 
-/** Decrypts the payload key in a message and appends it to the URL. Without the channel's key, returns the message as is. */
+/**
+ * Decrypts the payload key in a message and appends it to the URL of the message. Without the channel's key,
+ * returns the message unchanged.
+ */
 export async function unsealMessage(message: Message, channelKey: string | undefined): Promise<Message> {
   const { url, sealed_key } = message;
   if (!url || !sealed_key || !channelKey) return message;
@@ -43,26 +49,32 @@ export async function unsealMessage(message: Message, channelKey: string | undef
     const key = new TextDecoder().decode(await fernetDecrypt(channelKey, sealed_key));
     return { ...message, url: `${url}#key=${key}` };
   } catch (error) {
-    // The sender used another channel key; a pull will report the missing key. A damaged key of our own is an error.
+    // The sender used another channel key, so return the message without the payload key. A later pull
+    // reports `key_missing`. Any other error means that our own channel key is malformed.
     if (isRelayError(error, 'decrypt_failed')) return message;
     throw error;
   }
 }
 
-/** Returns whether a ContextRelay client encrypted the payload. Payloads encrypted by other tools are not recognized. */
+/**
+ * Returns whether a ContextRelay client encrypted the payload. It does not recognize payloads that other
+ * tools encrypted.
+ */
 export function isCiphertext({ content_type }: Pick<Inspected, 'content_type'>): boolean {
   return content_type === FERNET_CONTENT_TYPE;
 }
 
 /**
- * Matches text that starts with a Fernet token, with or without a line number in front. Tokens start with a version byte
- * and a timestamp, so the first characters are the same for a century.
+ * Matches text that starts with a Fernet token, with or without a line before the token or a line number in
+ * front of it. A Fernet token starts with a version byte and a timestamp. The first characters stay the same
+ * for centuries.
  */
 export const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
 
 /**
- * Checks a key before the pull, so that a wrong key does not use up a pull. Throws if the key is malformed or does not
- * match the sender's key check. Returns the result of the peek; null if the peek found nothing, so the pull reports why.
+ * Checks an encryption key with a peek, so that a wrong key does not use up a pull. Throws if the key is
+ * malformed or does not match the key check of the sender. Returns the result of the peek, or null if the
+ * server cannot answer a peek. After null, the caller pulls anyway, and the pull reports the error.
  */
 export async function checkKey(key: string, peek: () => Promise<Inspected>): Promise<Inspected | null> {
   const check = await fernetKeyCheck(key);
@@ -74,12 +86,15 @@ export async function checkKey(key: string, peek: () => Promise<Inspected>): Pro
   return found;
 }
 
-/** Returns whether the server cannot answer a peek. Then the pull goes ahead, and its error is reported. */
+/** Returns whether the error means that the server cannot answer a peek. */
 function knowsNoPeek(error: unknown): boolean {
   return isRelayError(error) && ([404, 405].includes(error.status) || error.details.final === true);
 }
 
-/** Reads a pulled payload and decrypts it if there is a key. Throws `key_missing` for ciphertext without a key. */
+/**
+ * Reads a pulled payload, and decrypts it if `key` is not null. Throws `key_missing` if the payload is
+ * encrypted and `key` is null.
+ */
 export async function decryptPulled(pulled: Pulled, key: string | null): Promise<Uint8Array<ArrayBuffer>> {
   if (key === null && isCiphertext(pulled.about)) throw new RelayError('key_missing');
   const stored = await collect(pulled.body, { bytes: STORED_BYTES, what: 'a payload' });

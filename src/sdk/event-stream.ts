@@ -4,7 +4,10 @@ import type { WatchState } from '../contract/activity.ts';
 import { type HttpCall, HttpClient, type HttpOptions, isTransient } from './http-client.ts';
 import { toQuery } from './verb-calls.ts';
 
-/** Returns a client for event streams. It does not retry, and times out after four missed heartbeats. */
+/**
+ * Returns a client for event streams. It does not retry. It times out if nothing arrives for the time of four
+ * heartbeats.
+ */
 export function streamClient(options: HttpOptions, signal: AbortSignal | undefined): HttpClient {
   return new HttpClient({ ...options, retries: 0, timeout: 4 * SSE_HEARTBEAT_MS, signal });
 }
@@ -13,8 +16,8 @@ const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Yields events as they happen. After a lost connection it reconnects and continues after the last event. Throws errors
- * that a retry cannot fix.
+ * Yields events as they happen. After a lost connection, it reconnects and continues after the last event.
+ * Throws an error that a retry cannot fix.
  */
 export async function* followEvents<T extends { readonly id: string }>(
   client: HttpClient,

@@ -13,7 +13,10 @@ import { blobType, collect, toBody, toStream } from './payload.ts';
  * Methods without a declared return type return the result of the API method that they call.
  */
 
-/** Bytes of JSON for the files of one write request: the relay's limit, minus 1 KB for the rest of the body. */
+/**
+ * Maximum number of JSON bytes for the files in one write request: the limit of the relay, minus 1 KiB for
+ * the other fields of the body.
+ */
 const WRITE_BYTES = JSON_BODY_BYTES - 1024;
 
 /** The files of a relay, grouped into spaces. */
@@ -50,7 +53,7 @@ export interface FileWriteOptions {
   readonly ifMatch?: string | number;
   /** Rejects the write if the file exists. */
   readonly ifAbsent?: boolean;
-  /** Repeated writes with the same key create one version. */
+  /** Idempotency key. Repeated writes with the same idempotency key create only one version. */
   readonly idempotencyKey?: string;
 }
 
@@ -98,7 +101,7 @@ export class FileSpace {
     return JSON.parse(await this.text(path, undefined, options));
   }
 
-  /** Returns the content as bytes, or only the requested range of them. `end` is exclusive. */
+  /** Returns the content as bytes, or only the requested byte range. `end` is exclusive. */
   async bytes(
     path: string,
     options: { version?: number; range?: { start: number; end: number } } = {},
@@ -138,7 +141,10 @@ export class FileSpace {
     return this.#api.cost(this.name, path, part);
   }
 
-  /** Returns one page of files, sorted by path. With `delimiter: '/'`, deeper files are grouped into their folders. */
+  /**
+   * Returns one page of files, sorted by path. With `delimiter: '/'`, files in subfolders are grouped by
+   * subfolder.
+   */
   list(options: ListOptions = {}) {
     return this.#api.list(this.name, options);
   }
@@ -150,7 +156,7 @@ export class FileSpace {
     );
   }
 
-  /** Deletes a file with all its versions. With `ifMatch`, only if the file has this version. */
+  /** Deletes a file with all its versions. With `ifMatch`, deletes the file only if it has this version. */
   delete(path: string, options: { ifMatch?: string | number } = {}): Promise<void> {
     return this.#api.delete(
       this.name,
@@ -188,7 +194,8 @@ export class FileSpace {
         wanted.push(...left);
         continue;
       }
-      // The relay returned no file, so each remaining file is too large for a combined response.
+      // The relay returned none of the requested files. So each remaining file is too large for a combined
+      // response and is read by itself.
       for (const path of left) {
         const { file, body } = await this.#api.get(this.name, path);
         found.set(path, readOf(file, await collect(body, { bytes: STORED_BYTES, what: 'a file' })));

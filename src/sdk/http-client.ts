@@ -12,7 +12,7 @@ export interface HttpOptions
   readonly baseUrl: string;
   /** Aborts all running requests. */
   readonly signal?: AbortSignal;
-  /** Replacement for the pause between retries, for tests. */
+  /** Replaces the pause between retries. Tests set it. */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface HttpCall {
   readonly body?: Uint8Array | ReadableStream<Uint8Array>;
   /** Whether the call may be sent again after a failure. Must be false if the body is a stream. */
   readonly repeatable: boolean;
-  /** Name of the operation, for the error message if it is aborted. */
+  /** Name of the operation, for the error message if the caller aborts it. */
   readonly doing: string;
   readonly onAttempt?: () => void;
 }
@@ -38,9 +38,14 @@ export interface HttpAnswer {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 3;
-/** Slowest upload speed that is accepted. The time limit of an upload grows with its size accordingly. */
+/**
+ * Slowest upload speed that is accepted. The time limit of an upload is at least its size divided by this
+ * speed.
+ */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
-/** Longest pause between retries. If Retry-After is longer, the call fails at once. */
+/**
+ * Longest pause between retries. If the server asks for a longer pause (Retry-After), the call fails at once.
+ */
 const LONGEST_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 200;
 const ERROR_BODY_BYTES = 64 * 1024;
@@ -60,7 +65,10 @@ export class HttpClient {
     this.#fetch = options.fetch ?? ((...request) => fetch(...request));
   }
 
-  /** Sends a call and reads its response with `read`. If reading fails midway, the whole call is retried. */
+  /**
+   * Sends a call and reads the response with `read`. If reading the response fails, the whole call is
+   * retried.
+   */
   async run<T>(call: HttpCall, read: (answer: HttpAnswer) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -96,7 +104,8 @@ export class HttpClient {
       const response = await this.#fetch(`${this.base}${call.path}${query}`, {
         method: call.method,
         headers,
-        // Following a redirect could send the API key to another host, or lose the body.
+        // Follow redirects only for a GET without an API key. Otherwise a redirect could send the API key to
+        // another host, or lose the body.
         redirect: apiKey || call.method !== 'GET' ? 'manual' : 'follow',
         signal: limit.signal,
         ...requestBody(call, (reason) => {
@@ -147,7 +156,10 @@ export class HttpClient {
   }
 }
 
-/** Aborts one attempt if no data moves for `ms`, or if the caller's signal aborts. */
+/**
+ * Returns a time limit for one attempt. It aborts the attempt if no data moves for `ms`, or if the caller's
+ * signal aborts.
+ */
 function timeLimit(ms: number, signal: AbortSignal | undefined) {
   const late = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -164,7 +176,10 @@ function timeLimit(ms: number, signal: AbortSignal | undefined) {
 
 type TimeLimit = ReturnType<typeof timeLimit>;
 
-/** Builds the request body. If the stream fails, passes the reason to `broken`, because `fetch` hides it. */
+/**
+ * Builds the request body. If the body is a stream and the stream fails, it passes the reason to `broken`,
+ * because `fetch` does not report this reason.
+ */
 function requestBody(
   { body }: HttpCall,
   broken: (reason: RelayError) => void,
@@ -223,7 +238,10 @@ function checkBaseUrl(text: string): string {
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }
 
-/** Converts an error response to a RelayError. If the response is not from a relay, derives the code from the status. */
+/**
+ * Converts an error response to a RelayError. If the response does not come from a relay, the HTTP status
+ * determines the error code.
+ */
 export function failureOf(status: number, headers: Headers, body: string, base: string): RelayError {
   const answer = jsonObjectIn(body) ?? {};
   const seconds = retryAfter(headers);
@@ -239,7 +257,10 @@ export function failureOf(status: number, headers: Headers, body: string, base: 
   return error;
 }
 
-/** Returns the error for a server that answers but is not a relay. A retry will not help, so the error is final. */
+/**
+ * Returns the error for a server that answers but is not a relay. The error is final, because a retry cannot
+ * help.
+ */
 export function notARelay(base: string, what: string): RelayError {
   const error = new RelayError('unreachable', {
     what: base,
@@ -262,7 +283,7 @@ const CERTIFICATE_FAULTS: { readonly [code: string]: string } = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host',
 };
 
-/** Returns the error for a connection that failed because of the server's TLS certificate, otherwise null. */
+/** Returns an error if the connection failed because of the server's TLS certificate, otherwise null. */
 export function certificateError(error: unknown, base: string): RelayError | null {
   // Node's fetch puts the code into the cause, Bun's fetch into the error itself.
   const { code } = ((error as Error | null)?.cause ?? error ?? {}) as { code?: unknown };
@@ -300,7 +321,10 @@ const BY_STATUS: Record<number, ErrorCode> = {
   507: 'store_full',
 };
 
-/** Reads Retry-After in seconds. The header contains either seconds or a date. */
+/**
+ * Returns the value of the Retry-After header in seconds, or null. The header contains either seconds or a
+ * date.
+ */
 function retryAfter(headers: Headers): number | null {
   const value = headers.get('retry-after');
   if (value === null) return null;
@@ -310,13 +334,19 @@ function retryAfter(headers: Headers): number | null {
   return Number.isNaN(at) || Number.isNaN(now) ? null : Math.max(0, (at - now) / 1000);
 }
 
-/** Removes control characters and limits the length. The text may come from a foreign server and end in a terminal. */
+/**
+ * Removes control characters and limits the length. The text may come from an untrusted server and may be
+ * printed in a terminal.
+ */
 function cleanText(text: string): string {
   const clean = text.replace(/\p{Cc}+/gu, ' ');
   return clean.length > 500 ? `${clean.slice(0, 500)}…` : clean;
 }
 
-/** Rejects when the signal aborts. An HTTP request stops with it; other work continues, and its result is ignored. */
+/**
+ * Returns the result of the promise, but rejects as soon as the signal aborts. An HTTP request with the same
+ * signal stops too. Other work continues, and its result is ignored.
+ */
 export async function abortable<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,

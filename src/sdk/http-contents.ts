@@ -30,13 +30,22 @@ import {
   type VerbCalls,
 } from './verb-calls.ts';
 
-/** Limit for metadata in a header, because proxies reject long headers. Longer metadata goes into a JSON body. */
+/**
+ * Maximum length of metadata in a header, in characters. Proxies reject long headers, so longer metadata is
+ * sent in a JSON body.
+ */
 const METADATA_HEADER_CHARS = 8 * 1024;
-/** Limit for the response with a part: up to four bytes per character, and as much again for line numbers. */
+/**
+ * Maximum size of a response that contains a part: four bytes per character, doubled to leave room for line
+ * numbers.
+ */
 const PART_ANSWER_BYTES = 8 * PART_CHARS;
 const STORED = { bytes: STORED_BYTES, what: 'a payload' };
 
-/** Pointer methods that send or receive payloads as bytes. The payload's description is in the headers. */
+/**
+ * Returns the pointer methods that send or receive payloads as bytes. The description of the payload is in
+ * the headers.
+ */
 export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
   const { client } = calls;
   const notRelay = (what: string) => notARelay(client.base, what);
@@ -81,7 +90,8 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
       const call = buildCall(pointers.pull, { id }, { headers, query: partQuery(part), doing: 'pull' });
       return client.run(call, async (answer) => {
         const found = await readPart(answer, client.base);
-        // The original server ignores the part and returns the whole payload, so the client cuts the part.
+        // The original ContextRelay server ignores the part request and returns the whole payload, so the
+        // client cuts the part.
         return found ?? takePart((await readEnvelope(answer, id, client.base)).body, part, nativeMatcher);
       });
     },
@@ -100,7 +110,10 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
   };
 }
 
-/** File methods that send or receive contents as bytes. The file's description is in the headers. */
+/**
+ * Returns the file methods that send or receive contents as bytes. The description of the file is in the
+ * headers.
+ */
 export function httpFiles(calls: VerbCalls): HandWritten<typeof files> {
   const { client } = calls;
   const getCall = (space: string, path: string, fields: object) =>
@@ -237,7 +250,10 @@ function etagOf(headers: Headers): string {
   return headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '') ?? '';
 }
 
-/** Reads metadata from its header. Returns null if it did not fit; then a peek returns it. */
+/**
+ * Returns the metadata from its header. Returns null if the metadata did not fit into a header; a peek
+ * returns it then.
+ */
 function parseMetadata(headers: Headers): JsonObject | null {
   const header = headers.get('relay-metadata');
   if (header === null) return headers.has('relay-metadata-omitted') ? null : {};
@@ -262,10 +278,16 @@ function parseCount(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** Limit for a payload inside JSON. Escaping makes a text longer, but prose and code stay below three times its size. */
+/**
+ * Maximum size of a payload inside JSON. Escaping makes a text longer, but prose and code stay below three
+ * times their size.
+ */
 const ENVELOPE_BYTES = 3 * STORED_BYTES;
 
-/** Description of a pointer whose server returns only metadata, as the original ContextRelay server does. */
+/**
+ * Description of a pointer on a server that returns only metadata. The original ContextRelay server is such a
+ * server.
+ */
 const UNKNOWN: Omit<Inspected, 'id' | 'metadata'> = {
   size: null,
   sha256: null,
@@ -290,7 +312,9 @@ async function readEnvelope(answer: HttpAnswer, id: string, base: string) {
   return { about: { id, metadata, ...UNKNOWN, size: body.byteLength, text }, body } satisfies Pulled;
 }
 
-/** Pointer methods for any URL that answers with `{data, metadata}`. The URL itself is the pointer id. */
+/**
+ * Returns pointer methods for any URL that answers with `{data, metadata}`. The URL itself is the pointer id.
+ */
 export function urlPointers(client: HttpClient): Pick<PointersApi, 'pull' | 'peek' | 'part'> {
   const read = (address: string, doing: string) => {
     const { pathname, search } = new URL(address);

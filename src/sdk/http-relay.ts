@@ -16,12 +16,15 @@ import { followSocket } from './socket-follower.ts';
 import { buildCall, type HandWritten, toQuery, upload, VerbCalls } from './verb-calls.ts';
 
 type Parts = typeof VERBS;
-/** The hand-written methods of each API group that has any. */
+/** Hand-written methods by API group. Groups without hand-written methods are omitted. */
 type WrittenByHand = {
   readonly [P in keyof Parts as keyof HandWritten<Parts[P]> extends never ? never : P]: HandWritten<Parts[P]>;
 };
 
-/** Returns a relay that is called over HTTP. Methods are generated from the verb table, except those that stream. */
+/**
+ * Returns a relay that is called over HTTP. Most methods are generated from the verb table. Methods that send
+ * or stream bytes or events are written by hand.
+ */
 export function httpRelay(options: HttpOptions): Relay {
   const calls = new VerbCalls(new HttpClient(options));
   const byHand: { readonly [part: string]: object } = {
@@ -37,7 +40,7 @@ export function httpRelay(options: HttpOptions): Relay {
   return { ...Object.fromEntries(parts), [Symbol.asyncDispose]: async () => {} };
 }
 
-/** Thread methods that send or receive bytes, or that stay open to stream events. */
+/** Returns the thread methods that send or receive bytes, or that keep a connection open to stream events. */
 function httpThreads(calls: VerbCalls, options: HttpOptions): HandWritten<typeof threads> {
   const { client } = calls;
   return {
@@ -87,11 +90,11 @@ function httpThreads(calls: VerbCalls, options: HttpOptions): HandWritten<typeof
   };
 }
 
-/** Streams the activity of the relay until the signal aborts. */
+/** Returns the method that streams the activity of the relay until the signal aborts. */
 function httpActivity(calls: VerbCalls, options: HttpOptions): HandWritten<typeof activity> {
   return {
     async *watch(watchOptions) {
-      // Fix the start position now, so that no event is lost if the connection breaks before the first one.
+      // Fix the start position now, so that no event is lost if the connection breaks before the first event.
       const after =
         watchOptions.after ?? (await calls.call<ActivityPage>(activity.list, { limit: 1 })).newest;
       const headers = { Accept: 'text/event-stream' };

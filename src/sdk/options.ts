@@ -18,15 +18,24 @@ export type ClientRelay = Pick<
   | 'keys'
 >;
 
-/** Encryption keys that senders and subscribers of a channel share, by channel name. They are never sent to the relay. */
+/**
+ * Encryption keys by channel name. Senders and subscribers of a channel share one key. The keys are never
+ * sent to the relay.
+ */
 export type ChannelKeys =
   | { readonly [channel: string]: string }
   | ((channel: string) => string | undefined | Promise<string | undefined>);
 
 export interface ContextRelayOptions {
-  /** Address of the relay. Default: `CONTEXTRELAY_URL`, or http://127.0.0.1:7474 if that is not set. */
+  /**
+   * Address of the relay. Default: the environment variable `CONTEXTRELAY_URL`, or http://127.0.0.1:7474 if
+   * it is not set.
+   */
   readonly baseUrl?: string;
-  /** API key. Default: `CONTEXTRELAY_API_KEY`. It is sent only to the relay's own origin. */
+  /**
+   * API key. Default: the environment variable `CONTEXTRELAY_API_KEY`. It is sent only to the origin of the
+   * relay.
+   */
   readonly apiKey?: string;
   /** Replacement for the global `fetch`. */
   readonly fetch?: typeof fetch;
@@ -40,7 +49,10 @@ export interface ContextRelayOptions {
   readonly ownBases?: readonly string[];
   /** Counts the tokens of encrypted payloads, which the relay cannot read. */
   readonly counter?: TokenCounter;
-  /** Shared keys by channel. Clients with the same key can decrypt each other's encrypted payloads on that channel. */
+  /**
+   * Shared encryption keys by channel name. Clients with the same key can decrypt each other's encrypted
+   * payloads on that channel.
+   */
   readonly channelKeys?: ChannelKeys;
   /** Called with the error when a subscription loses its connection, and with null when it has reconnected. */
   readonly onConnection?: (lost: Error | null) => void;
@@ -58,7 +70,10 @@ export type PushData =
 export interface PushOptions {
   /** Channel on which the relay announces the pointer. */
   readonly channel?: string;
-  /** Encrypts the payload in this client. Only the URL contains the key, after `#key=`. Metadata is not encrypted. */
+  /**
+   * Encrypts the payload in this client. The encryption key is only in the returned URL, after `#key=`.
+   * Metadata is not encrypted.
+   */
   readonly encrypted?: boolean;
   /** JSON object that `peek` returns, for example a summary of the payload. */
   readonly metadata?: JsonObject;
@@ -72,11 +87,11 @@ export interface PushOptions {
    */
   readonly visibility?: Visibility;
   /**
-   * Repeated pushes with the same key and the same content create one pointer. Ciphertext differs each time, so an
-   * encrypted push with a repeated key is rejected.
+   * Idempotency key. Repeated pushes with the same idempotency key and the same content create only one
+   * pointer. Ciphertext differs each time, so an encrypted push with a repeated idempotency key is rejected.
    */
   readonly idempotencyKey?: string;
-  /** Media type of the payload. Default: `text/plain` for a string, the type of a Blob. */
+  /** Media type of the payload. Default: `text/plain; charset=utf-8` for a string, or the type of a Blob. */
   readonly contentType?: string;
   /** Size of a stream in bytes, if known. */
   readonly size?: number;
@@ -92,7 +107,10 @@ export interface CallOptions {
 }
 
 export interface PublishOptions extends CallOptions {
-  /** Repeated calls with the same key and the same message publish it once. */
+  /**
+   * Idempotency key. Repeated calls with the same idempotency key and the same message publish the message
+   * once.
+   */
   readonly idempotencyKey?: string;
 }
 
@@ -104,8 +122,9 @@ export interface PullBytesOptions extends CallOptions {
 const LOCAL_RELAY = 'http://127.0.0.1:7474';
 
 /**
- * Completes base URL and API key from the environment. `CONTEXTRELAY_API_KEY` belongs to `CONTEXTRELAY_URL`: if the caller
- * passes a base URL with another origin, the key from the environment is not used.
+ * Returns the base URL and the API key. Missing values come from the environment. `CONTEXTRELAY_API_KEY`
+ * belongs to `CONTEXTRELAY_URL`: if the caller passes a base URL with another origin, the API key from the
+ * environment is not used.
  */
 export function connection(options: Pick<ContextRelayOptions, 'baseUrl' | 'apiKey'>): {
   baseUrl: string;

@@ -7,11 +7,14 @@ import type { PushData } from './options.ts';
 
 export interface Payload {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-  /** Media type derived from the data: `text/plain` for a string, the type of a Blob. */
+  /** Media type derived from the data: `text/plain; charset=utf-8` for a string, or the type of a Blob. */
   readonly contentType: string | undefined;
 }
 
-/** Converts push data to bytes or a stream. Throws `too_large` above `limit` bytes; a stream fails while it is read. */
+/**
+ * Converts push data to bytes or a stream. Throws `too_large` if the data has more than `limit` bytes. For a
+ * stream, this error occurs while the stream is read.
+ */
 export async function toPayload(data: PushData, limit: number): Promise<Payload> {
   if (data instanceof Blob && data.size > limit) throw tooLarge();
   const body = await toBody(data);
@@ -22,12 +25,12 @@ export async function toPayload(data: PushData, limit: number): Promise<Payload>
   };
 }
 
-/** Returns the media type of a Blob; undefined for other data or an empty type. */
+/** Returns the media type of a Blob. Returns undefined for other data, or if the Blob has no type. */
 export function blobType(data: PushData): string | undefined {
   return (data instanceof Blob && data.type) || undefined;
 }
 
-/** Returns the data as bytes. Returns a stream unchanged. */
+/** Converts the data to bytes. A stream is returned unchanged. */
 export async function toBody(data: PushData): Promise<Payload['body']> {
   if (typeof data === 'string') return encodeUtf8(data);
   if (data instanceof ReadableStream) return data;
@@ -50,15 +53,15 @@ export async function readPayload(body: Payload['body']): Promise<Uint8Array<Arr
 }
 
 /**
- * Matches with the platform's RegExp. A slow pattern is no attack here, because the pattern runs on the machine of the
- * user who wrote it.
+ * Compiles a pattern with the RegExp of the platform. Slow patterns are allowed here: the pattern runs on the
+ * machine of the user who wrote it, so it cannot be used for an attack.
  */
 export const nativeMatcher: MatcherFactory = (pattern, { ignoreCase }) => {
   const flags = ignoreCase ? 'i' : '';
   try {
     return new RegExp(pattern, `u${flags}`);
   } catch {
-    // Many patterns contain escapes that RegExp rejects in Unicode mode.
+    // RegExp rejects some escapes in Unicode mode that many patterns contain. Try again without Unicode mode.
     return new RegExp(pattern, flags);
   }
 };

@@ -19,7 +19,7 @@ export class RelayChoice {
     this.#origins = new Set(bases.map(originOf));
   }
 
-  /** Whether a request body can be a stream. Browsers cannot stream a body over HTTP/1.1. */
+  /** Whether a request body can be a stream. A browser cannot stream a request body over HTTP/1.1. */
   get canStream(): boolean {
     const inBrowser = 'document' in globalThis || 'WorkerGlobalScope' in globalThis;
     return this.#options.relay !== undefined || !inBrowser || isCloudflare();
@@ -31,7 +31,10 @@ export class RelayChoice {
     return relay ?? httpRelay(this.#httpOptions(baseUrl!, apiKey, signal));
   }
 
-  /** Returns the relay that stores the pointer: the own relay, another relay, or a plain URL. */
+  /**
+   * Returns the relay that stores the pointer: the client's own relay, another relay, or a server that
+   * answers at a plain URL.
+   */
   relayFor(ref: PointerRef, signal?: AbortSignal): ClientRelay {
     if (ref.base === null || (ref.address === undefined && this.#ownBases.has(normalizeBase(ref.base))))
       return this.own(signal);
@@ -43,8 +46,9 @@ export class RelayChoice {
   }
 
   /**
-   * Remembers the base URL of a pointer that the own relay returned; it can differ from the configured one. Such pointers
-   * are still requested at the configured base URL, so the API key is sent to no new host.
+   * Remembers the base URL of a pointer that the client's own relay returned. This base URL can differ from
+   * the configured one. Pointers with this base URL are still requested at the configured base URL, so the
+   * API key is sent to no new host.
    */
   learn(url: string): void {
     const base = URL.canParse(url) ? parsePointer(url).base : null;

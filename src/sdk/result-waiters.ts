@@ -6,9 +6,15 @@ import { TASK_STATUSES, type TaskResult } from '../contract/tasks.ts';
 import type { ContextRelay } from './context-relay.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';
 
-/** Interval at which a waiter polls the task by its id, in case it missed the message on the channel. */
+/**
+ * Interval in ms at which a waiter asks the relay for the task, in case it missed the message on the done
+ * channel.
+ */
 const POLL_MS = 15_000;
-/** Number of early results without a task id that are kept per channel, for waiters that start a moment later. */
+/**
+ * Maximum number of early results that are kept per channel. An early result has no task id and arrived
+ * before its waiter.
+ */
 const EARLY_RESULTS = 16;
 
 /** Result of a task, as the relay or a message on its done channel reports it. */
@@ -16,21 +22,21 @@ export type FoundResult = Pick<TaskResult, 'url' | 'status' | 'summary'>;
 
 interface Waiter {
   readonly id: string;
-  /** Whether the waiter accepts a result without a task id. Older agents send such results. */
+  /** Whether the waiter accepts a result without a task id. Old agents send results without a task id. */
   readonly unmarked: boolean;
   found(result: FoundResult): void;
 }
 
 interface Unmarked {
   readonly result: FoundResult;
-  /** Time in ms at which the message reached the channel. */
+  /** Time at which the message reached the channel, in ms since 1970. */
   readonly ts: number;
 }
 
 interface Listening {
   readonly subscription: Subscription;
   readonly waiters: Set<Waiter>;
-  /** Results without a task id that arrived before their waiter, newest last. */
+  /** Results without a task id that arrived before their waiter. The newest result is the last one. */
   readonly early: Unmarked[];
   /** Number of `listen` calls that are not disposed yet. The subscription closes when it reaches 0. */
   holders: number;
@@ -49,7 +55,10 @@ export class ResultWaiters {
     this.#client = client;
   }
 
-  /** Subscribes to a done channel. Resolves once no new result can be missed. The caller must dispose the returned object. */
+  /**
+   * Subscribes to a done channel. Resolves when the subscription is ready, so that no later result is missed.
+   * The caller must dispose the returned object.
+   */
   async listen(channel: string): Promise<Disposable & { wait: Wait }> {
     let listening = this.#listening.get(channel);
     if (!listening) {
@@ -95,7 +104,7 @@ export class ResultWaiters {
       if (result) resolve(result);
     };
     ask().catch((error) => {
-      // A key without the scope for tasks can confirm no result, so waiting is pointless.
+      // An API key without the scope for tasks cannot read any result, so stop waiting.
       if (strict || isRelayError(error, 'forbidden')) reject(error);
     });
     if (unmarked) void this.#takeEarly(early, waiter);
@@ -129,7 +138,8 @@ export class ResultWaiters {
       if (confirmed) for (const waiter of waiting) waiter.found(confirmed);
       return;
     }
-    // On a relay with keys, ignore results without a task id: any client that can push to the channel could forge them.
+    // On a relay with API keys, ignore results without a task id. Any client that can push to the channel
+    // could forge them.
     if (await this.#asksForKeys().catch(() => true)) return;
     for (const waiter of waiters) {
       if (!waiter.unmarked || !(await this.#isUnclaimed(waiter.id))) continue;
@@ -141,9 +151,9 @@ export class ResultWaiters {
   }
 
   /**
-   * Returns the result that the relay has stored for the task, or null. A message on the channel alone proves nothing.
-   * `announced` is the result from such a message. If it names the same pointer, its URL is used, because it can contain
-   * the key of an encrypted result.
+   * Returns the result that the relay has stored for the task, or null. A message on the channel alone is no
+   * proof of a result. `announced` is the result from such a message. If `announced` and the stored result
+   * name the same pointer, the URL of `announced` is used, because it can contain the encryption key.
    */
   async #fetchResult(id: string, announced: FoundResult | null = null): Promise<FoundResult | null> {
     try {
@@ -153,14 +163,18 @@ export class ResultWaiters {
         ? { ...found, url: announced.url }
         : found;
     } catch (error) {
-      // Only an old relay without tasks may be trusted here. On a relay with keys the task was deleted, perhaps by the
-      // client that sent the message.
+      // The relay does not know the task. If it requires no API keys, it is an old relay without tasks, and
+      // the message is trusted. If it requires API keys, someone deleted the task, perhaps the sender of the
+      // message, so the message is not trusted.
       if (announced && isOlderRelay(error) && !(await this.#asksForKeys())) return announced;
       throw error;
     }
   }
 
-  /** Returns whether the relay requires API keys, and memoizes the answer. An old relay without API keys counts as no. */
+  /**
+   * Returns whether the relay requires API keys. The answer is cached. Returns false for an old relay that
+   * has no API keys.
+   */
   #asksForKeys(): Promise<boolean> {
     this.#keys ??= this.#client.asksForKeys().catch((error) => {
       this.#keys = null;
@@ -171,8 +185,8 @@ export class ResultWaiters {
   }
 
   /**
-   * Gives the waiter an early result without a task id, if it arrived after the task was created. An earlier result
-   * belongs to another task.
+   * Gives the waiter an early result (a result without a task id), if the result arrived after the task was
+   * created. A result that arrived before belongs to another task.
    */
   async #takeEarly(early: Unmarked[], { id, found }: Waiter): Promise<void> {
     if (early.length === 0 || !(await this.#isUnclaimed(id))) return;
@@ -181,7 +195,10 @@ export class ResultWaiters {
     if (at >= 0) found(early.splice(at, 1)[0]!.result);
   }
 
-  /** Returns whether no current bridge has claimed the task. Only then can a result without a task id belong to it. */
+  /**
+   * Returns whether no bridge has claimed the task yet. Current bridges claim a task before they work on it
+   * and send results with a task id. So a result without a task id can belong only to an unclaimed task.
+   */
   async #isUnclaimed(id: string): Promise<boolean> {
     try {
       const { state, attempt } = await this.#client.tasks.get(id);
@@ -192,7 +209,10 @@ export class ResultWaiters {
   }
 }
 
-/** Finds a result among the receipts: an agent may push a result whose status the relay does not recognize. */
+/**
+ * Returns the result from the receipts, or null. The relay does not store a result whose status it does not
+ * recognize, but the receipts list it.
+ */
 export function resultFromReceipts(receipts: readonly Receipt[]): FoundResult | null {
   const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);
   if (!found) return null;
@@ -204,12 +224,18 @@ function pointerOf({ url }: FoundResult): string {
   return parsePointer(url).id;
 }
 
-/** Returns whether the error comes from an old relay, which has neither tasks nor API keys. */
+/**
+ * Returns whether the error means that the relay does not know the route or the task. An old relay has
+ * neither tasks nor API keys.
+ */
 function isOlderRelay(error: unknown): boolean {
   return isRelayError(error, 'not_found') || isRelayError(error, 'no_route');
 }
 
-/** Waits for the result of a task. Resolves with null if the signal aborts first. `strict` rejects if the task is missing. */
+/**
+ * Waits for the result of a task. Resolves with null if the signal aborts first. With `strict`, it rejects if
+ * the first request for the task fails.
+ */
 type Wait = (
   id: string,
   options: { readonly signal: AbortSignal; readonly unmarked?: boolean; readonly strict?: boolean },

@@ -7,8 +7,9 @@ import { collect, discardBody } from './payload.ts';
 type Range = NonNullable<Pulled['range']>;
 
 /**
- * Reads the body of a response: small bodies into memory, large ones as a stream that resumes after a lost connection.
- * `description` comes from the headers, `range` the requested range.
+ * Reads the body of a response. A small body is read into memory. A large body is returned as a stream that
+ * resumes after a lost connection. `description` is the description of the payload from the response headers.
+ * `range` is the byte range that the client requested.
  */
 export async function readBody<T extends { readonly size: number }>(
   client: HttpClient,
@@ -36,8 +37,8 @@ export async function readBody<T extends { readonly size: number }>(
 }
 
 /**
- * Streams the bytes from `start` to `end` of a payload. After a lost connection it requests the remaining range; this is
- * safe because payloads never change.
+ * Streams the bytes of a payload from `start` to `end`. After a lost connection, it requests the remaining
+ * byte range. This is safe, because a payload never changes.
  */
 function resumingBody(
   client: HttpClient,
@@ -70,7 +71,8 @@ function resumingBody(
         if (value && at + value.byteLength > end)
           throw notARelay(client.base, 'it sent more bytes than announced');
         if (value) return value;
-        // Without a Content-Length, a lost connection looks like the regular end. The position shows the difference.
+        // Without a Content-Length, a lost connection looks like the regular end of the body. Compare the
+        // position with the expected end.
         if (done && at === end) return null;
         throw connectionLost(client.base);
       } catch (error) {
@@ -99,7 +101,7 @@ function resumingBody(
   );
 }
 
-/** Formats a Range header. `end` is exclusive in `Range` and inclusive in the header. */
+/** Formats a Range header. `end` is exclusive in the argument and inclusive in the header. */
 export function rangeHeader({ start, end }: Range): string {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end <= start) {
     throw new RelayError('bad_request', {
@@ -109,7 +111,10 @@ export function rangeHeader({ start, end }: Range): string {
   return `bytes=${start}-${end - 1}`;
 }
 
-/** Returns the offset of the first byte in a response: 0 unless it is partial; null if Content-Range is missing. */
+/**
+ * Returns the offset of the first byte in a response. The offset is 0 if the response is complete. Returns
+ * null if the response is partial but has no Content-Range header.
+ */
 function startOf({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null {
   if (status !== 206) return 0;
   const match = /^bytes (\d+)-\d+\//.exec(headers.get('content-range') ?? '');

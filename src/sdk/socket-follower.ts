@@ -9,12 +9,12 @@ import { buildCall, toQuery, VerbCalls } from './verb-calls.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
-/** A connection that lasted longer than this resets the reconnect delay. */
+/** Time in ms. A connection that lasted longer than this resets the reconnect delay. */
 const STABLE_MS = 5_000;
 
 /**
- * Yields the messages of a channel. After a lost connection it reconnects and continues after the last message. Throws
- * if the relay has never answered, because then the address is probably wrong.
+ * Yields the messages of a channel. After a lost connection, it reconnects and continues after the last
+ * message. If the relay has never answered, it throws instead, because the address is probably wrong.
  */
 export async function* followSocket(
   calls: VerbCalls,
@@ -27,7 +27,7 @@ export async function* followSocket(
   // If the relay has answered before, the address is right and a failure means a lost connection.
   let connected = calls.client.answered;
   const position = () => calls.call<number>(channels.position, { name: channel });
-  // Fix the start position now, so that no message is lost if the connection breaks before the first one.
+  // Fix the start position now, so that no message is lost if the connection breaks before the first message.
   let after: Since | undefined =
     subscribeOptions.group === undefined
       ? (subscribeOptions.since ?? (await position()))
@@ -95,7 +95,8 @@ async function openConnection(
     return await SocketConnection.open(address, signal);
   } catch (error) {
     if (signal?.aborted) throw error;
-    // A browser hides why a WebSocket failed. The same URL over HTTP returns the reason; 426 means there is none.
+    // A browser hides why a WebSocket failed. A plain HTTP request to the same URL returns the reason. If it
+    // returns 426 (upgrade required), the server has no other reason, and the original error is thrown.
     const answer = client.run(call, ({ body }) => discardBody(body));
     await answer.catch((reason) => {
       if (!isRelayError(reason, 'upgrade_required')) throw reason;
@@ -141,9 +142,12 @@ async function* parseMessages(connection: Connection): AsyncGenerator<Message> {
   }
 }
 
-/** Buffered frames at which the socket is closed because the consumer is too slow. It reopens when they are read. */
+/**
+ * Maximum number of buffered frames. If the consumer is so slow that the buffer is full, the socket is
+ * closed. It is opened again after the consumer has read the buffered frames.
+ */
 const MAX_BUFFERED_FRAMES = 1_000;
-/** Interval between pings. The relay answers each one, so a dead connection is noticed. */
+/** Interval between pings in ms. The relay answers each ping, so a dead connection is noticed. */
 const PING_MS = 20_000;
 const OPEN_WITHIN_MS = 20_000;
 
@@ -170,7 +174,7 @@ class SocketConnection implements Connection {
   #removeListener = () => {};
   #ended = false;
   #receivedSincePing = true;
-  /** Timeout for opening the socket; after that, the interval of the pings. */
+  /** Timer of the timeout for opening the socket. After the socket is open, timer of the ping interval. */
   #timer: ReturnType<typeof setTimeout>;
 
   /** Opens a socket. The signal closes it. */
@@ -244,7 +248,10 @@ class SocketConnection implements Connection {
   }
 }
 
-/** Converts a close code to an error. The relay sends 1008 for a final refusal; other codes allow a reconnect. */
+/**
+ * Converts a close code to an error. The relay sends 1008 if it refuses the connection permanently. After any
+ * other code, the client may reconnect.
+ */
 function closeError(code: number, reason: string, host: string): RelayError {
   if (code === 1008)
     return new RelayError('forbidden', { what: reason || `${host} refused the connection.` });

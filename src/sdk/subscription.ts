@@ -19,20 +19,23 @@ export interface ReceivedMessage extends Message {
   /** Marks the message as handled. In a group or with `durable`, it is not delivered again. */
   ack(): Promise<void>;
   /**
-   * Gives the message back to the group. The result says whether it will be delivered again or has become a dead letter.
-   * Returns null outside of a group.
+   * Gives the message back to the group. The returned value says whether the message will be delivered again
+   * or has become a dead letter. Returns null outside of a group.
    */
   nack(): Promise<Nacked | null>;
-  /** Renews the lease of a group message. Rejects with `conflict` if another member has the message now. */
+  /** Renews the lease of a group message. Rejects with `conflict` if another member holds the message now. */
   extend(): Promise<void>;
 }
 
-/** Function that handles one message. A returned promise is awaited before the next message. */
+/**
+ * Function that handles one message. If it returns a promise, the subscription waits for the promise before
+ * it delivers the next message.
+ */
 export type MessageHandler = (message: ReceivedMessage) => unknown;
 
 /**
- * A subscription to a channel. Messages go to the handler or to a `for await` loop, one after the other. No message that
- * is sent after `ready` is missed, even if the connection is lost in between.
+ * A subscription to a channel. Messages go to the handler or to a `for await` loop, one after the other.
+ * Every message that is sent after `ready` arrives, even if the connection is lost for some time.
  */
 export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDisposable {
   readonly #relay: ClientRelay;
@@ -60,7 +63,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       : this.#closing.signal;
     this.#cursor = options.durable === undefined ? null : cursorWriter(relay.inbox, options.durable, channel);
     this.#since = this.#begin();
-    // `ready` and the message loop report this error.
+    // `ready` and the message loop report this error, so it is not an unhandled rejection.
     this.#since.catch(() => {});
     this.#done = options.handler ? this.#handle(options.handler) : Promise.resolve();
     this.#done.catch((error) => {
@@ -69,7 +72,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     });
   }
 
-  /** Resolves when the start position is fixed: no message that is sent from then on is missed. */
+  /** Resolves when the start position is fixed. Every message that is sent after that arrives. */
   get ready(): Promise<void> {
     this.#watched = true;
     return this.#since.then(() => {});
@@ -136,7 +139,10 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     }
   }
 
-  /** Runs the handler on a group message and renews the lease meanwhile. Then acknowledges it, or gives it back on error. */
+  /**
+   * Runs the handler for a group message and renews the lease of the message meanwhile. Acknowledges the
+   * message when the handler returns. Gives the message back to the group when the handler throws.
+   */
   async #work(message: ReceivedMessage, handler: MessageHandler): Promise<void> {
     const extending = keepExtending(message);
     try {
@@ -171,8 +177,9 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
 }
 
 /**
- * Renews the lease of a message every third of its duration, until stopped. If another member has the message, it stops
- * and calls `lost`. It ignores other errors, because the lease may still be valid when the relay answers again.
+ * Renews the lease of a message three times per lease duration, until `stop` is called. If another member
+ * holds the message, it stops renewing and calls `lost`. It ignores other errors, because the lease may still
+ * be valid when the relay answers again.
  */
 export function keepExtending(message: ReceivedMessage, lost?: () => void): { stop(): void } {
   const lease = (message.lease_until ?? 0) - Date.now();
@@ -182,18 +189,22 @@ export function keepExtending(message: ReceivedMessage, lost?: () => void): { st
       clearInterval(timer);
       lost?.();
     });
-  // The relay's clock may differ from ours, so never assume a lease longer than the default.
+  // The clock of the relay may differ from the local clock, so the computed duration can be wrong. Never
+  // assume more than the default duration.
   const timer = setInterval(extend, Math.max(Math.min(lease, LEASE_MS) / 3, 100));
   return { stop: () => clearInterval(timer) };
 }
 
-/** Ignores the error that another member has the message now. Throws any other error. */
+/** Ignores the error that another member holds the message now. Throws any other error. */
 export function ignoreLostLease(error: unknown): null {
   if (isRelayError(error, 'conflict')) return null;
   throw error;
 }
 
-/** Time in ms before a new cursor is written. After a crash, messages handled within it are delivered again. */
+/**
+ * Delay in ms before a new cursor is written. After a crash, messages that were handled within this delay are
+ * delivered again.
+ */
 const WRITE_AFTER_MS = 200;
 
 /** Writes the cursor of a durable subscriber to its inbox, at most once per `WRITE_AFTER_MS`. */
@@ -212,14 +223,14 @@ function cursorWriter(inbox: InboxApi, agent: string, channel: string) {
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    // Ignore an earlier failed write: this one covers its position too.
+    // Ignore the failure of an earlier write: this write stores a later position.
     writing = writing.catch(() => {}).then(write);
     return writing;
   };
   const move = (seq: number): void => {
     if (seq <= reached) return;
     reached = seq;
-    // If the relay is unreachable, the next message or `flush` tries again.
+    // If the relay is unreachable, the next message or the next `flush` writes the cursor.
     timer ??= setTimeout(() => flush().catch(() => {}), WRITE_AFTER_MS);
   };
   return { move, flush };

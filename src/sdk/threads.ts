@@ -83,8 +83,8 @@ export class Thread {
   }
 
   /**
-   * Returns the header: a view of the state with a limited size, for prompts. The read is counted in the token ledger
-   * unless `counted` is false.
+   * Returns the header: a view of the state with a limited size, for prompts. The token ledger counts this
+   * read, unless `counted` is false.
    */
   header(options: { counted?: boolean } = {}) {
     return this.#api.header(this.id, options);
@@ -104,7 +104,9 @@ export class Thread {
     });
   }
 
-  /** Creates a new version with the content of an old one. The history stays complete. */
+  /**
+   * Creates a new version with the content of an old version. All versions in between stay in the history.
+   */
   revert(to: VersionRef, options: { ifMatch?: VersionRef; idempotencyKey?: string } = {}) {
     return this.#api.revert(this.id, {
       to,
@@ -128,7 +130,7 @@ export class Thread {
     return this.#api.replay(this.id);
   }
 
-  /** Yields the events so far, oldest first. With `after`, starts after the event with this id. */
+  /** Yields the events so far, oldest first. With `after`, it starts after the event with this id. */
   async *events(options: { after?: string } = {}): AsyncGenerator<ThreadEvent> {
     let { after } = options;
     for (;;) {
@@ -173,7 +175,7 @@ export class Thread {
     return this.#api.stats(this.id);
   }
 
-  /** Adds tokens that a model has read to the ledger, for a read with `counted: false`. */
+  /** Adds tokens that a model has read to the token ledger. Use it after a read with `counted: false`. */
   shown(what: ReadKind, tokens: number) {
     return this.#api.shown(this.id, { what, tokens });
   }
@@ -183,7 +185,10 @@ export class Thread {
     return this.#api.report(this.id, { format });
   }
 
-  /** Returns the thread as prompt messages: its state, artifact previews in frames, and the question in `words`, if any. */
+  /**
+   * Returns the thread as prompt messages: its state, previews of artifacts, and the question in `words`, if
+   * there is one.
+   */
   render(format: RenderFormat = 'openai', options: Omit<RenderOptions, 'format'> = {}) {
     return this.#api.render(this.id, { ...options, format });
   }
@@ -206,9 +211,9 @@ export interface PutOptions {
   readonly type?: ArtifactType;
   /** Media type of the content. Default: the type of a Blob. */
   readonly mime?: string;
-  /** Names of the sources of the content, for example references of other artifacts. */
+  /** Sources of the content, for example references of other artifacts. */
   readonly sourceRefs?: readonly string[];
-  /** Repeated calls with the same key store one artifact. */
+  /** Idempotency key. Repeated calls with the same idempotency key store only one artifact. */
   readonly idempotencyKey?: string;
 }
 
@@ -235,7 +240,10 @@ export class ThreadArtifacts {
     });
   }
 
-  /** Returns an artifact without its content. Reading the content is a second call, which the ledger counts. */
+  /**
+   * Returns an artifact without its content. Reading the content is a second call, which the token ledger
+   * counts.
+   */
   async get(ref: string): Promise<StoredArtifact> {
     const meta = await this.#api.artifact(this.#thread, ref, { counted: false });
     return new StoredArtifact(this.#thread, meta, this.#api);
@@ -246,7 +254,7 @@ export class ThreadArtifacts {
     return this.#api.artifacts(this.#thread, options);
   }
 
-  /** Deletes the content of an artifact permanently. Its hash, its name and an event in the log stay. */
+  /** Deletes the content of an artifact permanently. The hash, the name and an event in the log stay. */
   delete(ref: string): Promise<Artifact> {
     return this.#api.deleteArtifact(this.#thread, ref);
   }

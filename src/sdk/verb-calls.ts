@@ -21,11 +21,16 @@ export type HandWritten<V extends Verbs> = Pick<Api<V>, ByHand<V> & keyof Api<V>
 
 type Input = { [field: string]: unknown };
 
-/** Limit for a JSON response. A list page with the longest allowed names and metadata fits in it. */
+/**
+ * Maximum size of a JSON response. A page of a list with the longest allowed names and metadata fits in it.
+ */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 export const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
 
-/** Calls verbs over HTTP. The verb's row says where each input field goes and whether the call may be repeated. */
+/**
+ * Calls verbs over HTTP. The row of a verb says where each input field goes and whether the call may be
+ * repeated.
+ */
 export class VerbCalls {
   readonly client: HttpClient;
 
@@ -33,7 +38,7 @@ export class VerbCalls {
     this.client = client;
   }
 
-  /** Builds the API of a verb group: the given methods, plus a generated method for every other row. */
+  /** Returns the API of a verb group: the methods of `byHand`, and a generated method for every other row. */
   api(verbs: Verbs, byHand: object | undefined): object {
     const api: { [method: string]: unknown } = { ...byHand };
     for (const [method, verb] of Object.entries(verbs)) {
@@ -54,7 +59,8 @@ export class VerbCalls {
         return (verb.answer === undefined ? found : found[verb.answer]) as T;
       });
     } catch (error) {
-      // An earlier attempt deleted the object, but its response was lost.
+      // An earlier attempt deleted the object, but the response to that attempt was lost. So `not_found`
+      // means success here.
       const deletes = call.method === 'DELETE' && verb.status === 204;
       if (deletes && attempts > 1 && isRelayError(error, 'not_found')) return undefined as T;
       throw error;
@@ -76,7 +82,7 @@ export class VerbCalls {
   }
 }
 
-/** Builds the HTTP call of a verb from its path fields and the given parts. */
+/** Builds the HTTP call of a verb from the path fields and the given options. */
 export function buildCall(
   verb: Verb,
   fields: Input,
@@ -95,7 +101,10 @@ export function toQuery(fields: object): URLSearchParams {
   return query;
 }
 
-/** Builds the body part of an upload. Bytes can be sent again, so they get an idempotency key; a stream cannot. */
+/**
+ * Builds the body of an upload. Bytes can be sent again after a failure, so the request gets an idempotency
+ * key. A stream cannot be sent again.
+ */
 export function upload(
   body: Uint8Array | ReadableStream<Uint8Array>,
   key: string | undefined,
@@ -106,7 +115,7 @@ export function upload(
   return { body, headers: { ...headers, ...keyed }, repeatable };
 }
 
-/** Returns the Idempotency-Key header. Generates a key if the caller passed none. */
+/** Returns the Idempotency-Key header. Generates an idempotency key if the caller passed none. */
 export function idempotency(key: string = uuid(systemEnv)): Record<string, string> {
   // An HTTP header cannot contain other characters.
   if (/^[\x21-\x7e]+$/.test(key)) return { 'Idempotency-Key': checkIdempotencyKey(key)! };
@@ -115,7 +124,7 @@ export function idempotency(key: string = uuid(systemEnv)): Record<string, strin
   });
 }
 
-/** Builds path, headers, query and body of a call. Generates an Idempotency-Key if the caller passed none. */
+/** Builds path, headers, query and body of a call. Generates an idempotency key if the caller passed none. */
 function buildRequest(verb: Verb, input: Input): HttpCall {
   const route = routeOf(verb);
   const { method } = route;

@@ -1,4 +1,4 @@
-"""Sends tasks to agents, and runs a bridge that fetches tasks for an agent."""
+"""Sends tasks to agents, and runs a bridge that receives tasks for an agent."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ log = logging.getLogger("contextrelay")
 
 DEFAULT_TASK_CHANNEL = "agent-tasks"
 DEFAULT_DONE_CHANNEL = "agent-done"
-#: Group in which bridges share the tasks of a channel, so that each task goes to one bridge.
+#: Name of the group in which bridges share the tasks of a channel. Each task goes to one bridge of the group.
 _GROUP = "bridges"
-#: Seconds between two heartbeats of a bridge.
+#: Interval between two heartbeats of a bridge, in seconds.
 _BEAT_EVERY = 10.0
-#: Seconds between two polls of the task by its id, in case the message on the channel was missed.
+#: Interval in seconds at which a waiter asks the relay for the task, in case it missed the message on the
+#: channel.
 _POLL_EVERY = 10.0
 _SUMMARY_CHARS = 280
 
@@ -44,9 +45,12 @@ Dispatcher = Callable[[str], str]
 
 
 class AgentBridge:
-    """Sends tasks with ``push_and_wait``, or runs next to an agent with ``start`` and fetches tasks for it.
+    """Sends tasks with ``push_and_wait``.
 
-    ``dispatcher``: function that receives the text of a task and returns the agent's output. Default: a tmux window.
+    With ``start``, it runs next to an agent and receives tasks for it.
+
+    ``dispatcher``: function that receives the text of a task and returns the agent's output. Default: a
+    tmux window.
     """
 
     def __init__(
@@ -58,7 +62,7 @@ class AgentBridge:
         *,
         name: Optional[str] = None,
     ) -> None:
-        """Creates a bridge. ``name``: the name that ``relay agents`` shows for a started bridge."""
+        """Creates a bridge. ``name``: the name that ``relay agents`` shows for this bridge while it runs."""
         self.hub = hub
         self.task_channel = task_channel
         self.done_channel = done_channel
@@ -66,7 +70,7 @@ class AgentBridge:
         self._dispatcher = dispatcher or TmuxDispatcher()
         self._flows = TaskFlows()
         self._instance = uuid4().hex[:12]
-        #: Running tasks: task id → whether the task is encrypted.
+        #: Running tasks. Maps a task id to whether the task is encrypted.
         self._running: Dict[str, bool] = {}
         self._counts = {"done": 0, "failed": 0}
         self._stopped = threading.Event()
@@ -84,10 +88,13 @@ class AgentBridge:
         done_channel: str = DEFAULT_DONE_CHANNEL,
         timeout: float = 600,
     ) -> AgentBridge:
-        """Returns a bridge for an agent that runs in a tmux window. ``timeout``: seconds for one task."""
+        """Returns a bridge for an agent that runs in a tmux window.
+
+        ``timeout``: maximum seconds for one task.
+        """
         return cls(hub, task_channel, done_channel, TmuxDispatcher(session, window, timeout))
 
-    # For the sender of tasks.
+    # Methods for the sender of tasks.
 
     def push_and_wait(self, task: str, timeout: float = 600, *, encrypted: bool = False) -> str:
         """Sends a task, waits for its result and returns it as text.
@@ -95,7 +102,7 @@ class AgentBridge:
         Raises TaskFailedError if the task failed, and RelayTimeoutError if there is no result within ``timeout`` seconds.
         """
         deadline = time.monotonic() + timeout
-        # Subscribe before sending the task, so that even the fastest result is received.
+        # Subscribe before sending the task. Otherwise a fast result could be missed.
         with self.hub.messages(self.done_channel) as messages:
             task_id = self.send(task, encrypted=encrypted)
             found = _Waiter(self.hub, messages, task_id).wait(deadline)
@@ -122,12 +129,13 @@ class AgentBridge:
             task, self.task_channel, encrypted, metadata, content_type=content_type
         ).id
 
-    # For the bridge next to the agent.
+    # Methods for the bridge that runs next to the agent.
 
     def start(self) -> None:
-        """Fetches tasks and runs them one after the other, until :meth:`stop` or Ctrl-C.
+        """Receives tasks and runs them one after the other, until :meth:`stop` or Ctrl-C.
 
-        Each task is leased to this bridge while it runs. An unfinished task goes to another bridge.
+        While a task runs, this bridge holds a lease on it. If the bridge does not finish a task, another
+        bridge gets it.
         """
         self._stopped.clear()
         self._beat()
@@ -155,7 +163,7 @@ class AgentBridge:
         try:
             self._do(message, lease)
         except RelayError as error:
-            # The task has no result yet, so another bridge may try it.
+            # The task has no result yet, so give it back. Another bridge may try it.
             log.warning("A task was given back: %s", error)
             self._tell(lambda: self._settle(message, "nack"))
         finally:
@@ -185,7 +193,7 @@ class AgentBridge:
             summary = summary_of(text) if status == "done" else first_line(text, _SUMMARY_CHARS)
             metadata.update(summary=summary, outcome=outcome)
         try:
-            # The key allows only one result per task, even if two bridges ran it.
+            # The idempotency key allows only one result per task, even if two bridges ran the task.
             self.hub.push(
                 text,
                 channel,
@@ -201,7 +209,10 @@ class AgentBridge:
         self._ack(message)
 
     def _perform(self, url: str) -> "tuple[str, str, str]":
-        """Runs a task and returns status, text and kind of outcome. An error of the agent becomes a failed result."""
+        """Runs a task and returns its status, its text and the kind of outcome.
+
+        An error of the agent becomes a failed result.
+        """
         try:
             task = self.hub.pull(url)
         except (RelayHTTPError, ValueError) as error:
@@ -229,7 +240,7 @@ class AgentBridge:
         try:
             self._settle(message, "ack")
         except ConflictError:
-            # Another member has the message now, and its result counts.
+            # Another member holds the message now. The result of that member is used.
             pass
 
     def _keep_beating(self) -> None:
@@ -255,7 +266,7 @@ class AgentBridge:
         }
         stuck = dispatcher.stuck if isinstance(dispatcher, TmuxDispatcher) else None
         if stuck is not None and self._running:
-            # The agent's question may quote the task, so it is not sent for an encrypted task.
+            # The question of the agent may quote the task. So it is not sent if the task is encrypted.
             beat["stuck"] = {
                 task: f"{stuck.why}: {stuck.asked}" if stuck.asked and not secret else f"{stuck.why}."
                 for task, secret in self._running.items()
@@ -264,7 +275,10 @@ class AgentBridge:
 
     @staticmethod
     def _tell(what: Callable[[], object]) -> None:
-        """Sends something to the relay and ignores errors. The next heartbeat or message corrects the state."""
+        """Sends something to the relay and ignores errors.
+
+        The next heartbeat or message corrects the state.
+        """
         try:
             what()
         except RelayError as error:
@@ -275,7 +289,7 @@ _STARTED = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 class _Waiter:
-    """Waits for the result of one task: listens on its done channel and polls the task."""
+    """Waits for the result of one task. It listens on the done channel and also polls the task."""
 
     def __init__(self, hub: ContextRelay, messages: Subscription, task_id: str) -> None:
         self._hub = hub
@@ -314,19 +328,24 @@ class _Waiter:
             return None
         if isinstance(about, str):
             return self._confirmed(message) if about.lower() == self._task_id else None
-        # Older agents send results without a task id. Accept one if no current bridge has claimed the task. On a relay
-        # with keys, ignore it: any client that can push to the channel could forge it.
+        # Old agents send results without a task id. Accept such a result if no bridge has claimed the task.
+        # On a relay with API keys, ignore it, because any client that can push to the channel could forge
+        # it.
         accepted = not self._asks_for_keys() and self._is_unclaimed()
         return {"url": message.url, "status": "done"} if accepted else None
 
     def _confirmed(self, message: Message) -> Optional[JsonObject]:
-        """Returns the result that the relay has stored for the task. A message on the channel alone proves nothing."""
+        """Returns the result that the relay has stored for the task.
+
+        A message on the channel alone is no proof.
+        """
         try:
             found = self._result()
         except RelayHTTPError as error:
             if error.status == 404:
-                # Only an old relay without tasks may be trusted here. On a relay with keys the task was deleted, perhaps by
-                # the client that sent the message.
+                # The relay does not know the task. If it requires no API keys, it is an old relay without
+                # tasks, and the message is trusted. If it requires API keys, someone deleted the task,
+                # perhaps the sender of the message. Then the message is not trusted.
                 return None if self._asks_for_keys() else _result_of({**message.metadata, "url": message.url})
             if error.status == 403:
                 raise
@@ -335,23 +354,26 @@ class _Waiter:
             return None
         if found is None:
             return None
-        # The URL in the message can contain the key of an encrypted result.
+        # The URL in the message can contain the encryption key of the result.
         same = parse_pointer(found["url"]).id == parse_pointer(message.url or "").id
         return {**found, "url": message.url} if same else found
 
     def _result(self) -> Optional[JsonObject]:
-        """Returns the stored result, or one from the receipts: the relay may not recognize the status of a result."""
+        """Returns the stored result, or else a result from the receipts.
+
+        The relay does not store a result whose status it does not recognize, but the receipts list it.
+        """
         task = self._hub.tasks.get(self._task_id)
         received = [each for each in task["receipts"] if each["rung"] == "result" and each.get("url")]
         found = task["result"] or (received[0] if received else None)
         return None if found is None else _result_of(found)
 
     def _asks_for_keys(self) -> bool:
-        """Returns whether the relay requires API keys. Returns True if it does not answer."""
+        """Returns whether the relay requires API keys. Returns True if the relay does not answer."""
         try:
             return bool(self._hub._transport.run(TaskFlows().asks_for_keys()))
         except RelayHTTPError as error:
-            # An old relay has no API keys.
+            # 404 comes from an old relay that has no API keys.
             return error.status != 404
         except RelayError:
             return True
@@ -360,7 +382,7 @@ class _Waiter:
         try:
             task = self._hub.tasks.get(self._task_id)
         except RelayHTTPError as error:
-            # An old relay has no tasks.
+            # 404 comes from an old relay that has no tasks.
             return error.status == 404
         return bool(task["state"] == "queued" and task["attempt"] == 0)
 

@@ -41,7 +41,8 @@ class AsyncTransport:
         self._session: Optional[aiohttp.ClientSession] = None
         self._sockets: Optional[aiohttp.ClientSession] = None
 
-    # An aiohttp session belongs to one event loop, so both sessions are created on first use.
+    # An aiohttp session belongs to one event loop. So both sessions are created on first use, inside the
+    # loop.
 
     @property
     def session(self) -> aiohttp.ClientSession:
@@ -54,7 +55,7 @@ class AsyncTransport:
 
     @property
     def sockets(self) -> aiohttp.ClientSession:
-        """Session for WebSockets. It rejects redirects, which aiohttp would follow."""
+        """Session for WebSockets. It rejects redirects, because aiohttp would follow them."""
         if self._sockets is None or self._sockets.closed:
             trace = aiohttp.TraceConfig()
             trace.on_request_redirect.append(self._refuse_redirect)
@@ -65,7 +66,7 @@ class AsyncTransport:
         raise redirected(self.connection.base)
 
     async def run(self, flow: Flow[T]) -> T:
-        """Runs a flow: sends each call that it yields and returns its result."""
+        """Runs a flow: sends each call that the flow yields, and returns the result of the flow."""
         try:
             call = next(flow)
             while True:
@@ -79,13 +80,17 @@ class AsyncTransport:
             return done.value  # type: ignore[no-any-return]
 
     async def send(self, call: Call) -> Answer:
-        """Sends a call and retries it if allowed. Raises if the answer is not a success."""
+        """Sends a call.
+
+        Retries it if a retry is allowed. Raises an exception if the answer is not a success.
+        """
         attempt = 0
         while True:
             try:
                 return self.connection.checked(await self._once(call))
             except RelayError as error:
-                # An earlier attempt deleted the object, but its answer was lost.
+                # An earlier attempt deleted the object, but the answer to that attempt was lost. So 404
+                # means success.
                 if attempt > 0 and call.method == "DELETE" and error.status == 404:
                     return Answer(204, {}, b"", call.base or self.connection.base)
                 await asyncio.sleep(self.connection.wait(call, error, attempt))
@@ -149,7 +154,7 @@ class AsyncContextRelay:
         retries: int = 3,
         channel_keys: Optional[ChannelKeys] = None,
     ) -> None:
-        """Creates a client. The options are those of :class:`contextrelay.ContextRelay`."""
+        """Creates a client. It has the same options as :class:`contextrelay.ContextRelay`."""
         connection = Connection(base_url, api_key, timeout=timeout, retries=retries)
         self._transport = AsyncTransport(connection)
         self._channel_keys = channel_keys
@@ -168,7 +173,7 @@ class AsyncContextRelay:
 
     @property
     def timeout(self) -> float:
-        """Seconds to wait for the start of a response and for each further chunk."""
+        """Maximum seconds to wait for the start of a response and for each further chunk."""
         return self._transport.connection.timeout
 
     async def __aenter__(self) -> AsyncContextRelay:
@@ -210,8 +215,8 @@ class AsyncContextRelay:
     ) -> AsyncIterator[Message]:
         """Subscribes to a channel and yields its messages. Reconnects after a lost connection.
 
-        The options are those of :meth:`contextrelay.ContextRelay.messages`. Without ``since``, it yields the messages that
-        are sent after the loop has started.
+        It has the same options as :meth:`contextrelay.ContextRelay.messages`. Without ``since``, it yields
+        the messages that are sent after the loop has started.
         """
         if since is None and group is None:
             since = await self._transport.run(self._flows.position(channel))
@@ -230,16 +235,16 @@ class AsyncContextRelay:
                 if not answered or not is_passing(error):
                     raise
             except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
-                # If the relay has never answered, the address is probably wrong, so do not retry.
+                # If the relay has never answered, the address is probably wrong. Then do not retry.
                 if not answered:
                     what = f"The relay at {self.base_url} does not answer."
                     raise RelayUnreachableError(what) from error
             await asyncio.sleep(backoff.wait())
 
     def has_channel_key(self, channel: str) -> bool:
-        """Returns whether this client has the shared key of a channel.
+        """Returns whether this client has the shared encryption key of a channel.
 
-        Without it, the channel's subscribers cannot decrypt the payloads that this client encrypts.
+        Without this key, subscribers of the channel cannot decrypt the payloads that this client encrypts.
         """
         return channel_key(self._channel_keys, channel) is not None
 
@@ -279,7 +284,7 @@ class _Socket:
                 self._url, headers=self._headers, heartbeat=SILENCE, max_msg_size=0
             )
         except aiohttp.WSServerHandshakeError as error:
-            # The same URL over HTTP returns the reason.
+            # A plain HTTP request to the same URL returns the reason as an error.
             await self._transport.send(Call("GET", self._path))
             base = self._transport.connection.base
             raise RelayUnreachableError(f"{base} did not open a WebSocket.") from error

@@ -1,4 +1,4 @@
-"""``contextrelay-bridge``: starts a bridge next to an agent, or sends a task to one."""
+"""``contextrelay-bridge``: starts a bridge next to an agent, or sends a task to an agent."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ def _send(args: argparse.Namespace) -> int:
 
 
 def exec_dispatcher(command: str, timeout: float) -> Dispatcher:
-    """Returns a dispatcher that runs a shell command: the task is its standard input, its standard output the result."""
+    """Returns a dispatcher that runs a shell command for each task.
+
+    The command gets the task on standard input. Its standard output is the result.
+    """
 
     def dispatch(task: str) -> str:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Messages of a channel: publish, subscribe, and acknowledge them in a group."""
+"""Channels: publish messages, subscribe to them, and acknowledge them in a group."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ log = logging.getLogger("contextrelay")
 Since = Union[int, str]
 
 FIRST_WAIT = 0.2
-#: A connection that lasted more than this many seconds resets the reconnect delay.
+#: Time in seconds. A connection that lasted longer than this resets the reconnect delay.
 _STABLE = 5.0
-#: Seconds without data after which a ping is sent. After two pings without an answer the connection counts as lost.
+#: Seconds without data after which a ping is sent. After two pings without an answer, the connection counts
+#: as lost.
 SILENCE = 20.0
-#: Longest assumed lease in seconds. The relay's clock may differ from ours.
+#: Maximum lease in seconds that is assumed. The clock of the relay may differ from the local clock.
 _LEASE = 30.0
 
 
@@ -47,18 +48,18 @@ class Message:
 
     channel: str
     seq: int
-    #: Time in ms at which the message reached the channel.
+    #: Time at which the message reached the channel, in ms since 1970.
     ts: int
     #: Name of the sender. The relay sets it, so a sender cannot forge it.
     sender: str = ""
     url: Optional[str] = None
     msg: Any = None
     metadata: JsonObject = field(default_factory=dict)
-    #: In a group: proves that this member holds the lease.
+    #: In a group: token that proves that this member holds the lease.
     token: Optional[int] = None
-    #: In a group: how often the message has been delivered.
+    #: In a group: number of deliveries of the message, including this one.
     attempt: Optional[int] = None
-    #: In a group: end of the lease, as a time in ms.
+    #: In a group: end of the lease, in ms since 1970.
     lease_until: Optional[int] = None
     #: Whether earlier messages are missing because the relay no longer stores them.
     gap: bool = False
@@ -68,7 +69,7 @@ class Message:
 def parse_message(
     text: str, channel: str, group: Optional[str], key: Optional[str], *, gap: bool
 ) -> Union[Message, bool, None]:
-    """Parses a frame. Returns True for a gap frame and None for a frame that is not a message."""
+    """Parses a frame and returns the message. Returns True for a gap frame, and None for any other frame."""
     try:
         frame = json.loads(text)
     except ValueError:
@@ -107,7 +108,10 @@ class ChannelFlows:
         return ask(post(f"/channels/{segment(channel)}", {"msg": msg}, key=idempotency_key or ""))
 
     def position(self, channel: str) -> Flow[Optional[int]]:
-        """Returns the newest sequence number of a channel. Returns None for the original server, which stores none."""
+        """Returns the sequence number of the newest message in a channel.
+
+        Returns None for the original ContextRelay server, which has no sequence numbers.
+        """
         try:
             answer = yield from ask(get(f"/channels/{segment(channel)}/position"))
         except RelayHTTPError as error:
@@ -125,15 +129,18 @@ class ChannelFlows:
         return ask(get(f"/channels/{segment(name)}"))
 
     def ack(self, message: Message) -> Flow[None]:
-        """Acknowledges a group message: the work is done."""
+        """Acknowledges a group message, because the work on it is done."""
         yield from self.settle(message, "ack")
 
     def nack(self, message: Message) -> Flow[JsonObject]:
-        """Gives a group message back, so that another member receives it."""
+        """Gives a message back to its group, so that it is delivered again."""
         return self.settle(message, "nack")
 
     def extend(self, message: Message) -> Flow[None]:
-        """Renews the lease of a group message. Raises ConflictError if another member has the message now."""
+        """Renews the lease of a group message.
+
+        Raises ConflictError if another member holds the message now.
+        """
         yield from self.settle(message, "extend")
 
     def settle(self, message: Message, how: str) -> Flow[JsonObject]:
@@ -145,14 +152,14 @@ class ChannelFlows:
 
 
 def socket_path(channel: str, since: Optional[Since], group: Optional[str], prefetch: Optional[int]) -> str:
-    """Returns path and query for a WebSocket to a channel."""
+    """Returns the path and the query of a WebSocket to a channel."""
     fields = {"since": since, "group": group, "prefetch": prefetch}
     query = urlencode({name: value for name, value in fields.items() if value is not None})
     return f"/ws/{segment(channel)}" + (f"?{query}" if query else "")
 
 
 class Backoff:
-    """Delay before a reconnect. It grows with each attempt and is reset after a stable connection."""
+    """Computes the delay before a reconnect. It grows with each attempt. A stable connection resets it."""
 
     def __init__(self, longest: float) -> None:
         self._longest = longest
@@ -173,10 +180,10 @@ class Backoff:
 
 
 class Subscription:
-    """A subscription to a channel: loop over it to get the messages.
+    """A subscription to a channel. Loop over it to get the messages.
 
-    No message that is sent after its creation is missed, even if the connection is lost in between. ``close`` ends the
-    loop and can be called from any thread.
+    Every message that is sent after the subscription was created arrives, even if the connection is lost
+    for some time. ``close`` ends the loop. It can be called from any thread.
     """
 
     def __init__(
@@ -198,7 +205,8 @@ class Subscription:
         self._backoff = Backoff(max_reconnect_delay)
         self._closed = threading.Event()
         self._socket: Optional[websocket.WebSocket] = None
-        # Fix the start position now, so that no message is lost if the connection breaks before the first one.
+        # Fix the start position now, so that no message is lost if the connection breaks before the first
+        # message.
         fixed = since is None and group is None
         self._since = transport.run(ChannelFlows().position(channel)) if fixed else since
 
@@ -211,7 +219,7 @@ class Subscription:
                 answered = True
                 yield from self._received(self._socket)
             except (RelayUnreachableError, RelayTimeoutError, RelayHTTPError) as error:
-                # If the relay has never answered, the address is probably wrong, so do not retry.
+                # If the relay has never answered, the address is probably wrong. Then do not retry.
                 if self._closed.is_set():
                     return
                 if not is_passing(error) or (not answered and not isinstance(error, RelayHTTPError)):
@@ -253,7 +261,7 @@ class Subscription:
         if connection is None:
             return
         try:
-            # Wakes up a thread that is blocked in a read from this socket.
+            # Wake up a thread that is blocked in a read from this socket.
             if connection.sock is not None:
                 connection.sock.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -262,18 +270,18 @@ class Subscription:
 
 
 def open_socket(connection: Connection, path: str) -> websocket.WebSocket:
-    """Opens a WebSocket to the relay. Raises the relay's error if it rejects the connection."""
+    """Opens a WebSocket to the relay. If the relay rejects the connection, raises the relay's error."""
     url, headers = connection.socket(path)
     try:
         opened = websocket.create_connection(
             url,
             timeout=connection.timeout,
             header=[f"{name}: {value}" for name, value in headers.items()],
-            # A redirect could send the API key to another host.
+            # Do not follow a redirect, because it could send the API key to another host.
             redirect_limit=0,
             enable_multithread=True,
         )
-        # The library reports a redirect that was not followed as an open socket.
+        # If a redirect was not followed, the library returns an open socket. Its status shows the redirect.
         if opened.getstatus() != 101:
             opened.shutdown()  # type: ignore[no-untyped-call]
             raise redirected(connection.base)
@@ -297,7 +305,7 @@ def _refused(error: websocket.WebSocketBadStatusException, connection: Connectio
 
 
 def _frames(connection: websocket.WebSocket, closed: threading.Event) -> Iterator[str]:
-    """Yields text frames until the connection is lost or closed. Pings a silent connection."""
+    """Yields text frames until the connection is lost or closed. Sends a ping if the connection is silent."""
     connection.settimeout(SILENCE)
     silent = 0
     while not closed.is_set():
@@ -326,7 +334,10 @@ def _ping(connection: websocket.WebSocket) -> None:
 
 
 class Lease:
-    """Renews the lease of a group message until stopped. ``lost`` is set if another member has the message."""
+    """Renews the lease of a group message until ``stop`` is called.
+
+    ``lost`` is set if another member holds the message.
+    """
 
     def __init__(self, settle: Callable[[Message, str], Any], message: Message) -> None:
         self.lost = threading.Event()
@@ -334,7 +345,7 @@ class Lease:
         self._message = message
         self._stop = threading.Event()
         left = (message.lease_until or 0) / 1000 - time.time()
-        # Renew after a third of the lease, so that one failed attempt does not lose it.
+        # Renew after a third of the lease, so that one failed attempt does not lose the lease.
         self._every = max(min(left, _LEASE) / 3, 0.1)
         self._thread = threading.Thread(target=self._renew, name="contextrelay-lease", daemon=True)
         self._thread.start()
@@ -351,12 +362,15 @@ class Lease:
                 self.lost.set()
                 return
             except RelayError:
-                # The lease may still be valid when the relay answers again.
+                # Ignore the error. The lease may still be valid when the relay answers again.
                 continue
 
 
 def call_with_url(callback: Callable[[str], object], message: Message) -> None:
-    """Calls the callback with the message's URL. Logs exceptions, so that one bad message does not end the loop."""
+    """Calls the callback with the URL of the message.
+
+    Exceptions of the callback are logged, so that one bad message does not end the loop.
+    """
     if message.url is None:
         return
     try:

@@ -22,10 +22,11 @@ class RelayFlows(PointerFlows, ChannelFlows):
 
 
 class ContextRelay:
-    """Client of a relay: stores payloads and returns short URLs (pointers) to them. It is thread-safe.
+    """Client of a relay. It stores payloads and returns short URLs (pointers) to them. It is thread-safe.
 
-    ``base_url``: address of the relay. Default: ``CONTEXTRELAY_URL``, or http://127.0.0.1:7474 if that is not set.
-    ``api_key``: default ``CONTEXTRELAY_API_KEY``. The key is sent only to the origin of the base URL.
+    ``base_url``: address of the relay. Default: ``CONTEXTRELAY_URL``, or http://127.0.0.1:7474 if it is
+    not set.
+    ``api_key``: API key. Default: ``CONTEXTRELAY_API_KEY``. It is sent only to the origin of the base URL.
     """
 
     def __init__(
@@ -39,10 +40,10 @@ class ContextRelay:
     ) -> None:
         """Creates a client. It does not contact the relay.
 
-        ``timeout``: seconds to wait for the start of a response and for each further chunk.
+        ``timeout``: maximum seconds to wait for the start of a response and for each further chunk.
         ``retries``: number of retries of a request that is safe to repeat.
-        ``channel_keys``: shared keys by channel. Clients with the same key can decrypt each other's encrypted payloads on
-        that channel.
+        ``channel_keys``: shared encryption keys by channel. Clients with the same key can decrypt each
+        other's encrypted payloads on that channel.
         """
         connection = Connection(base_url, api_key, timeout=timeout, retries=retries)
         self._transport = Transport(connection)
@@ -62,7 +63,7 @@ class ContextRelay:
 
     @property
     def timeout(self) -> float:
-        """Seconds to wait for the start of a response and for each further chunk."""
+        """Maximum seconds to wait for the start of a response and for each further chunk."""
         return self._transport.connection.timeout
 
     def __enter__(self) -> ContextRelay:
@@ -96,10 +97,10 @@ class ContextRelay:
     def subscribe(
         self, channel: str, callback: Callable[[str], object], max_reconnect_delay: float = 60.0
     ) -> None:
-        """Calls ``callback(url)`` for each push to the channel.
+        """Calls ``callback(url)`` for each pointer that is pushed to the channel.
 
-        The call blocks, so run it in a thread. After a lost connection it reconnects and continues after the last
-        message. Exceptions of the callback are logged.
+        The call blocks, so run it in a thread. After a lost connection, it reconnects and continues after
+        the last message. Exceptions of the callback are logged.
         """
         for message in self.messages(channel, max_reconnect_delay=max_reconnect_delay):
             call_with_url(callback, message)
@@ -135,8 +136,8 @@ class ContextRelay:
         )
 
     def has_channel_key(self, channel: str) -> bool:
-        """Returns whether this client has the shared key of a channel.
+        """Returns whether this client has the shared encryption key of a channel.
 
-        Without it, the channel's subscribers cannot decrypt the payloads that this client encrypts.
+        Without this key, subscribers of the channel cannot decrypt the payloads that this client encrypts.
         """
         return channel_key(self._channel_keys, channel) is not None

@@ -14,14 +14,15 @@ from .wire import Answer, Call, failure, redirected
 LOCAL_RELAY = "http://127.0.0.1:7474"
 
 _FIRST_WAIT = 0.2
-#: Longest pause in seconds between retries. If Retry-After is longer, the call fails at once.
+#: Longest pause between retries, in seconds. If the relay asks for a longer one (Retry-After), the call fails
+#: at once.
 _LONGEST_WAIT = 30.0
 _PASSING = {408, 425, 429, 502, 503, 504}
 _MOST_BASES = 16
 
 
 class Connection:
-    """Address and API key of one relay, with other base URLs that appear in its pointers."""
+    """Address and API key of one relay, with the other base URLs that appear in its pointers."""
 
     def __init__(
         self, base_url: Optional[str], api_key: Optional[str], *, timeout: float, retries: int
@@ -34,35 +35,37 @@ class Connection:
         self._bases: Set[str] = {plain_base(self.base)}
 
     def base_for(self, base: Optional[str]) -> Optional[str]:
-        """Returns the base URL to request a pointer from, or None for the own relay."""
+        """Returns the base URL at which a pointer is requested. Returns None for the client's own relay."""
         return None if base is None or plain_base(base) in self._bases else base
 
     def learn(self, url: str) -> None:
-        """Remembers the base URL of a pointer that the own relay returned; it can differ from the configured one.
+        """Remembers the base URL of a pointer that the client's own relay returned.
 
-        Such pointers are still requested at the configured base URL, so the API key is sent to no new host.
+        This base URL can differ from the configured one. Pointers with this base URL are still requested
+        at the configured base URL, so the API key is sent to no new host.
         """
         base = parse_pointer(url).base
         if base is not None and len(self._bases) < _MOST_BASES:
             self._bases.add(plain_base(base))
 
     def address(self, call: Call) -> Tuple[str, Dict[str, str], bool]:
-        """Returns URL and headers of a call, and whether a redirect may be followed."""
+        """Returns the URL and the headers of a call, and whether a redirect may be followed."""
         base = (call.base or self.base).rstrip("/")
         headers = dict(call.headers)
         keyed = self._key is not None and origin_of(base) == origin_of(self.base)
         if keyed:
             headers["Authorization"] = f"Bearer {self._key}"
-        # Following a redirect could send the API key to another host, or lose the body.
+        # Follow redirects only for a GET without an API key. Otherwise a redirect could send the API key to
+        # another host, or lose the body.
         return base + call.path, headers, not keyed and call.method == "GET"
 
     def socket(self, path: str) -> Tuple[str, Dict[str, str]]:
-        """Returns URL and headers for opening a WebSocket."""
+        """Returns the URL and the headers for opening a WebSocket."""
         url, headers, _ = self.address(Call("GET", path))
         return "ws" + url[len("http") :], headers
 
     def checked(self, answer: Answer) -> Answer:
-        """Returns a successful answer. Raises the matching exception for any other."""
+        """Returns the answer if it is a success. Otherwise raises the matching exception."""
         if 200 <= answer.status < 300:
             return answer
         if 300 <= answer.status < 400:
@@ -87,10 +90,10 @@ def is_passing(error: BaseException) -> bool:
 
 
 def _chosen(base_url: Optional[str], api_key: Optional[str]) -> Tuple[str, Optional[str]]:
-    """Completes base URL and API key from the environment.
+    """Returns the base URL and the API key. Missing values come from the environment.
 
-    ``CONTEXTRELAY_API_KEY`` belongs to ``CONTEXTRELAY_URL``: if the caller passes a base URL with another origin, the key
-    from the environment is not used.
+    ``CONTEXTRELAY_API_KEY`` belongs to ``CONTEXTRELAY_URL``. If the caller passes a base URL with another
+    origin, the API key from the environment is not used.
     """
     named = os.environ.get("CONTEXTRELAY_URL") or None
     base = base_url or named or LOCAL_RELAY

@@ -1,4 +1,7 @@
-"""Fernet encryption, compatible with all other ContextRelay clients. Keys are never sent to the relay."""
+"""Fernet encryption, compatible with all other ContextRelay clients.
+
+Encryption keys are never sent to the relay.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,19 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from .errors import BadInputError, DecryptError
 
-#: Content type of a payload that a client encrypted. It lets a pull without a key report that the key is missing.
+#: Content type of a payload that a client encrypted. With it, a pull without the key can report the missing
+#: key.
 FERNET_CONTENT_TYPE = "application/vnd.contextrelay.fernet"
 
-#: Keys that senders and subscribers of a channel share: a mapping by channel name, or a function that returns the key.
+#: Encryption keys that senders and subscribers of a channel share: by channel name, or a function that
+#: returns the key.
 ChannelKeys = Union[Mapping[str, str], Callable[[str], Optional[str]]]
 
 _TOKEN = re.compile(rb"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?")
 
 
 def generate_key() -> str:
-    """Generates a new key: 32 random bytes in URL-safe base64."""
+    """Generates a new encryption key: 32 random bytes in URL-safe base64."""
     return Fernet.generate_key().decode("ascii")
 
 
@@ -33,8 +38,12 @@ def encrypt(key: str, data: bytes) -> bytes:
 
 
 def decrypt(key: str, token: bytes) -> bytes:
-    """Decrypts a Fernet token. Raises DecryptError if it was changed or made with another key. Ignores its age."""
-    # The standard library's base64 skips invalid characters, so reject them here: a token has only one valid form.
+    """Decrypts a Fernet token. Does not check its age.
+
+    Raises DecryptError if the token was changed, or if it was made with another key.
+    """
+    # Base64 of the standard library skips invalid characters. Reject them here, so that a token has only one
+    # form.
     if not _TOKEN.fullmatch(token):
         raise DecryptError()
     try:
@@ -44,13 +53,19 @@ def decrypt(key: str, token: bytes) -> bytes:
 
 
 def key_check(key: str) -> str:
-    """Derives eight bytes from a key. They are stored unencrypted, to detect a wrong key before a pull."""
+    """Returns a check value: eight bytes that are derived from an encryption key, as hex.
+
+    It is stored unencrypted with the payload, so that a wrong key is detected before a pull.
+    """
     hkdf = HKDF(algorithm=SHA256(), length=8, salt=None, info=b"contextrelay key check")
     return hkdf.derive(base64.urlsafe_b64decode(_checked(key))).hex()
 
 
 def channel_key(keys: Optional[ChannelKeys], channel: str) -> Optional[str]:
-    """Returns the shared key of a channel, or None if there is none. Raises if it is malformed."""
+    """Returns the shared encryption key of a channel, or None if there is none.
+
+    Raises if the key is malformed.
+    """
     found = keys(channel) if callable(keys) else (keys or {}).get(channel)
     if found is not None:
         _checked(found)
@@ -58,12 +73,15 @@ def channel_key(keys: Optional[ChannelKeys], channel: str) -> Optional[str]:
 
 
 def seal_key(shared: str, payload_key: str) -> str:
-    """Encrypts the key of a payload with the key of a channel."""
+    """Encrypts the encryption key of a payload with the encryption key of a channel."""
     return encrypt(shared, payload_key.encode("ascii")).decode("ascii")
 
 
 def unsealed_url(url: str, sealed_key: Optional[str], shared: Optional[str]) -> str:
-    """Decrypts the payload key and appends it to the URL. Without the right channel key, returns the URL unchanged."""
+    """Decrypts the payload key and appends it to the URL.
+
+    Without the right channel key, returns the URL unchanged.
+    """
     if not sealed_key or not shared:
         return url
     try:

@@ -28,7 +28,7 @@ class RelayError(Exception):
     """Base class of all exceptions of this package."""
 
     code: str = "failed"
-    #: Seconds after which the relay asks clients to try again.
+    #: Seconds after which the client may try again, if the relay sent them.
     retry_after: Optional[float] = None
 
     def __init__(
@@ -51,11 +51,14 @@ class RelayHTTPError(RelayError, requests.HTTPError):
 
 
 class NotFoundError(RelayHTTPError):
-    """The object is missing, expired, deleted or belongs to another tenant. The relay does not say which."""
+    """The object does not exist, has expired, was deleted, or belongs to another tenant.
+
+    The relay does not say which.
+    """
 
 
 class ConflictError(RelayHTTPError):
-    """Another client was faster: the version has changed, the result exists, or the lease is lost."""
+    """Another client was faster: the version has changed, a result already exists, or the lease is lost."""
 
 
 class RelayUnreachableError(RelayError, requests.ConnectionError):
@@ -70,7 +73,7 @@ class RelayTimeoutError(RelayError, requests.Timeout, TimeoutError):
     """The relay did not answer in time, or an agent did not finish in time."""
 
     code = "timeout"
-    #: Output of the agent until the timeout.
+    #: Output of the agent up to the timeout.
     output: str = ""
 
 

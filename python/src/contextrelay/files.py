@@ -25,9 +25,10 @@ from .wire import (
     to_json,
 )
 
-#: Number of files in one call of read, write or remove.
+#: Maximum number of files in one call of read, write or remove.
 BATCH = 1000
-#: Bytes of content in one call of write. Base64 and JSON make it longer; the relay's limit is 2 MiB of JSON.
+#: Maximum number of content bytes in one call of write. Base64 and JSON add to it. The relay accepts 2 MiB of
+#: JSON.
 _WRITE_BYTES = 1024 * 1024
 
 
@@ -37,9 +38,9 @@ class FileInfo:
 
     space: str
     path: str
-    #: Number of the version. The first is 1.
+    #: Number of the version. The first version is 1.
     version: int
-    #: Identifies this version, for ``if_match``. It changes if the file is deleted and created again.
+    #: Identifies this version and its content, for ``if_match``.
     etag: str
     size: int
     sha256: str
@@ -73,7 +74,7 @@ class FilePage:
 
 @dataclass(frozen=True)
 class NewFile:
-    """A file for :meth:`Space.write`. The fields are the options of :meth:`Space.put`."""
+    """A file for :meth:`Space.write`. Its fields are the options of :meth:`Space.put`."""
 
     path: str
     content: Union[str, bytes]
@@ -156,7 +157,10 @@ class SpaceFlows:
     def bytes(
         self, path: str, *, version: Optional[int] = None, range: Optional[Tuple[int, int]] = None
     ) -> Flow[bytes]:
-        """Returns the content of a file, or of an older ``version``. ``range=(start, end)`` excludes ``end``."""
+        """Returns the content of a file, or of an old ``version`` of it.
+
+        ``range=(start, end)`` selects bytes. ``end`` is exclusive.
+        """
         headers = {} if range is None else {"Range": f"bytes={range[0]}-{range[1] - 1}"}
         answer = yield Call("GET", _path(self._space, path), {"version": version}, headers, most=BODY_BYTES)
         if range is not None and answer.status == 200:
@@ -182,11 +186,11 @@ class SpaceFlows:
         return (yield from self.bytes(path, version=version)).decode("utf-8")
 
     def json(self, path: str, *, version: Optional[int] = None) -> Flow[Any]:
-        """Returns the content of a JSON file, parsed."""
+        """Returns the parsed content of a JSON file."""
         return json.loads((yield from self.bytes(path, version=version)))
 
     def part(self, path: str, part: PartRequest, *, version: Optional[int] = None) -> Flow[Part]:
-        """Returns a part of a file with its position."""
+        """Returns a part of a file, with the position of the part."""
         query = {**part.query(), "version": version}
         answer = yield Call("GET", _path(self._space, path), query)
         about = answer.headers.get("relay-part", "")
@@ -203,7 +207,7 @@ class SpaceFlows:
         return [_info(each) for each in answer["versions"]]
 
     def delete(self, path: str, *, if_match: Optional[str] = None) -> Flow[None]:
-        """Deletes a file with all its versions. With ``if_match``, only if the file has this version."""
+        """Deletes a file with all its versions. With ``if_match``, deletes it only if it has this version."""
         headers = {} if if_match is None else {"If-Match": _match(if_match)}
         return tell(Call("DELETE", _path(self._space, path), headers=headers, repeatable=True))
 
@@ -215,7 +219,10 @@ class SpaceFlows:
         after: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Flow[FilePage]:
-        """Returns one page of files, sorted by path. With ``delimiter="/"``, deeper files are grouped into folders."""
+        """Returns one page of files, sorted by path.
+
+        With ``delimiter="/"``, files in subfolders are grouped by subfolder.
+        """
         query = {"prefix": prefix or None, "delimiter": delimiter, "after": after, "limit": limit}
         answer = yield from ask(Call("GET", f"/files/{segment(self._space)}", query))
         files = [_info(each) for each in answer["files"]]
@@ -233,7 +240,7 @@ class SpaceFlows:
                 return found
 
     def read(self, paths: Sequence[str]) -> Flow[Dict[str, FileContent]]:
-        """Reads several files in few requests. Returns them by path, without the missing ones."""
+        """Reads several files in few requests. Returns the files by path. Missing files are left out."""
         found: Dict[str, FileContent] = {}
         left = list(dict.fromkeys(paths))
         while left:
@@ -245,7 +252,8 @@ class SpaceFlows:
                 found[each["path"]] = FileContent(_info(each), _content(each))
             skipped = list(answer.get("left") or [])
             if len(skipped) == len(now):
-                # The relay returned no file, so the first one is too large for a combined answer.
+                # The relay returned none of the files. So the first one is too large for a combined answer
+                # and is read alone.
                 path = skipped.pop(0)
                 info = yield from self.info(path)
                 found[path] = FileContent(info, (yield from self.bytes(path)))
@@ -330,7 +338,7 @@ def _path(space: str, path: str) -> str:
 
 
 def _match(tag: str) -> str:
-    """Formats a tag for If-Match: an etag gets quotes, ``v3`` and ``*`` do not."""
+    """Formats a tag for the If-Match header. An etag gets quotes. ``v3`` and ``*`` do not."""
     return f'"{tag}"' if "-" in tag else tag
 
 

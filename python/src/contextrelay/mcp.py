@@ -20,7 +20,7 @@ from .wire import JsonObject
 
 #: Supported protocol revisions, newest first. The tools behave the same in all of them.
 _REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-#: Number of calls that run concurrently. A bridged task can occupy one of them for minutes.
+#: Maximum number of calls that run concurrently. A bridged task can occupy one call for minutes.
 _MAX_CONCURRENT = 16
 
 _TEXT = {"type": "string"}
@@ -145,7 +145,10 @@ def read_part(text: str) -> PartRequest:
 
 
 class Server:
-    """Serves one client, with one JSON message per line. Calls run concurrently, so answers can change order."""
+    """Serves one client, with one JSON message per line.
+
+    Calls run concurrently, so answers can come in another order than the calls.
+    """
 
     def __init__(self, tools: Tools, out: TextIO) -> None:
         self._tools = tools
@@ -154,7 +157,7 @@ class Server:
         self._pool = ThreadPoolExecutor(_MAX_CONCURRENT, thread_name_prefix="contextrelay-mcp")
 
     def serve(self, lines: TextIO) -> None:
-        """Serves until the input ends. Then it stops, because the client is gone."""
+        """Serves until the input ends. Then it stops, because the client has gone."""
         for line in lines:
             if line.strip():
                 self._read(line)
@@ -167,7 +170,7 @@ class Server:
             self._send({"id": None, "error": {"code": -32700, "message": "The line is not valid JSON."}})
             return
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-            # Ignore a response: this server sends no requests.
+            # Ignore a response. This server sends no requests.
             if not (isinstance(message, dict) and ("result" in message or "error" in message)):
                 self._send(
                     {
@@ -207,7 +210,7 @@ class Server:
         return {"error": {"code": -32601, "message": f"There is no method {method!r}."}}
 
     def _send(self, message: JsonObject) -> None:
-        # JSON escapes line breaks in payloads, so each message stays on one line.
+        # JSON escapes the line breaks in payloads, so each message stays on one line.
         text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=True)
         with self._lock:
             self._out.write(text + "\n")
@@ -241,7 +244,8 @@ def main() -> None:
         hub = ContextRelay()
     except RelayError as error:
         sys.exit(f"contextrelay-mcp: {error}")
-    # Output that libraries print must not mix with the messages.
+    # Libraries may print to stdout. Redirect this output to stderr, so that it does not mix with the
+    # messages.
     out, sys.stdout = sys.stdout, sys.stderr
     try:
         Server(Tools(hub), out).serve(sys.stdin)

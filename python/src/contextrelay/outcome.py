@@ -8,10 +8,11 @@ from typing import NamedTuple
 OUTCOME_START = "=== CC_OUTCOME_START ==="
 OUTCOME_END = "=== CC_OUTCOME_END ==="
 
-#: Placeholders in the instruction. A block that contains one is an echo of the instruction, not an answer.
+#: Placeholders in the instruction. A block that contains one of them is an echo of the instruction, not an
+#: answer.
 _PLACEHOLDERS = ("(what you did)", "(what is left, or nothing)", "(what the sender should know)")
 
-#: Appended to the text of every task.
+#: Text that is appended to every task.
 OUTCOME_INSTRUCTION = f"""
 
 ---
@@ -30,12 +31,15 @@ class Outcome(NamedTuple):
     """The result in an agent's output."""
 
     text: str
-    #: Whether a block was found. If not, ``text`` is the whole output.
+    #: Whether a result block was found. If not, ``text`` is the whole output.
     found: bool
 
 
 def read_outcome(output: str) -> Outcome:
-    """Returns the last result block, because agents correct themselves. Ignores an echo of the instruction."""
+    """Returns the last result block, because agents correct themselves.
+
+    It ignores an echo of the instruction.
+    """
     lines = output.split("\n")
     end = -1
     for at in range(len(lines) - 1, -1, -1):
@@ -51,7 +55,7 @@ def read_outcome(output: str) -> Outcome:
 
 
 def summary_of(text: str) -> str:
-    """Returns the text after COMPLETED, or the first line if there is none."""
+    """Returns the text after COMPLETED. If there is none, returns the first line."""
     labels = r"(?:COMPLETED|NOT_DONE|NOTES):"
     match = re.search(rf"(?:^|\n)[ \t]*COMPLETED:(.*?)(?=\n[ \t]*{labels}|$)", text, re.DOTALL)
     return first_line(match[1] if match else text, _SUMMARY_CHARS) or "no output"
@@ -64,7 +68,7 @@ def first_line(text: str, chars: int) -> str:
 
 
 def _bare(line: str) -> str:
-    """Removes decoration that agents and terminals add: bullets, quotes, frames, emphasis."""
+    """Removes decoration that agents and terminals add: bullets, quotes, frames and emphasis."""
     return re.sub(r"^[\s>*•●⏺⎿│┃|`]+|[\s*│┃|`]+$", "", line)
 
 

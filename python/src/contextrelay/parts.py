@@ -1,4 +1,4 @@
-"""Parts of a text payload. The relay cuts the part; only for an encrypted payload, the client does."""
+"""Parts of a text payload. The relay cuts a part. If the payload is encrypted, the client cuts it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Dict, List, Optional
 
 from .errors import BadInputError
 
-#: Limit for a part in characters. The relay has the same limit.
+#: Maximum length of a part in characters. The relay has the same limit.
 _PART_CHARS = 1024 * 1024
 _MATCHES = 1000
 
@@ -19,9 +19,9 @@ class Part:
     """A part of a text."""
 
     text: str
-    #: Position of the part, for example ``lines 10-40 of 1200``.
+    #: Position of the part in the text, for example ``lines 10-40 of 1200``.
     about: str
-    #: Whether the text was shortened to stay within a limit.
+    #: Whether the part was shortened because it exceeded a limit.
     truncated: bool
 
 
@@ -31,15 +31,16 @@ class PartRequest:
 
     #: Line range: ``10-40``, ``10-`` (to the end), ``-20`` (the last 20) or ``7``. The first line is 1.
     lines: Optional[str] = None
-    #: Regular expression. The part contains the matching lines with their numbers.
+    #: Regular expression. The part contains the matching lines with their line numbers.
     grep: Optional[str] = None
-    #: With ``grep``: number of lines to include before and after each match.
+    #: With ``grep``: number of lines before and after each match that are included.
     context: Optional[int] = None
-    #: With ``grep``: match upper and lower case.
+    #: With ``grep``: whether upper and lower case are treated as equal.
     ignore_case: bool = False
     #: JSON Pointer (RFC 6901) into a JSON payload, for example ``/users/0/name``.
     json: Optional[str] = None
-    #: Outline of the text: headings, definitions or the JSON structure, with line numbers.
+    #: Whether to return an outline of the text: headings, definitions or the JSON structure, with line
+    #: numbers.
     outline: bool = False
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ class PointerRef:
     """A parsed pointer."""
 
     id: str
-    #: ``https://host`` with the path before ``/pull/``; None if the pointer is only an id.
+    #: Base URL: ``https://host`` with the path before ``/pull/``. None if the pointer is only an id.
     base: Optional[str]
     #: The Fernet key from the URL fragment. It is never sent to a server.
     key: Optional[str]
@@ -57,7 +57,10 @@ def split_url(text: str) -> Optional[SplitResult]:
 
 
 def origin_of(text: str) -> str:
-    """Returns scheme, host and port of a URL, without a standard port. Returns "" if the text is not a URL."""
+    """Returns scheme, host and port of a URL.
+
+    A standard port is left out. Returns "" if the text is not a URL.
+    """
     url = split_url(text)
     if url is None or url.hostname is None:
         return ""

@@ -42,11 +42,12 @@ from .wire import (
     to_json,
 )
 
-#: Limit for a payload inside JSON. Escaping makes a text longer, but prose and code stay below three times its size.
+#: Maximum size of a payload inside JSON. Escaping makes a text longer, but prose and code stay below three
+#: times their size.
 _ENVELOPE_BYTES = 3 * STORED_BYTES
-#: Number of unfinished pulls whose idempotency keys are remembered.
+#: Maximum number of unfinished pulls whose idempotency keys are remembered.
 _MAX_UNFINISHED = 100
-#: Number of pointers that one call renews.
+#: Maximum number of pointers that one request renews.
 _RENEW_BATCH = 100
 
 
@@ -57,10 +58,11 @@ class Pushed:
     url: str
     id: str
     channel: Optional[str] = None
-    #: Expiry in ISO 8601, UTC. None if the server does not return it; the original ContextRelay server does not.
+    #: Time of expiry in ISO 8601, UTC. None if the server does not return it, as the original ContextRelay
+    #: server.
     expires_at: Optional[str] = None
     size: Optional[int] = None
-    #: ``{"tokens", "tokenizer", "estimated"}`` if the push counted tokens.
+    #: ``{"tokens", "tokenizer", "estimated"}``, if the tokens were counted.
     tokens: Optional[JsonObject] = None
 
 
@@ -89,7 +91,8 @@ class PointerFlows:
     def __init__(self, connection: Connection, channel_keys: Optional[ChannelKeys]) -> None:
         self._connection = connection
         self._channel_keys = channel_keys
-        # Pointer id → idempotency key of a pull that has not succeeded yet. A retry with this key is not counted again.
+        # Maps a pointer id to the idempotency key of its last pull, if that pull has not succeeded yet. The
+        # next pull sends the same idempotency key, so the relay does not count it again.
         self._unfinished: OrderedDict[str, str] = OrderedDict()
 
     def push(
@@ -175,7 +178,7 @@ class PointerFlows:
             options["content_type"] = FERNET_CONTENT_TYPE
             options["key_check"] = key_check(key)
             options["sealed_key"] = seal_key(shared, key) if shared else None
-        # The relay would count the tokens of the ciphertext.
+        # The relay sees only the ciphertext, so its count would be wrong.
         query = {"count": count and not encrypted}
         answer = yield from ask(_push_call(text, body, options, query, idempotency(idempotency_key)))
         url, pointer_id = answer.get("url"), answer.get("id")
@@ -188,7 +191,7 @@ class PointerFlows:
         return Pushed(url, pointer_id, **details)
 
     def pull_bytes(self, url: str) -> Flow[bytes]:
-        """Returns the payload as bytes, decrypted if the URL contains a key."""
+        """Returns the payload as bytes. It is decrypted if the URL contains an encryption key."""
         ref = parse_pointer(url)
         yield from self._check_key(ref, url)
         idempotency_key = self._unfinished.pop(ref.id, None) or str(uuid4())
@@ -234,7 +237,10 @@ class PointerFlows:
             raise BadInputError("The payload is not text.", code="not_text", hint=hint) from None
 
     def pull_part(self, url: str, part: PartRequest) -> Flow[Part]:
-        """Returns a part of a payload with its position. For an encrypted payload, the client cuts the part."""
+        """Returns a part of a payload, with the position of the part.
+
+        For an encrypted payload, the client pulls all of it and cuts the part itself.
+        """
         ref = parse_pointer(url)
         if ref.key is not None:
             # The relay cannot read an encrypted payload.
@@ -244,7 +250,8 @@ class PointerFlows:
         answer = yield Call("GET", f"/pull/{ref.id}", part.query(), headers, base=base, most=_ENVELOPE_BYTES)
         about = _decoded(answer, "relay-part")
         if about is None:
-            # The original server ignores the part and returns the whole payload, so the client cuts the part.
+            # The original ContextRelay server ignores the part request and returns the whole payload. So cut
+            # the part here.
             return take_part(_envelope(answer).decode("utf-8", "replace"), part)
         text = answer.body.decode("utf-8")
         return Part(text, about, answer.headers.get("relay-truncated") == "1")
@@ -265,7 +272,10 @@ class PointerFlows:
         return (yield from ask(Call("GET", f"/pull/{ref.id}", query, base=base)))
 
     def peek(self, url: str) -> Flow[JsonObject]:
-        """Returns the metadata of a pointer. This does not read the payload and is not counted as a pull."""
+        """Returns the metadata of a pointer.
+
+        A peek does not read the payload and does not count as a pull.
+        """
         return (yield from self.inspect(url)).metadata
 
     def inspect(self, url: str) -> Flow[Inspected]:
@@ -283,7 +293,8 @@ class PointerFlows:
     def renew(self, urls: Sequence[str], *, ttl: Optional[float] = None) -> Flow[Dict[str, str]]:
         """Extends the expiry of pointers of this relay to at least ``ttl`` seconds from now.
 
-        Without ``ttl``, to the relay's maximum. Returns the new expiry by pointer id, for the pointers that the relay found.
+        Without ``ttl``, extends it to the maximum of the relay. Returns the new expiry by pointer id, for
+        the pointers that exist.
         """
         ids = [parse_pointer(url).id for url in urls]
         found: Dict[str, str] = {}
@@ -300,9 +311,9 @@ class PointerFlows:
         return ask(Call(call.method, call.path, base=self._connection.base_for(ref.base)))
 
     def _check_key(self, ref: PointerRef, url: str) -> Flow[None]:
-        """Checks the key before the pull, so that a wrong key does not use up a pull.
+        """Checks the encryption key before the pull, so that a wrong key does not use up a pull.
 
-        Raises DecryptError if the key does not match the sender's key check.
+        Raises DecryptError if the key does not match the key check of the sender.
         """
         if ref.key is None:
             return
@@ -310,7 +321,7 @@ class PointerFlows:
         try:
             found = yield from self.inspect(url)
         except RelayHTTPError as error:
-            # The server may not support peek. The pull then reports what is wrong.
+            # The server may not support peek. Then the pull reports what is wrong.
             if error.status in (404, 405):
                 return
             raise
@@ -325,7 +336,10 @@ def _push_call(
     query: Mapping[str, object],
     headers: Mapping[str, str],
 ) -> Call:
-    """Builds the push call: text inside JSON, which every version of the relay accepts; bytes as the raw body."""
+    """Builds the push call.
+
+    Text is sent inside JSON, which every version of the relay accepts. Bytes are the raw body.
+    """
     present = {name: value for name, value in options.items() if value is not None}
     if text is not None:
         json_type = {"Content-Type": "application/json; charset=utf-8"}
@@ -356,7 +370,10 @@ def _is_ours(answer: Answer) -> bool:
 
 
 def _envelope(answer: Answer) -> bytes:
-    """Reads a payload from ``{data, metadata}``, the answer of the original server. A still older one sends the payload."""
+    """Reads a payload from ``{data, metadata}``, the answer of the original ContextRelay server.
+
+    An even older server answers with the payload itself.
+    """
     try:
         found = json.loads(answer.body)
     except ValueError:

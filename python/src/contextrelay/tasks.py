@@ -31,7 +31,10 @@ class TaskFlows:
     def done(
         self, task: str, data: Optional[str] = None, *, summary: Optional[str] = None
     ) -> Flow[JsonObject]:
-        """Stores the result of a task. Repeating it is harmless; a different result raises ConflictError."""
+        """Stores the result of a task.
+
+        Repeating the same result has no effect. A different result raises ConflictError.
+        """
         return _settle(task, "done", data=data, summary=summary)
 
     def fail(
@@ -41,7 +44,7 @@ class TaskFlows:
         return _settle(task, "fail", data=data, summary=summary)
 
     def cancel(self, task: str, *, reason: Optional[str] = None) -> Flow[JsonObject]:
-        """Cancels a task: it is not delivered any more, and an agent that works on it stops."""
+        """Cancels a task. It is not delivered any more, and an agent that works on it stops."""
         return _settle(task, "cancel", reason=reason)
 
     def agents(self) -> Flow[List[JsonObject]]:
@@ -64,7 +67,7 @@ def _settle(task: str, how: str, **fields: Optional[str]) -> Flow[JsonObject]:
 
 
 class Tasks:
-    """``relay.tasks``. Pass a task as its id or as the URL of its pointer."""
+    """``relay.tasks``. A task is given by its id or by the URL of its pointer."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -16,7 +16,7 @@ class ThreadFlows:
     def create(self, name: str, *, ttl: Optional[int] = None) -> Flow[JsonObject]:
         """Creates a thread: ``{"thread_id", "name", "state_ref", …}``.
 
-        ``ttl`` is in seconds; without it the thread stays until it is deleted.
+        ``ttl``: seconds until the thread expires. Without it, the thread stays until it is deleted.
         """
         return ask(post("/threads", {"name": name, **({} if ttl is None else {"ttl": ttl})}))
 
@@ -62,13 +62,19 @@ class ThreadFlows:
         return ask(Call("GET", _path(thread_id, "state/diff"), {"from": start, "to": end}))
 
     def revert(self, thread_id: str, to: str) -> Flow[JsonObject]:
-        """Creates a new version with the content of an old one. The history stays complete."""
+        """Creates a new version with the content of an old version.
+
+        The versions in between stay in the history.
+        """
         return ask(post(_path(thread_id, "state/revert"), {"to": to}, key=""))
 
     def events(
         self, thread_id: str, *, after: Optional[str] = None, limit: Optional[int] = None
     ) -> Flow[JsonObject]:
-        """Lists events, oldest first: ``{"events": […], "next"?}``. With ``after``, starts after the event with this id."""
+        """Lists events, oldest first: ``{"events": […], "next"?}``.
+
+        With ``after``, it starts after the event with this id.
+        """
         return ask(get(_path(thread_id, "events"), after=after, limit=limit))
 
     def append(self, thread_id: str, type: str, payload: Mapping[str, Any]) -> Flow[JsonObject]:
@@ -85,11 +91,11 @@ class ThreadFlows:
         mime: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> Flow[JsonObject]:
-        """Stores content as a new artifact and returns it: ``{"ref", "preview", "size", …}``.
+        """Stores content as a new artifact and returns the artifact: ``{"ref", "preview", "size", …}``.
 
         ``type``: type of the artifact. Default: derived from its name and media type.
         ``mime``: media type of the content.
-        ``idempotency_key``: repeated calls with the same key store one artifact.
+        ``idempotency_key``: repeated calls with the same idempotency key store only one artifact.
         """
         text = content if isinstance(content, str) else base64.b64encode(content).decode("ascii")
         fields = {"name": name, "type": type, "mime": mime}
@@ -129,14 +135,17 @@ class ThreadFlows:
         context: Optional[int] = None,
         ignore_case: bool = False,
     ) -> Flow[Part]:
-        """Returns a part of an artifact. Pass a request, or one of ``lines``, ``grep``, ``json`` and ``outline``."""
+        """Returns a part of an artifact.
+
+        Pass ``part``, or one of ``lines``, ``grep``, ``json`` and ``outline``.
+        """
         part = part or part_of(lines, grep, json, outline, context, ignore_case) or PartRequest()
         path = _path(thread_id, f"artifacts/{segment(ref)}/part")
         answer = yield from ask(Call("GET", path, part.query()))
         return Part(answer["text"], answer["about"], answer["truncated"])
 
     def delete_artifact(self, thread_id: str, ref: str) -> Flow[None]:
-        """Deletes the content of an artifact permanently. Its hash, its name and an event in the log stay."""
+        """Deletes the content of an artifact permanently. The hash, the name and an event in the log stay."""
         return tell(Call("DELETE", _path(thread_id, f"artifacts/{segment(ref)}"), repeatable=True))
 
     def search(self, thread_id: str, q: str, *, limit: Optional[int] = None) -> Flow[List[JsonObject]]:
@@ -153,7 +162,7 @@ class ThreadFlows:
     ) -> Flow[JsonObject]:
         """Returns the thread as prompt messages, in the format ``openai`` or ``anthropic``.
 
-        ``words``: the question. It is added at the end, and previews are chosen by it.
+        ``words``: the question. It is added at the end, and the previews are selected by it.
         """
         body = {} if words is None else {"words": words}
         return ask(post(f"/render/{segment(thread_id)}", body, query={"format": format}))
@@ -180,7 +189,7 @@ def _path(thread_id: str, rest: str = "") -> str:
 
 
 class Threads:
-    """``relay.threads``: shared state of several agents."""
+    """``relay.threads``: the threads, which several agents share."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -11,38 +11,40 @@ from uuid import uuid4
 from .errors import RelayError, RelayTimeoutError
 from .outcome import read_outcome
 
-#: Seconds between two reads of the screen.
+#: Interval between two reads of the screen, in seconds.
 _POLL_EVERY = 0.5
-#: Seconds without a change after which the screen counts as settled.
+#: Seconds without a change after which the output on the screen counts as complete.
 _SETTLED = 1.5
-#: Seconds without a change after which a ready prompt counts, if the agent was never seen working.
+#: Seconds without a change after which a ready prompt is trusted, if the agent was never seen working.
 _SETTLED_UNSEEN = 10.0
-#: Seconds between paste and Enter. If Enter comes too early, terminals treat it as part of the paste.
+#: Seconds between the paste and Enter. If Enter comes too early, terminals treat it as part of the paste.
 _BEFORE_ENTER = 0.5
-#: Seconds to wait for the screen to change after Enter.
+#: Maximum seconds to wait until the screen changes after Enter.
 _STARTS = 30.0
-#: Longest question of an agent that is reported.
+#: Maximum length of the reported question of an agent, in characters.
 _QUESTION_CHARS = 400
 
 
 class Stuck(NamedTuple):
     """Reason why a task makes no progress."""
 
-    #: The reason as a sentence, without the full stop.
+    #: The reason as a sentence without the full stop.
     why: str
-    #: The question that the agent asks a person, if any.
+    #: The question that the agent asks a person. Empty if it asks none.
     asked: str = ""
 
 
 class TmuxDispatcher:
-    """Pastes a task into a tmux window and waits until the agent shows a result block or waits for input again.
+    """Pastes a task into a tmux window.
 
-    Call the object itself or :meth:`dispatch`. If the agent asks a person, or the screen does not change for
-    ``stuck_after`` seconds, :attr:`stuck` has the reason; the dispatcher keeps waiting. ``relay bridge start --tmux``
-    supports more agents and can also stop them.
+    Waits until the agent shows a result block or waits for input again.
+
+    Call the object itself or :meth:`dispatch`. If the agent asks a person, or the screen does not change
+    for ``stuck_after`` seconds, :attr:`stuck` contains the reason, and the dispatcher keeps waiting.
+    ``relay bridge start --tmux`` supports more agents and can also stop them.
     """
 
-    #: The agent is working while the screen contains one of these texts.
+    #: Texts that show that the agent is working, if the screen contains one of them.
     BUSY_MARKERS: Sequence[str] = (
         "esc to interrupt",
         "esc to cancel",
@@ -51,7 +53,7 @@ class TmuxDispatcher:
         "Reading file…",
     )
 
-    #: The agent asks a person if the end of the screen matches one of these patterns.
+    #: Patterns that show that the agent asks a person, if the end of the screen matches one of them.
     ASKS_PATTERNS: Sequence[str] = (
         r"(?:Esc to cancel|Enter to (?:confirm|select))[^\n]*$",  # Claude Code
         r"\n *› *\d+\. [^›]*(?:enter|esc)[^\n]*$",  # Codex
@@ -60,7 +62,7 @@ class TmuxDispatcher:
         r"\(Y\)es/\(N\)o[^\n]*$",  # Aider
     )
 
-    #: The agent waits for input if the end of the screen matches one of these patterns.
+    #: Patterns that show that the agent waits for input, if the end of the screen matches one of them.
     READY_PATTERNS: Sequence[str] = (
         r"─{8}[^\n]*\n[│ ]*[❯>!](?![ \u00a0]*\d+\. )[^─]*\n[^\n]*─{8}[^─]*$",  # Claude Code
         r"(?:^|\n)›[^›]*$",  # Codex
@@ -72,12 +74,15 @@ class TmuxDispatcher:
     def __init__(
         self, session: str = "vibe", window: int = 0, timeout: float = 600, *, stuck_after: float = 60
     ) -> None:
-        """``timeout``: seconds for one task. ``stuck_after``: seconds without a change before a task counts as stuck."""
+        """``timeout``: maximum seconds for one task.
+
+        ``stuck_after``: seconds without a change until a task is stuck.
+        """
         self.session = session
         self.window = window
         self.timeout = timeout
         self.stuck_after = stuck_after
-        #: Reason why the task makes no progress, or None.
+        #: Reason why the task makes no progress. None if it makes progress.
         self.stuck: Optional[Stuck] = None
         self._worked = False
         #: Called after :attr:`stuck` has changed.
@@ -88,15 +93,18 @@ class TmuxDispatcher:
 
     @property
     def target(self) -> str:
-        """The window as a tmux target."""
-        # `=` requires the exact session name. Without it, `work` would match `workshop`.
+        """The tmux target of the window."""
+        # `=` requires the exact session name. Without it, `work` could also match `workshop`.
         return f"={self.session}:{self.window}"
 
     def dispatch(self, task_text: str) -> str:
-        """Runs a task and returns what the window has shown since. After a timeout, the error's ``output`` has it."""
+        """Runs a task and returns the text that the window has shown since the start.
+
+        After a timeout, the ``output`` of the exception contains this text.
+        """
         deadline = time.monotonic() + self.timeout
         try:
-            # Wait until no dialog is open: Enter would answer it.
+            # Wait until no dialog is open, because Enter would answer the dialog.
             self._watch(deadline, self._asks_nothing)
             before = self._screen(all=True)
             self._paste(task_text)
@@ -122,7 +130,10 @@ class TmuxDispatcher:
         return not self._asks(screen, still)
 
     def _is_done(self, screen: str, still: float) -> bool:
-        """Returns whether the task is done. A screen without changes is not enough: the agent may wait for a person."""
+        """Returns whether the task is done.
+
+        It is not enough that the screen does not change, because the agent may wait for a person.
+        """
         if self._asks(screen, still) or any(marker in screen for marker in self.BUSY_MARKERS):
             self._worked = True
             return False
@@ -152,7 +163,9 @@ class TmuxDispatcher:
             self.on_stuck()
 
     def _watch(self, until: float, seen: Callable[[str, float], bool]) -> None:
-        """Polls the screen until ``seen(screen, seconds without a change)`` is true, or until the deadline."""
+        """Polls the screen until ``seen(screen, seconds without a change)`` returns true, or until the
+        deadline.
+        """
         last, since = "", time.monotonic()
         while time.monotonic() < until:
             screen = self._screen()
@@ -163,20 +176,23 @@ class TmuxDispatcher:
             time.sleep(_POLL_EVERY)
 
     def _paste(self, text: str) -> None:
-        """Pastes the text. Programs that support bracketed paste treat several lines as one input."""
+        """Pastes the text. A program that supports bracketed paste treats several lines as one input."""
         buffer = f"relay-{uuid4().hex[:8]}"
         self._tmux("load-buffer", "-b", buffer, "-", input=text)
         self._tmux("paste-buffer", "-p", "-d", "-b", buffer, "-t", self.target)
         time.sleep(_BEFORE_ENTER)
 
     def _screen(self, all: bool = False) -> str:
-        """Returns the visible screen, or with ``all`` the whole scrollback. Wrapped lines are joined."""
+        """Returns the visible screen.
+
+        With ``all``, returns the whole scrollback. Wrapped lines are joined.
+        """
         return self._tmux("capture-pane", "-p", "-J", "-t", self.target, *(["-S", "-"] if all else []))
 
     def _tmux(self, *args: str, input: Optional[str] = None) -> str:
         try:
             done = subprocess.run(
-                # -u forces UTF-8. In other locales tmux replaces non-ASCII characters with `_`.
+                # The option -u forces UTF-8. In other locales, tmux replaces non-ASCII characters with `_`.
                 ["tmux", "-u", *args],
                 input=input or "",
                 capture_output=True,
@@ -200,7 +216,10 @@ def _without_beginning(screen: str, before: str) -> str:
 
 
 def _question_in(screen: str) -> str:
-    """Returns the question in a dialog: the text between the last horizontal line and the first choice, on one line."""
+    """Returns the question in a dialog, on one line.
+
+    The question is the text between the last horizontal line and the first choice.
+    """
     above = re.split(r"[●❯›] *\d+\. |Allow once", screen)
     dialog = re.split(r"[─╭-]{8,}[^\n]*\n|\n\s*\n\s*\n", above[-2] if len(above) > 1 else screen)[-1]
     line = " ".join(re.sub(r"[│┃╭╮╰╯─╌]+", " ", dialog).split())

@@ -1,4 +1,4 @@
-"""HTTP over ``requests``: one session for all threads, time limits, and retries of calls that may be repeated."""
+"""HTTP over ``requests``: one session for all threads, timeouts, and retries of repeatable calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Transport:
             self._session.mount(scheme, HTTPAdapter(pool_connections=_POOL, pool_maxsize=_POOL))
 
     def run(self, flow: Flow[T]) -> T:
-        """Runs a flow: sends each call that it yields and returns its result."""
+        """Runs a flow: sends each call that the flow yields, and returns the result of the flow."""
         try:
             call = next(flow)
             while True:
@@ -42,13 +42,17 @@ class Transport:
             return done.value  # type: ignore[no-any-return]
 
     def send(self, call: Call) -> Answer:
-        """Sends a call and retries it if allowed. Raises if the answer is not a success."""
+        """Sends a call.
+
+        Retries it if a retry is allowed. Raises an exception if the answer is not a success.
+        """
         attempt = 0
         while True:
             try:
                 return self.connection.checked(self._once(call))
             except RelayError as error:
-                # An earlier attempt deleted the object, but its answer was lost.
+                # An earlier attempt deleted the object, but the answer to that attempt was lost. So 404
+                # means success.
                 if attempt > 0 and call.method == "DELETE" and error.status == 404:
                     return Answer(204, {}, b"", call.base or self.connection.base)
                 time.sleep(self.connection.wait(call, error, attempt))
@@ -69,7 +73,8 @@ class Transport:
                 data=call.body,
                 timeout=self.connection.timeout,
                 allow_redirects=follow,
-                # Without `auth`, requests would replace the API key with credentials from the user's .netrc file.
+                # Without `auth`, requests would replace the API key with credentials from the .netrc file of
+                # the user.
                 auth=_unchanged,
                 stream=True,
             ) as response:

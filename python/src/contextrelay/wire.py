@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 JsonObject = Dict[str, Any]
 
-#: Limit for a payload, and for its encrypted form: base64 adds a third.
+#: Maximum size of a payload.
 PAYLOAD_BYTES = 25 * 1024 * 1024
+#: Maximum size of an encrypted payload: base64 adds a third.
 STORED_BYTES = PAYLOAD_BYTES * 4 // 3 + 1024
-#: Default limit for an answer: a list page fits. Calls that return artifacts or files set a higher limit.
+#: Default maximum size of an answer. A page of a list fits. Calls that return artifacts or files set a higher
+#: maximum.
 ANSWER_BYTES = 16 * 1024 * 1024
-#: Limit for an artifact or a file.
+#: Maximum size of an artifact or a file.
 BODY_BYTES = 50 * 1024 * 1024
 _ERROR_CHARS = 500
 
@@ -52,11 +54,13 @@ class Call:
     query: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Optional[bytes] = None
-    #: Whether the call may be sent again after a failure. GET, and calls with an Idempotency-Key, always may.
+    #: Whether the call may be sent again after a failure. GET calls and calls with an Idempotency-Key always
+    #: may.
     repeatable: bool = False
-    #: Base URL of another relay. It receives the API key only if it has the same origin as the own relay.
+    #: Base URL of another relay. That relay receives the API key only if it has the same origin as the
+    #: client's own relay.
     base: Optional[str] = None
-    #: Limit for the answer in bytes.
+    #: Maximum size of the answer in bytes.
     most: int = ANSWER_BYTES
 
     @property
@@ -66,7 +70,7 @@ class Call:
 
     @property
     def parameters(self) -> Dict[str, str]:
-        """The query parameters. None and False are left out, True becomes 1."""
+        """The query parameters. None and False are left out. True becomes 1."""
         present = {
             name: value for name, value in self.query.items() if value is not None and value is not False
         }
@@ -81,7 +85,7 @@ class Answer:
     #: Headers with names in lower case.
     headers: Mapping[str, str]
     body: bytes
-    #: Base URL of the server that answered, for error messages.
+    #: Base URL of the server that answered. It is used in error messages.
     base: str
 
 
@@ -89,7 +93,7 @@ Flow = Generator[Call, Answer, T]
 
 
 def blocking(flow: Callable[Concatenate[Any, P], Flow[T]]) -> Callable[Concatenate[Any, P], T]:
-    """Returns a method that runs a flow of ``self._flows`` and returns its result."""
+    """Returns a method that runs a flow of ``self._flows`` and returns the result of the flow."""
 
     @functools.wraps(flow)
     def method(self: Any, /, *args: P.args, **options: P.kwargs) -> T:
@@ -111,13 +115,13 @@ def awaited(
 
 
 def ask(call: Call) -> Flow[JsonObject]:
-    """Sends a call and returns the JSON object of its answer."""
+    """Sends a call and returns the JSON object in the answer."""
     answer = yield call
     return json_object(answer)
 
 
 def tell(call: Call) -> Flow[None]:
-    """Sends a call and ignores the body of its answer."""
+    """Sends a call and ignores the body of the answer."""
     yield call
 
 
@@ -127,7 +131,10 @@ def get(path: str, **query: object) -> Call:
 
 
 def post(path: str, value: object, *, key: Optional[str] = None, **more: Any) -> Call:
-    """Builds a POST call with a JSON body. ``key`` is sent as Idempotency-Key; ``key=""`` generates one."""
+    """Builds a POST call with a JSON body.
+
+    ``key`` is sent as the Idempotency-Key header. With ``key=""``, an idempotency key is generated.
+    """
     headers = {"Content-Type": "application/json; charset=utf-8", **more.pop("headers", {})}
     if key is not None:
         headers.update(idempotency(key))
@@ -135,7 +142,7 @@ def post(path: str, value: object, *, key: Optional[str] = None, **more: Any) ->
 
 
 def idempotency(key: Optional[str] = None) -> Dict[str, str]:
-    """Returns the Idempotency-Key header. Generates a key if there is none."""
+    """Returns the Idempotency-Key header. Generates an idempotency key if there is none."""
     if key and not re.fullmatch(r"[\x21-\x7e]+", key):
         raise BadInputError("An idempotency key must be printable ASCII without spaces.")
     return {"Idempotency-Key": key or str(uuid4())}
@@ -167,7 +174,10 @@ def json_object(answer: Answer) -> JsonObject:
 
 
 def not_a_relay(base: str, what: str) -> RelayUnreachableError:
-    """Returns the exception for a server that answers but is not a relay. A retry will not help."""
+    """Returns the exception for a server that answers but is not a relay.
+
+    It is final, because a retry cannot help.
+    """
     error = RelayUnreachableError(
         f"The server at {base} is not a relay: {what}.",
         hint="Check the address: CONTEXTRELAY_URL, or the host in the pointer.",
@@ -177,7 +187,10 @@ def not_a_relay(base: str, what: str) -> RelayUnreachableError:
 
 
 def failure(answer: Answer) -> RelayError:
-    """Converts an error answer to an exception. If the answer is not from a relay, its status decides."""
+    """Converts an error answer to an exception. The HTTP status determines the class of the exception.
+
+    If the answer is not from a relay, the HTTP status also determines the error code and the message.
+    """
     try:
         body = json.loads(answer.body)
     except ValueError:
@@ -207,7 +220,10 @@ def redirected(base: str) -> BadInputError:
 
 
 def _plain(text: object) -> str:
-    """Removes control characters and limits the length. The text may come from a foreign server and end in a terminal."""
+    """Removes control characters and limits the length.
+
+    The text may come from an untrusted server and may be printed in a terminal.
+    """
     if not isinstance(text, str):
         return ""
     clean = re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text)

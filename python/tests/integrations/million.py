@@ -1,4 +1,4 @@
-"""A tool result of one megabyte with one important line, for the tests of all frameworks."""
+"""A tool result of one megabyte that contains one important line. The tests of all frameworks use it."""
 
 from __future__ import annotations
 

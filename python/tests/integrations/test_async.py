@@ -18,7 +18,7 @@ def public(owner: object) -> set[str]:
 
 def test_the_async_client_has_every_method_of_the_blocking_client() -> None:
     blocking, awaited = ContextRelay("http://relay"), AsyncContextRelay("http://relay")
-    # `messages` replaces `subscribe`: an async loop needs no callback.
+    # The asynchronous client has no `subscribe`, because an async loop over `messages` needs no callback.
     assert public(blocking) - {"subscribe"} == public(awaited)
     for resource in ("threads", "tasks", "files"):
         assert public(getattr(blocking, resource)) == public(getattr(awaited, resource))

@@ -19,7 +19,7 @@ from .million import NEEDLE, million
 
 
 class RelayFixtures(abstract.AbstractFixtures):
-    """Fixtures that fsspec's own test suite needs."""
+    """Fixtures that the test suite of fsspec needs."""
 
     @pytest.fixture(scope="class")
     def fs(self, server: RelayProcess) -> RelayFileSystem:
@@ -152,7 +152,7 @@ def test_touching_a_file_does_not_undo_a_concurrent_change(fs: RelayFileSystem, 
     plain = fs.relay.files
 
     class Overtaken(type(plain.space(root))):
-        """A space in which another client writes between each read and the write after it."""
+        """A space in which another client writes between each read and the following write."""
 
         def bytes(self, *args: Any, **options: Any) -> Any:
             found = super().bytes(*args, **options)

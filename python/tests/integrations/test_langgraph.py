@@ -142,7 +142,7 @@ class Profile(TypedDict):
 
 
 def profile(saver: BaseCheckpointSaver) -> Any:
-    """A graph that writes its channel ``name`` once and ``turns`` in each run."""
+    """Returns a graph that writes its channel ``name`` once, and its channel ``turns`` in each run."""
     builder = StateGraph(Profile)
     builder.add_node("turn", lambda state: {"turns": 1})
     builder.add_edge(START, "turn")
@@ -150,14 +150,17 @@ def profile(saver: BaseCheckpointSaver) -> Any:
 
 
 def expiries(relay: ContextRelay, space: str, kind: str) -> Dict[str, str]:
-    """Returns path → expiry of files: ``c`` for checkpoints, newest first, ``v`` for values, ``w`` for writes."""
+    """Returns the expiry of files by path.
+
+    ``kind``: ``c`` for checkpoints (newest first), ``v`` for values, ``w`` for writes.
+    """
     return {each.path: each.expires_at for each in relay.files.space(space).all() if f"/{kind}/" in each.path}
 
 
 def test_a_value_lives_as_long_as_the_newest_checkpoint_that_uses_it(relay: ContextRelay, space: str) -> None:
     profile(ContextRelaySaver(relay, space=space, ttl=3600)).invoke({"name": "ada"}, place("ttl"))
     before = expiries(relay, space, "v")
-    # Each saver simulates another process at a later time.
+    # Each saver simulates another process that runs later.
     for _ in range(2):
         graph = profile(ContextRelaySaver(relay, space=space, ttl=3600))
         graph.invoke({"turns": 0}, place("ttl"))
@@ -302,7 +305,7 @@ def sync_orders() -> str:
 
 
 def one_call(node: ToolNode) -> Any:
-    """Returns a graph with one ToolNode, and an input that calls its tool."""
+    """Returns a graph with one ToolNode, and an input that calls the tool of this node."""
     builder = StateGraph(MessagesState)
     builder.add_node("tools", node)
     builder.add_edge(START, "tools")
@@ -331,7 +334,10 @@ class FernetCipher:
 
 
 def stored_result(relay: ContextRelay, saver: Any, **options: Any) -> str:
-    """Runs a graph with a checkpointer and a new large tool result. Returns the text that replaced the result."""
+    """Runs a graph with a checkpointer and a new large tool result.
+
+    Returns the text that replaced the result.
+    """
     text = f"{million()} {uuid4()}"
 
     @tool

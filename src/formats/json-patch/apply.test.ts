@@ -14,7 +14,7 @@ interface Vector {
   error?: string;
 }
 
-/** [document, patch, result]; the result is null if the patch is rejected. */
+/** Each case is [document, patch, result]. The result is null if the patch is rejected. */
 const CASES: [Json, Json, Json][] = [
   [{ a: 1 }, [{ op: 'add', path: '/b', value: [] }], { a: 1, b: [] }],
   [[1, 3], [{ op: 'add', path: '/1', value: 2 }], [1, 2, 3]],
@@ -88,7 +88,7 @@ describe('applyPatch', () => {
   it('passes the public suite', () => {
     let run = 0;
     for (const vector of [...tests, ...specTests] as Vector[]) {
-      // JSON.parse has already merged two members with the same name.
+      // Skip this test: JSON.parse has already merged the two members with the same name.
       if (!vector.patch || /two 'op'/.test(vector.error ?? '')) continue;
       run++;
       const said = JSON.stringify(vector);

@@ -22,26 +22,32 @@ export interface PatchOp {
 }
 
 interface PatchOptions {
-  /** Returns why a path must not be written, or undefined if it may be. */
+  /** Returns the reason why a path must not be written, or undefined if it may be written. */
   readonly guard?: (segments: readonly string[]) => string | undefined;
-  /** Size of the document as JSON, in bytes, if known. Otherwise it is measured. */
+  /** Size of the document as JSON in bytes, if the caller knows it. Otherwise it is measured. */
   readonly bytes?: number;
-  /** Largest size of the result in bytes. Between operations the document may have twice this size. */
+  /**
+   * Maximum size of the result in bytes. While the operations are applied, the document may have twice this
+   * size.
+   */
   readonly maxBytes?: number;
-  /** Rejects a patch that needs too many steps: about its operations times the size of the data that they copy. */
+  /**
+   * Counts the work steps and rejects a patch that needs too many. The steps are about the number of
+   * operations times the size of the data that they copy.
+   */
   readonly meter?: WorkMeter;
 }
 
 export interface Patched {
   readonly doc: Json;
   readonly bytes: number;
-  /** First path segment → the children that were changed, or `all`. */
+  /** Maps the first path segment of each change to the children that were changed, or to `all`. */
   readonly touched: ReadonlyMap<string, Set<object> | 'all'>;
 }
 
 /**
- * Applies a JSON Patch (RFC 6902): all operations or none. The given document is not changed. The result shares all unchanged
- * parts with it. Errors name the index and path of the operation.
+ * Applies a JSON Patch (RFC 6902): all operations or none. The given document is not changed. The result
+ * shares all unchanged parts with the given document. Errors name the index and the path of the operation.
  */
 export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patched {
   if (!Array.isArray(ops)) {
@@ -142,26 +148,29 @@ function shown(field: unknown): string {
 
 type Container = Json[] | { [key: string]: Json };
 
-/** A problem of an operation. The message says what is wrong. */
+/** A problem with one operation. The message says what is wrong. */
 class PatchProblem extends Error {}
 
-/** Work steps for one operation, for each copied object member, and for each child of a measured container. */
+/** Work steps for one operation. */
 const OPERATION = 250;
+/** Work steps for each object member that is copied. */
 const MEMBER = 150;
+/** Work steps for each child of a container that is measured. */
 const MEASURED = 8;
-/** Number of array items that can be shifted for one work step. */
+/** Number of array items that can be moved by one index for one work step. */
 const SHIFTED = 16;
 
 /**
- * A copy-on-write draft of a document. It copies only the containers on the path to a change, once, and then changes these
- * copies in place. If the draft owns a container, it also owns all containers above it. It keeps track of the size in bytes.
- * A change that is not possible throws a `PatchProblem`.
+ * A copy-on-write draft of a document. It copies only the containers on the path to a change. It copies each
+ * container once and then changes the copy in place. If the draft owns a container, it also owns all
+ * containers above it. It keeps track of the document's size in bytes. Throws a `PatchProblem` if a change is
+ * not possible.
  */
 class Draft {
   root: Json;
   bytes: number;
   readonly touched = new Map<string, Set<object> | 'all'>();
-  /** Containers that this draft created, with the number of their children. */
+  /** Containers that this draft created, with the number of children of each. */
   readonly #own = new Map<object, number>();
   readonly #meter: WorkMeter;
 
@@ -171,7 +180,7 @@ class Draft {
     this.#meter = meter;
   }
 
-  /** Marks a value that will be in two places, so that it is copied again before a change. */
+  /** Marks a value that will be in two places of the document, so that it is copied again before a change. */
   share(value: Json): void {
     if (!isContainer(value)) return;
     const count = this.#own.get(value);
@@ -246,7 +255,7 @@ class Draft {
     this.#touch(path, true);
   }
 
-  /** Updates the number of children, and the bytes of the commas between them. */
+  /** Updates the number of children of a container, and the bytes of the commas between them. */
   #count(parent: Container, delta: 1 | -1): void {
     const before = this.#own.get(parent)!;
     this.#own.set(parent, before + delta);
@@ -278,7 +287,10 @@ class Draft {
     return copy;
   }
 
-  /** Measures a value. Results are cached, except for containers of this draft, which may change. */
+  /**
+   * Measures a value. Results are cached, except for the containers that this draft owns, because these may
+   * still change.
+   */
   #measure(value: Json): Measure {
     return measure(value, {
       has: (container) => {
@@ -330,8 +342,8 @@ interface Measure {
 }
 
 /**
- * Measures a JSON value without serialising it. Results are cached by object identity, so a shared value is measured only once.
- * Values in `open` may still change and are not cached.
+ * Measures a JSON value without serialising it. Results are cached by object identity, so a shared value is
+ * measured only once. Containers in `open` may still change, so their results are not cached.
  */
 export function measure(value: Json, open: { has(value: object): boolean }): Measure {
   if (typeof value !== 'object' || value === null) return { bytes: scalarBytes(value), depth: 0, count: 0 };

@@ -1,7 +1,10 @@
 import { escapeSegment, isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import type { PatchOp } from './apply.ts';
 
-/** Computes a patch from `from` to `to`. It is short, but not always the shortest. Shared objects are skipped. */
+/**
+ * Returns a patch that changes `from` to `to`. The patch is short, but not always the shortest. Objects that
+ * both values share are skipped.
+ */
 export function diffJson(from: Json, to: Json, path = ''): PatchOp[] {
   const ops: PatchOp[] = [];
   compare(from, to, path, ops);
@@ -43,7 +46,7 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): 
     return;
   }
   const kept = commonItems(gone, come);
-  // Remove from the end first, then add from the start, so that every index is valid when it is used.
+  // First remove items from the end, then add items from the start. So every index is valid when it is used.
   const staying = new Set(kept.map(([i]) => i));
   for (let i = gone.length - 1; i >= 0; i--) {
     if (!staying.has(i)) ops.push({ op: 'remove', path: `${path}/${start + i}` });
@@ -55,8 +58,9 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): 
 }
 
 /**
- * Returns items that both lists have in the same order, as pairs of indexes. Without duplicate items this is the longest common
- * subsequence. Each item is paired with its next equal item; then the longest increasing run of pairs is kept.
+ * Returns items that both lists have in the same order, as pairs of indexes. Each item of `a` is paired with
+ * the next equal item of `b`. Then the longest sequence of pairs with increasing indexes is kept. If no list
+ * has duplicates, this is the longest common subsequence.
  */
 function commonItems(a: Json[], b: Json[]): [number, number][] {
   const places = Map.groupBy([...b.keys()].reverse(), (j) => JSON.stringify(b[j]));
@@ -64,7 +68,10 @@ function commonItems(a: Json[], b: Json[]): [number, number][] {
     const j = places.get(JSON.stringify(item))?.pop();
     return j === undefined ? [] : [[i, j]];
   });
-  /** For each length, the last pair of the increasing run of that length with the smallest end. */
+  /**
+   * For each length, the last pair of an increasing sequence of that length. Of several such sequences, it is
+   * the one whose last index is smallest.
+   */
   const ends: number[] = [];
   const before: number[] = [];
   for (const [at, [, j]] of pairs.entries()) {

@@ -2,7 +2,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { crc32 } from '../../base/hash.ts';
 import { BUNDLE_BYTES, BUNDLE_ENTRIES, BUNDLE_RATIO } from '../../base/limits.ts';
 
-/** Bytes with random access: a file, a blob or memory. */
+/** A source of bytes with random access: a file, a blob or memory. */
 export interface ZipSource {
   readonly size: number;
   read(start: number, end: number): Promise<Uint8Array>;
@@ -15,13 +15,14 @@ interface ZipItem {
   readonly method: number;
   readonly crc: number;
   readonly offset: number;
-  /** True if sizes and checksum are repeated after the content. */
+  /** True if the sizes and the checksum come after the content. */
   readonly trailer: boolean;
 }
 
 /**
- * Opens an untrusted archive. Rejects links, folders, encryption, overlapping entries, bytes that the directory does not list,
- * and entries that unpack to more than they declare or to suspiciously much.
+ * Opens an untrusted archive. Rejects links, folders, encryption, overlapping entries, and bytes that the
+ * directory does not list. Also rejects entries that unpack to more bytes than they declare, or whose
+ * compression ratio is suspiciously high.
  */
 export async function openZip(source: ZipSource): Promise<ZipArchive> {
   if (source.size > BUNDLE_BYTES) throw bad(`it is larger than ${BUNDLE_BYTES} bytes`);
@@ -144,7 +145,8 @@ function parseItem(view: DataView, at: number, name: string): ZipItem {
   const size = view.getUint32(at + 24, true);
   const host = view.getUint8(at + 5);
   const mode = view.getUint32(at + 38, true) >>> 16;
-  // Allowed flags: compression hints (bits 1 and 2), sizes after the content (3) and UTF-8 (11).
+  // Allowed flags: compression hints (bits 1 and 2), sizes after the content (bit 3) and UTF-8 names (bit
+  // 11).
   if ((flags & ~0x080e) !== 0) throw bad(`${shown(name)} is encrypted or has unsupported flags`);
   if (method !== 0 && method !== 8) throw bad(`${shown(name)} uses an unsupported compression method`);
   if (host === 3 && (mode & 0o170000) !== 0 && (mode & 0o170000) !== 0o100000)
@@ -183,7 +185,10 @@ async function checkPlaces(source: ZipSource, items: readonly ZipItem[], end: nu
   if (end > free + room) throw bad('it contains data that its directory does not list');
 }
 
-/** Decodes the name of an entry. Allows only parts of letters, digits, dots and dashes, and no part of dots only. */
+/**
+ * Decodes the name of an entry. Each part of the name has only letters, digits, underscores, dots and dashes,
+ * and does not begin with a dot.
+ */
 function nameOf(bytes: Uint8Array): string {
   const name = new TextDecoder('latin1').decode(bytes);
   if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(name) || name.length > 255)

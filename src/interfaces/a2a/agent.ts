@@ -28,12 +28,15 @@ interface AgentOptions {
   readonly agent: AgentEntry;
   readonly card: AgentCard;
   readonly tasks: TaskService;
-  /** Aborted when the client disconnects, its key is revoked, or the server stops. */
+  /** Aborted when the client disconnects, the API key is revoked, or the server stops. */
   readonly signal: AbortSignal;
   readonly webhooks: Webhooks;
 }
 
-/** Creates the A2A request handler of one agent for one request. It has no state of its own: everything is in the store. */
+/**
+ * Creates the A2A request handler of one agent, for one request. The handler keeps no state of its own. All
+ * state is in the store.
+ */
 export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOptions): A2ARequestHandler {
   const { caller, base } = tasks;
 
@@ -45,13 +48,17 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     const task = params.message?.taskId ? await find(a2a.send, params.message.taskId) : null;
     const record = task ? await tasks.proceed(agent, task, params) : await tasks.submit(agent, params);
     if (!webhook?.url) return record;
-    // A repeated message names the same webhook again: follow the task, but do not add the webhook twice.
+    // A repeated message names the same webhook again. Then follow the task, but do not add the webhook
+    // twice.
     if (record.webhooks.some(({ config }) => config.url === webhook.url)) webhooks.follow(record, tasks);
     else await webhooks.add({ ...webhook, taskId: record.id }, context.requestedVersion, record, tasks);
     return record;
   }
 
-  /** Streams the changes of a task until it is over. With `answered`, also stops when the agent asks for input. */
+  /**
+   * Streams the changes of a task until the task is over. With `answered`, it also stops when the agent asks
+   * for input.
+   */
   async function* stream(
     first: TaskRecord,
     o: { readonly answered: boolean },
@@ -64,7 +71,9 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     }
   }
 
-  /** Finds a task. A task on a channel that the caller's key may not use counts as not found. */
+  /**
+   * Finds a task. If the task is on a channel that the caller's API key may not use, it counts as not found.
+   */
   async function find(verb: Verb, id: string): Promise<TaskRecord> {
     if (!id.trim()) throw new RequestMalformedError('id is required');
     const record = await tasks.find(id);
@@ -72,7 +81,10 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     throw new TaskNotFoundError(`Task not found: ${id}`);
   }
 
-  /** Returns the task's channels. Records of 0.1.0 have no task channel; use the agent's current one. */
+  /**
+   * Returns the channels of the task. Task records of version 0.1.0 have no task channel, so the agent's
+   * current channel is used.
+   */
   function channelsOf({ task_channel, done_channel }: TaskRecord): FromRecord {
     return { channel: task_channel ?? agent.task_channel, done_channel };
   }
@@ -83,7 +95,10 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     return { ...task, history: historyLength > 0 ? task.history.slice(-historyLength) : [] };
   }
 
-  /** Hides a webhook's secrets from callers that did not add it. Its URL path may be a secret too. */
+  /**
+   * Hides the secrets of a webhook from callers that did not add the webhook. The path of its URL may be a
+   * secret too.
+   */
   function configFor({ config, key }: Webhook): TaskPushNotificationConfig {
     if (hasMade(caller, key)) return config;
     const { authentication } = config;

@@ -5,7 +5,7 @@ import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { directChannel } from '../../contract/tasks.ts';
 
-/** An agent that can be given tasks through this relay. */
+/** An agent that accepts tasks through this relay. */
 export interface AgentEntry {
   readonly name: string;
   readonly description: string;
@@ -15,7 +15,7 @@ export interface AgentEntry {
   readonly done_channel: string;
 }
 
-/** The relay's own agent. Any free bridge takes its tasks. */
+/** The agent of the relay itself. Any free bridge takes its tasks. */
 export const RELAY_AGENT: AgentEntry = {
   name: 'relay',
   description: 'Passes tasks to the coding agents connected to this relay and returns their results.',
@@ -23,7 +23,10 @@ export const RELAY_AGENT: AgentEntry = {
   done_channel: 'agent-done',
 };
 
-/** Returns the relay's own agent, or the running bridge with this name. Throws `not_found`. */
+/**
+ * Returns the agent of the relay itself, or the running bridge with this name. Throws `not_found` if there is
+ * none.
+ */
 export async function findAgent(name: string, relay: () => Promise<Relay>): Promise<AgentEntry> {
   if (name === RELAY_AGENT.name) return RELAY_AGENT;
   const { agents } = await (await relay()).agents.list();
@@ -42,12 +45,12 @@ export async function findAgent(name: string, relay: () => Promise<Relay>): Prom
   };
 }
 
-/** URI of the A2A extension for large parts that are sent as pointers. */
+/** URI of our A2A extension, which sends large parts as pointers. */
 const POINTER_EXTENSION = 'https://contextrelay.dev/a2a/pointers/v1';
 
 interface CardOptions {
   readonly version: string;
-  /** The relay's URL, such as `https://relay.example`. */
+  /** The URL of the relay, such as `https://relay.example`. */
   readonly base: string;
   /** Whether callers need an API key. */
   readonly keys: boolean;

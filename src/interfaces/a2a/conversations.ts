@@ -8,17 +8,20 @@ import { recordsOf } from '../../domain/records.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { summaryOf } from './messages.ts';
 
-/** The conversation that a message starts a task in. */
+/** The conversation of a message that starts a task. */
 interface StartedConversation {
   readonly context_id: string;
   readonly thread_id: string;
-  /** Counts how often an identical message has started a task, from 1. */
+  /** How many times an identical message has started a task. Starts at 1. */
   readonly attempt: number;
-  /** Id of the task, once it exists. */
+  /** Id of the task. Absent until the task exists. */
   readonly task?: string;
 }
 
-/** Maps messages and A2A contexts of one caller to threads. Repeating a message does not create another thread. */
+/**
+ * Maps the messages and A2A contexts of one caller to threads. A repeated message does not create another
+ * thread.
+ */
 export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   const { engine, env } = core.deps;
   const prefix = `ten.${caller.tenant}/a2a/`;
@@ -46,7 +49,8 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
       const stored = await contexts.get(key);
       const access = stored ? await accessTo(stored.value) : 'absent';
       if (access === 'foreign' && key === shared) {
-        // Another key uses this context name for its own thread: store the name for this key only.
+        // Another API key uses this context name for its own thread. Store the name for this caller's API key
+        // only.
         key = `${prefix}context/${caller.keyId}/${name}`;
         continue;
       }
@@ -58,7 +62,10 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
     }
   }
 
-  /** Checks access to a thread named as context. Writable for keys that may write to threads, and for its creator. */
+  /**
+   * Checks the caller's access to a thread that is named as a context. A thread is `writable` for API keys
+   * that may write to threads, and for the API key that created it.
+   */
   async function accessTo(id: string): Promise<'absent' | 'foreign' | 'writable'> {
     const thread = await (await core.threads()).log.find(caller.tenant, id);
     if (!thread) return 'absent';
@@ -68,7 +75,10 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   }
 
   return {
-    /** Returns the thread for a message. If the message already started a task, `isRepeated` decides whether to reuse it. */
+    /**
+     * Returns the conversation for a message. If the message has already started a task, `isRepeated` decides
+     * whether to reuse that task.
+     */
     async begin(
       message: Message,
       digest: string,
@@ -82,7 +92,8 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
         const context_id = message.contextId || thread_id;
         const begun = { context_id, thread_id, attempt: (before?.attempt ?? 0) + 1 };
         if (await save(digest, begun, seen?.revision ?? 'absent')) return begun;
-        // A concurrent request with the same message won: delete our thread and use the other.
+        // A concurrent request with the same message was first. Delete the thread of this request, and use
+        // the thread of the other request.
         if (!message.contextId) await relay.threads.delete(thread_id);
       }
     },
@@ -91,7 +102,10 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
     recordTask: (digest: string, begun: StartedConversation, task: string) =>
       save(digest, { ...begun, task }),
 
-    /** Returns the thread of a message that version 0.1.0 accepted, by message id. Null if there is none. */
+    /**
+     * Returns the thread of a message that version 0.1.0 accepted. It is found by the message id. Returns
+     * null if there is none.
+     */
     async legacyThread(agent: string, messageId: string): Promise<string | null> {
       const name = encodeURIComponent(`${agent} ${messageId}`).slice(0, 500);
       return (await contexts.get(`${prefix}message/${name}`))?.value ?? null;

@@ -50,9 +50,9 @@ import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 interface A2AOptions extends WebhooksOptions {
   readonly core: RelayCore;
   readonly version: string;
-  /** Whether callers need a key. */
+  /** Whether callers need an API key. */
   readonly keys: boolean;
-  /** Maximum size of a request. By default large enough for the largest payload. */
+  /** Maximum size of a request in bytes. By default, the largest payload fits. */
   readonly messageBytes?: number;
 }
 
@@ -60,14 +60,18 @@ interface A2AOptions extends WebhooksOptions {
 export function a2aOverHttp(o: A2AOptions) {
   const { engine } = o.core.deps;
   const webhooks = new Webhooks(o, (work) => engine.defer(work));
-  // Last-Modified of the relay's own card, which does not change while the server runs.
+  // Time for the Last-Modified header of the relay's own agent card, which does not change while the server
+  // runs.
   const since = o.core.deps.env.now();
   const open = async (authenticate: Authenticate, verb: Verb) => {
     const { caller, base } = await authenticate();
     authorize(caller, verb);
     return new TaskService(o.core, caller, base);
   };
-  /** Serves `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON and the card below it. The relay's own agent is also at `/a2a`. */
+  /**
+   * Serves `/a2a/{agent}`: JSON-RPC by POST, and HTTP+JSON and the agent card below this path. The agent of
+   * the relay itself is also served at `/a2a`.
+   */
   const answer = async (c: Context, authenticate: Authenticate, base: string) => {
     const { name, rest } = parsePath(c.req.path);
     const [, file] = /^\.well-known\/(agent-card|agent)\.json$/.exec(rest) ?? [];
@@ -95,7 +99,7 @@ export function a2aOverHttp(o: A2AOptions) {
     });
     return withHeartbeat(answering);
   };
-  /** Resumes webhook calls that earlier server processes did not finish. */
+  /** Resumes the webhook calls that earlier server processes did not finish. */
   const resume = async (
     entries: Iterable<OutboxEntry> | AsyncIterable<OutboxEntry> = outboxEntries(o.core.deps),
   ) => {
@@ -103,7 +107,8 @@ export function a2aOverHttp(o: A2AOptions) {
       const tasks = new TaskService(o.core, caller, base);
       await tasks.find(task).then(
         (record) => webhooks.follow(record, tasks),
-        // Not found: the server stopped before it stored the task, so its sender will retry. Or the task has expired.
+        // The task is not found if it has expired, or if the server stopped before it stored the task. In the
+        // second case, the client will send the task again. So `TaskNotFoundError` is not reported.
         (error) => error instanceof TaskNotFoundError || o.onError(error),
       );
     }
@@ -111,7 +116,10 @@ export function a2aOverHttp(o: A2AOptions) {
   return { answer, resume };
 }
 
-/** Splits a path into agent name and rest: `/a2a`, `/a2a/{agent}`, `/a2a/{agent}/{rest}`, `/.well-known/agent-card.json`. */
+/**
+ * Splits a path into the name of the agent and the rest. Accepts `/a2a`, `/a2a/{agent}`,
+ * `/a2a/{agent}/{rest}` and `/.well-known/agent-card.json`.
+ */
 function parsePath(path: string): { name: string; rest: string } {
   const below = path.replace(/^\/a2a(?=\/|$)/, '').replace(/\/+$/, '');
   const [, name = RELAY_AGENT.name, ...rest] = below.split('/');
@@ -119,14 +127,14 @@ function parsePath(path: string): { name: string; rest: string } {
   return { name: percentDecoded(name) ?? name, rest: rest.join('/') };
 }
 
-/** Returns the protocol version from the header, or from the query for clients that cannot set headers. */
+/** Returns the protocol version from the header. Clients that cannot set headers send it in the query. */
 function versionOf(c: Context): string | undefined {
   return c.req.header(A2A_VERSION_HEADER) || c.req.query(A2A_VERSION_HEADER) || undefined;
 }
 
 /**
- * Serves the card, also without a key: the card tells clients that they need one. Clients of A2A 0.3 get the fields
- * of their version, if they name it or request `agent.json`.
+ * Serves the agent card. It needs no API key, because the card tells clients that they need one. Clients of
+ * A2A 0.3 get the fields of their version, if they name this version or request `agent.json`.
  */
 async function cardResponse(
   c: Context,
@@ -135,7 +143,7 @@ async function cardResponse(
 ): Promise<Response> {
   let json = AgentCard.toJSON(card) as object;
   if (version === '0.3') {
-    // The library converts a card only through a request handler.
+    // The library can convert a card only through a request handler, so create one that returns the card.
     const holder: Partial<A2ARequestHandler> = { getAuthenticatedExtendedAgentCard: async () => card };
     const older = new LegacyRestTransportHandler(holder as A2ARequestHandler);
     json = { ...json, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
@@ -191,7 +199,10 @@ async function jsonRpcResponse(call: Call): Promise<Response> {
   }
 }
 
-/** Routes of the HTTP+JSON binding, below the agent's path, with the equivalent JSON-RPC method. */
+/**
+ * Routes of the HTTP+JSON binding, relative to the path of the agent. Each route has the equivalent JSON-RPC
+ * method.
+ */
 const ROUTES = [
   route('POST', 'message:send', 'SendMessage', { body: true }),
   route('POST', 'message:stream', 'SendStreamingMessage', { body: true }),
@@ -228,7 +239,7 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
     throw new RelayError('method_not_allowed', { method, path, allowed });
   }
   const context = callContext(c);
-  // Keep the original error: the JSON-RPC error code is not enough to choose the HTTP status.
+  // Keep the original error, because the JSON-RPC error code is not enough to choose the HTTP status.
   let thrown: unknown = null;
   const agent = withErrors(call.agent, (error) => {
     thrown = translate(error, onError);
@@ -242,7 +253,8 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
     const fields = found.body ? await jsonBody(call) : queryParams(c.req.query());
-    // A parameter that cannot be decoded is used as it is and will not be found.
+    // A path parameter that cannot be decoded is used unchanged. No task has such an id, so the task will not
+    // be found.
     const pathParams = Object.entries(found.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
       name,
       percentDecoded(text) ?? text,
@@ -260,7 +272,7 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   }
 }
 
-/** Removes empty `artifacts` fields: lists of this binding omit them. */
+/** Removes empty `artifacts` fields, because lists of the HTTP+JSON binding omit them. */
 function leaveOutEmptyArtifacts({ tasks }: ListTasksResponse): void {
   for (const task of tasks as Partial<Task>[]) if (task.artifacts?.length === 0) delete task.artifacts;
 }
@@ -269,7 +281,10 @@ async function* results(answers: AsyncIterable<unknown>): AsyncGenerator<unknown
   for await (const answer of answers) yield (answer as { result: unknown }).result;
 }
 
-/** Returns the HTTP status of an error. 415 follows A2A 1.0.0 and HTTP; the library follows 1.0.1, which dropped it. */
+/**
+ * Returns the HTTP status of an error. An unsupported content type gets 415, as in A2A 1.0.0 and in HTTP. The
+ * library follows A2A 1.0.1, which does not use 415.
+ */
 function statusOf(error: unknown): number {
   if (isRelayError(error)) return error.status;
   if (error instanceof Error && isRelayError(error.cause)) return error.cause.status;
@@ -304,7 +319,10 @@ function checkMediaType(c: Context): void {
     throw new ContentTypeNotSupportedError(`Send application/json or ${A2A_CONTENT_TYPE}, not ${type}.`);
 }
 
-/** Returns the media type of an HTTP+JSON response. Revisions of A2A 1.0 disagree on it, so it follows the client. */
+/**
+ * Returns the media type of an HTTP+JSON response. Revisions of A2A 1.0 define different media types, so the
+ * response uses the media type of the client.
+ */
 function answerType(c: Context): string {
   const accepted = (c.req.header('accept') ?? '').split(',').map(mediaType);
   const speaks = mediaType(c.req.header('content-type')) === A2A_CONTENT_TYPE;
@@ -315,7 +333,10 @@ function mediaType(header = ''): string {
   return header.split(';', 1)[0]!.trim().toLowerCase();
 }
 
-/** Responds with server-sent events. An error before the first event is thrown, so that it gets a normal response. */
+/**
+ * Responds with server-sent events. An error before the first event is thrown, so that the client gets a
+ * normal error response.
+ */
 async function streamEvents(
   events: AsyncIterable<unknown>,
   failure: (error: unknown) => unknown,
@@ -337,7 +358,9 @@ async function* prepend(
   for (let next = first; !next.done; next = await rest.next()) yield next.value;
 }
 
-/** Rejects a slow request with `unauthorized` as soon as the caller's key is revoked. */
+/**
+ * Returns the answer. Rejects a slow request with `unauthorized` as soon as the caller's API key is revoked.
+ */
 async function untilKeyEnds(
   watch: KeyWatch,
   caller: Caller,
@@ -357,8 +380,8 @@ async function untilKeyEnds(
 }
 
 /**
- * Keeps the connection alive while a response takes minutes: sends spaces before the JSON body, which JSON ignores.
- * Otherwise proxies would close the idle connection.
+ * Keeps the connection alive while a response takes minutes. It sends spaces before the JSON body, which JSON
+ * parsers ignore. Otherwise proxies would close the idle connection.
  */
 async function withHeartbeat(answer: Promise<Response>): Promise<Response> {
   const settled = new AbortController();
@@ -373,7 +396,7 @@ async function* bodyOf(answer: Promise<Response>): AsyncGenerator<string> {
   yield await (await answer).text();
 }
 
-/** Wraps the agent and passes its errors through `translate`. */
+/** Wraps the agent so that its errors are converted by `translate`. */
 function withErrors(agent: A2ARequestHandler, translate: (error: unknown) => unknown): A2ARequestHandler {
   const fail = (error: unknown): never => {
     throw translate(error);
@@ -398,7 +421,9 @@ async function* streamFailingWith(events: AsyncIterable<unknown>, fail: (error: 
   }
 }
 
-/** Converts an error to an A2A error. Unexpected errors are logged and not shown. */
+/**
+ * Converts an error to an A2A error. An unexpected error is logged, and the client does not see its details.
+ */
 function translate(error: unknown, onError: (error: unknown) => void): unknown {
   if (error instanceof A2AError) return error;
   if (isRelayError(error) && error.status < 500)

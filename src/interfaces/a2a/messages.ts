@@ -19,7 +19,7 @@ import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { PointersApi, Pushed } from '../../contract/pointers.ts';
 import type { AgentEntry } from './card.ts';
 
-/** Returns the message of a request after checking its ids. */
+/** Checks the ids of the message in a request and returns the message. */
 export function validateMessage({ message }: SendMessageRequest): Message {
   if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
   checkId('message.messageId', message.messageId);
@@ -27,7 +27,7 @@ export function validateMessage({ message }: SendMessageRequest): Message {
   return message;
 }
 
-/** Checks an id chosen by the client. It becomes part of storage keys and environment variables. */
+/** Checks an id that the client chose. The id becomes part of store keys and environment variables. */
 function checkId(what: string, id: string): void {
   if (id.length > A2A_ID_CHARS || !id.isWellFormed() || /\p{Cc}/u.test(id))
     throw new RequestMalformedError(
@@ -35,14 +35,17 @@ function checkId(what: string, id: string): void {
     );
 }
 
-/** Returns a digest of a message's content. Messages with equal ids but different content are different messages. */
+/**
+ * Returns a hash of a message for this agent. Messages with the same id but different content have different
+ * hashes, so they count as different messages.
+ */
 export function messageDigest({ name }: AgentEntry, message: Message): Promise<string> {
   return sha256Hex(JSON.stringify([name, Message.toJSON(message)]));
 }
 
 /** One message to the agent, with its conversation. */
 export interface Turn {
-  /** The message. Pointers replace its large parts. */
+  /** The message. Its large parts are replaced by pointers. */
   readonly message: Message;
   readonly context_id: string;
   readonly thread_id: string;
@@ -76,7 +79,10 @@ export async function pushTurn(
   });
 }
 
-/** Renders the message with the earlier messages of the task. The agent of this turn may not have seen them. */
+/**
+ * Renders the message together with the earlier messages of the task, because the agent of this turn may not
+ * have seen them.
+ */
 function turnText({ message, task }: Turn): string {
   const before: string[] = [];
   let chars = 0;
@@ -90,7 +96,7 @@ function turnText({ message, task }: Turn): string {
   return `Earlier in this task:\n\n${before.join('\n\n')}\n\nNow the sender says:\n\n${taskText(message)}`;
 }
 
-/** Returns the newest messages, as many as fit in a task record. */
+/** Returns the newest messages that fit into a task record. */
 export function newestMessages(history: readonly Message[]): JsonObject[] {
   const newest: JsonObject[] = [];
   let chars = 0;
@@ -103,7 +109,10 @@ export function newestMessages(history: readonly Message[]): JsonObject[] {
   return newest;
 }
 
-/** Builds a message part for a payload: a URL that returns the bytes, and the pointer as metadata for relay clients. */
+/**
+ * Creates a message part for a payload. The part contains a URL that returns the bytes. Its metadata contains
+ * the pointer, for relay clients.
+ */
 export function pointerPart(o: {
   readonly base: string;
   readonly id: string;
@@ -125,8 +134,8 @@ export function textPart(text: string, mediaType = 'text/plain'): Part {
 }
 
 /**
- * Stores the large parts of a message and returns the message with pointers instead. `digest` is the digest of the
- * message: storing the same message again creates no second copy.
+ * Stores the large parts of a message. Returns the message with pointers instead of these parts. `digest` is
+ * the hash of the message. It prevents a second copy if the same message is stored again.
  */
 export async function storeLargeParts(
   message: Message,
@@ -154,8 +163,9 @@ export async function storeLargeParts(
 }
 
 /**
- * Returns a function that stores a part if it is binary or too large for a record. It returns the part's pointer, or
- * null if the part stays in the record. `keyOf` gives the idempotency key of the nth part.
+ * Returns a function that stores a part if the part is binary or too large for a record. The function returns
+ * the pointer of the stored part, or null if the part stays in the record. `keyOf` returns the idempotency
+ * key of the nth part.
  */
 export function largePartStore(pointers: PointersApi, keyOf: (at: number) => string) {
   let room = A2A_MESSAGE_BYTES;
@@ -173,7 +183,7 @@ export function largePartStore(pointers: PointersApi, keyOf: (at: number) => str
   };
 }
 
-/** Renders a message as the task text for the agent: its texts, then the URLs of its attachments. */
+/** Renders a message as the task text for the agent: first its texts, then the URLs of its attachments. */
 export function taskText(message: Message): string {
   const texts: string[] = [];
   const attached: string[] = [];
@@ -195,7 +205,7 @@ export function summaryOf(message: Message): string {
   return (taskText(message).split('\n').find(Boolean) ?? '').slice(0, 80);
 }
 
-/** Returns the content of a part as bytes. Null if the part is a URL. */
+/** Returns the content of a part as bytes, or null if the part is a URL. */
 export function bytesOf({ content }: Part): Uint8Array | null {
   if (content?.$case === 'text') return encodeUtf8(content.value);
   if (content?.$case === 'raw') return content.value;

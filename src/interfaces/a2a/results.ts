@@ -17,7 +17,10 @@ import { type AnsweredArtifact, type PartRecord, type TaskRecord, threadOf, turn
 
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'said' | 'artifact' | 'artifacts' | 'direct'>;
 
-/** Stores the result as artifacts of the task's thread and returns the task's new state. Idempotent. */
+/**
+ * Stores the result as artifacts in the thread of the task. Returns the new state of the task. It can be
+ * called again with the same result without effect.
+ */
 export async function recordResult(
   record: TaskRecord,
   { url, status, summary }: FoundResult,
@@ -61,7 +64,10 @@ export async function recordResult(
   }
 }
 
-/** Returns a pointer that its URL alone gives access to. Copies the payload if the pointer needs a key. */
+/**
+ * Returns a pointer that anyone with its URL can read. If the given pointer needs an API key, the payload is
+ * copied to a new pointer.
+ */
 async function publicPointer(id: string, relay: Relay): Promise<string> {
   if ((await relay.pointers.peek(id)).visibility === 'link') return id;
   const { about, body } = await relay.pointers.pull(id);
@@ -72,8 +78,9 @@ async function publicPointer(id: string, relay: Relay): Promise<string> {
 }
 
 /**
- * Stores an answer in A2A JSON. Pointers replace its large and binary parts. The contents of its artifacts are also
- * stored in the task's thread. Idempotent.
+ * Stores an answer in A2A JSON. Large and binary parts are replaced by pointers. The contents of its
+ * artifacts are also stored in the thread of the task. It can be called again with the same answer without
+ * effect.
  */
 async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Promise<Outcome> {
   let answer: AgentAnswer | null;

@@ -14,35 +14,41 @@ import { pointerPart, textPart } from './messages.ts';
 
 export type State = 'submitted' | 'working' | 'canceled' | AnswerState;
 
-/** A task as stored. Its id is the id of the first pointer pushed to the agent. */
+/** A task as it is stored. Its id is the id of the first pointer that was pushed to the agent. */
 export interface TaskRecord {
   readonly id: string;
   readonly context_id: string;
   /** Thread of the conversation. Absent if the context id is the thread id. */
   readonly thread_id?: string;
   readonly agent: string;
-  /** Channel that the task was pushed to. Absent in records of 0.1.0. */
+  /** Channel to which the task was pushed. Absent in task records of version 0.1.0. */
   readonly task_channel?: string;
   readonly done_channel: string;
   readonly state: State;
   /** Time of the last state change, in ISO 8601. */
   readonly at: string;
-  /** Explanation of the state. */
+  /** Text that explains the state. */
   readonly note?: string;
-  /** Explanation of the state as message parts, if the agent sent parts. */
+  /** Message parts that explain the state, if the agent sent parts. */
   readonly said?: readonly PartRecord[];
-  /** Earlier states, oldest first. Streams report each of them. */
+  /** Earlier states of the task, oldest first. Streams report each of them. */
   readonly steps?: readonly Step[];
   /** The first message. */
   readonly message: JsonObject;
-  /** Later messages of both sides, oldest first. */
+  /** Later messages of the client and of the agent, oldest first. */
   readonly history?: readonly JsonObject[];
-  /** Pointer of the client's newest message to the agent. Absent while there is only the first. */
+  /**
+   * Pointer of the newest message from the client to the agent. Absent as long as there is only the first
+   * message.
+   */
   readonly turn?: string;
-  /** Digest of the client's newest message, to recognize a repetition. Absent in records of 0.1.0. */
+  /**
+   * Hash of the newest message from the client, to recognize a repetition. Absent in task records of version
+   * 0.1.0.
+   */
   readonly asked?: string;
   readonly artifact?: ArtifactRecord;
-  /** Artifacts of an agent that answers in parts, of all turns. */
+  /** Artifacts of all turns, if the agent answers in parts. */
   readonly artifacts?: readonly AnsweredArtifact[];
   /** Set if the agent answered with a message instead of a task. */
   readonly direct?: true;
@@ -54,7 +60,7 @@ export type StateAt = Pick<TaskRecord, 'state' | 'at'>;
 
 /** An earlier state of a task. */
 export interface Step extends Pick<TaskRecord, 'state' | 'at' | 'note' | 'said' | 'turn'> {
-  /** Number of `artifacts` at that time. */
+  /** Number of `artifacts` that the task had in that state. */
   readonly made: number;
 }
 
@@ -75,9 +81,9 @@ interface ArtifactRecord {
   readonly name: string;
   readonly mime: string;
   readonly size: number;
-  /** The content, if it is a small text. */
+  /** The content, if it is a short text. */
   readonly text?: string;
-  /** Pointer to any other content. */
+  /** Pointer to the content, if it is not a short text. */
   readonly pointer?: string;
 }
 
@@ -85,13 +91,22 @@ export interface Webhook {
   readonly config: TaskPushNotificationConfig;
   /** Protocol version of the request that added the webhook. */
   readonly version: string;
-  /** Id of the key that added the webhook. A revoked key stops its notifications. Absent in records of 0.1.0. */
+  /**
+   * Id of the API key that added the webhook. If the key is revoked, the webhook gets no more notifications.
+   * Absent in task records of version 0.1.0.
+   */
   readonly key?: string;
-  /** Last state sent to the webhook, or the state when it was added. Absent in records of 0.1.0. */
+  /**
+   * Last state that was sent to the webhook, or the state at the time when the webhook was added. Absent in
+   * task records of version 0.1.0.
+   */
   readonly knows?: StateAt;
-  /** End of a lease in ms since the epoch: until then one server reports the end of the task to the webhook. */
+  /**
+   * End of a lease, in ms since 1970. Until then, one server has the right to report the end of the task to
+   * the webhook.
+   */
   readonly telling?: number;
-  /** Whether the webhook has confirmed the end of the task. */
+  /** Whether the webhook has confirmed that it knows the end of the task. */
   readonly told?: boolean;
 }
 
@@ -115,7 +130,7 @@ export function isWaiting({ state }: TaskRecord): boolean {
   return state === 'input_required' || state === 'auth_required';
 }
 
-/** Returns the pointer of the newest message to the agent. */
+/** Returns the id of the pointer of the newest message to the agent. */
 export function turnOf({ id, turn = id }: TaskRecord): string {
   return turn;
 }
@@ -124,7 +139,7 @@ export function threadOf({ context_id, thread_id = context_id }: TaskRecord): st
   return thread_id;
 }
 
-/** Returns `next` with the state of `before` added to its `steps`, if the state changed. */
+/** Returns `next`. If the state changed, the state of `before` is added to its `steps`. */
 export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   const { state, at, note, said, turn, steps = [], artifacts = [] } = before;
   if (next.state === state && next.at === at) return next;
@@ -133,7 +148,7 @@ export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   return { ...next, steps: [...steps, step].slice(-A2A_STEPS) };
 }
 
-/** Yields the task in each state since `last`, ending with the current one. */
+/** Yields the task in each state after `last`. The current state comes last. */
 export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRecord> {
   const { steps = [] } = record;
   const known = stepIn(record, last);
@@ -141,7 +156,7 @@ export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRe
   if (record.state !== last.state || record.at !== last.at) yield record;
 }
 
-/** Returns the task in an earlier state. Undefined if the record no longer has that state. */
+/** Returns the task in an earlier state. Returns undefined if the record no longer contains that state. */
 export function taskAtState(record: TaskRecord, last: StateAt): TaskRecord | undefined {
   const step = record.steps?.[stepIn(record, last)];
   return step && applyStep(record, step);
@@ -206,7 +221,10 @@ export function toTask(record: TaskRecord, base: string): Task {
   };
 }
 
-/** Yields the events of a change, for streams and webhooks: artifacts that are new since `before`, then the state. */
+/**
+ * Yields the events of a change, for streams and webhooks. First come the artifacts that are new since
+ * `before`, then the state.
+ */
 export function* changes(record: TaskRecord, base: string, before?: TaskRecord): Generator<StreamResponse> {
   const about = { taskId: record.id, contextId: record.context_id, metadata: undefined };
   const known = new Set(before ? artifactsOf(before, base).map(({ artifactId }) => artifactId) : []);
@@ -218,7 +236,7 @@ export function* changes(record: TaskRecord, base: string, before?: TaskRecord):
   yield { payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(record, base) } } };
 }
 
-/** Returns the agent's message that explains the state. Undefined if there is none. */
+/** Returns the message of the agent that explains the state, or undefined if there is none. */
 export function agentMessage(record: TaskRecord, base: string): Message | undefined {
   const { note, said } = record;
   if (said === undefined && note === undefined) return undefined;

@@ -37,7 +37,10 @@ import {
   turnOf,
 } from './task-record.ts';
 
-/** Creates, finds, changes and follows the A2A tasks of one caller. All its state is in the store. */
+/**
+ * Creates, finds, changes and follows the A2A tasks of one caller. It keeps no state; all state is in the
+ * store.
+ */
 export class TaskService {
   readonly core: RelayCore;
   readonly caller: Caller;
@@ -52,7 +55,8 @@ export class TaskService {
     this.core = core;
     this.caller = caller;
     this.base = base;
-    // The scope `tasks` is enough: the relay itself does the push and writes the thread. The key's prefix still applies.
+    // The caller needs only the scope `tasks`. The relay itself pushes the payload and writes the thread. The
+    // channel prefix of the caller's API key still applies.
     this.relay = core.relay({ ...caller, scopes: SCOPES, asRelay: true }, base);
     this.#records = recordsOf(core.deps.engine.records);
     this.#prefix = `ten.${caller.tenant}/a2a/task/`;
@@ -60,8 +64,9 @@ export class TaskService {
   }
 
   /**
-   * Creates a task and pushes it to the agent. A repeated message returns the existing task, because the client probably
-   * missed the answer. After another message or a cancellation the client knows the task, so a repetition starts a new one.
+   * Creates a task and pushes it to the agent. A repeated message returns the existing task, because the
+   * client probably did not get the answer. But after another message or a cancellation, the client knows the
+   * task, so a repeated message starts a new task.
    */
   async submit(agent: AgentEntry, request: SendMessageRequest): Promise<TaskRecord> {
     const message = validateMessage(request);
@@ -98,7 +103,10 @@ export class TaskService {
     return record;
   }
 
-  /** Sends another message to a task that waits for input. Each message is pushed to the agent as its own pointer. */
+  /**
+   * Sends another message to a task that waits for input. Each message is pushed to the agent as a pointer of
+   * its own.
+   */
   async proceed(agent: AgentEntry, record: TaskRecord, request: SendMessageRequest): Promise<TaskRecord> {
     const message = validateMessage(request);
     const { id, context_id } = record;
@@ -129,12 +137,12 @@ export class TaskService {
       await this.relay.threads.record(thread_id, 'a2a.task.continued', { task_id: id, turn });
       return working;
     }
-    // If this fails, the pointer expires later.
+    // Ignore a failure: the pointer expires later.
     await pointers.delete(turn).catch(() => {});
     throw new UnsupportedOperationError('Another client has already answered this task.');
   }
 
-  /** Returns the task, after updating it with a result that has arrived. */
+  /** Returns the task. If its result has arrived, the task is updated first. */
   async find(id: string): Promise<TaskRecord> {
     const stored = /^[0-9a-f-]{36}$/.test(id) ? await this.#get(id) : null;
     if (!stored) throw new TaskNotFoundError(`Task not found: ${id}`);
@@ -151,7 +159,10 @@ export class TaskService {
     return found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   }
 
-  /** Changes a task with compare-and-set. `change` gets the current record; if it returns null, nothing changes. */
+  /**
+   * Changes a task with compare-and-set. `change` gets the current record and returns the new one. If
+   * `change` returns null, nothing is written.
+   */
   async change(id: string, change: (now: TaskRecord) => TaskRecord | null): Promise<TaskRecord> {
     for (;;) {
       const stored = await this.#get(id);
@@ -167,7 +178,8 @@ export class TaskService {
     const { id } = record;
     if (isOver(record)) throw new TaskNotCancelableError(`Task is ${record.state}: ${id}`);
     await this.relay.tasks.cancel(turnOf(record)).catch((error) => {
-      // Conflict: a result came first, and `find` below reads it. Not found: the pointer has expired.
+      // `conflict` means that a result came first, and `find` below reads it. `not_found` means that the
+      // pointer has expired.
       if (!isRelayError(error, 'conflict') && !isRelayError(error, 'not_found')) throw error;
     });
     const now = await this.find(id);
@@ -175,12 +187,15 @@ export class TaskService {
       ? now
       : await this.change(id, (old) => (isOver(old) ? null : { ...old, state: 'canceled', at: this.#now() }));
     if (over.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${over.state}: ${id}`);
-    // If this fails, the pointer expires later.
+    // Ignore a failure: the pointer expires later.
     await this.relay.pointers.delete(turnOf(over)).catch(() => {});
     return over;
   }
 
-  /** Yields the task now and after each change, until it is over or the signal aborts. With `answered`, also until it waits. */
+  /**
+   * Yields the task now and after each change, until the task is over or the signal aborts. With `answered`,
+   * it also ends when the task waits for input.
+   */
   async *follow(
     first: TaskRecord,
     signal: AbortSignal,
@@ -214,12 +229,12 @@ export class TaskService {
   }
 
   /**
-   * Updates a task with its result, if there is one. Reads the task itself, not only its receipts: receipts are
-   * write-behind, so a crash may lose them.
+   * Updates a task with its result, if there is one. It reads the task itself, not only the receipts.
+   * Receipts are written later (write-behind), so a crash may lose them.
    */
   async #current(record: TaskRecord, revision: number): Promise<TaskRecord> {
     if (isOver(record) || isWaiting(record)) return record;
-    // The pointer may have expired. Then there is no result.
+    // The pointer may have expired. In this case, there is no result.
     const task = await this.relay.tasks.get(turnOf(record)).catch(() => null);
     const result = task?.result ?? resultFromReceipts(task?.receipts ?? []);
     if (result) {
@@ -231,7 +246,10 @@ export class TaskService {
     return this.#move(record, { ...record, state: 'working', at: receipt.at }, revision);
   }
 
-  /** Writes the new state. If another process changed the task first, returns that state instead. */
+  /**
+   * Writes the new state and returns it. If another process changed the task first, returns the state that
+   * this process wrote.
+   */
   async #move(before: TaskRecord, next: TaskRecord, revision: number): Promise<TaskRecord> {
     const record = nextStep(before, next);
     if (await this.#write(record, revision)) return record;
@@ -242,13 +260,16 @@ export class TaskService {
     return this.#records.get(this.#prefix + id);
   }
 
-  /** Returns false if the stored revision differs from `expect`. */
+  /** Writes the record. Returns false if the stored revision differs from `expect`. */
   async #write(record: TaskRecord, expect: 'absent' | number): Promise<boolean> {
     const expiresAt = this.core.deps.env.now() + A2A_TASK_TTL_MS;
     return (await this.#records.put(this.#prefix + record.id, record, { expect, expiresAt })) !== null;
   }
 
-  /** Finds the task of a message that version 0.1.0 accepted. It stored only the message id and the thread. */
+  /**
+   * Finds the task of a message that version 0.1.0 accepted. Version 0.1.0 stored only the message id and the
+   * thread.
+   */
   async #findLegacyTask({ name }: AgentEntry, message: Message): Promise<TaskRecord | null> {
     const thread = await this.#conversations.legacyThread(name, message.messageId);
     if (thread === null) return null;
@@ -259,13 +280,15 @@ export class TaskService {
     return found ? this.find(found.id) : null;
   }
 
-  /** Calls `heard` with the task id of each result on a channel, so that followers need not wait for the next poll. */
+  /**
+   * Calls `heard` with the task id of each result on a channel. So followers need not wait for the next poll.
+   */
   async #hearResults(channel: string, signal: AbortSignal, heard: (task: unknown) => void): Promise<void> {
     try {
       for await (const { metadata } of this.relay.channels.subscribe(channel, { signal }))
         heard(metadata?.task_id);
     } catch {
-      // Followers still poll the task every second.
+      // Ignore the error. Followers still poll the task every second.
     }
   }
 

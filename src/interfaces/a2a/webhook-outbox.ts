@@ -3,10 +3,12 @@ import type { Caller } from '../../contract/caller.ts';
 import type { Deps } from '../../domain/deps.ts';
 import { allRecords, recordsOf } from '../../domain/records.ts';
 
-/** Key prefix for the entries of all tenants, so that a starting server finds them with one listing. */
+/**
+ * Prefix of the record keys of all tenants' entries. A starting server finds all entries with one listing.
+ */
 const INDEX = 'sys.a2a/';
 
-/** Data that a server needs to continue notifying webhooks after another server stopped. */
+/** An entry of the outbox. A server needs it to notify webhooks after another server stopped. */
 export interface OutboxEntry {
   readonly task: string;
   /** Caller that added the webhook. */
@@ -15,8 +17,8 @@ export interface OutboxEntry {
 }
 
 /**
- * Outbox: tasks of one caller whose webhooks must still be notified of the end. It is stored, so it survives a
- * restart. A task is added before the request that adds the webhook is answered.
+ * Outbox: the tasks of one caller whose webhooks do not know the end of the task yet. The outbox is stored,
+ * so it survives a restart. A task is added to it before the request that adds the webhook is answered.
  */
 export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
   const records = recordsOf<OutboxEntry>(engine.records);
@@ -24,14 +26,20 @@ export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
   return {
     add: (task: string) =>
       records.put(key(task), { task, caller, base }, { expiresAt: env.now() + A2A_TASK_TTL_MS }),
-    /** Returns the entry's revision, which changes when the task is added again. Null if there is no entry. */
+    /**
+     * Returns the revision of the entry, or null if there is no entry. The revision changes when the task is
+     * added again.
+     */
     mark: async (task: string) => (await records.get(key(task)))?.revision ?? null,
-    /** Removes the entry. Returns false if the task was added again since `mark`: a webhook may be waiting. */
+    /**
+     * Removes the entry. Returns false if the task was added again since `mark`, because then another webhook
+     * may wait for the end of the task.
+     */
     remove: (task: string, mark: number) => records.delete(key(task), { expect: mark }),
   };
 }
 
-/** Lists the entries of all callers. */
+/** Yields the entries of all callers. */
 export async function* outboxEntries({ engine }: Deps): AsyncGenerator<OutboxEntry> {
   for await (const { value } of allRecords(recordsOf<OutboxEntry>(engine.records), INDEX)) yield value;
 }

@@ -17,14 +17,23 @@ import {
 import type { TaskService } from './task-service.ts';
 import { outboxOf } from './webhook-outbox.ts';
 
-/** First delay in ms before a failed notification of a task's end is retried. Each delay is four times the last. */
+/**
+ * Delay in ms before the first retry of a failed notification about the end of a task. Each further delay is
+ * four times as long.
+ */
 const RETRY_MS = 1_000;
-/** Number of attempts, over more than 20 minutes: enough for a receiver to restart. Later, the next server start retries. */
+/**
+ * Maximum number of attempts. They take more than 20 minutes, which is enough for a receiver to restart.
+ * After that, the next server start tries again.
+ */
 const ATTEMPTS = 7;
-/** Lease in ms on notifying a webhook of the end. It expires, because the server that holds it may stop. */
+/**
+ * Duration in ms of the lease for notifying a webhook of the end of a task. The lease expires, because the
+ * server that holds it may stop.
+ */
 const NOTIFY_LEASE_MS = 2 * WEBHOOK_TIME_MS;
 
-/** Sends HTTP requests to URLs that clients chose. Rejects URLs that lead into our own network. */
+/** Sends HTTP requests to URLs that clients chose. Rejects URLs that lead into the network of the server. */
 export interface WebhookPost {
   check(url: string): Promise<void>;
   post(url: string, o: { readonly headers: Record<string, string>; readonly body: string }): Promise<void>;
@@ -37,15 +46,18 @@ export interface WebhooksOptions {
 }
 
 /**
- * Notifies webhooks of task changes, with one follower per task. The end of a task is sent at least once: it is retried
- * until the webhook confirms it, also by the next server. Earlier changes are sent at most once. A webhook whose key was
- * revoked gets nothing. Several servers or Worker requests may follow one task, so each claims a notification in the
- * task's record before sending it.
+ * Notifies webhooks of the changes of a task. Each task has one follower. The end of a task is sent at least
+ * once: it is retried until the webhook confirms it, also by the next server. Earlier changes are sent at
+ * most once. A webhook gets nothing after its API key was revoked. Several servers or Worker requests may
+ * follow the same task, so each one claims a notification in the task record before it sends it.
  */
 export class Webhooks {
   readonly #o: WebhooksOptions;
   readonly #defer: (work: () => Promise<unknown>) => void;
-  /** Tasks with a follower. The value restarts it if `follow` was called again: the follower may have been about to end. */
+  /**
+   * Tasks that have a follower, by task id. The value is a function if `follow` was called again meanwhile.
+   * It starts the follower again, because the follower may have been about to end.
+   */
   readonly #followed = new Map<string, (() => void) | null>();
 
   /** `defer` keeps work running after the request has been answered. */
@@ -62,7 +74,10 @@ export class Webhooks {
     }
   }
 
-  /** Adds a webhook to a task. `shown` is the task as returned to the client, so earlier states are not sent again. */
+  /**
+   * Adds a webhook to a task. `shown` is the task that was returned to the client. States up to this one are
+   * not sent.
+   */
   async add(
     config: TaskPushNotificationConfig,
     version: string,
@@ -103,7 +118,8 @@ export class Webhooks {
         this.#followed.delete(id);
         if (!this.#o.stopping.aborted) again?.();
       });
-    // A stopping server does not wait for it: the outbox keeps the rest for the next server.
+    // When the server stops, it does not wait for these notifications. The outbox contains the tasks whose
+    // webhooks were not notified, and the next server notifies them.
     this.#defer(() => Promise.race([notified, aborted(this.#o.stopping)]));
   }
 
@@ -121,7 +137,7 @@ export class Webhooks {
     for (const step of stepsSince(notified, record)) {
       if (isOver(step) || !(await isKeyValid(webhook, tasks))) return;
       const { state, at } = step;
-      // Claim this state, unless another follower has already sent it.
+      // Claim this state. The claim fails if another follower has already sent the state.
       const claimed = await changeWebhook(tasks, record.id, webhook, (one, task) => {
         const news = [...stepsSince(lastNotified(one, task), task)];
         return news.some((each) => each.state === state && each.at === at)
@@ -161,7 +177,7 @@ export class Webhooks {
     }
   }
 
-  /** Sends a change. Returns whether the webhook accepted it. */
+  /** Sends a change to the webhook. Returns whether the webhook accepted it. */
   async #post(webhook: Webhook, record: TaskRecord, base: string, before?: TaskRecord): Promise<boolean> {
     const { url, token, authentication } = webhook.config;
     const headers: Record<string, string> = {};
@@ -184,12 +200,15 @@ export class Webhooks {
   }
 }
 
-/** Whether the key that added the webhook is still valid. */
+/** Returns whether the API key that added the webhook is still valid. */
 function isKeyValid({ key }: Webhook, { core, caller }: TaskService): Promise<boolean> {
   return core.keys.isValid({ ...caller, keyId: key ?? caller.keyId });
 }
 
-/** Changes a webhook in the task's record. Returns false if the webhook was replaced or `change` returned null. */
+/**
+ * Changes a webhook in the task record. Returns false if the webhook was replaced, or if `change` returned
+ * null.
+ */
 async function changeWebhook(
   tasks: TaskService,
   taskId: string,
@@ -206,7 +225,10 @@ async function changeWebhook(
   return changed;
 }
 
-/** Returns the last state that a webhook was notified of. Unknown for records of 0.1.0: then only the current state is sent. */
+/**
+ * Returns the last state that was sent to a webhook. For records of version 0.1.0 this state is unknown, so
+ * only the current state is sent.
+ */
 function lastNotified({ knows }: Webhook, { at }: TaskRecord): StateAt {
   return knows ?? { state: 'submitted', at };
 }

@@ -1,8 +1,9 @@
 import type { Draft } from '../../client/projects/brief.ts';
 
 /**
- * Replaces `relay` in printed commands by the program the user has to type, such as npx with the package name or a path in a
- * clone. Use it only for our own texts, not for content of others. A noun, as in "a relay runs", is not replaced.
+ * Replaces `relay` in printed commands by the command that the user has to type, such as npx with the package
+ * name or a path in a clone. Use it only for our own texts, not for texts of users or agents. It does not
+ * replace the noun, as in "a relay runs".
  */
 export function asTyped(text: string, program: string, commands: readonly string[]): string {
   if (program === 'relay') return text;
@@ -11,7 +12,10 @@ export function asTyped(text: string, program: string, commands: readonly string
   return text.replace(new RegExp(line, 'g'), () => program);
 }
 
-/** Applies `typed` to our own texts in a brief: warnings, sources, closing lines and the `relay` command of a hand-off. */
+/**
+ * Applies `typed` to the parts of a brief that we wrote: warnings, sources, closing lines and the `relay`
+ * command of a hand-off.
+ */
 export function draftAsTyped(draft: Draft, typed: (text: string) => string): Draft {
   return {
     ...draft,

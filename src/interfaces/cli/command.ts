@@ -8,7 +8,10 @@ export interface Flag {
   /** Placeholder for the value in --help, such as TIME in `--ttl TIME`. A flag without it takes no value. */
   readonly value?: string;
   readonly short?: string;
-  /** Accepts an empty value. By default it is rejected, because usually a variable of a script is not set. */
+  /**
+   * Accepts an empty value. By default, an empty value is rejected, because it usually means that a variable
+   * in a script is not set.
+   */
   readonly mayBeEmpty?: true;
   /** The flag may be repeated. Its value is then a list. */
   readonly multiple?: boolean;
@@ -52,9 +55,15 @@ export interface CommandSpec<F extends Flags = Flags> {
   readonly takesRest?: boolean;
   /** The command works only on the local store. It rejects --url, which would have no effect. */
   readonly localOnly?: boolean;
-  /** Exits with 0 even after an error, for hooks: a failing hook must not stop the program that calls it. */
+  /**
+   * The command exits with 0 even after an error. Hooks need this: a failing hook must not stop the program
+   * that calls it.
+   */
   readonly failsOpen?: boolean;
-  /** Examples for --help, one per line, each with an explanation: `relay push notes.md  # print a pointer to it`. */
+  /**
+   * Examples for --help, one per line. Each line has a command and an explanation:
+   * `relay push notes.md  # print a pointer to it`.
+   */
   readonly examples: string;
   /** Runs the command and returns its exit code. `undefined` means 0. */
   run(call: Invocation<F>): Promise<number | undefined>;
@@ -70,7 +79,7 @@ export function examplesOf({ examples }: Command): (readonly [line: string, what
     .map((row) => row.trim().split('  # ') as [string, string]);
 }
 
-/** Creates the error that a command throws: what is wrong, and a hint what to do instead. */
+/** Creates an error for a command. `what` says what is wrong. `hint` says what to do instead. */
 export function refusal(
   code: 'failed' | 'conflict' | 'not_found' | 'missing' | 'aborted' | 'bad_usage',
   what: string,
@@ -84,7 +93,9 @@ export function badUsage(what: string, hint: string): RelayError {
   return refusal('bad_usage', what, hint);
 }
 
-/** Defines a command. It only infers the types of `flags` for `run`. */
+/**
+ * Defines a command. At run time it returns `spec` unchanged. It only infers the types of `flags` for `run`.
+ */
 export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Command {
   return spec as unknown as Command;
 }
@@ -117,9 +128,9 @@ export function answerCommand<const F extends Flags, A>(spec: AnswerSpec<F, A>):
 export type Node = Leaf | Group;
 
 export interface Leaf {
-  /** One line for the list of commands and the first line of the command's own help. */
+  /** One line. It is shown in the list of commands, and as the first line of the command's own help. */
   readonly summary: string;
-  /** Left out of the list in --help. */
+  /** The command is not listed in --help. */
   readonly hidden?: boolean;
   load(): Promise<Command>;
 }
@@ -137,7 +148,10 @@ export interface Group {
 
 type Load<S> = () => Promise<{ readonly commands: { readonly [K in keyof S]: Command } }>;
 
-/** Returns the commands of one file with their summaries. The file is imported when one of them is called. */
+/**
+ * Returns the commands that one file defines, with their summaries. The file is imported when one of the
+ * commands is called.
+ */
 export function verbs<const S extends { readonly [name: string]: string }>(
   load: Load<S>,
   summaries: S,

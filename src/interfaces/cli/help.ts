@@ -58,7 +58,7 @@ export function commandHelp(
   lines.push('', style.bold('Examples'));
   for (const [line, what] of examplesOf(command))
     lines.push(`  ${style.cyan(line)}`, `      ${style.dim(what)}`);
-  // If --json passes input to this command, --output json selects JSON output.
+  // If --json passes input to this command, --output json selects JSON output instead.
   const json = flags.json ? '--output json' : '--json';
   const globals = [json, '--home DIR', ...(command.localOnly ? [] : ['--url URL'])].join(', ');
   lines.push('');
@@ -80,7 +80,7 @@ function flagRows(flags: Flags, style: Style, columns: number): string[] {
   });
 }
 
-/** Wraps paragraphs to `width`. Indented lines stay as they are. */
+/** Wraps paragraphs to lines of `width` characters. Indented lines stay unchanged. */
 function wrap(text: string, width: number): string {
   const lines: string[] = [];
   let open = false;

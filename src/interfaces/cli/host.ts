@@ -16,13 +16,11 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 
-/**
- * Services that the app provides to the commands. Each part loads its code on the first call.
- */
+/** Services that the app provides to the commands. Each service loads its code on the first call. */
 export interface Host {
   /** Folder of the local store. It may not exist yet. */
   readonly home: string;
-  /** Address of the server from --url or CONTEXTRELAY_URL, or null for the local store. */
+  /** Address of the server, from --url or CONTEXTRELAY_URL. Null if the local store is used. */
   readonly remote: string | null;
   readonly program: ProgramHost;
   readonly relay: RelayHost;
@@ -31,7 +29,7 @@ export interface Host {
   readonly agents: AgentHost;
   /** Controls the server of the local store. */
   server(): Promise<ServerControl>;
-  /** Reads the options of the home, even if some are invalid. */
+  /** Reads the options in the home folder. It works even if some options are invalid. */
   settings(): Promise<Settings>;
 }
 
@@ -40,7 +38,10 @@ export interface ProgramHost {
   readonly version: string;
   /** Name and version of the JavaScript runtime: `Bun 1.4.4`, `Node 26.10.0`. */
   readonly runtime: string;
-  /** Returns the command that starts this program with the same relay from any folder of this machine. */
+  /**
+   * Returns a command that starts this program. It works in any folder of this machine and uses the same
+   * relay.
+   */
   command(): Promise<string>;
   guides(): Promise<Guides>;
   /** Returns the installer for coding agents. */
@@ -54,15 +55,18 @@ export interface ProgramHost {
 /** The relay that commands work on: the local store, or a server. */
 export interface RelayHost {
   open(o?: Pick<ContextRelayOptions, 'onConnection'>): Promise<OpenClient>;
-  /** Opens a new store in a temporary folder, which is deleted on dispose. */
+  /** Opens a new store in a temporary folder. The folder is deleted when the client is disposed. */
   scratch(): Promise<OpenClient>;
-  /** Returns the memory of the default thread. */
+  /** Returns the storage for the id of the default thread. */
   threadMemory(): Promise<ThreadMemory>;
-  /** Returns the channel keys of this machine. They are never sent to a relay. */
+  /** Returns the channel encryption keys of this machine. They are never sent to a relay. */
   keyring(): Promise<Keyring>;
-  /** Secret of the home that makes frame markers unguessable. */
+  /** Secret of the home folder that makes frame markers unguessable. */
   readonly frameSecret: FrameSecret;
-  /** Reads the newest unread messages of an agent, each message once per session. Stops on `signal`. Null if there is no store. */
+  /**
+   * Returns the newest unread messages of an agent. Each message is returned only once per session. Stops
+   * when `signal` aborts. Returns null if there is no store.
+   */
   peekInbox(
     agent: string,
     o: { readonly limit: number; readonly signal: AbortSignal; readonly session: string | null },
@@ -71,21 +75,32 @@ export interface RelayHost {
 
 /** Maintenance of the local store. */
 export interface StoreHost {
-  /** Address of the configured cluster with its password, or null if the home folder is the store. */
+  /** Address of the configured cluster, including its password. Null if the home folder is the store. */
   readonly engine: string | null;
   open(): Promise<LocalStore>;
-  /** Creates the home and its configuration file if they are missing. Does not change existing files. */
+  /**
+   * Creates the home folder and its configuration file if they are missing. Existing files are not changed.
+   */
   init(): Promise<{ readonly config: string; readonly written: boolean }>;
-  /** Backs up the store, or the cluster `engine`. Returns in `lost` the keys of damaged payloads that are not in the backup. */
+  /**
+   * Backs up the store, or the cluster `engine`. `lost` lists the record keys of damaged payloads that are
+   * not in the backup.
+   */
   backup(target: string, engine?: string): Promise<{ readonly lost: readonly string[] }>;
-  /** Restores a backup. `engine` and `blobs` replace the configured cluster and the bucket for large payloads. */
+  /**
+   * Restores a backup. `engine` replaces the configured cluster. `blobs` replaces the configured bucket for
+   * large payloads.
+   */
   restore(
     source: string,
     o: { force: boolean; partial: boolean; engine?: string; blobs?: string },
   ): Promise<{ readonly lost: readonly string[] }>;
-  /** Moves a store, which may be in use, to an empty one and makes the old one read-only. `blobs`: bucket for large payloads of the new store. */
+  /**
+   * Moves a store to an empty store, and makes the old store read-only. The old store may be in use
+   * meanwhile. `blobs` is the bucket for large payloads of the new store.
+   */
   copy(from: string, to: string, report: CopyReport, blobs?: string): Promise<EngineCopied>;
-  /** Makes a store writable again that was moved away. */
+  /** Makes a store writable again that was moved to another place. */
   reopen(place: string): Promise<{ readonly store: string; readonly was: string | null }>;
   /** Rebuilds the thread files and the search index from the event logs. */
   repair(): Promise<Repaired>;
@@ -96,25 +111,28 @@ export interface StoreHost {
 export interface Repaired {
   readonly threads: number;
   readonly artifacts: number;
-  /** Artifact contents that are missing in the store, by thread and ref. */
+  /** Artifacts whose content is missing in the store, by thread and reference. */
   readonly missing: readonly string[];
 }
 
 /** Access to folders with project files. */
 export interface ProjectHost {
-  /** Opens the project in this folder. Its files may not exist yet. */
+  /** Opens the project in this folder. The project files may not exist yet. */
   open(folder: string, o?: ProjectOptions): Promise<Project>;
-  /** Finds the project in the folder or its nearest parent with project files. Null if there is none. */
+  /**
+   * Finds the project in the folder, or in its nearest parent folder with project files. Returns null if
+   * there is none.
+   */
   find(from: string, o?: ProjectOptions): Promise<Project | null>;
 }
 
 /** Access to models, programs and agents. */
 export interface AgentHost {
-  /** Opens prompts, programs and pipelines. Programs run in `cwd`. */
+  /** Opens prompts, programs and pipelines. Programs run in the folder `cwd`. */
   openWork(cwd: string): Promise<AgentWork>;
   /** Creates the runner that a bridge uses for tasks. */
   openRunner(spec: RunnerSpec): Promise<Runner>;
-  /** Opens a remote A2A agent by the address of its host, of the agent or of its card. */
+  /** Opens a remote A2A agent. `url` is the address of its host, of the agent or of its agent card. */
   openRemote(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
   /** Serves MCP over a pipe. Resolves when the client closes the pipe. */
   serveMcp(o: McpOptions): Promise<void>;
@@ -128,7 +146,7 @@ export type RunnerSpec =
   | { readonly kind: 'a2a'; readonly url: string };
 
 export interface ProjectOptions {
-  /** Timeout for git in ms. Later results are left out. */
+  /** Timeout for git in ms. Results that arrive later are left out. */
   readonly gitMs?: number;
   /** Time in ms to wait for the lock of another process. */
   readonly lockMs?: number;
@@ -136,10 +154,10 @@ export interface ProjectOptions {
   readonly followLinks?: boolean;
 }
 
-/** Installs skill, hooks and MCP entry in coding agents. */
+/** Installs the skill, the hooks and the MCP entry in coding agents. */
 export interface Installer {
   readonly clients: readonly string[];
-  /** Makes the changes, or only reports them with `dryRun`. */
+  /** Makes the changes. With `dryRun`, only reports them. */
   run(request: InstallRequest): Promise<InstallReport>;
 }
 
@@ -166,16 +184,18 @@ export interface InstallReport {
 }
 
 export interface Keyring {
-  /** Path of the key file. */
+  /** Path of the file with the channel keys. */
   readonly path: string;
   list(): Promise<readonly { readonly channel: string; readonly created_at: string }[]>;
   get(channel: string): Promise<string | undefined>;
   put(channel: string, key: string): Promise<void>;
-  /** Deletes the key of a channel. Returns false if there was none. */
+  /** Deletes the encryption key of a channel. Returns false if there was none. */
   remove(channel: string): Promise<boolean>;
 }
 
-/** Memory of the default thread. Each relay (the local store and every server) has its own. */
+/**
+ * Storage for the id of the default thread. The local store and every server have their own default thread.
+ */
 export interface ThreadMemory {
   get(): string | undefined;
   set(id: string): Promise<void>;
@@ -184,7 +204,7 @@ export interface ThreadMemory {
 }
 
 export interface LegacyHome {
-  /** Differences after the import that concern all threads, as sentences. */
+  /** Differences after the import that concern all threads, one sentence each. */
   readonly changes: readonly string[];
   readonly threads: AsyncIterable<LegacyThread>;
 }
@@ -197,31 +217,34 @@ export interface LegacyThread {
   readonly versions: number;
   readonly artifacts: number;
   readonly events: number;
-  /** Parts of this thread that could not be imported unchanged, as sentences. */
+  /** Parts of this thread that could not be imported unchanged, one sentence each. */
   readonly notes: readonly string[];
   /** Returns the thread as a bundle that a relay can import. */
   bundle(): ReadableStream<Uint8Array>;
 }
 
 export interface OpenClient extends AsyncDisposable {
-  /** The whole API, in this process or over HTTP. */
+  /** The whole API. It is called in this process or over HTTP. */
   readonly relay: Relay;
-  /** Returns the SDK client, which can encrypt payloads. Loaded on first use. */
+  /** Returns the SDK client, which can encrypt payloads. Its code is loaded on the first call. */
   client(): Promise<ContextRelay>;
   /** Address of the server, or null for the local store. */
   readonly remote: string | null;
-  /** Rewrites a pointer for the client: one with an address of this machine may be in the local store. */
+  /**
+   * Rewrites a pointer so that `client` can read it. A pointer with an address of this machine may be in the
+   * local store.
+   */
   resolve(url: string): Promise<string>;
 }
 
 export interface McpOptions {
   /** Tool names separated by commas, or null for all tools. */
   readonly tools: string | null;
-  /** Maximum tokens of a pull. */
+  /** Maximum number of tokens in the answer of a pull. */
   readonly budget: number;
   /** Working folder of the client. */
   readonly folder: string;
-  /** Replaces `relay` in our texts by the command to type. See `Io.typed`. */
+  /** Replaces `relay` in our texts by the command that the user has to type. See `Io.typed`. */
   typed(text: string): string;
   readonly stdin: Readable;
   readonly stdout: Writable;
@@ -233,59 +256,73 @@ export interface McpOptions {
 export interface ServerControl {
   /** Default options of `relay up`. */
   readonly defaults: ServeOptions;
-  /** Returns the running server of this home, if any. */
+  /** Returns the running server of this home, or null if there is none. */
   running(): RunningServer | null;
-  /** Returns the last server if it ended unexpectedly and left its file behind. */
+  /**
+   * Returns the last server of this home if it ended unexpectedly and left its file behind. Otherwise returns
+   * null.
+   */
   leftBehind(): RunningServer | null;
   /** Whether a server with these options requires API keys. */
   asksForKeys(o: ServeOptions): boolean;
-  /** Address at which others reach a server with these options, or null if only this machine can reach it. */
+  /**
+   * Returns the address at which other machines reach a server with these options. Returns null if only this
+   * machine can reach it.
+   */
   exposedAs(o: ServeOptions): string | null;
-  /** Cluster that a server with these options uses, or null if the home folder is the store. */
+  /**
+   * Returns the cluster that a server with these options uses. Returns null if the home folder is the store.
+   */
   cluster(o: ServeOptions): Cluster | null;
-  /** Creates an admin key if the store has none. Returns null if it has one. */
+  /** Creates an admin API key if the store has none. Returns null if the store already has one. */
   firstKey(o: ServeOptions): Promise<CreatedKey | null>;
-  /** Serves in this process. Rejects with `port_taken`, or with `failed` if another server uses this home. */
+  /**
+   * Serves in this process. Rejects with `port_taken`, or with `failed` if another server already uses this
+   * home.
+   */
   serve(o: ServeOptions): Promise<Serving>;
   /** Starts a server in the background and waits until it answers. */
   detach(o: ServeOptions): Promise<RunningServer>;
   /** Returns the addresses at which other machines reach a server that listens on `host`. */
   reachableAt(host: string, url: string): Promise<string[]>;
-  /** Stops the server and waits for its end. Returns false after a timeout. */
+  /** Stops the server and waits until it has ended. Returns false if it has not ended in time. */
   stop(server: RunningServer, o: { force: boolean }): Promise<boolean>;
-  /** Reads the health of a server. Returns null if no relay answers at the address. */
+  /** Returns the health of a server, or null if no relay answers at the address. */
   health(url: string): Promise<Health | null>;
-  /** Returns who uses the port and a free port instead. Null if the port is free. */
+  /** Returns which program uses the port, and a free port. Returns null if the port is free. */
   portTaken(o: ServeOptions): Promise<PortTaken | null>;
 }
 
 export interface Cluster {
   /** Address without the password. */
   readonly shown: string;
-  /** True if commands in another terminal find the address and login of the cluster in the configuration. */
+  /**
+   * True if commands in another terminal find the address and the login of the cluster in the configuration.
+   */
   readonly isKnown: boolean;
 }
 
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
-  /** Address of the cluster that stores the data instead of the home. */
+  /** Address of the cluster that stores the data. Without it, the home folder is the store. */
   readonly engine?: string;
   /** File that contains the address of the cluster. */
   readonly engineFile?: string;
   /** Bucket for large payloads. */
   readonly blobs?: string;
-  /** Require no keys, even if other machines can reach the server. */
+  /** Require no API keys, even if other machines can reach the server. */
   readonly open?: boolean;
-  /** Require keys on loopback too. */
+  /** Require API keys even if only this machine can reach the server. */
   readonly auth?: boolean;
   readonly publicUrl?: string;
-  /** Certificate file in PEM format. `tlsKey` is its private key. */
+  /** Certificate file in PEM format. */
   readonly tlsCert?: string;
+  /** File with the private key of the certificate. */
   readonly tlsKey?: string;
   /** Proxies whose X-Forwarded-* headers are trusted. */
   readonly trustProxy?: readonly string[];
-  /** Allow A2A webhooks to this machine. */
+  /** Allow A2A webhooks that call this machine. */
   readonly loopbackWebhooks?: boolean;
   /** Project folders that the dashboard shows. */
   readonly projects?: readonly string[];
@@ -294,9 +331,9 @@ export interface ServeOptions {
 export interface Serving {
   /** Address with the actual port: `http://127.0.0.1:7474`. */
   readonly url: string;
-  /** True if the disk of the home was full at the start. */
+  /** True if the disk of the home folder was full when the server started. */
   readonly isFull: boolean;
-  /** Resolves after a stop, when all accepted requests are answered. */
+  /** Resolves after a stop, when all accepted requests have been answered. */
   readonly stopped: Promise<void>;
   stop(): void;
 }
@@ -305,25 +342,25 @@ export interface RunningServer {
   readonly pid: number;
   readonly url: string;
   readonly version: string;
-  /** ISO 8601, UTC. */
+  /** Time of the start, in ISO 8601, UTC. */
   readonly started_at: string;
-  /** Log file, or null if the server runs at a terminal. */
+  /** Path of the log file. Null if the server runs at a terminal. */
   readonly log: string | null;
-  /** Address of its cluster without the password, or null for the home folder. */
+  /** Address of the cluster without the password. Null if the home folder is the store. */
   readonly engine?: string | null;
 }
 
 export interface Health {
   readonly status: string;
   readonly version?: string;
-  /** Reason why the server should be restarted, as a sentence. */
+  /** Reason why the server should be restarted, as one sentence. */
   readonly restart?: string;
-  /** False if the store is full: the server still serves reads and deletions. */
+  /** False if the store is full. The server then still serves reads and deletions. */
   readonly writable?: boolean;
 }
 
 export interface PortTaken {
-  /** Program that uses the port: `by node server.js (pid 4711)`. Empty if unknown. */
+  /** Program that uses the port: `by node server.js (pid 4711)`. Empty if the program is unknown. */
   readonly by: string;
   /** True if a relay uses the port. */
   readonly relay: boolean;
@@ -335,7 +372,7 @@ export interface Check {
   readonly state: 'ok' | 'warning' | 'wrong';
   /** Result of the check. */
   readonly found: string;
-  /** What the user should do about it. */
+  /** What the user should do about the problem. */
   readonly fix?: string;
 }
 
@@ -344,7 +381,10 @@ export interface AgentWork extends AsyncDisposable {
   readonly threads: ThreadsApi;
   readonly prompts: Prompts;
   readonly pipelines: Pipelines;
-  /** Returns the model from flags and environment. Throws an error that says what to set if there is none. */
+  /**
+   * Returns the model that the flags and the environment select. If there is none, throws an error that says
+   * what to set.
+   */
   model(choice: ModelChoice): Model;
   readonly programs: Programs;
 }
@@ -361,45 +401,51 @@ export interface ProgramRun {
   readonly cli: string;
   readonly args: readonly string[];
   readonly promptBy?: PromptWay;
-  /** Null for an interactive session without a prompt. */
+  /** The prompt. Null for an interactive session without a prompt. */
   readonly prompt: string | null;
-  /** True to give the program the terminal. Otherwise its output goes to `onOutput`. */
+  /** True if the program gets the terminal. If false, its output goes to `onOutput`. */
   readonly terminal: boolean;
-  /** Thread for RELAY_THREAD. Without it the variable is not changed. */
+  /** Thread id for the variable RELAY_THREAD. Without it, the variable is not changed. */
   readonly thread?: string;
   onOutput?(chunk: Uint8Array): Promise<void> | void;
-  /** Receives standard error. By default the program inherits the standard error of this process. */
+  /**
+   * Receives the standard error of the program. By default, the program inherits the standard error of this
+   * process.
+   */
   onComplaint?(chunk: Uint8Array): void;
 }
 
-/** Options of the relay: their values, where each is set, and what is wrong. */
+/** Options of the relay: their values, where each value is set, and what is wrong with them. */
 export interface Settings {
   /** Path of `<home>/config.json`. The file may not exist. */
   readonly file: string;
   show(): Setting[];
-  /** Returns environment variables that are not options. The value of a secret is hidden. */
+  /** Returns the environment variables that are not options. The values of secrets are hidden. */
   variables(): { readonly name: string; readonly value: string | null; readonly help: string }[];
-  /** Returns the value of an option including its password. Null if it is not set and has no default. */
+  /**
+   * Returns the value of an option, including a password in it. Returns null if the option is not set and has
+   * no default.
+   */
   get(name: string): unknown;
   /**
-   * Writes an option to the file and keeps everything else in it. One word is JSON, text or a list of one, depending on
-   * the option. Several words are a list. Null removes the option.
+   * Writes an option to the file. Everything else in the file stays unchanged. One word is JSON, text or a
+   * list of one item, depending on the option. Several words are a list. Null removes the option.
    */
   set(name: string, words: readonly string[] | null): Promise<ChangedSetting>;
-  /** Returns all problems, including those that only a server would notice. */
+  /** Returns all problems of the options, including those that only a server would notice. */
   check(): Promise<SettingProblem[]>;
 }
 
 export interface Setting {
   readonly name: string;
-  /** Effective value. Passwords are hidden. */
+  /** Value that is used. Passwords are hidden. */
   readonly value: unknown;
   readonly default: unknown;
   readonly from: 'default' | 'file' | 'environment';
   /** Environment variable that overrides the file. */
   readonly variable: string | null;
   readonly help: string;
-  /** Reason why the configured value is invalid. The value is then the default. */
+  /** Reason why the configured value is invalid. `value` is then the default. */
   readonly problem?: string;
 }
 
@@ -416,7 +462,7 @@ export interface ChangedSetting {
 
 export interface SettingProblem {
   readonly state: 'wrong' | 'warning';
-  /** File with line, or environment variable. */
+  /** Place of the problem: a file with a line, or an environment variable. */
   readonly where: string;
   readonly what: string;
 }
@@ -424,7 +470,7 @@ export interface SettingProblem {
 /** Guides that are part of the program, as Markdown. */
 export interface Guides {
   readonly index: readonly GuideSection[];
-  /** Returns the text of a guide, or null if there is none. */
+  /** Returns the text of a guide, or null if there is no guide with this topic. */
   read(topic: string): string | null;
 }
 
@@ -434,7 +480,7 @@ export interface GuideSection {
 }
 
 export interface Guide {
-  /** Name for `relay help`: the file name without `.md`. */
+  /** Topic name for `relay help`: the file name without `.md`. */
   readonly topic: string;
   readonly title: string;
   readonly about: string;
@@ -446,9 +492,9 @@ export interface LocalStore extends AsyncDisposable {
   sweep(): ReturnType<RelayCore['sweepStore']>;
   usage: RelayCore['deps']['engine']['usage'];
   state: RelayCore['deps']['engine']['state'];
-  /** Counts payloads whose files are missing, and names some of the files. */
+  /** Returns the number of payloads whose files are missing, and some of the files. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
-  /** Reads every payload, one after the other, and checks it. */
+  /** Reads and checks every payload, one after the other. */
   checkBodies(): AsyncIterable<BodyCheck>;
   /** Returns the error text of the database check, or null if there is no error. */
   checkDatabase(): Promise<string | null>;
@@ -464,7 +510,7 @@ export interface DamagedBody {
   /** File path below the home, or null if the payload is not a file. */
   readonly file: string | null;
   readonly fault: 'missing' | 'cut' | 'altered';
-  /** Description of the pointer or artifact that uses it, or null if there is none. */
+  /** Description of the pointer or artifact that uses the payload. Null if nothing uses it. */
   readonly refers: string | null;
 }
 
@@ -483,7 +529,7 @@ export interface EngineCopied {
   readonly logs: number;
   readonly entries: number;
   readonly documents: number;
-  /** Keys of payloads that are damaged in the source and were not copied. */
+  /** Record keys of payloads that are damaged in the source and were not copied. */
   readonly lost: readonly string[];
   /** Time in ms during which the source rejected writes. */
   readonly frozen_ms: number;

@@ -7,7 +7,8 @@ import type { Io } from './io.ts';
 
 export { bytes, count } from '../../base/format.ts';
 
-// Numbers and times as people read and write them. Intl is not used, because loading it takes longer than a fast command.
+// Formats and parses numbers and times for people. Intl is not used, because loading it takes longer than a
+// fast command.
 
 /** Formats a number with its noun: `1 pointer`, `3 pointers`. */
 export function plural(n: number, one: string, many = `${one}s`): string {
@@ -26,7 +27,10 @@ const SPANS: readonly (readonly [name: string, ms: number])[] = [
   ['second', 1000],
 ];
 
-/** Formats a duration with at most two units: `24 hours`, `1 hour 30 minutes`, `7 days`. Days are used from two days on. */
+/**
+ * Formats a duration with at most two units: `24 hours`, `1 hour 30 minutes`, `7 days`. Days are used for two
+ * days or more.
+ */
 export function span(ms: number): string {
   let left = Math.max(0, Math.round(ms / 1000)) * 1000;
   const parts: string[] = [];
@@ -56,12 +60,14 @@ export function moment(when: number | string, now = Date.now()): string {
   return `${DAYS[date.getDay()]} ${date.getDate()} ${MONTHS[date.getMonth()]}${year} at ${time}`;
 }
 
-/** Formats a time for a terminal. In a pipe it stays ISO 8601. */
+/** Formats a time for a terminal. In a pipe, the time stays in ISO 8601. */
 export function when({ interactive }: Pick<Io, 'interactive'>, iso: string): string {
   return interactive ? moment(iso) : iso;
 }
 
-/** Escapes control characters of foreign text at a terminal. In a pipe the text stays unchanged. */
+/**
+ * At a terminal, escapes the control characters of a text from others. In a pipe, the text stays unchanged.
+ */
 export function passedOn({ interactive }: Pick<Io, 'interactive'>, text: string): string {
   return interactive ? printable(text) : text;
 }
@@ -74,14 +80,17 @@ function midnight(at: number): number {
 export function expiry(iso: string, now = Date.now()): string {
   const at = Date.parse(iso);
   const left = at - now;
-  // Round, so that a new pointer shows "24 hours" and not "23 hours 59 minutes".
+  // Round the duration, so that a new pointer shows "24 hours" and not "23 hours 59 minutes".
   const grain = left > 3_600_000 ? 60_000 : 1000;
   return `in ${span(Math.round(left / grain) * grain)}, ${moment(at, now)}`;
 }
 
 const SECONDS: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** Parses `90s`, `15m`, `2h`, `7d`, `1w`, `1h30m` or a number of seconds to seconds. Undefined if the flag is missing. */
+/**
+ * Parses a duration and returns seconds. Accepts `90s`, `15m`, `2h`, `7d`, `1w`, `1h30m` or a number of
+ * seconds. Returns undefined if the flag is missing.
+ */
 export function parseSpan(text: string | undefined, flag: string): number | undefined {
   if (text === undefined) return undefined;
   const plain = text.trim().toLowerCase();
@@ -99,7 +108,7 @@ export function parseMilliseconds(text: string | undefined, flag: string): numbe
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
-/** Parses a whole number between `min` and `max`. Undefined if the flag is missing. */
+/** Parses a whole number between `min` and `max`. Returns undefined if the flag is missing. */
 export function parseCount(
   text: string | undefined,
   flag: string,
@@ -112,20 +121,20 @@ export function parseCount(
   throw badUsage(`${flag} needs a whole number, not "${text}".`, `Use a number ${range}.`);
 }
 
-/** Returns the --count and --all flags of a list. `standard` is the default number of items. */
+/** Returns the --count and --all flags of a list command. `standard` is the default number of items. */
 export const listFlags = (standard: number) =>
   ({
     count: { short: 'n', value: 'N', help: `show at most N (${standard})` },
     all: { help: 'show all' },
   }) as const;
 
-/** Returns the number of items to show: `--count N`, or infinity with `--all`. */
+/** Returns the maximum number of items to show: the value of `--count`, or infinity with `--all`. */
 export function parseMost(flags: { count?: string; all?: boolean }, standard: number): number {
   if (flags.all) return Number.POSITIVE_INFINITY;
   return parseCount(flags.count, '--count', { min: 1 }) ?? standard;
 }
 
-/** Checks that the value of a flag is one of `words`. Undefined if the flag is missing. */
+/** Checks that the value of a flag is one of `words`. Returns undefined if the flag is missing. */
 export function oneOf<const T extends string>(
   flag: string,
   value: string | undefined,
@@ -135,7 +144,7 @@ export function oneOf<const T extends string>(
   throw badUsage(`${flag} does not accept "${value}".`, `Use one of: ${words.join(', ')}.`);
 }
 
-/** Parses JSON from the user. `wrong` creates the error for invalid JSON. */
+/** Parses JSON that the user typed. `wrong` creates the error for invalid JSON. */
 export function typedJson(text: string, wrong: (reason: string) => RelayError): Json {
   try {
     return JSON.parse(text);
@@ -144,7 +153,10 @@ export function typedJson(text: string, wrong: (reason: string) => RelayError): 
   }
 }
 
-/** Escapes control and text-direction characters, so that foreign text cannot control the terminal. */
+/**
+ * Escapes control characters and characters that change the text direction, so that a text from others cannot
+ * control the terminal.
+ */
 export function printable(text: string): string {
   return text.replace(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
@@ -152,7 +164,7 @@ export function printable(text: string): string {
   );
 }
 
-/** Returns only the value in a pipe. At a terminal it adds the label and, on the next line, the facts. */
+/** In a pipe, returns only the value. At a terminal, adds the label and, on the next line, the facts. */
 export function labelled(
   { interactive, style }: Pick<Io, 'interactive' | 'style'>,
   label: string,

@@ -2,12 +2,12 @@ import type { Readable, Writable } from 'node:stream';
 import { asTyped } from './as-typed.ts';
 
 /**
- * Placeholder for the escape character in our own output. It contains a random number that foreign text cannot guess.
- * On output it becomes the real escape character, and all other escape characters are made visible.
+ * Placeholder for the escape character in our own output. It contains a random number that other texts cannot
+ * guess. On output, it becomes the real escape character, and all other escape characters are made visible.
  */
 export const ESCAPE = `\u001b${Math.random().toString(36).slice(2)};`;
 
-/** Replaces control characters by visible codes, so that foreign text cannot control the terminal. */
+/** Replaces control characters by visible codes, so that a text from others cannot control the terminal. */
 export function escapeControls(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
@@ -36,23 +36,29 @@ export function makeStyle(on: boolean) {
 /** Standard output or standard error: a terminal, a pipe or a file. */
 export interface Output {
   readonly isTTY: boolean;
-  /** Width in characters. 80 if it is unknown. */
+  /** Width in characters. 80 if the width is unknown. */
   readonly columns: number;
-  /** Writes synchronously. Ignores EPIPE, because the reader has closed the pipe. */
+  /** Writes synchronously. Ignores EPIPE, which means that the receiving program has closed the pipe. */
   write(data: string | Uint8Array): void;
-  /** Writes with backpressure, for large payloads. Rejects with EPIPE if the reader has closed the pipe. */
+  /**
+   * Writes with backpressure, for large payloads. Rejects with EPIPE if the receiving program has closed the
+   * pipe.
+   */
   send(data: Uint8Array): Promise<void>;
-  /** Node stream of this output. Created on first use, because creating it takes milliseconds. */
+  /** Node stream of this output. It is created on first use, because creating it takes milliseconds. */
   readonly stream: Writable;
-  /** Output without the escape-code filter, for --force. */
+  /** The same output without the escape-code filter. Used for --force. */
   readonly raw?: Output;
 }
 
 export interface Input {
   readonly isTTY: boolean;
-  /** Node stream of this input. Created on first use. */
+  /** Node stream of this input. It is created on first use. */
   readonly stream: Readable;
-  /** Reads the next bytes without creating a stream. Returns null at the end. A pending read keeps the process alive. */
+  /**
+   * Reads the next bytes without creating a stream. Returns null at the end of the input. A pending read
+   * keeps the process alive.
+   */
   take(): Promise<Uint8Array | null>;
 }
 
@@ -62,7 +68,10 @@ export interface Terminal {
   readonly stderr: Output;
   readonly env: { readonly [name: string]: string | undefined };
   readonly cwd: string;
-  /** Returns the command that starts this program, in this folder or anywhere on this machine. Default: `relay`. */
+  /**
+   * Returns the command that starts this program: in this folder, or anywhere on this machine. Default:
+   * `relay`.
+   */
   program?(where: 'here' | 'anywhere'): string;
 }
 
@@ -77,15 +86,22 @@ export interface Io extends Required<Terminal> {
   /** Colors for stderr. */
   readonly errorStyle: Style;
   readonly width: number;
-  /** Prints the result: JSON with --json, otherwise the text. A text function is called only if it is needed. */
+  /**
+   * Prints the result: JSON with --json, otherwise the text. If `text` is a function, it is called only if
+   * the text is printed.
+   */
   result(json: unknown, text: string | (() => string)): undefined;
-  /** Replaces `relay` in our own texts by the command to type in this folder. See `asTyped`. */
+  /**
+   * Replaces `relay` in our own texts by the command that the user has to type in this folder. See `asTyped`.
+   */
   typed(text: string): string;
   print(line?: string): void;
   /** Prints a note for people on stderr. */
   note(line: string): void;
   warn(line: string): void;
-  /** Asks the user a question at the terminal. Returns null if there is no terminal. */
+  /**
+   * Asks the user a question at the terminal and returns the answer. Returns null if there is no terminal.
+   */
   ask(question: string): Promise<string | null>;
 }
 
@@ -99,7 +115,7 @@ export function makeIo(
   const program = terminal.program ?? (() => 'relay');
   const typed = (text: string) =>
     text.includes('relay ') ? asTyped(text, program('here'), o.commands) : text;
-  // isTTY is checked only when needed, because the check is slow for a short command.
+  // Check isTTY only when it is needed, because the check is slow compared with a short command.
   const styleOf = (output: Output) => {
     if (o.noColor || env.NO_COLOR) return makeStyle(false);
     const forced = env.FORCE_COLOR && env.FORCE_COLOR !== '0';
@@ -139,11 +155,11 @@ export function makeIo(
 }
 
 /**
- * Wraps an output so that escape codes from a model, a program or a payload never reach a terminal. In a pipe or file the
- * bytes stay unchanged.
+ * Wraps an output so that escape codes from a model, a program or a payload never reach a terminal. In a pipe
+ * or file, the bytes stay unchanged.
  */
 function guarded(output: Output): Output {
-  // The decoder keeps state, because a chunk may end inside a character.
+  // The decoder keeps its state between chunks, because a chunk may end inside a character.
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const filterText = (text: string) =>
@@ -193,10 +209,13 @@ export async function pipedText({ stdin }: Io, enough: (text: string) => boolean
   return text;
 }
 
-/** Exit code after Ctrl-C, as shells use it (128 + SIGINT). */
+/** Exit code after Ctrl-C. Shells use the same code (128 + SIGINT). */
 export const INTERRUPTED = 130;
 
-/** Returns an abort signal that fires on Ctrl-C or SIGTERM, and calls `onStop`. A second Ctrl-C exits at once. */
+/**
+ * Returns an abort signal that aborts on Ctrl-C or SIGTERM. `onStop` is called at the same time. A second
+ * Ctrl-C exits at once.
+ */
 export function interruption(onStop?: () => void): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const stop = () => {

@@ -6,7 +6,10 @@ export const FORCE_FLAG = {
   force: { short: 'f', help: 'do not ask for confirmation' },
 } as const satisfies Flags;
 
-/** Asks the user to confirm. Returns true without asking with --force, with --json or if there is no terminal. */
+/**
+ * Asks the user to confirm. Returns true without asking if --force or --json is set, or if there is no
+ * terminal.
+ */
 export async function agrees(
   io: Io,
   { force }: { readonly force?: boolean },
@@ -19,8 +22,8 @@ export async function agrees(
 }
 
 /**
- * Removes items one by one, prints the ones that failed, and returns the exit code. `remove` returns false if the
- * user declined to remove an item.
+ * Removes items one by one, prints the items that failed, and returns the exit code. `remove` returns false
+ * if the user did not agree to remove the item.
  */
 export async function removeEach(
   io: Io,
@@ -37,7 +40,7 @@ export async function removeEach(
       gone.push(id);
       if (!io.json) io.print(`${removed} ${id}`);
     } catch (error) {
-      // A single item fails like any other command.
+      // If only one item is to be removed, throw the error, as other commands do.
       if (!isRelayError(error) || ids.length === 1) throw error;
       exit ||= error.exit;
       failures.push({ id, error: error.message, code: error.code });

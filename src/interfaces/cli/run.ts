@@ -25,7 +25,10 @@ export interface Globals {
   readonly url?: string;
 }
 
-/** Runs one command line and returns the exit code. Calls `makeHost` after it has parsed the global flags. */
+/**
+ * Runs one command line and returns the exit code. It parses the global flags first and then calls `makeHost`
+ * with them.
+ */
 export async function runCli(
   argv: readonly string[],
   terminal: Terminal,
@@ -46,11 +49,11 @@ export async function runCli(
       return code;
     }
     const command = await node.load();
-    // At a terminal a person runs the hook by hand and needs the real exit code.
+    // At a terminal, a person runs the hook by hand and needs the real exit code.
     failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
     const { flags, args, rest } = parse(path, command, tail);
     const { home, url, ...globals } = flags as FlagValues<typeof GLOBAL_FLAGS>;
-    // A command may define --json with a value. Then it does not select JSON output.
+    // A command may define its own --json flag with a value. Then --json does not select JSON output.
     const json = globals.output === 'json' || globals.json === true;
     io = makeIo(terminal, { json, noColor: globals['no-color'] === true, commands: COMMANDS });
     if (globals.help) {
@@ -85,7 +88,7 @@ export async function runCli(
   }
 }
 
-/** After `relay help mcp`, prints that a guide with the same name as the command exists. */
+/** After `relay help mcp`, prints a note if there is a guide with the same name as the command. */
 async function tellOfGuide(
   argv: readonly string[],
   io: Io,
@@ -98,7 +101,10 @@ async function tellOfGuide(
     io.print(io.style.dim(io.typed(`Read the guide with: relay help guide ${topic}`)));
 }
 
-/** Finds the command from the leading words. Skips global flags between them and returns them in `tail`. */
+/**
+ * Finds the command that the first words name. Global flags between these words are skipped and returned in
+ * `tail`.
+ */
 function route(argv: readonly string[]): { words: string[]; node: Node; tail: string[] } {
   // `relay help X` shows the help of command X. If X is not a command, the command `help` looks for a guide.
   const [first, second] = argv;
@@ -194,7 +200,7 @@ function checkEmpty(flags: Flags, values: { readonly [name: string]: unknown }):
   }
 }
 
-/** Joins `--lines -20` to `--lines=-20`, because `parseArgs` rejects a separate value that starts with a dash. */
+/** Joins `--lines -20` into `--lines=-20`. `parseArgs` rejects a separate value that starts with a dash. */
 function joinDashValues(flags: Flags, words: readonly string[]): string[] {
   const joined: string[] = [];
   for (let at = 0; at < words.length; at++) {
@@ -239,19 +245,25 @@ function checkArguments(path: string[], command: Command, args: string[], rest: 
   }
 }
 
-/** Counts the arguments in a usage line: `<one>` is required; `[one]` and anything in brackets is optional. */
+/**
+ * Counts the arguments in a usage line. `<one>` is required. `[one]` and everything after the first bracket
+ * is optional.
+ */
 function argumentsIn(usage = ''): { min: number; max: number } {
   const needed = usage.replace(/\[.*$/, '');
   const min = needed.split('<').length - 1;
   return { min, max: min + usage.split('[').length - 1 };
 }
 
-/** Matches usage lines whose last argument, before any options, is a sentence. Without quotes the shell splits it into words. */
+/**
+ * Matches usage lines whose last argument, before any options, is a sentence. If the user forgets the quotes,
+ * the shell splits the sentence into words.
+ */
 const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])( --|$)/;
 
 /** Prints an error and its hint to stderr and returns the exit code. */
 function fail(thrown: unknown, io: Io): number {
-  // The reader closed the pipe early, as in `relay pull … | head`. This is not an error.
+  // The receiving program closed the pipe early, as in `relay pull … | head`. This is not an error.
   if ((thrown as NodeJS.ErrnoException | null)?.code === 'EPIPE') return EXIT.ok;
   const error = isRelayError(thrown) ? thrown : unexpected(thrown, io);
   const hint = io.typed(error.hintFor('cli'));

@@ -1,15 +1,21 @@
 import { nearest } from '../../base/did-you-mean.ts';
 
-/** Maps names from other tools (separated by spaces) to our names. */
+/** Maps names from other tools to our names. The keys are lists of names, separated by spaces. */
 type KnownAs = { readonly [words: string]: readonly string[] };
 
-/** Returns the candidate the user probably meant: an alias from other tools or a similar spelling. Null if there is none. */
+/**
+ * Returns the name that the user probably meant: our name for a name from another tool, or a name with a
+ * similar spelling. Returns null if there is none.
+ */
 export function suggest(word: string, candidates: readonly string[], knownAs: KnownAs = {}): string | null {
   const [, aliases] = Object.entries(knownAs).find(([words]) => words.split(' ').includes(word)) ?? [];
   return aliases?.find((name) => candidates.includes(name)) ?? nearest(word, candidates);
 }
 
-/** Command names of other tools, with our names in order of preference. The first one that exists is suggested. */
+/**
+ * Command names of other tools, with our names in order of preference. The first of our names that exists is
+ * suggested.
+ */
 export const COMMANDS_KNOWN_AS: KnownAs = {
   add: ['create', 'new', 'put', 'push'],
   begin: ['start'],

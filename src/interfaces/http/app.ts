@@ -18,7 +18,7 @@ import { answerFailures, Metrics, notesOf, watchRequests } from './request-watch
 import { jsonResponse, SECURITY_HEADERS, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
 
-/** Creates the HTTP interface. `env` is what the runtime passes with each request. */
+/** Creates the HTTP interface. `env` is the value that the runtime passes with each request. */
 export function createHttpApp(
   deps: HttpDeps,
   protocols: readonly Protocol[],
@@ -35,7 +35,7 @@ export function createHttpApp(
       });
     }
   }
-  // Not a Hono middleware: that would add a chain of promises to every request.
+  // This is not a Hono middleware, because a middleware would add a chain of promises to every request.
   return watchRequests(deps, metrics, (request, notes) => app.fetch(request, notes));
 }
 
@@ -69,7 +69,10 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   return app;
 }
 
-/** `GET /health`: tells whether the server can read and write its store. A full store counts as ok, with `writable: false`. */
+/**
+ * Answers `GET /health`: whether the server can read and write its store. A full store counts as ok, with
+ * `writable: false`.
+ */
 async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   const full = await probe();
   return jsonResponse({
@@ -80,8 +83,8 @@ async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
 }
 
 /**
- * `GET /ready`: tells a load balancer whether to send traffic. Not ready while the server is stopping. A full store
- * counts as ready, because people must still be able to read and delete.
+ * Answers `GET /ready`, which tells a load balancer whether to send traffic. The server is not ready while it
+ * is stopping. With a full store it is ready, because people must still be able to read and delete.
  */
 async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
@@ -105,7 +108,10 @@ function restartNote(deps: HttpDeps): { restart?: string } {
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** `GET /metrics`: for admins of the relay, and for clients on the same machine that do not come through a proxy. */
+/**
+ * Answers `GET /metrics`. Only admins of the relay may read the metrics, and clients on the same machine that
+ * do not come through a proxy.
+ */
 async function metricsResponse(
   c: Context,
   deps: HttpDeps,
@@ -147,7 +153,7 @@ async function metricsResponse(
   return textResponse(metrics.render(gauges), { 'Content-Type': METRICS_TYPE });
 }
 
-/** `GET /usage`: as JSON or CSV. */
+/** Answers `GET /usage` as JSON or CSV. */
 function usageRoutes(serve: Serve): void {
   serve(usage.get, async (relay, c) => {
     const { month, tenant, format } = c.req.query();
@@ -163,7 +169,10 @@ function usageRoutes(serve: Serve): void {
   });
 }
 
-/** Renders CSV. Needs no quoting: all fields are ids, dates and numbers, without commas, quotes or formulas. */
+/**
+ * Renders CSV. No field needs quoting: all fields are ids, dates and numbers, without commas, quotes or
+ * formulas.
+ */
 function usageTable({ tenant, rows }: UsageReport): string {
   const lines = rows.map((row) => [row.day, tenant, row.key, row.operation, row.count, row.bytes].join(','));
   return ['day,tenant,key,operation,count,bytes', ...lines, ''].join('\r\n');
@@ -171,24 +180,28 @@ function usageTable({ tenant, rows }: UsageReport): string {
 
 type StoreProbe = () => Promise<RelayError | null>;
 
-/** Time in ms for which a successful test write counts. A write costs an fsync, and anybody may call /health. */
+/**
+ * Time in ms for which a successful test write is trusted, so that the next one can be skipped. A write costs
+ * an fsync, and anybody may call /health.
+ */
 const WRITE_PROBE_MS = 5_000;
 
 /**
- * Returns a function that tests whether the store can be read (each time) and written (every few seconds). It returns
- * null if both work. It returns the `store_full` error of a full store, which still serves reads and deletes. It throws
- * `store_unavailable`, with the store's message, if the store is closed, damaged or not writable.
+ * Returns a function that tests whether the store can be read (each time) and written (every few seconds).
+ * The function returns null if both work. If the store is full, it returns the `store_full` error, because a
+ * full store still serves reads and deletes. If the store is closed, damaged or not writable, it throws
+ * `store_unavailable` with the message of the store.
  */
 function storeProbe(deps: Pick<HttpDeps, 'core'>): StoreProbe {
   let written = Number.NEGATIVE_INFINITY;
   let writing: { readonly records: object; readonly done: Promise<void> } | null = null;
   return async () => {
     try {
-      // List records: a single record may come from the cache.
+      // List records instead of reading one. A single record may come from the cache.
       const { records } = deps.core.deps.engine;
       await records.list('sys/', { limit: 1 });
       if (performance.now() - written >= WRITE_PROBE_MS) {
-        // Concurrent probes of one store share one test write.
+        // Concurrent probes of the same store share one test write.
         if (writing?.records !== records) {
           const done = records.put('sys/health', null).then(() => {
             written = performance.now();

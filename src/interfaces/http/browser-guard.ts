@@ -3,17 +3,23 @@ import { isLoopback } from '../../contract/pointer-url.ts';
 
 /** Host names that the relay answers to, and web origins that may call it. */
 export interface BrowserPolicy {
-  /** Allowed host names in addition to loopback. `*` allows all. */
+  /** Host names that are allowed in addition to loopback. `*` allows all. */
   readonly hosts: readonly string[];
-  /** Whether the relay requires API keys. A foreign page has none. */
+  /** Whether the relay requires API keys. A web page from another site has no API key. */
   readonly keys: boolean;
-  /** Whether any IP address is allowed as host. DNS rebinding needs a name, so an IP address is safe. */
+  /** Whether any IP address is allowed as the host. This is safe, because DNS rebinding needs a host name. */
   readonly anyAddress: boolean;
-  /** Allowed origins in addition to the relay's own, such as `https://app.example`. `*` allows all. */
+  /**
+   * Origins that are allowed in addition to the relay's own origin, such as `https://app.example`. `*` allows
+   * all.
+   */
   readonly origins: readonly string[];
 }
 
-/** Builds the policy from the relay's options. With keys, all host names are allowed: DNS rebinding gains nothing. */
+/**
+ * Builds the policy from the options of the relay. If the relay requires API keys, all host names are
+ * allowed, because an attacker gains nothing from DNS rebinding.
+ */
 export function browserPolicy(o: {
   readonly auth?: 'open' | 'keys';
   readonly publicUrl: string | null;
@@ -31,7 +37,7 @@ export function browserPolicy(o: {
   };
 }
 
-/** The parts of a request that the guard looks at. */
+/** The parts of a request that the guard checks. */
 export interface RequestHead {
   readonly method: string;
   readonly url: string;
@@ -39,8 +45,9 @@ export interface RequestHead {
 }
 
 /**
- * Rejects requests that a foreign web page made a browser send. The page cannot choose the Host, Origin and
- * Sec-Fetch headers, so a foreign name in one of them reveals it, also with DNS rebinding.
+ * Rejects requests that a browser sent for a web page of another site. The page cannot choose the Host,
+ * Origin and Sec-Fetch headers. So a foreign name in one of them shows where the request comes from. This
+ * also works against DNS rebinding.
  */
 export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void {
   const host = request.header('host');
@@ -60,14 +67,15 @@ export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void 
       hint: `Allow the page with "cors_origins": [${page}] in the relay's config.json, or with RELAY_CORS_ORIGINS, and restart the relay.`,
     });
   }
-  // No Origin: an image, a frame, a GET form, or a link that somebody followed.
+  // Without an Origin header, the request comes from an image, a frame, a GET form, or a link that somebody
+  // followed.
   const site = request.header('sec-fetch-site');
   if (site === null || site === 'same-origin' || site === 'none') return;
   if (policy.origins.includes('*') || isVisit(request)) return;
   throw new RelayError('foreign_origin', { what: 'resources embedded in foreign pages' });
 }
 
-/** Whether a user navigates to one of our pages. Frames and prefetches do not count. */
+/** Returns whether a user navigates to one of our pages. Frames and prefetches do not count. */
 function isVisit(request: RequestHead): boolean {
   return (
     request.method === 'GET' &&
@@ -78,10 +86,13 @@ function isVisit(request: RequestHead): boolean {
   );
 }
 
-/** The greeting, a pointer's page (without a query, which would return the payload) and the dashboard. None has side effects. */
+/**
+ * Matches the paths of pages without side effects: the greeting, the page of a pointer, and the dashboard.
+ * The page of a pointer must have no query, because a query would return the payload.
+ */
 const PAGES = /^(?:\/v1)?\/(?:pull\/[^/?]+\/?)?$|^\/ui(?:[/?].*)?$/;
 
-/** Whether the configuration allows this origin. */
+/** Returns whether the configuration allows this origin. */
 function isOriginAllowed(origin: string, policy: BrowserPolicy): boolean {
   return policy.origins.includes('*') || policy.origins.includes(origin.toLowerCase());
 }
@@ -96,7 +107,10 @@ function isHostAllowed(name: string | null, policy: BrowserPolicy): boolean {
   return policy.anyAddress && isIpAddress(name);
 }
 
-/** Whether the origin is the host and port of the request, or one of the relay's configured host names. */
+/**
+ * Returns whether the origin has the host and port of the request, or one of the configured host names of the
+ * relay.
+ */
 function isOwnOrigin(origin: string, host: string | null, policy: BrowserPolicy): boolean {
   if (!URL.canParse(origin)) return false;
   const url = new URL(origin);
@@ -120,7 +134,7 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 /** Seconds for which a browser may cache a preflight response. */
 const MAX_AGE_S = 600;
 
-/** Returns the CORS headers for an allowed foreign origin, else null. Cookies are never used. */
+/** Returns the CORS headers for an allowed foreign origin, otherwise null. Cookies are never used. */
 export function corsHeaders(request: RequestHead, policy: BrowserPolicy): Record<string, string> | null {
   if (policy.origins.length === 0) return null;
   const origin = request.header('origin');
@@ -133,8 +147,8 @@ export function corsHeaders(request: RequestHead, policy: BrowserPolicy): Record
 }
 
 /**
- * Lets a rejected page read the error, and nothing else. Only with keys: in open mode a page must not even learn
- * that there is a relay.
+ * Returns headers that let a rejected page read the error, and nothing else. Returns null if the relay
+ * requires no API keys: a foreign page must not even learn that there is a relay.
  */
 export function refusalHeaders(request: RequestHead, policy: BrowserPolicy): Record<string, string> | null {
   const origin = request.header('origin');
@@ -143,7 +157,7 @@ export function refusalHeaders(request: RequestHead, policy: BrowserPolicy): Rec
 
 export function addCorsHeaders(headers: Headers, cors: Record<string, string>): void {
   for (const [name, value] of Object.entries(cors)) headers.set(name, value);
-  // Append: the response may already have a Vary header.
+  // Append instead of set: the response may already have a Vary header.
   headers.append('Vary', 'Origin');
 }
 
@@ -153,7 +167,7 @@ export function preflightResponse(request: RequestHead, maxAge = MAX_AGE_S): Res
     status: 204,
     headers: {
       'Access-Control-Allow-Methods': METHODS,
-      // `*` would not cover Authorization.
+      // Repeat the requested names. `*` would not include Authorization.
       'Access-Control-Allow-Headers': /^[\w\-, ]{0,1000}$/.test(wanted) ? wanted : '',
       'Access-Control-Max-Age': String(maxAge),
     },

@@ -12,8 +12,8 @@ import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 
 /**
- * Registers a handler for the route of a verb, or for `paths` instead. The handler gets the relay with the caller's
- * rights.
+ * Registers a handler for the route of a verb. If `paths` is given, it replaces the path of the verb. The
+ * handler gets the relay with the rights of the caller.
  */
 export type Serve = (
   verb: Verb,
@@ -21,9 +21,12 @@ export type Serve = (
   paths?: string[],
 ) => void;
 
-/** Returns `serve`, which authenticates, rate-limits and authorizes each request before its body is read. */
+/**
+ * Returns the function `serve`. It authenticates, rate-limits and authorizes each request before the body is
+ * read.
+ */
 export function createServe(api: Hono, deps: HttpDeps): Serve {
-  // Reuse the last relay: in open mode almost all requests have the same caller.
+  // Cache the relay of the last request. In open mode, almost all requests have the same caller.
   let last: { core: RelayCore; caller: Caller; base: string; address: string; relay: Relay } | null = null;
   return (verb, handler, paths) => {
     const { method, path } = routeOf(verb);
@@ -44,7 +47,10 @@ export function createServe(api: Hono, deps: HttpDeps): Serve {
   };
 }
 
-/** Authenticates and rate-limits a request of another protocol. Rejects anonymous callers and share links. */
+/**
+ * Authenticates and rate-limits a request of another protocol, such as MCP. Rejects anonymous callers and
+ * share links.
+ */
 export async function authenticateProtocol(deps: HttpDeps, c: Context): Promise<CallerContext> {
   notesOf(c).operation = { name: c.req.path.split('/')[1] ?? 'other' };
   const base = baseOf(deps, c);
@@ -56,18 +62,24 @@ export async function authenticateProtocol(deps: HttpDeps, c: Context): Promise<
   return { caller, base, relay: deps.core.relay(caller, base, onRead), onRead };
 }
 
-/** Returns a callback that counts bytes read for a caller against its rate limit. */
+/** Returns a callback that charges the bytes read for a caller to the caller's rate limit. */
 function chargeReads({ limiter }: HttpDeps, caller: Caller, address: string): CallerAt['onRead'] {
   return limiter && ((bytes) => limiter.charge(caller, address, bytes));
 }
 
-/** Authenticates by API key. Without a key the caller is ANONYMOUS. Throws `unauthorized` for an invalid key. */
+/**
+ * Returns a function that authenticates by API key. Without an API key, the caller is ANONYMOUS. It throws
+ * `unauthorized` for an invalid API key.
+ */
 export function keyAuthenticator(keys: Keys): HttpDeps['authenticate'] {
   return (authorization) =>
     authorization === null ? ANONYMOUS : authenticateSecret(keys, BEARER.exec(authorization)?.[1]);
 }
 
-/** Authenticates in open mode: a share token limits the caller to one thread, everybody else may do everything. */
+/**
+ * Returns a function that authenticates in open mode. A share token limits the caller to one thread. All
+ * other callers may do everything.
+ */
 export function openAuthenticator(keys: Keys): HttpDeps['authenticate'] {
   return (authorization) => {
     const token = authorization === null ? undefined : BEARER.exec(authorization)?.[1];
@@ -90,7 +102,7 @@ async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
   try {
     caller = await deps.authenticate(notes.header('authorization'));
   } catch (error) {
-    // Count failed authentications by address, against key guessing.
+    // Count failed authentications by address, so that nobody can guess API keys quickly.
     if (isRelayError(error, 'unauthorized')) await deps.limiter?.check(null, notes.client.address);
     throw error;
   }
@@ -99,7 +111,10 @@ async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
   return caller;
 }
 
-/** Returns the base URL of pointers: the public URL if configured, else the address that the client used. */
+/**
+ * Returns the base URL of pointers: the public URL if it is configured, otherwise the address that the client
+ * used.
+ */
 export function baseOf(deps: HttpDeps, c: Context): string {
   if (deps.publicUrl !== null) return deps.publicUrl;
   const { url } = c.req;

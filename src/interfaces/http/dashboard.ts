@@ -3,9 +3,12 @@ import { RelayError } from '../../base/errors.ts';
 import { matchesEtag } from './request-fields.ts';
 import { bytesResponse } from './responses.ts';
 
-/** Read access to the built dashboard. Each runtime stores these files in its own place. */
+/** Access to the files of the built dashboard. Each runtime stores these files in a different place. */
 export interface DashboardFiles {
-  /** Reads a file by its path in the build, compressed if `encodings` (Accept-Encoding) allows it. Null if missing. */
+  /**
+   * Reads a file by its path in the build. The file is compressed if `encodings` (the Accept-Encoding header)
+   * allows it. Returns null if there is no such file.
+   */
   read(path: string, encodings: string): Promise<DashboardFile | null>;
 }
 
@@ -13,7 +16,7 @@ interface DashboardFile {
   readonly body: Uint8Array;
   readonly type: string;
   readonly encoding: 'br' | null;
-  /** Hash of the content, for `ETag`. */
+  /** Hash of the content. It is used as the `ETag`. */
   readonly hash: string;
 }
 
@@ -24,13 +27,16 @@ const TYPES: { readonly [ending: string]: string } = {
   svg: 'image/svg+xml',
 };
 
-/** Returns the media type of a file in the build. Null for a path that cannot be a file of the build. */
+/** Returns the media type of a file in the build. Returns null if no file of the build can have this path. */
 export function typeOfFile(path: string): string | null {
   const [, ending] = /^[\w-]+(?:[./][\w-]+)*\.(\w+)$/.exec(path) ?? [];
   return ending !== undefined && Object.hasOwn(TYPES, ending) ? TYPES[ending]! : null;
 }
 
-/** Allows scripts, styles and requests of the relay only. Images may be data or blob URLs. Only DOMPurify may create markup. */
+/**
+ * Content security policy. It allows only scripts, styles and requests of the relay itself. Images may also
+ * be data or blob URLs. Only DOMPurify may create HTML from text.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,10 +50,13 @@ const POLICY = [
   'trusted-types dompurify',
 ].join('; ');
 
-/** Files with a content hash in their name. They never change, so browsers may cache them forever. */
+/** Matches files with a content hash in their name. They never change, so browsers may cache them forever. */
 const HASHED = /^assets\//;
 
-/** Serves the dashboard at `/ui`. Any path that is not a file gets `index.html`, whose script picks the page. */
+/**
+ * Serves the dashboard at `/ui`. Any path that is not a file gets `index.html`. A script in it selects the
+ * page.
+ */
 export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): void {
   if (!files) return;
   const answer = async (c: Context) => {
@@ -62,7 +71,7 @@ export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): v
   app.get('/ui/*', answer);
 }
 
-/** Serves an HTML page of the build. It is the same for every URL and reads no stored data. */
+/** Serves an HTML page of the build. The page is the same for every URL and contains no stored data. */
 export async function pageResponse(
   c: Context,
   files: DashboardFiles | undefined,

@@ -5,32 +5,41 @@ import type { BrowserPolicy } from './browser-guard.ts';
 import type { DashboardFiles } from './dashboard.ts';
 import type { Limiter } from './rate-limit.ts';
 
-/** Everything that the HTTP interface gets from the runtime (Node or Cloudflare). */
+/** Everything that the runtime (Node or Cloudflare) passes to the HTTP interface. */
 export interface HttpDeps {
   readonly core: RelayCore;
   readonly version: string;
-  /** Base URL of pointers. Null: the address that the client used in its request. */
+  /** Base URL of pointers. Null means the address that the client used in its request. */
   readonly publicUrl: string | null;
   readonly browsers: BrowserPolicy;
-  /** The dashboard's files. Absent if the runtime has none. */
+  /** The files of the dashboard. Absent if the runtime has none. */
   readonly dashboard?: DashboardFiles;
-  /** Returns the caller of an `Authorization` header, or ANONYMOUS without one. Throws `unauthorized` for an invalid key. */
+  /**
+   * Returns the caller of an `Authorization` header. Without the header, the caller is ANONYMOUS. Throws
+   * `unauthorized` for an invalid API key.
+   */
   authenticate(authorization: string | null): Caller | Promise<Caller>;
   /** Calls `then` when the client disconnects or has received the whole response. */
   onGone?(env: unknown, then: () => void): void;
-  /** Aborted when the server starts to shut down. Endless streams end then. */
+  /** Aborted when the server starts to shut down. Streams that have no end of their own end then. */
   readonly stopping: AbortSignal;
-  /** Whether the package on disk was replaced since the server started. Files to load later may be missing. */
+  /**
+   * Whether the package on disk was replaced since the server started. Then files that are loaded later may
+   * be missing.
+   */
   replaced?(): boolean;
   /** Rate limiter. Absent if requests are not limited. */
   readonly limiter?: Limiter;
-  /** Returns the IP address at the other end of the connection. `env` is what the runtime passes with a request. */
+  /**
+   * Returns the IP address at the other end of the connection. `env` is the value that the runtime passes
+   * with a request.
+   */
   peerOf(env: unknown): string | null;
   /** Returns a request header without creating a Headers object, which is slow. */
   headerOf(env: unknown, name: string): string | null;
   /** Reads a whole body of known length. Absent if `Request.arrayBuffer` is the fastest way. */
   bodyOf?(env: unknown, length: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** Maximum size of an artifact sent as JSON. By default the limit for all artifacts. */
+  /** Maximum size in bytes of an artifact that is sent as JSON. Default: the maximum size of any artifact. */
   readonly jsonArtifactBytes?: number;
   /** Whether any trusted proxies are configured. */
   readonly trustsProxies: boolean;
@@ -41,13 +50,16 @@ export interface HttpDeps {
   /** Adds the request id to the response. */
   addRequestId?(env: unknown, id: string): void;
   /**
-   * Answers a WebSocket upgrade for a channel. Only for runtimes where upgrades arrive as requests (Cloudflare);
-   * Node passes raw connections to the socket server.
+   * Answers a WebSocket upgrade for a channel. Only runtimes in which upgrades arrive as requests
+   * (Cloudflare) have it. Node passes raw connections to the socket server.
    */
   socket?(c: Context, base: string): Promise<Response>;
-  /** Process metrics for `GET /metrics`. Absent if there is no single process; then there are no metrics. */
+  /**
+   * Returns process metrics for `GET /metrics`. Absent if the relay is not one process. Then `GET /metrics`
+   * does not exist.
+   */
   gauges?(): readonly Gauge[];
-  /** Writes one log line. Must never contain a payload, a key or a URL fragment. */
+  /** Writes one log line. A log line must never contain a payload, an API key or a URL fragment. */
   log(event: LogEvent): void;
 }
 
@@ -55,12 +67,15 @@ export interface HttpDeps {
 export interface AnsweredRequest {
   readonly id: string;
   readonly method: string;
-  /** Name of the operation, or `other`. Never the path: it may hold a pointer, which grants access. */
+  /**
+   * Name of the operation, or `other`. It is never the path, because the path may contain a pointer, which
+   * grants access.
+   */
   readonly operation: string;
   readonly status: number;
-  /** Start of the request, in ms since the epoch. */
+  /** Time when the request started, in ms since 1970. */
   readonly at: number;
-  /** Time in ms until the response head was ready. */
+  /** Time in ms until the head of the response was ready. */
   readonly ms: number;
   readonly address: string;
   readonly caller: Caller | null;

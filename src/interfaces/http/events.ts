@@ -10,11 +10,15 @@ import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 import { SECURITY_HEADERS } from './responses.ts';
 
-/** Channels and activity as server-sent events, for `curl -N` and `EventSource`. Browsers resume with `Last-Event-ID`. */
+/**
+ * Serves channels and activity as server-sent events, for `curl -N` and `EventSource`. Browsers resume with
+ * the header `Last-Event-ID`.
+ */
 export function eventRoutes(serve: Serve, deps: HttpDeps): void {
   serve(channels.events, async (relay, c) => {
     const name = c.req.param('name')!;
-    // Check the query and find the start position now: errors must be answered before the stream begins.
+    // Check the query and find the start position now. After the stream has begun, an error response is no
+    // longer possible.
     const options = checkQuery(c);
     const newest = await relay.channels.position(name);
     const o = options.group === undefined ? { since: options.since ?? newest } : options;
@@ -24,7 +28,8 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
 
   serve(activity.watch, async (relay, c) => {
     const after = c.req.header('last-event-id') ?? c.req.query('after');
-    // Check `after` and find the start position now: errors must be answered before the stream begins.
+    // Check `after` and find the start position now. After the stream has begun, an error response is no
+    // longer possible.
     const { newest } = await relay.activity.list({ after, limit: 1 });
     const from = after ?? newest;
     return liveEvents(
@@ -36,7 +41,8 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
     );
   });
 
-  // WebSocket upgrades do not reach this handler. For other requests, report a bad query before the missing upgrade.
+  // WebSocket upgrades do not reach this handler. For any other request, report a bad query first, and only
+  // then the missing upgrade.
   const upgrade = async (_relay: Relay, c: Context): Promise<Response> => {
     checkQuery(c);
     throw new RelayError('upgrade_required');
@@ -49,15 +55,19 @@ function checkQuery(c: Context): SubscribeOptions {
   return checkSubscription({ ...query, since: c.req.header('last-event-id') ?? query.since });
 }
 
-/** Serializes a message. JSON has no line breaks, so one `data` line suffices. A gap becomes an event of type `gap`. */
+/**
+ * Serializes a message. JSON text has no line breaks, so one `data` line is enough. A gap becomes an event of
+ * type `gap` before the message.
+ */
 function serializeMessage({ gap, ...message }: Message): string {
   const notice = gap ? `event: gap\ndata: ${JSON.stringify({ gap: true, next: message.seq })}\n\n` : '';
   return `${notice}id: ${message.seq}\ndata: ${JSON.stringify(message)}\n\n`;
 }
 
 /**
- * Streams events until the client disconnects, the server stops, or the caller's key is revoked. `from` is the id after
- * which the stream begins. If no event was sent, `from` is sent at the end, so that the client resumes from there.
+ * Streams events until the client disconnects, the server stops, or the caller's API key is revoked. The
+ * stream begins after the id `from`. If the stream ends before any event was sent, it sends the id `from`, so
+ * that the client resumes from there.
  */
 export function liveEvents<T>(
   c: Context,
@@ -77,7 +87,7 @@ export function liveEvents<T>(
       return write(event);
     },
     tail: () => (hasSent ? '' : `id: ${from}\n\n`),
-    // Some runtimes send the response headers only with the first body bytes.
+    // Some runtimes send the response headers only with the first bytes of the body, so send a line at once.
     head: 'retry: 1000\n\n',
     headers: { ...EVENT_HEADERS, ...SECURITY_HEADERS },
     ended: () => closed.abort(),
@@ -85,7 +95,9 @@ export function liveEvents<T>(
   });
 }
 
-/** Ends another protocol's event stream when the caller's key is revoked or the client disconnects. */
+/**
+ * Ends an event stream of another protocol when the caller's API key is revoked or the client disconnects.
+ */
 export function endOnRevocation(c: Context, { core }: HttpDeps, response: Response): Response {
   const { body, status, statusText, headers } = response;
   const notes = notesOf(c);
@@ -98,7 +110,7 @@ export function endOnRevocation(c: Context, { core }: HttpDeps, response: Respon
       notes.onGone(() => controller.terminate());
     },
     flush: () => unwatch(),
-    // Called when the reader leaves or the source fails. Missing from TypeScript's types.
+    // Called when the client disconnects or the source fails. TypeScript's types lack this method.
     cancel: () => unwatch(),
   } as Transformer<Uint8Array, Uint8Array>;
   return new Response(body.pipeThrough(new TransformStream(untilKeyEnds)), { status, statusText, headers });

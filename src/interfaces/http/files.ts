@@ -61,7 +61,7 @@ async function contentResponse(
     const file = await relay.files.info(space, path, { version });
     const wanted = requestedRange(header, `"${file.etag}"`, file.size);
     if (wanted === 'unchanged') return bytesResponse(null, 304, contentHeaders(file.text, `"${file.etag}"`));
-    // The range was computed for this version, so read this version even if a newer one appears.
+    // The range was computed for this version. So read this version, even if a newer one appears meanwhile.
     if (wanted) [range, at] = [wanted, file.version];
   }
   const { file, body } = await relay.files.get(space, path, { version: at, range });
@@ -82,13 +82,16 @@ async function fileInput(c: Context): Promise<FileInput> {
     ttl: queryNumber(query, 'ttl'),
     keep: queryNumber(query, 'keep'),
     if_match: c.req.header('if-match'),
-    // The domain rejects any other value.
+    // The domain rejects any value other than `*`.
     if_none_match: c.req.header('if-none-match') as '*' | undefined,
     idempotency_key: c.req.header('idempotency-key'),
   };
 }
 
-/** Returns the space and path from the URL, decoded exactly once. An invalid escape is an error, not another file. */
+/**
+ * Returns the space and the path from the URL, decoded exactly once. An invalid escape is an error. It must
+ * not lead to another file.
+ */
 function parseFilePath(c: Context): { space: string; path: string } {
   const { pathname } = new URL(c.req.url);
   const [space, ...names] = pathname

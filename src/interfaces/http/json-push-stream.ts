@@ -5,9 +5,10 @@ import { PUSH_FIELDS_BYTES } from '../../base/limits.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 
 /**
- * Reads `{"data": "…", …}` (or another field) of any size without holding the data in memory. `data` streams the decoded
- * bytes. `fields()` returns the other fields once the stream has ended. The text around the data is collected and
- * parsed as JSON with an empty `data`, which also checks the syntax.
+ * Reads `{"data": "…", …}` of any size without holding the data in memory. `field` can name another field
+ * than `data`. The returned `data` streams the decoded bytes. `fields()` returns the other fields after the
+ * stream has ended. The text around the data is collected and parsed as JSON with an empty `data`. This also
+ * checks the syntax.
  */
 export function readJsonPush(
   source: ReadableStream<Uint8Array>,
@@ -29,7 +30,7 @@ export function readJsonPush(
           const piece = scanner.feed(decode(decoder, value));
           if (piece !== '') return controller.enqueue(encoder.encode(piece));
         } catch (error) {
-          // Ignore errors of cancel: the original error is thrown below.
+          // Ignore an error of `cancel`. The original error is thrown below.
           reader.cancel(error).catch(() => {});
           throw error;
         }
@@ -51,7 +52,7 @@ export function readJsonPush(
 
 const BACKSLASH = 0x5c;
 
-/** Decodes a chunk. Without a chunk, checks that the text does not end inside a character. */
+/** Decodes a chunk. Without a chunk, it checks that the text does not end inside a character. */
 function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
@@ -60,29 +61,34 @@ function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   }
 }
 
-/** Scans the JSON object and separates the data string from the rest of the text, which it collects in `#rest`. */
+/**
+ * Scans the JSON object. It separates the data string from the rest of the text. The rest is collected in
+ * `#rest`.
+ */
 class Scanner {
   readonly #field: string;
   #rest = '';
   #restBytes = 0;
-  /** Start of an escape sequence that the end of a chunk cut off. Null outside of the data string. */
+  /**
+   * Start of an escape sequence that was cut at the end of a chunk. It is null outside of the data string.
+   */
   #cutOff: string | null = null;
   #hasData = false;
   #depth = 0;
   #inString = false;
   #escaped = false;
-  /** Start of the current string in `#rest`. */
+  /** Index in `#rest` at which the current string starts. */
   #stringStart = 0;
-  /** The last complete string on the top level, which may be a key. */
+  /** The last complete string on the top level. It may be a member name. */
   #key = '';
-  /** Whether the data's key and colon were read and its value comes next. */
+  /** Whether the name of the data field and the colon were read, so that its value comes next. */
   #awaitsData = false;
 
   constructor(field: string) {
     this.#field = field;
   }
 
-  /** Scans more text and returns the part of the data in it. */
+  /** Scans more text. Returns the part of the data that this text contains. */
   feed(text: string): string {
     let data = '';
     for (let at = 0; at < text.length; ) {
@@ -104,7 +110,7 @@ class Scanner {
     return data;
   }
 
-  /** Parses the collected text and returns the other fields. */
+  /** Parses the collected text and returns the fields other than the data. */
   finish(): JsonObject {
     const parsed = parseJson(this.#rest);
     if (!isJsonObject(parsed) || !this.#hasData) throw missingField(this.#field);
@@ -158,7 +164,10 @@ class Scanner {
   }
 }
 
-/** Returns the index of the closing quote, or of the first incomplete escape at the end of the text. */
+/**
+ * Returns the index of the closing quote. If there is none, returns the index at which an incomplete escape
+ * starts, or the end of the text.
+ */
 function completeLength(text: string): number {
   const find = (char: string, from: number) => {
     const found = text.indexOf(char, from);
@@ -168,13 +177,15 @@ function completeLength(text: string): number {
   let quote = find('"', 0);
   let high = -1;
   for (;;) {
-    // The quote found before was part of an escape.
+    // The quote that was found before is part of an escape. Find the next one.
     if (quote < at) quote = find('"', at);
-    // Skip the search if the next escape follows directly, as in non-Latin text written with \u escapes.
+    // Search only if the next escape does not follow directly. In non-Latin text that is written with \u
+    // escapes, escapes follow each other directly.
     if (text.charCodeAt(at) !== BACKSLASH) at = find('\\', at);
     if (quote < at) return quote;
     const next = at + (text[at + 1] === 'u' ? 6 : 2);
-    // If the first half of a surrogate pair is the last complete escape, keep it until the second half arrives.
+    // If the last complete escape is the first half of a surrogate pair, keep it until the second half
+    // arrives.
     if (next > text.length) return high >= 0 && high + 6 === at ? high : at;
     if (next === at + 6 && 'dD'.includes(text[at + 2]!) && '89abAB'.includes(text[at + 3]!)) high = at;
     at = next;

@@ -4,9 +4,9 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 import { bodyText } from '../body-text.ts';
 
 export interface Form {
-  /** The form's file. Null if it has none. */
+  /** The file of the form. Null if the form has none. */
   readonly file: FormFile | null;
-  /** The other fields. Fields after the file appear once the file has been read. */
+  /** The other fields. Fields that come after the file are present only after the file has been read. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
@@ -21,7 +21,10 @@ const HEADER_END = encodeUtf8('\r\n\r\n');
 const FIELD_BYTES = 64 * 1024;
 const FIELDS = 32;
 
-/** Reads a form (RFC 7578) with at most one file. Streams the file; `formData()` would hold it in memory (ADR 53). */
+/**
+ * Reads a form (RFC 7578) with at most one file. The file is streamed. `formData()` would hold the file in
+ * memory (ADR 53).
+ */
 export async function readForm(source: ReadableStream<Uint8Array>, contentType: string): Promise<Form> {
   const boundary = /boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType);
   if (!boundary) throw formError('its Content-Type has no boundary');
@@ -45,7 +48,10 @@ export async function readForm(source: ReadableStream<Uint8Array>, contentType: 
   return { file: { ...file, body }, fields };
 }
 
-/** Reads fields into `fields` until the next file, and returns the file's name and type. Null at the end of the form. */
+/**
+ * Reads fields into `fields` until the next file. Returns the name and type of the file, or null at the end
+ * of the form.
+ */
 async function nextFile(
   parts: PartReader,
   fields: Map<string, string>,
@@ -68,13 +74,16 @@ async function nextFile(
 function parameter(header: string, name: string): string | undefined {
   const match = new RegExp(`(?:^|[;\\s])${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]+))`, 'i').exec(header);
   const value = match?.[1] ?? match?.[2];
-  // Browsers percent-encode only quotes and line ends in names.
+  // In names, browsers percent-encode only quotes and line ends.
   return value?.replace(/%22|%0D|%0A/gi, (code) => decodeURIComponent(code)).replace(/\\(.)/g, '$1');
 }
 
 type PartReader = ReturnType<typeof partReader>;
 
-/** Splits a body into the heads and contents of its parts. The caller must read each one to its end, in order. */
+/**
+ * Splits a body into the heads and the contents of its parts. The caller must read each head and content to
+ * its end, in order.
+ */
 function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
   const reader = readerOf(source);
   const delimiter = encodeUtf8(`\r\n--${boundary}`);
@@ -91,7 +100,7 @@ function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
     if (done) ended = true;
     else buffer = concatBytes([buffer, value]);
   };
-  /** Yields the bytes before the mark, then skips the mark. */
+  /** Yields the bytes before `mark`, then skips `mark`. */
   async function* until(mark: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
     for (;;) {
       const at = find(buffer, mark);

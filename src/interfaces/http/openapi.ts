@@ -24,7 +24,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
     const { name, alsoBy } = operation.verb;
     if (!alsoBy) continue;
     const operationId = `${name}.${alsoBy.toLowerCase()}`;
-    // The alternative method has no body: its fields are in the query.
+    // The alternative method has no body. Its fields are in the query.
     const { requestBody: _, ...other } = described;
     paths[template][alsoBy.toLowerCase()] = { ...other, operationId };
   }
@@ -132,7 +132,9 @@ function parameter(where: string, name: string, field: Field | undefined): Schem
   };
 }
 
-/** Removes null and the empty string from a schema. In JSON they mean "none"; a query omits the field instead. */
+/**
+ * Removes null and the empty string from a schema. In JSON they mean "none". A query omits the field instead.
+ */
 function present(schema: Schema): Schema {
   if (!Array.isArray(schema.anyOf)) return schema;
   const { anyOf, ...rest } = schema as { anyOf: Schema[] };
@@ -185,7 +187,7 @@ function failuresOf(operation: Operation): { [status: string]: Schema } {
   return Object.fromEntries(sorted.map(([status, codes]) => [String(status), failure(codes)]));
 }
 
-/** Scopes whose verbs store data and may exceed the storage quota. */
+/** Scopes whose verbs store data. These verbs may exceed the storage quota. */
 const STORES: ReadonlySet<string | null> = new Set(['push', 'threads', 'files', 'tasks']);
 
 function codesOf({ verb, input, codes = [] }: Operation): ErrorCode[] {
@@ -222,7 +224,7 @@ function failure(codes: readonly ErrorCode[]): Schema {
   };
 }
 
-/** Details for the example error messages. */
+/** Values that are filled into the example error messages, by error code. */
 const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unknown } } = {
   bad_request: { what: '"limit": expected a number.' },
   bad_json: { what: 'Unexpected end of JSON input' },
@@ -244,7 +246,7 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   capability_failed: { capability: 'http.fetch', what: 'the host does not answer' },
 };
 
-/** Example values by field name. Other fields get an example from their schema. */
+/** Example values by field name. For other fields, the example is derived from the schema. */
 const BY_NAME: { readonly [name: string]: Json } = {
   name: 'notes',
   channel: 'agent-tasks',
@@ -286,7 +288,7 @@ const BY_FORMAT: { readonly [format: string]: string } = {
   uri: 'https://relay.example/pull/0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11',
 };
 
-/** Returns an example value for a JSON Schema. Deterministic. */
+/** Returns an example value for a JSON Schema. The same schema always gives the same example. */
 export function exampleOf(schema: Schema, name = '', depth = 0): Json {
   if (schema.const !== undefined) return schema.const as Json;
   if (Array.isArray(schema.enum)) return schema.enum[0] as Json;

@@ -12,7 +12,7 @@ import { bytesResponse, jsonResponse } from './responses.ts';
 
 type Methods = { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };
 
-/** Serves every verb that has no handler written by hand. */
+/** Serves every verb that has no hand-written handler. */
 export function operationRoutes(serve: Serve, operations: readonly Operation[]): void {
   for (const operation of operations) {
     const { verb } = operation;
@@ -25,7 +25,10 @@ export function operationRoutes(serve: Serve, operations: readonly Operation[]):
   }
 }
 
-/** Calls the method with its positional arguments (`verb.args`), then the remaining fields as one object. */
+/**
+ * Calls the API method. The fields in `verb.args` are passed as positional arguments, the remaining fields as
+ * one object.
+ */
 async function call(relay: Relay, { part, method, verb }: Operation, input: object): Promise<unknown> {
   const rest: { [field: string]: unknown } = { ...input };
   const args = verb.args.map((name) => {
@@ -37,7 +40,7 @@ async function call(relay: Relay, { part, method, verb }: Operation, input: obje
   return verb.answer === undefined ? result : { [verb.answer]: result };
 }
 
-/** Merges the fields of query, body, headers and path. The path wins over all others. */
+/** Merges the fields of query, body, headers and path. If a field occurs twice, the path has priority. */
 async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> {
   const fromHeaders: Record<string, unknown> = {};
   for (const [field, header] of Object.entries(verb.headers ?? {})) {
@@ -56,7 +59,7 @@ async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> 
   return { ...c.req.query(), ...fields, ...unseen, ...fromHeaders, ...c.req.param() };
 }
 
-/** Reads the JSON body up to the size limit. Undefined if there is no body. */
+/** Reads the JSON body up to the size limit. Returns undefined if there is no body. */
 async function readJson(c: Context): Promise<Json | undefined> {
   if (!c.req.raw.body) return undefined;
   const limit = { bytes: JSON_BODY_BYTES, what: 'a JSON body' };

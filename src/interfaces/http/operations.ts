@@ -35,7 +35,10 @@ const SCHEMAS: { readonly [part in keyof typeof VERBS]: SchemaRows } = schemasOf
   projects: projectSchemas,
 });
 
-/** All operations with their schemas, for the server and the documentation. Variants of another verb are left out. */
+/**
+ * All operations with their schemas, for the server and the documentation. A variant of another verb has no
+ * schemas and is left out.
+ */
 export const OPERATIONS: readonly Operation[] = Object.entries(VERBS).flatMap(([part, verbs]) =>
   Object.entries(verbs as { readonly [method: string]: Verb }).flatMap(([method, verb]) => {
     const schemas = SCHEMAS[part as keyof typeof VERBS][method];
@@ -44,9 +47,9 @@ export const OPERATIONS: readonly Operation[] = Object.entries(VERBS).flatMap(([
 );
 
 /**
- * Checks at compile time that each verb's schemas match its signature, in both directions. A field that is missing,
- * extra, optional on one side only or of another type is an error. Input or output that has another form on the wire
- * than in the method is not compared.
+ * Checks at compile time that the schemas of each verb match its signature, in both directions. It is an
+ * error if a field is missing, extra, of another type, or optional only in the schema or only in the
+ * signature. An input or output that has another form over HTTP than in the method is not compared.
  */
 export function schemasOf<V extends { readonly [part: string]: Verbs }>() {
   return <const S extends { readonly [P in keyof V]: { readonly [M in Described<V[P]>]: Schemas } }>(
@@ -54,7 +57,7 @@ export function schemasOf<V extends { readonly [part: string]: Verbs }>() {
   ): S => schemas;
 }
 
-/** Methods that need schemas: all but variants of another verb. */
+/** Methods that need schemas: all methods except variants of another verb. */
 type Described<V extends Verbs> = {
   [M in keyof V]: V[M] extends { readonly byHand?: infer H } ? ('variant' extends H ? never : M) : never;
 }[keyof V];
@@ -90,7 +93,10 @@ type AnswerOf<F, K extends string> = F extends Method
       : { [N in K]: Awaited<ReturnType<F>> }
   : never;
 
-/** `unknown` if both types are equal, which adds no constraint. Otherwise a type that names the difference. */
+/**
+ * Is `unknown` if both types are equal, because `unknown` adds no constraint. Otherwise it is a type that
+ * names the difference.
+ */
 type Same<Schema, Signature> = unknown extends Signature
   ? unknown
   : [Fields<Schema>] extends [Fields<Signature>]
@@ -99,7 +105,10 @@ type Same<Schema, Signature> = unknown extends Signature
       : { readonly 'the schema lacks something of the signature': Signature }
     : { readonly 'the schema says what the signature does not': Schema };
 
-/** Marks optional fields. Otherwise an optional field would be assignable to a missing one. */
+/**
+ * Marks optional fields. Without the mark, a type with an optional field would be assignable to a type
+ * without this field.
+ */
 type Fields<T> = T extends object
   ? { [K in keyof Frozen<T>]-?: undefined extends Frozen<T>[K] ? ['optional', Frozen<T>[K]] : Frozen<T>[K] }
   : T;

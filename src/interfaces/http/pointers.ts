@@ -54,11 +54,12 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
 
   serve(pointers.pull, async (relay, c) => {
     const id = c.req.param('id')!;
-    // HEAD does not read the payload and does not count as a pull.
+    // A HEAD request does not read the payload and does not count as a pull.
     if (c.req.method === 'HEAD')
       return new Response(null, { headers: wholeHeaders(await relay.pointers.peek(id)) });
     const query = c.req.query();
-    // `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`. Without any of them, the whole payload.
+    // The query selects a part: `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`. Otherwise the whole
+    // payload is returned.
     const part = parsePartRequest(query) ?? undefined;
     if (queryFlag(query, 'cost'))
       return jsonResponse(await relay.pointers.cost(id, part, abortOnDisconnect(c)));
@@ -72,14 +73,18 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     const accept = notes.header('accept') ?? '';
     if (queryFlag(query, 'raw') || accept.includes('application/octet-stream'))
       return rawResponse(notes, relay, id, options);
-    // The page is the same for every pointer and does not read the payload, so a link preview uses up no pull.
+    // The page is the same for every pointer and does not read the payload. So a link preview does not use up
+    // a pull.
     if (accept.includes('text/html')) return pageResponse(c, deps.dashboard, 'pull.html');
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(asPeeked(pulled.about)) });
   });
 }
 
-/** Aborts work on a payload when the client disconnects. Not used for whole pulls, because creating a signal is slow. */
+/**
+ * Returns options that abort the work on a payload when the client disconnects. They are not used for pulls
+ * of a whole payload, because creating a signal is slow.
+ */
 const abortOnDisconnect = (c: Context) => ({ signal: c.req.raw.signal });
 
 async function rawResponse(notes: RequestNotes, relay: Relay, id: string, o: PullOptions): Promise<Response> {
@@ -96,13 +101,13 @@ async function rawResponse(notes: RequestNotes, relay: Relay, id: string, o: Pul
   return bytesResponse(body, 206, { ...wholeHeaders(about), ...rangeHeaders(served, about.size) });
 }
 
-/** Body and headers of a peek response, cached per pointer. */
+/** Returns the body and the headers of a peek response. They are cached per pointer. */
 const peekResponse = memoizeFrozen((peeked: Inspected) => ({
   body: JSON.stringify(peeked.metadata),
   headers: jsonHeaders(relayHeaders(asPeeked(peeked))),
 }));
 
-/** Headers of a response with the whole payload, cached per pointer. */
+/** Returns the headers of a response with the whole payload. They are cached per pointer. */
 const wholeHeaders = memoizeFrozen((about: Inspected) => {
   const peeked = asPeeked(about);
   return bytesHeaders({
@@ -113,14 +118,17 @@ const wholeHeaders = memoizeFrozen((about: Inspected) => {
   });
 });
 
-/** Casts to `Peeked`: a pointer from the server's own store has all fields. */
+/** Casts to `Peeked`. A pointer from the server's own store has all fields of `Peeked`. */
 const asPeeked = (about: Inspected) => about as Peeked;
 
 function rawHeaders(sha256: string, text: boolean): Record<string, string> {
   return { ...contentHeaders(text, `"${sha256}"`), Vary: 'Accept' };
 }
 
-/** Returns a pointer's fields as response headers. Free text is percent-encoded, because headers are ASCII. */
+/**
+ * Returns the fields of a pointer as response headers. Free text is percent-encoded, because headers are
+ * ASCII.
+ */
 function relayHeaders(p: Peeked): Record<string, string> {
   const headers: Record<string, string> = {
     'Relay-Id': p.id,
@@ -143,11 +151,14 @@ function relayHeaders(p: Peeked): Record<string, string> {
   return headers;
 }
 
-/** Reads `POST /push`: a JSON envelope if the content type is JSON, otherwise the payload itself. */
+/**
+ * Reads the body of `POST /push`. If the content type is JSON, the body is a JSON envelope. Otherwise it is
+ * the payload itself.
+ */
 async function pushInput(c: Context): Promise<PushInput> {
   const request = c.req.raw;
   const query = c.req.query();
-  // NaN if the length is not declared: every comparison with NaN is false.
+  // NaN if the length is not declared. Every comparison with NaN is false.
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
@@ -156,7 +167,8 @@ async function pushInput(c: Context): Promise<PushInput> {
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {
     if (length > PUSH_WIRE_BYTES) throw tooLarge('a payload', PAYLOAD_BYTES);
-    // Query options apply only to raw bodies, but invalid ones are still an error.
+    // Options in the query apply only to raw bodies. For a JSON envelope they are ignored, but an invalid
+    // option is still an error.
     checkUnused(queryOptions(query));
     return { ...(await jsonInput(c, length)), ...common };
   }
@@ -182,7 +194,7 @@ async function jsonInput(c: Context, length: number): Promise<PushInput> {
   return { body: data, late: () => envelopeOptions(fields()) };
 }
 
-/** Picks the known fields of the envelope and ignores others. The domain checks their types. */
+/** Picks the known fields of the envelope and ignores other fields. The domain checks their types. */
 function envelopeOptions(fields: JsonObject): PushOptions {
   const { channel, metadata, ttl, max_pulls, visibility, ...rest } = fields as PushOptions;
   const { content_type, sealed_key, key_check } = rest;
@@ -202,7 +214,8 @@ function rawOptions(request: Request, query: Query): PushOptions {
 
 function queryOptions(query: Query): PushOptions {
   const { channel, visibility } = query;
-  // An empty channel in a query is probably an unset shell variable. In a JSON envelope it means no channel.
+  // An empty channel in a query probably comes from an unset shell variable, so it is an error. In a JSON
+  // envelope, an empty channel means no channel.
   if (channel === '') throw badRequest('"channel" is empty.', 'Name a channel, or omit the parameter.');
   if (visibility !== undefined && visibility !== 'link' && visibility !== 'tenant')
     throw badRequest('"visibility" must be "link" or "tenant".');
@@ -214,13 +227,18 @@ function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
     throw badRequest('"ttl" or "max_pulls" in the query is out of range.');
 }
 
-/** Cached envelopes, by the payload's byte array. All subscribers of a channel pull the same array from memory. */
+/**
+ * Cached envelopes by the byte array of the payload. All subscribers of a channel pull the same byte array
+ * from memory.
+ */
 const envelopes = new WeakMap<Uint8Array, Uint8Array>();
 
 const utf8 = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Returns `{"data": …, "metadata": …}`, the format that existing clients expect. Large payloads are streamed. */
+/**
+ * Returns `{"data": …, "metadata": …}`, the format that existing clients expect. A large payload is streamed.
+ */
 function envelope({ body, about }: Pulled): Uint8Array | ReadableStream<Uint8Array> {
   if (!(body instanceof Uint8Array)) return streamedEnvelope(body, about);
   let encoded = envelopes.get(body);
@@ -248,16 +266,24 @@ function streamedEnvelope(
   );
 }
 
-/** Encodes bytes for use inside a JSON string. If `more` is true, incomplete trailing bytes wait for the next call. */
+/**
+ * Encodes bytes for a JSON string. If `more` is true, incomplete bytes at the end are kept for the next call.
+ */
 type Encoder = (bytes: Uint8Array, more: boolean) => string;
 
-/** Escapes each chunk on its own. The decoder holds back a character that is split between two chunks. */
+/**
+ * Returns an encoder that escapes each chunk by itself. The decoder keeps back a character that is split
+ * between two chunks.
+ */
 function jsonEscaper(): Encoder {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   return (bytes, more) => JSON.stringify(decoder.decode(bytes, { stream: more })).slice(1, -1);
 }
 
-/** Encodes groups of three bytes. The one or two bytes left over wait for the next chunk. */
+/**
+ * Returns an encoder that encodes groups of three bytes. One or two remaining bytes are kept for the next
+ * chunk.
+ */
 function base64Encoder(): Encoder {
   let left = new Uint8Array(0);
   return (bytes, more) => {

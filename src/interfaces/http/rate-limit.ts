@@ -3,26 +3,29 @@ import { pause } from '../../base/pause.ts';
 import { type Caller, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
 
 export interface RateLimits {
-  /** Requests per second of one key. */
+  /** Maximum number of requests per second with one API key. In open mode: from one address. */
   readonly perKey: number;
-  /** Requests per second of one address without a key. */
+  /** Maximum number of requests per second from one address without an API key. */
   readonly perAddress: number;
-  /** Requests per second of all keys of one tenant together. No limit by default. */
+  /** Maximum number of requests per second with all API keys of one tenant together. Default: no limit. */
   readonly perTenant?: number;
-  /** Bucket size in seconds: this many seconds' worth of requests may come at once. 2 by default. */
+  /** Size of a bucket in seconds: the requests of this many seconds may come at once. Default: 2. */
   readonly burst?: number;
 }
 
 const BURST_S = 2;
 const BYTES_PER_TOKEN = 1024 * 1024;
-/** Maximum number of buckets. The least recently used is dropped first, and starts full when it returns. */
+/**
+ * Maximum number of buckets. The least recently used bucket is dropped first. If its caller comes back, a new
+ * full bucket is created.
+ */
 const REMEMBERED = 20_000;
 /**
- * Maximum delay of a rejection, in ms. The delay slows down clients that retry at once. It is random, so that clients
- * rejected together do not return together.
+ * Maximum delay of a rejection, in ms. The delay slows down clients that retry at once. It is random, so that
+ * clients that were rejected together do not retry together.
  */
 const HOLD_MS = 1_000;
-/** Maximum number of delayed rejections. Further requests are rejected at once. */
+/** Maximum number of rejections that are delayed at the same time. Further rejections are sent at once. */
 const MAX_HELD = 2_000;
 
 interface Bucket {
@@ -32,16 +35,23 @@ interface Bucket {
 
 /** Rate limiter: rejects callers that send too many requests. */
 export interface Limiter {
-  /** Resolves at once, or rejects with `rate_limited` after a delay. With a key, the address does not matter. */
+  /**
+   * Resolves at once if the request is within the limits. Otherwise it rejects with `rate_limited` after a
+   * delay. If the caller has an API key, only the limits of the key and its tenant apply. Otherwise the limit
+   * of the address applies.
+   */
   check(caller: Caller | null, address: string): Promise<void>;
   /**
-   * Counts bytes that the relay read for a request: 1 MiB costs as much as one request. Only later requests of the
-   * caller are delayed by it.
+   * Charges the bytes that the relay read for a request. 1 MiB costs as much as one request. The charge only
+   * affects later requests of the caller.
    */
   charge(caller: Caller | null, address: string, bytes: number): void;
 }
 
-/** Token buckets per key, tenant and address, in memory. Each server limits only its own requests. */
+/**
+ * Rate limiter with token buckets per API key, tenant and address, in memory. Each server limits only its own
+ * requests.
+ */
 export class RateLimiter implements Limiter {
   readonly #limits: RateLimits;
   readonly #now: () => number;
@@ -64,7 +74,10 @@ export class RateLimiter implements Limiter {
     throw new RelayError('rate_limited', { seconds: Math.ceil(wait) });
   }
 
-  /** Takes a token from each bucket and returns 0. If a bucket is empty, returns the seconds until it has a token. */
+  /**
+   * Takes a token from each bucket and returns 0. If a bucket is empty, returns the seconds until it has a
+   * token again.
+   */
   wait(caller: Caller | null, address: string): number {
     let wait = 0;
     for (const [name, perSecond] of this.#bucketsOf(caller, address)) wait ||= this.take(name, perSecond);
@@ -87,7 +100,10 @@ export class RateLimiter implements Limiter {
     ];
   }
 
-  /** Takes a token from one bucket and returns 0, or returns the seconds until it has a token. */
+  /**
+   * Takes a token from one bucket and returns 0. If the bucket is empty, returns the seconds until it has a
+   * token again.
+   */
   take(name: string, perSecond: number): number {
     if (!Number.isFinite(perSecond)) return 0;
     const bucket = this.#filled(name, perSecond);
@@ -96,7 +112,7 @@ export class RateLimiter implements Limiter {
     return 0;
   }
 
-  /** Returns the bucket, refilled up to now. */
+  /** Returns the bucket with the tokens that were added until now. */
   #filled(name: string, perSecond: number): Bucket {
     const now = this.#now();
     const most = Math.max(1, perSecond * (this.#limits.burst ?? BURST_S));

@@ -12,7 +12,7 @@ export interface Range {
 /** Query parameters by name. */
 export type Query = { readonly [name: string]: string | undefined };
 
-/** Whether a query parameter is switched on: `1`, `true` or without a value. */
+/** Returns whether a query parameter is switched on: `1`, `true` or without a value. */
 export function queryFlag(query: Query, name: string): boolean {
   const value = query[name];
   if (value === undefined || value === '0' || value === 'false') return false;
@@ -20,7 +20,7 @@ export function queryFlag(query: Query, name: string): boolean {
   throw badRequest(`"${name}" must be 1 or 0, not ${JSON.stringify(value.slice(0, 40))}.`);
 }
 
-/** Returns a number from the query. Undefined if it is missing or empty. */
+/** Returns a number from the query, or undefined if it is missing or empty. */
 export function queryNumber(query: Query, name: string): number | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
@@ -29,8 +29,8 @@ export function queryNumber(query: Query, name: string): number | undefined {
 }
 
 /**
- * Parses a Range header with one byte range. Returns null if there is none or it can be ignored: RFC 9110 lets a
- * server ignore multiple ranges and unknown units.
+ * Parses a Range header with one byte range. Returns null if there is no such range, or if the header can be
+ * ignored. RFC 9110 lets a server ignore multiple ranges and unknown units.
  */
 export function parseRange(header: string | null | undefined, size: number): Range | null {
   if (!header) return null;
@@ -48,12 +48,18 @@ export function parseRange(header: string | null | undefined, size: number): Ran
   return { start, end };
 }
 
-/** Whether an `If-None-Match` header lists this ETag. Ignores `W/`: proxies that compress a response weaken its ETag. */
+/**
+ * Returns whether an `If-None-Match` header lists this ETag. It ignores the prefix `W/`, which proxies add to
+ * the ETag when they compress a response.
+ */
 export function matchesEtag(header: string, tag: string): boolean {
   return header.split(',').some((each) => ['*', tag].includes(each.trim().replace(/^W\//, '')));
 }
 
-/** Evaluates the conditional headers. Returns a range, null for the whole body, or `unchanged` if the client has it. */
+/**
+ * Evaluates the conditional headers. Returns the requested range, null for the whole body, or `unchanged` if
+ * the client already has the content.
+ */
 export function requestedRange(
   header: (name: string) => string | null | undefined,
   tag: string,
@@ -64,7 +70,10 @@ export function requestedRange(
   return !condition || condition === tag ? parseRange(header('range'), size) : null;
 }
 
-/** Content type: `Relay-Content-Type` if present, else `Content-Type`, which HTTP clients set on their own. */
+/**
+ * Returns the content type: `Relay-Content-Type` if present, else `Content-Type`, which HTTP clients set on
+ * their own.
+ */
 export function contentTypeOf(headers: Headers): string | undefined {
   const declared = headers.get('relay-content-type');
   const type = declared === null ? headers.get('content-type') : percentDecoded(declared);
@@ -72,10 +81,16 @@ export function contentTypeOf(headers: Headers): string | undefined {
   return type || undefined;
 }
 
-/** Maximum size of the metadata header. Larger headers fail in some HTTP stacks, so larger metadata is left out. */
+/**
+ * Maximum size of the metadata header. Larger headers fail in some HTTP stacks, so larger metadata is left
+ * out.
+ */
 const METADATA_HEADER_BYTES = 8 * 1024;
 
-/** Encodes metadata for a header, as JSON in base64url, because headers are ASCII. */
+/**
+ * Encodes metadata as JSON in base64url, because headers are ASCII. Metadata that is too large is replaced by
+ * a header that says so.
+ */
 export function metadataHeader(metadata: JsonObject): Record<string, string> {
   if (Object.keys(metadata).length === 0) return {};
   const encoded = toBase64Url(encodeUtf8(JSON.stringify(metadata)));

@@ -13,12 +13,14 @@ import {
 import type { Gauge, HttpDeps } from './deps.ts';
 import { jsonResponse } from './responses.ts';
 
-/** Bodies up to this size are read into memory, which is faster than streaming. */
+/** Maximum size of a body that is read into memory at once, which is faster than streaming. */
 export const WHOLE_BODY_BYTES = 1024 * 1024;
 
 type Answer = Response | Promise<Response>;
 
-/** Wraps the request handler: rejects requests from foreign pages, answers preflights, and records metrics. */
+/**
+ * Wraps the request handler. It rejects requests from foreign pages, answers preflights, and records metrics.
+ */
 export function watchRequests(
   deps: HttpDeps,
   metrics: Metrics,
@@ -52,15 +54,19 @@ export function watchRequests(
   };
 }
 
-/** Random prefix of this server's request ids. Created lazily: Workers allow no random values outside a request. */
+/**
+ * Random prefix of the request ids of this server. It is created on first use, because Workers allow no
+ * random values outside a request.
+ */
 let idPrefix: string | undefined;
 let requestCount = 0;
 
 /**
- * Facts about one request, for logs, metrics and traces. Handlers get it as the router's environment (`c.env`).
+ * Data about one request, for logs, metrics and traces. Handlers get it as the environment of the router
+ * (`c.env`).
  */
 export class RequestNotes implements RequestHead {
-  /** Request id, unique across servers. */
+  /** Id of the request. It is unique across servers. */
   readonly id = requestId();
   operation: Pick<Verb, 'name'> | null = null;
   caller: Caller | null = null;
@@ -102,7 +108,7 @@ export class RequestNotes implements RequestHead {
     }
   }
 
-  /** The client's address, computed on first use. */
+  /** The address of the client. It is computed on first use. */
   get client(): ClientAddress {
     const { peerOf, isTrustedProxy } = this.#deps;
     this.#client ??= clientAddress((name) => this.header(name), peerOf(this.#env), isTrustedProxy);
@@ -148,7 +154,7 @@ export function answerFailures(app: Hono, deps: HttpDeps): void {
   });
 }
 
-/** Returns the methods that a path allows. Empty if there is no such path. */
+/** Returns the methods that are allowed for a path. The list is empty if there is no such path. */
 function methodsAt(app: Hono, path: string): string[] {
   const methods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'].filter(
     (method) => app.router.match(method, path)[0].length > 0,
@@ -156,7 +162,10 @@ function methodsAt(app: Hono, path: string): string[] {
   return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
-/** Answers errors from the table as they are. Logs any other error in full and answers with a short text. */
+/**
+ * Returns the response for an error. An error from the error table is sent unchanged. Any other error is
+ * logged in full, and the client gets only a short text.
+ */
 function failureResponse(error: unknown, request: Request, deps: HttpDeps, notes: RequestNotes): Response {
   if (isRelayError(error)) return errorResponse(error, request);
   const { id } = notes;
@@ -180,36 +189,53 @@ function errorResponse(error: RelayError, request: Request): Response {
   if (code === 'rate_limited' || code === 'overloaded' || code === 'store_moving')
     headers['Retry-After'] = String(details.seconds);
   if (mayBeUnread(request)) headers.Connection = 'close';
-  // 499 is not a standard status. The client has usually disconnected anyway.
+  // 499 is not a standard status, so 400 is sent. The client has usually disconnected anyway.
   const status = error.status === ERRORS.aborted.status ? 400 : error.status;
   return jsonResponse(errorBody(error), { status, headers });
 }
 
-/** Adds the quota's numbers and reset time as fields, so that a program need not parse the message. */
+/**
+ * Adds the numbers and the reset time of the quota as fields, so that a program need not parse the message.
+ */
 function errorBody(error: RelayError): object {
   if (error.code !== 'over_quota' && error.code !== 'over_storage') return error;
   const { plan, limit, used, reset } = error.details;
   return { ...error.toJSON(), plan, limit, used, reset };
 }
 
-/** Whether part of the request body may be unread. Then the connection must be closed, because it cannot be reused. */
+/**
+ * Returns whether a part of the request body may be unread. Then the connection cannot be reused and must be
+ * closed.
+ */
 function mayBeUnread(request: Request): boolean {
   if (request.method === 'GET' || request.method === 'HEAD') return false;
   const length = request.headers.get('content-length');
   return length === null || Number(length) > WHOLE_BODY_BYTES;
 }
 
-/** Where a request comes from. Proxy headers count only if the proxy is trusted. */
+/** Where a request comes from. Proxy headers are used only if the proxy is trusted. */
 interface ClientAddress {
-  /** IP address of the client, behind any number of trusted proxies. `unknown` if it cannot be determined. */
+  /**
+   * IP address of the client, behind any number of trusted proxies. It is `unknown` if it cannot be
+   * determined.
+   */
   readonly address: string;
-  /** The relay's origin as the client sees it, from a trusted proxy. Null without one. */
+  /**
+   * The origin of the relay as the client sees it, from the headers of a trusted proxy. Null if there is no
+   * trusted proxy.
+   */
   readonly origin: string | null;
-  /** Whether the request came through a proxy, trusted or not. Then the connection's address is not the client's. */
+  /**
+   * Whether the request came through a proxy, trusted or not. Then the address of the connection is not the
+   * address of the client.
+   */
   readonly proxied: boolean;
 }
 
-/** Determines the client from proxy headers. Anyone can send these headers, so only those of trusted proxies count. */
+/**
+ * Determines the address of the client from proxy headers. Anyone can send these headers, so only headers
+ * from trusted proxies are used.
+ */
 export function clientAddress(
   header: (name: string) => string | null,
   peer: string | null,
@@ -223,7 +249,8 @@ export function clientAddress(
     .split(',')
     .map((hop) => hop.trim())
     .filter((hop) => hop !== '');
-  // Read from the right: the nearest proxy added the last entry, and the client may have forged the first.
+  // Read the list from the right. The nearest proxy added the last entry, and the client may have forged the
+  // first entries.
   let address = peer;
   for (let at = hops.length - 1; at >= 0 && isTrusted(address); at--) address = stripPort(hops[at]!);
   return { address, origin: forwardedOrigin(header), proxied };
@@ -236,13 +263,16 @@ function forwardedOrigin(header: (name: string) => string | null): string | null
   return /^[\w.-]+(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(host) ? `${proto}://${host}` : null;
 }
 
-/** Removes the port from `[::1]:99` or `1.2.3.4:99`. Returns `unknown` if the text is not an address. */
+/**
+ * Removes the port from an address such as `[::1]:99` or `1.2.3.4:99`. Returns `unknown` if the text is not
+ * an address.
+ */
 function stripPort(hop: string): string {
   const match = /^\[([0-9a-fA-F:.]+)\](?::\d+)?$|^([0-9.]+)(?::\d+)?$|^([0-9a-fA-F:.]+)$/.exec(hop);
   return match?.[1] ?? match?.[2] ?? match?.[3] ?? 'unknown';
 }
 
-/** Upper bounds of the histogram's buckets, in seconds. */
+/** Upper bounds of the buckets of the duration histogram, in seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 interface OperationStats {
@@ -252,7 +282,10 @@ interface OperationStats {
   count: number;
 }
 
-/** Counts requests by operation and status, and their durations, in Prometheus format. No label comes from a client. */
+/**
+ * Counts requests by operation and status, and measures their durations, in Prometheus format. No label
+ * contains text from a client.
+ */
 export class Metrics {
   readonly #operations = new Map<string, OperationStats>();
 

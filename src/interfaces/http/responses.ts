@@ -6,7 +6,10 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 type Fields = Record<string, string>;
 
-/** Headers of every response. Browsers must not sniff types, run the content, frame it, or leak its URL as referrer. */
+/**
+ * Headers of every response. With them, browsers do not guess the content type, run the content, show it in a
+ * frame, or send its URL as a referrer.
+ */
 export const SECURITY_HEADERS: Fields = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -16,8 +19,8 @@ export const SECURITY_HEADERS: Fields = {
 const UNCACHED_HEADERS: Fields = { ...SECURITY_HEADERS, 'Cache-Control': 'no-store' };
 
 /*
- * Pass headers to the constructor and never change them later: then the Node adapter can write them without creating
- * a Headers object, which is slow.
+ * Pass headers to the constructor of Response and never change them later. Then the Node adapter can write
+ * them without creating a Headers object, which is slow.
  */
 
 export function jsonResponse(value: unknown, o: { status?: number; headers?: Fields } = {}): Response {
@@ -37,7 +40,7 @@ export function textResponse(
   });
 }
 
-/** Responds with bytes. `headers` decide whether the client may cache them. */
+/** Responds with bytes. `headers` says whether the client may cache them. */
 export function bytesResponse(
   body: Uint8Array | ReadableStream<Uint8Array> | null,
   status: number,
@@ -50,7 +53,10 @@ export function bytesHeaders(more: Fields): Fields {
   return { ...SECURITY_HEADERS, ...more };
 }
 
-/** Headers that keep a browser from running user content: text is shown as plain text, anything else is a download. */
+/**
+ * Returns headers that keep a browser from running user content. Text is shown as plain text. Any other
+ * content is a download.
+ */
 export function contentHeaders(isText: boolean, tag: string): Fields {
   return {
     'Content-Type': isText ? TEXT_TYPE : 'application/octet-stream',

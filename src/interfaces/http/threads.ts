@@ -22,7 +22,7 @@ import { type Form, readForm } from './multipart.ts';
 import { parseRange, queryFlag } from './request-fields.ts';
 import { bytesResponse, jsonResponse, rangeHeaders } from './responses.ts';
 
-/** Thread routes that are not plain JSON: artifact contents, bundles and live events. */
+/** Serves the thread routes that are not plain JSON: artifact contents, bundles and live events. */
 export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   serve(threads.putArtifact, async (relay, c) => {
     const input = await artifactInput(c.req.raw, new URL(c.req.url).searchParams, deps.jsonArtifactBytes);
@@ -37,7 +37,8 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   });
 
   serve(threads.content, (relay, c) => {
-    // The original Go relay required an Accept header here too, so that nobody fetches a large content by accident.
+    // An Accept header is required, so that nobody fetches a large content by accident. The original Go relay
+    // required it too.
     if (c.req.header('accept') === undefined) throw new RelayError('not_acceptable');
     return contentResponse(relay, c);
   });
@@ -48,7 +49,8 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
     const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || queryFlag(query, 'stream');
     const after = c.req.header('last-event-id') ?? query.after;
     const limit = query.limit === undefined ? undefined : pageLimit(query.limit);
-    // Before streaming, read once: errors must be answered before the stream begins.
+    // Read the events once before streaming. After the stream has begun, an error response is no longer
+    // possible.
     if (!live) return jsonResponse(await relay.threads.events(id, { after, limit }));
     await relay.threads.events(id, { after, limit: 1 });
     return liveEvents(c, deps, (signal) => relay.threads.watch(id, { after, signal }), serializeEvent);
@@ -90,7 +92,7 @@ function isCounted(c: Context): boolean {
 async function contentResponse(relay: Relay, c: Context): Promise<Response> {
   const [id, ref] = [c.req.param('thread_id')!, c.req.param('ref')!];
   const rangeHeader = c.req.header('range');
-  // Only a range request needs the size before reading.
+  // Only a range request needs the size before the content is read.
   const range = rangeHeader
     ? parseRange(rangeHeader, (await relay.threads.artifact(id, ref, { counted: false })).size)
     : null;
@@ -125,14 +127,15 @@ function artifactHeaders(artifact: Artifact, accept: string): Record<string, str
   };
 }
 
-/** JSON bodies up to this size are read into memory. Larger ones are streamed. */
+/** Maximum size of a JSON body that is read into memory. Larger bodies are streamed. */
 const WHOLE_JSON_BYTES = 2 * 1024 * 1024;
-/** Maximum size of a JSON body: JSON may escape every byte as `\u00XX`. */
+/** Maximum size of a JSON body. JSON may escape every byte as `\u00XX` (6 bytes). */
 const JSON_WIRE_BYTES = ARTIFACT_BYTES * 6 + 256 * 1024;
 const RAW_BODY_HINT = 'Send the content itself as the body with ?name=…, or send a form with a file.';
 
 /**
- * Reads `POST …/artifacts`: a JSON object with `content` of at most `jsonBytes`, a form with a file, or the content itself.
+ * Reads the body of `POST …/artifacts`. It is a JSON object with `content` of at most `jsonBytes` bytes, a
+ * form with a file, or the content itself.
  */
 async function artifactInput(
   request: Request,
@@ -163,7 +166,10 @@ async function artifactInput(
   };
 }
 
-/** Whether the content type is a default that HTTP clients send with any body, and therefore tells nothing. */
+/**
+ * Returns whether the content type is only a default that HTTP clients send with any body. Such a content
+ * type says nothing about the content.
+ */
 function isDefaultType(type: string, query: URLSearchParams): boolean {
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) return true;
   return query.has('type') && /^application\/octet-stream\b/i.test(type);
@@ -213,7 +219,8 @@ async function fromForm(request: Request, type: string): Promise<ArtifactInput> 
 }
 
 function formFields({ file, fields }: Form): ArtifactFields {
-  // Ignore application/octet-stream: programs send it when they do not know the type. The file name tells more.
+  // Ignore application/octet-stream. Programs send it when they do not know the type. The file name is a
+  // better source.
   const declaredMime = file?.mime && !/^application\/octet-stream/i.test(file.mime) ? file.mime : undefined;
   const refs = fields.get('source_refs');
   return artifactFields({
@@ -224,7 +231,10 @@ function formFields({ file, fields }: Form): ArtifactFields {
   });
 }
 
-/** Picks the known fields and checks their types. Empty counts as missing. The domain checks the values. */
+/**
+ * Picks the known fields and checks their types. An empty field counts as missing. The domain checks the
+ * values.
+ */
 function artifactFields(from: { [name: string]: unknown }): ArtifactFields {
   const { name, type, mime, source_refs } = from as ArtifactFields;
   for (const [field, value] of Object.entries({ name, type, mime })) {

@@ -13,13 +13,17 @@ type PullCall = RelayAccess & { readonly context: ToolContext; readonly signal: 
 /** Number of bytes read from the start of a payload to make a preview. */
 const PREVIEW_BYTES = 16 * 1024;
 
-/** Returns the payload if it fits the token budget. Otherwise returns a preview, its cost, and how to pull a part. */
+/**
+ * Returns the payload if it fits into the token budget. Otherwise returns a preview, the token count of the
+ * payload, and how to pull a part.
+ */
 export async function pullWithinBudget(url: string, call: PullCall): Promise<Answer> {
   const { client, context, signal } = call;
   const encrypted = url.includes('#key=');
   const found = await client.inspect(url, { signal });
   if (found.text === false && !encrypted) throw await notText(url, found, call);
-  // A token is at least one byte, so a payload with fewer bytes than the budget has tokens always fits.
+  // A token has at least one byte. So a payload always fits if its number of bytes is not larger than the
+  // budget.
   const size = found.size ?? Number.POSITIVE_INFINITY;
   const plain = encrypted ? Math.floor((size * 3) / 4) : size;
   if (plain <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
@@ -29,7 +33,8 @@ export async function pullWithinBudget(url: string, call: PullCall): Promise<Ans
     if (fits) return { text: await client.pull(url, undefined, { signal }) };
     return tooLarge(found, cost, found.max_pulls === null ? await readStart(url, call) : null, call);
   }
-  // Encrypted: only the client can count it, and to count it must pull it. Do not use up a limited pull for that.
+  // Only the client can count the tokens of an encrypted payload, and for this it must pull the payload. If
+  // the number of pulls is limited, do not use up a pull for counting.
   if (found.max_pulls !== null) return tooLarge(found, null, null, call);
   const text = await client.pull(url, undefined, { signal });
   const cost = await context.texts.count(text);
@@ -45,7 +50,9 @@ export async function partWithinBudget(url: string, part: PartRequest, call: Pul
   return { text: taken.truncated ? `${text}\n[${taken.about}]` : text };
 }
 
-/** Cuts a text to the token budget, at a line end if possible. Appends a note if it was cut. */
+/**
+ * Cuts a text to the token budget, at the end of a line if possible. If the text was cut, a note is appended.
+ */
 export async function cutToBudget(text: string, context: ToolContext): Promise<string> {
   if (text.length * 3 <= context.budget || new TextEncoder().encode(text).byteLength <= context.budget)
     return text;
@@ -102,7 +109,9 @@ async function notText(url: string, found: Inspected, call: PullCall): Promise<R
   });
 }
 
-/** Records in the thread's token ledger how much of it a tool returned. Older relays have no ledger. */
+/**
+ * Records in the token ledger of the thread how many tokens a tool returned. Old relays have no token ledger.
+ */
 export async function recordShown(
   { relay, context }: Pick<PullCall, 'relay' | 'context'>,
   thread: string,
@@ -110,7 +119,7 @@ export async function recordShown(
   text: string,
 ): Promise<void> {
   const { tokens } = await context.texts.count(text);
-  // Ignore errors: the answer matters more than its ledger entry.
+  // Ignore errors. The answer is more important than its entry in the ledger.
   await relay.threads.shown(thread, { what, tokens }).catch(() => {});
 }
 

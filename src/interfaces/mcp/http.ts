@@ -22,15 +22,15 @@ export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'exte
   readonly stopping: AbortSignal;
   readonly frameSecret: FrameSecret;
   readonly replaced?: ToolContext['replaced'];
-  /** Maximum size of a message. By default large enough for the largest payload. */
+  /** Maximum size of a message in bytes. By default, the largest payload fits. */
   readonly messageBytes?: number;
 }
 
 type McpOverHttp = (request: Request, by: CallerContext) => Promise<Response>;
 
 /**
- * Serves MCP over Streamable HTTP at /mcp, for every protocol revision. It keeps no state between requests, so any of
- * several servers can answer, also after a restart.
+ * Serves MCP over Streamable HTTP at /mcp, for every protocol revision. It keeps no state between requests.
+ * So any of several servers can answer a request, even after a restart.
  */
 export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   const streams = new Set<McpHttpHandler>();
@@ -60,7 +60,9 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   };
 }
 
-/** Builds the tool context for a request: tools get the relay with the caller's rights and nothing else. */
+/**
+ * Builds the tool context for a request. Tools get the relay with the rights of the caller, and nothing else.
+ */
 function createContext(
   { caller, relay, base, onRead }: CallerContext,
   { texts, frameSecret, replaced }: McpHttpOptions,
@@ -79,7 +81,10 @@ function createContext(
   };
 }
 
-/** Resolves a pointer on this relay only, whatever host it names. The server must not fetch URLs for its clients. */
+/**
+ * Resolves a pointer on this relay only, whatever host the pointer names. The server must not fetch other
+ * URLs for its clients.
+ */
 async function ownPointer(url: string, relay: Relay, base: string): Promise<string> {
   const { id, base: named } = parsePointer(url);
   const isHere = () => relay.pointers.peek(id).then(Boolean, () => false);
@@ -93,8 +98,8 @@ async function ownPointer(url: string, relay: Relay, base: string): Promise<stri
 }
 
 /**
- * Creates an event bus for one request. It reports changes of the resources that the request subscribed to, and stops
- * watching them when the stream ends.
+ * Creates an event bus for one request. It reports changes of the resources that the request subscribed to.
+ * It stops watching these resources when the stream ends.
  */
 function createEventBus(
   message: unknown,
@@ -118,14 +123,20 @@ function createEventBus(
   };
 }
 
-/** Whether a call may take minutes. It is answered as a stream with heartbeats, otherwise clients would time out. */
+/**
+ * Returns whether a call may take minutes. Such a call is answered as a stream with heartbeats. Otherwise
+ * clients would time out.
+ */
 function takesLong(message: unknown): boolean {
   return (
     isMethod(message, 'tools/call') && isJsonObject(message.params) && message.params.name === 'bridge_task'
   );
 }
 
-/** Reads the message up to the size limit. Invalid JSON is passed on to the library, which answers with an error. */
+/**
+ * Reads the message up to the size limit. Invalid JSON is passed on to the library, which answers with an
+ * error.
+ */
 async function readMessage(
   request: Request,
   bytes = MCP_MESSAGE_BYTES,

@@ -19,20 +19,27 @@ import {
 } from './tool.ts';
 import { messageLine, recentMessages } from './tools/channels.ts';
 
-/** Maximum number of channels and of threads in the list of resources. */
+/** Maximum number of channels in the list of resources. The same maximum applies to threads. */
 const MAX_LISTED = 50;
-/** Number of messages in a channel resource. */
+/** Maximum number of messages in a channel resource. */
 const MESSAGES = 50;
-/** Maximum size of a binary resource, which is sent as base64. Larger payloads must be pulled. */
+/**
+ * Maximum size of a binary resource in bytes. Binary resources are sent as base64. Larger payloads must be
+ * pulled.
+ */
 const BLOB_BYTES = 1024 * 1024;
 
-/** Registers pointers, channels and threads as resources, for clients that attach links instead of calling tools. */
+/**
+ * Registers pointers, channels and threads as resources. They are for clients that attach links instead of
+ * calling tools.
+ */
 export function addResources(
   server: McpServer,
   context: ToolContext,
   warn: (text: string) => void = () => {},
 ): void {
-  // If listing fails, some clients drop the server with all its tools. Return an empty list and log a warning instead.
+  // If listing fails, some clients drop the server with all its tools. So return an empty list and log a
+  // warning instead.
   const listOrWarn = <T>(list: Promise<T[]>): Promise<T[]> =>
     list.catch((error) => {
       if (!isRelayError(error)) throw error;
@@ -81,7 +88,8 @@ async function readState(uri: string, id: string, context: ToolContext): Promise
   const { relay } = await openFor(context, threads.state);
   const state = JSON.stringify(await relay.threads.state(id, { counted: false }), null, 2);
   const fits = (await cutToBudget(state, context)) === state;
-  // A truncated JSON document is useless. Return the header instead, which is a bounded view of the state.
+  // A truncated JSON document is useless. Return the header instead, which is a view of the state with a
+  // limited size.
   const text = fits ? state : JSON.stringify(await relay.threads.header(id, { counted: false }), null, 2);
   await recordShown({ relay, context }, id, fits ? 'states' : 'headers', text);
   return { contents: [{ uri, mimeType: 'application/json', text }] };
@@ -159,7 +167,10 @@ async function watchResource(
   }
 }
 
-/** Tracks the resources that one client watches. `add` with a key that is in use replaces its resources. */
+/**
+ * Keeps track of the resources that one client watches. Calling `add` with an id that is in use replaces the
+ * resources of this id.
+ */
 export function createWatches(
   context: ToolContext,
   changed: (uri: string) => void,
@@ -181,7 +192,10 @@ export function createWatches(
 
 export type Watches = ReturnType<typeof createWatches>;
 
-/** Returns the resource URIs of a `subscriptions/listen` request (2026 revision). Empty for any other message. */
+/**
+ * Returns the resource URIs of a `subscriptions/listen` request (2026 revision). Returns an empty list for
+ * any other message.
+ */
 export function subscribedUris(message: unknown): string[] {
   if (!isMethod(message, 'subscriptions/listen')) return [];
   const wanted = isJsonObject(message.params) ? message.params.notifications : null;

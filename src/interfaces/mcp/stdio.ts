@@ -13,7 +13,10 @@ interface StdioOptions extends Omit<McpServerOptions, 'subscribe'> {
   readonly stdout: NonNullable<Streams[1]>;
 }
 
-/** Serves one client over stdio. Resolves when the client has closed stdin and pending requests are answered. */
+/**
+ * Serves one client over stdio. Resolves after the client has closed stdin and all pending requests are
+ * answered.
+ */
 export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<void> {
   const wire = new StdioServerTransport(o.stdin, o.stdout, { maxBufferSize: MCP_MESSAGE_BYTES });
   const trackRequest = answerBeforeClose(wire, o);
@@ -32,7 +35,8 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   );
   return new Promise((resolve) => {
     const { onmessage, onclose } = wire;
-    // Intercept messages: the library handles `subscriptions/listen` itself and does not pass it to the server.
+    // Look at each message before the library does. The library handles `subscriptions/listen` itself and
+    // does not pass it to the server.
     wire.onmessage = (message: JSONRPCMessage) => {
       trackRequest(message);
       followListening(message, watches);
@@ -46,7 +50,7 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   });
 }
 
-/** Handles subscriptions of the 2025 revisions: one URI per request. */
+/** Handles subscriptions of the 2025 revisions. They have one URI per request. */
 function followOnRequest({ server }: McpServer, watches: Watches): void {
   server.setRequestHandler('resources/subscribe', ({ params }) => {
     watches.add(params.uri, [params.uri]);
@@ -58,19 +62,20 @@ function followOnRequest({ server }: McpServer, watches: Watches): void {
   });
 }
 
-/** Handles subscriptions of the 2026 revision: a request stays open until it is cancelled. */
+/** Handles subscriptions of the 2026 revision. Their request stays open until it is cancelled. */
 function followListening(message: JSONRPCMessage, watches: Watches): void {
   if (isMethod(message, 'subscriptions/listen')) watches.add(`listen ${message.id}`, subscribedUris(message));
   if (isMethod(message, 'notifications/cancelled') && isJsonObject(message.params))
     watches.remove(`listen ${message.params.requestId}`);
 }
 
-/** Time in ms to answer pending requests after the client closed stdin. */
+/** Maximum time in ms to answer pending requests after the client closed stdin. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
- * Delays closing until pending requests are answered. The library would drop them when stdin ends, but a shell pipe
- * writes its requests and closes stdin at once. Returns a function that must be called with every incoming message.
+ * Delays closing until all pending requests are answered. A shell pipe writes its requests and closes stdin
+ * at once, and the library would drop these requests when stdin ends. Returns a function that must be called
+ * with every incoming message.
  */
 function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
   const open = new Set<RequestId>();
@@ -98,7 +103,7 @@ function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioO
   return (message: JSONRPCMessage): void => {
     if (!('method' in message)) return;
     if ('id' in message) {
-      // Do not wait for a subscription: it is answered only when it ends.
+      // Do not wait for a subscription, because it is answered only when it ends.
       if (message.method !== 'subscriptions/listen') open.add(message.id);
     } else if (message.method === 'notifications/cancelled') settle(message.params?.requestId as RequestId);
   };

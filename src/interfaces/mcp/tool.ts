@@ -10,26 +10,29 @@ import { checkInput } from '../../schemas/check-input.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 
-/** An MCP tool. Its name, description and schema are part of every prompt: keep them short. */
+/** An MCP tool. Its name, description and schema are part of every prompt, so keep them short. */
 export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly input: I;
   readonly schema: StandardSchemaWithJSON;
-  /** The verb that decides who may call the tool and whether it only reads. Null for tools on project files. */
+  /**
+   * The verb that decides who may call the tool, and whether the tool only reads. Null for tools that work on
+   * project files.
+   */
   readonly verb: Verb | null;
-  /** Offered only by the stdio server, which runs on the client's machine. */
+  /** Only the stdio server offers the tool, because it runs on the machine of the client. */
   readonly local?: true;
-  /** Writes project files. Offered only if the client's folder is a project. */
+  /** The tool writes project files. It is offered only if the folder of the client is a project. */
   readonly writesProject?: true;
-  /** Activity for the error text: `Error <doing>: <reason>`. */
+  /** Name of the activity in the error text: `Error <doing>: <reason>`. */
   readonly doing: string;
   run(args: z.output<I>, call: ToolCall): Promise<Answer>;
 }
 
 /**
- * Environment of the tools. With `local` (stdio) they may encrypt, decrypt and call other relays. Over HTTP they may
- * not: the server would see keys and would fetch any URL it is given.
+ * Environment of the tools. With `local` (stdio), tools may encrypt, decrypt and call other relays. Over HTTP
+ * they may not, because the server would see encryption keys and would fetch any URL that it gets.
  */
 export interface ToolContext {
   readonly local: boolean;
@@ -40,22 +43,28 @@ export interface ToolContext {
   readonly budget: number;
   /** Whether the package on disk was replaced since the server started. */
   replaced?(): boolean;
-  /** Opens the relay. Called by the first tool that needs it, so that an idle server costs nothing. */
+  /** Opens the relay. The first tool that needs the relay calls it, so an idle server opens no relay. */
   open(): Promise<RelayAccess>;
-  /** Whether the caller's key has the verb's scope. Channel limits are checked later, in the call. */
+  /**
+   * Returns whether the API key of the caller has the scope of the verb. Access to channels is checked later,
+   * in the call.
+   */
   may(verb: Verb): boolean;
-  /** Rewrites the commands in a hint to the form that works on the client's machine. */
+  /** Rewrites the commands in a hint to the form that works on the machine of the client. */
   typed?(text: string): string;
-  /** Returns the brief of the client's project. Only with `local`. */
+  /** Returns the brief of the project in the client's folder. Present only with `local`. */
   brief?(about: string | undefined): Promise<string>;
-  /** Opens the client's project. Only with `local`, if the folder had project files when the client connected. */
+  /**
+   * Opens the project in the client's folder. Present only with `local`, and only if the folder had project
+   * files when the client connected.
+   */
   project?(): Promise<Project>;
 }
 
 export interface RelayAccess {
   readonly client: ContextRelay;
   readonly relay: Relay;
-  /** Returns the pointer URL for `client`. Throws if this server must not access it. */
+  /** Returns the pointer URL for `client`. Throws if this server must not access the pointer. */
   resolve(url: string): Promise<string>;
 }
 
@@ -63,9 +72,9 @@ export interface ToolCall extends RelayAccess {
   readonly context: ToolContext;
   /** Aborted when the client cancels the call. */
   readonly signal: AbortSignal;
-  /** Sends progress to clients that requested it. */
+  /** Sends a progress message to clients that requested progress. */
   progress(message: string): Promise<void>;
-  /** Writes a warning to the client's log and the server's log. The answer stays unchanged. */
+  /** Writes a warning to the log of the client and to the log of the server. The answer does not change. */
   warn(text: string): Promise<void>;
 }
 
@@ -86,8 +95,8 @@ export function defineTool<I extends z.ZodObject>(tool: Omit<Tool<I>, 'schema'>)
 }
 
 /**
- * Converts the input schema to the library's type, with a short JSON Schema that is generated once. Unknown arguments
- * are an error: otherwise a misspelled argument would be ignored silently.
+ * Converts the input schema to the type of the library, with a short JSON Schema that is generated once. An
+ * unknown argument is an error. Otherwise a misspelled argument would be ignored silently.
  */
 function schemaOf(input: z.ZodObject): StandardSchemaWithJSON {
   let cached: Record<string, unknown> | null = null;
@@ -106,9 +115,11 @@ function schemaOf(input: z.ZodObject): StandardSchemaWithJSON {
   return { '~standard': { version: 1, vendor: 'relay', validate, jsonSchema } };
 }
 
-/** URI templates of the resources. Values are percent-encoded. */
+/** URI template of pointers. Values are percent-encoded. */
 export const POINTER_URI = 'relay://pointer/{id}';
+/** URI template of channels. */
 export const CHANNEL_URI = 'relay://channel/{name}';
+/** URI template of the states of threads. */
 export const STATE_URI = 'relay://thread/{id}/state';
 
 interface ResourceName {
@@ -129,7 +140,7 @@ export function channelUri(name: string): string {
   return CHANNEL_URI.replace('{name}', encodeURIComponent(name));
 }
 
-/** Parses a resource URI. Returns null if it is not one of ours. */
+/** Parses a resource URI. Returns null if it is not a URI of the relay's resources. */
 export function parseUri(uri: string): ResourceName | null {
   const [, kind, encoded, state] =
     /^relay:\/\/(pointer|channel|thread)\/([^/?#]+)(\/state)?$/.exec(uri) ?? [];

@@ -6,7 +6,7 @@ import { POINTER_TOOLS } from './tools/pointers.ts';
 import { PROJECT_TOOLS } from './tools/project.ts';
 import { THREAD_TOOLS } from './tools/threads.ts';
 
-/** All tools. The list is part of every prompt of every client: a tool must be worth its tokens. */
+/** All tools. The list is part of every prompt of every client, so a tool must be worth its tokens. */
 export const TOOLS: readonly Tool[] = [
   ...POINTER_TOOLS,
   ...BRIDGE_TOOLS,
@@ -15,7 +15,10 @@ export const TOOLS: readonly Tool[] = [
   ...PROJECT_TOOLS,
 ];
 
-/** Returns the tools that the caller may use in this context. `wanted` limits them by name; null means all. */
+/**
+ * Returns the tools that the caller may use in this context. `wanted` limits them by name. Null means all
+ * tools.
+ */
 export function toolsFor(context: ToolContext, wanted: readonly string[] | null): Tool[] {
   return TOOLS.filter(
     (tool) =>

@@ -1,16 +1,19 @@
 import type { Receipts } from '../../domain/receipts/receipts.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
-/** Delay in ms between a message and the ping that confirms it. */
+/** Delay in ms between a message and the ping that follows it. The pong confirms the message. */
 const PING_AFTER_MS = 250;
-/** Maximum number of sockets pinged at once. */
+/** Maximum number of sockets that are pinged at once. */
 const PINGS_PER_BATCH = 100;
-/** Maximum number of unconfirmed pointers per socket. Pointers beyond it get no "notified" receipt from this socket. */
+/**
+ * Maximum number of unconfirmed pointers per socket. Further pointers get no "notified" receipt from this
+ * socket.
+ */
 const MAX_UNCONFIRMED = 256;
 
 /**
- * Collects the evidence for "notified" receipts. The server pings a socket after a message. A pong proves that the
- * message arrived before it. Pings are sent in small batches, so that not all subscribers answer at once.
+ * Collects the evidence for "notified" receipts. The server pings a socket after a message. The pong proves
+ * that the message arrived. Pings are sent in small batches, so that not all subscribers answer at once.
  */
 export class Confirmations {
   readonly #receipts: Receipts;
@@ -31,7 +34,7 @@ export class Confirmations {
     this.#pingSoon();
   }
 
-  /** Pings the socket. If pointers are unconfirmed, the ping carries a stamp that identifies its pong. */
+  /** Pings the socket. If pointers are unconfirmed, the ping contains a number that identifies its pong. */
   ping(socket: RelaySocket): void {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.pinged === 0 && socket.unconfirmed) {
@@ -42,7 +45,7 @@ export class Confirmations {
     this.#waiting.delete(socket);
   }
 
-  /** Handles a pong: writes receipts for the pointers that were sent before its ping. */
+  /** Handles a pong. Writes receipts for the pointers that were sent before the ping of this pong. */
   answered(socket: RelaySocket, data: Buffer): void {
     const { unconfirmed, pinged } = socket;
     if (pinged === 0 || !unconfirmed || data.toString() !== String(socket.pingStamp)) return;

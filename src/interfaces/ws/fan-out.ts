@@ -7,9 +7,9 @@ import type { Confirmations } from './confirmations.ts';
 import { gapFrame, SharedFrame, TEXT, TOO_SLOW } from './protocol.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
-/** Number of sends after which the event loop may run other work. */
+/** Number of sends after which the event loop gets time for other work. */
 const SENDS_AT_ONCE = 1024;
-/** Maximum number of log entries waiting to be sent. */
+/** Maximum number of log entries that wait to be sent. */
 const MAX_QUEUED = 256;
 const RETRY_MS = 1000;
 
@@ -19,13 +19,16 @@ interface FanOutOptions {
   readonly channel: string;
   readonly confirmations: Confirmations;
   readonly slowReaderBytes: number;
-  /** Called when no socket is left or the store could not be read. The fan-out must not be used afterwards. */
+  /**
+   * Called when no socket is left, or when the store could not be read. After that, the fan-out must not be
+   * used.
+   */
   readonly onStop: () => void;
 }
 
 /**
- * Sends the messages of one channel to all its sockets, with one subscription to the log. A socket that is behind
- * first reads the log on its own until it has caught up.
+ * Sends the messages of one channel to all its sockets, with one subscription to the log. A socket that is
+ * behind first reads the log by itself until it has caught up.
  */
 export class FanOut {
   readonly #options: FanOutOptions;
@@ -44,7 +47,10 @@ export class FanOut {
     this.#started = this.#start();
   }
 
-  /** Sends the messages that the socket missed, at the speed it reads them. Then adds it to the live sockets. */
+  /**
+   * Sends the messages that the socket missed, as fast as the client reads them. Then adds the socket to the
+   * live sockets.
+   */
   async join(socket: RelaySocket, start: Start): Promise<void> {
     this.#members++;
     socket.seq = start.after;
@@ -95,7 +101,8 @@ export class FanOut {
       await flushed;
     }
     socket.gap = view.owesGap;
-    // No await between the loop's last check of `#position` and this line: otherwise an entry could be missed.
+    // There must be no `await` between the loop's last check of `#position` and this line. Otherwise an entry
+    // could be missed.
     if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }
 
@@ -112,18 +119,21 @@ export class FanOut {
         }
         return;
       } catch {
-        // The store did not answer: retry from the last entry. The sockets miss nothing.
+        // The store did not answer. Retry after the last entry, so that the sockets miss nothing.
         await pause(RETRY_MS, signal);
       }
     }
   }
 
-  /** Sends the queue. Starts in a later turn of the event loop, so that the pushing client gets its response first. */
+  /**
+   * Sends the queue. It starts in a later turn of the event loop, so that the client that pushed gets its
+   * response first.
+   */
   async #sendAll(): Promise<void> {
     await setImmediate();
     let sends = 0;
     for (let entry = this.#queue.shift(); entry; entry = this.#queue.shift()) {
-      // Set the position first: a socket that joins from here on has read this entry from the log.
+      // Set the position first. A socket that joins from now on has read this entry from the log.
       this.#position = entry.seq;
       const frame = channelEntry(entry.data) ? new SharedFrame(entry) : null;
       for (const socket of this.#sockets) {

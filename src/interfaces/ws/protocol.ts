@@ -7,7 +7,7 @@ import { channelEntry, type Entry, toMessage } from '../../domain/channels/messa
 import { checkSubscription } from '../../domain/channels/reader.ts';
 import { checkChannelName } from '../../domain/names.ts';
 
-/** Channel and options in the URL of a WebSocket request. */
+/** Channel and options from the URL of a WebSocket request. */
 export interface Target extends Omit<SubscribeOptions, 'signal'> {
   readonly channel: string;
   readonly ticket?: string;
@@ -15,7 +15,9 @@ export interface Target extends Omit<SubscribeOptions, 'signal'> {
 
 const PREFIXES = ['/ws/', '/v1/ws/'];
 
-/** Parses the raw URL of the request line. Returns null if it is not a WebSocket path. */
+/**
+ * Parses the URL of the request line, which is not decoded yet. Returns null if it is not a WebSocket path.
+ */
 export function parseTarget(url: string): Target | null {
   const at = url.indexOf('?');
   const path = at < 0 ? url : url.slice(0, at);
@@ -32,18 +34,20 @@ export function parseTarget(url: string): Target | null {
   };
 }
 
-/** The client that sent a frame: a member of a group, or a reader without a group. */
+/** The client that sent a frame: a member of a group, or a subscriber without a group. */
 interface Settler {
-  /** The relay with the member's rights. Null for readers. */
+  /** The relay with the rights of the member. Null for a subscriber without a group. */
   readonly relay: Relay | null;
   readonly channel: string;
   readonly group: string | null;
 }
 
-/** Requests that a group member may send, and the field of the reply that confirms each. */
+/** Requests that a group member may send. The value is the field of the reply that confirms the request. */
 const REPLY_FIELDS = { ack: 'acked', nack: 'nacked', extend: 'extended' } as const;
 
-/** Executes `{"ack": seq, "token": t}` (or `nack`, `extend`) and returns the frame that confirms it. */
+/**
+ * Executes `{"ack": seq, "token": t}` (or `nack`, `extend`) and returns the frame that confirms the request.
+ */
 export async function settle(
   { relay, channel, group }: Settler,
   frame: JsonObject | null,
@@ -62,25 +66,28 @@ export async function settle(
   return { [REPLY_FIELDS[what]]: seq, token, ...more };
 }
 
-/** Returns the message and token that a frame refers to, for the error frame. */
+/** Returns the sequence number and the token that a frame refers to. They are used in the error frame. */
 export function frameSubject(frame: JsonObject | null): { seq?: number; token?: number } {
   const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
   return { seq: number(frame?.ack ?? frame?.nack ?? frame?.extend), token: number(frame?.token) };
 }
 
-/** Send options for an uncompressed text frame. */
+/** Options for sending an uncompressed text frame. */
 export const TEXT = { binary: false, compress: false, fin: true } as const;
 
-/** Close codes. RFC 6455 defines 1001 and 1008. */
+/** Close code of RFC 6455: the server stops. */
 export const GOING_AWAY = 1001;
+/** Close code of RFC 6455: the server refuses the connection. */
 export const REFUSED = 1008;
-/** Own close code: the client reads too slowly. */
+/** Close code of the relay: the client reads too slowly. */
 export const TOO_SLOW = 4008;
 
-/** A message for many sockets. It is serialized once per base URL, because pointer URLs contain the base URL. */
+/**
+ * A message for many sockets. It is serialized once per base URL, because pointer URLs contain the base URL.
+ */
 export class SharedFrame {
   readonly entry: Entry;
-  /** Pointer that the message announces, for the receipt. */
+  /** Pointer that the message announces. It is needed for the receipt. */
   readonly pointer: string | null;
   readonly #byBase = new Map<string, Buffer>();
 
@@ -99,12 +106,15 @@ export class SharedFrame {
   }
 }
 
-/** Serializes a message without `gap`. A gap has its own frame, so that the message is the same for all sockets. */
+/**
+ * Serializes a message without `gap`. A gap is sent as a frame of its own, so that the message is the same
+ * for all sockets.
+ */
 export function messageFrame({ gap: _, ...message }: Message): Buffer {
   return Buffer.from(JSON.stringify(message));
 }
 
-/** Tells a socket that the messages between `after` and `next` have been deleted. */
+/** Returns the frame that tells a client that the messages between `after` and `next` have been deleted. */
 export function gapFrame(after: number, next: number): Buffer {
   return Buffer.from(JSON.stringify({ gap: true, after, next }));
 }

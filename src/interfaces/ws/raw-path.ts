@@ -10,17 +10,18 @@ interface ParseError extends Error {
 }
 
 /**
- * Accepts WebSocket requests with raw UTF-8 in the path. Some clients send channel names that way, but Node's HTTP
- * parser rejects them. Such a request is percent-encoded and parsed again. Other unparsable requests get Node's error.
+ * Accepts WebSocket requests with raw UTF-8 in the path. Some clients send channel names in this form, but
+ * Node's HTTP parser rejects them. The path of such a request is percent-encoded, and the request is parsed
+ * again. Any other request that cannot be parsed gets Node's error.
  */
 export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
   const handled = new WeakSet<Duplex>();
   server.on('clientError', (error: ParseError, socket) => {
-    // The failed parser still reports a timeout later, because it waits for headers.
+    // The failed parser still waits for headers and reports a timeout later. Ignore this timeout.
     if (handled.has(socket)) return;
     const encoded = encodedUpgrade(error);
     if (encoded === null) return reject(error, socket);
-    // Remove the failed parser's listeners: the WebSocket owns the connection now.
+    // Remove the listeners of the failed parser, because the WebSocket owns the connection now.
     handled.add(socket);
     for (const event of ['data', 'end', 'drain']) socket.removeAllListeners(event);
     parseUpgrade(encoded, (request, head) => {
@@ -31,7 +32,10 @@ export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
   });
 }
 
-/** Returns the request head with an encoded path. Null if it is not a complete WebSocket request. */
+/**
+ * Returns the head of the request with a percent-encoded path. Returns null if it is not a complete WebSocket
+ * request.
+ */
 function encodedUpgrade({ code, rawPacket }: ParseError): Buffer | null {
   if (code !== 'HPE_INVALID_URL' || !rawPacket) return null;
   const text = rawPacket.toString('latin1');
@@ -41,11 +45,14 @@ function encodedUpgrade({ code, rawPacket }: ParseError): Buffer | null {
   return Buffer.from(encoded + text.slice(line.length), 'latin1');
 }
 
-/** Parses the bytes of a request with Node's HTTP server. Calls `done` with null if it is not an upgrade. */
+/**
+ * Parses the bytes of a request with Node's HTTP server. Calls `done` with null if the request is not an
+ * upgrade.
+ */
 function parseUpgrade(bytes: Buffer, done: (request: IncomingMessage | null, head: Buffer) => void): void {
   const parser = createServer((_request, response) => response.end());
   parser.on('upgrade', (request, _connection, head) => done(request, head));
-  // Any response, from this server or from Node itself, means that it was not an upgrade.
+  // A response, from this server or from Node itself, means that the request was not an upgrade.
   const answered = (_chunk: unknown, _encoding: unknown, written: () => void) => {
     connection.destroy();
     written();

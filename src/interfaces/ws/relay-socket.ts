@@ -5,18 +5,23 @@ import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { errorFrame, frameSubject, REFUSED, settle, TEXT } from './protocol.ts';
 
-/** A WebSocket with the server's state of it. The state is on the socket itself to save memory per socket. */
+/**
+ * A WebSocket with the data that the server keeps about it. The data is on the socket itself, to save memory
+ * per socket.
+ */
 export class RelaySocket extends WebSocket {
   caller!: Caller;
-  /** The relay with the caller's rights. Only for group members, who acknowledge messages. */
+  /**
+   * The relay with the rights of the caller. Set only for group members, because they acknowledge messages.
+   */
   relay: Relay | null = null;
-  /** Base URL of the pointers in its messages. */
+  /** Base URL of the pointers in the messages to this socket. */
   base!: string;
   channel!: string;
   group: string | null = null;
-  /** The fan-out that sends messages to a reader. */
+  /** The fan-out that sends messages to this socket. Null for group members. */
   source: { leave(socket: RelaySocket): void } | null = null;
-  /** Sequence number of the newest message sent. */
+  /** Sequence number of the newest message that was sent. */
   seq = 0;
   /** Whether the client connected with `since`. Only such clients understand gap frames. */
   resumes = false;
@@ -24,11 +29,11 @@ export class RelaySocket extends WebSocket {
   gap = false;
   /** Whether the client has sent anything since the last ping. */
   alive = true;
-  /** Pointers announced to this socket and not yet confirmed by a pong. */
+  /** Pointers that were announced to this socket and that no pong has confirmed yet. */
   unconfirmed: string[] | null = null;
-  /** Number of unconfirmed pointers sent before the pending ping. 0 if no ping is pending. */
+  /** Number of unconfirmed pointers that were sent before the pending ping. 0 if no ping is pending. */
   pinged = 0;
-  /** Payload of the pending ping, to recognize its pong. */
+  /** Payload of the pending ping. It is used to recognize its pong. */
   pingStamp = 0;
   /** Number of received frames whose replies have not been sent yet. */
   pendingReplies = 0;
@@ -37,8 +42,9 @@ export class RelaySocket extends WebSocket {
 const PONG = Buffer.from('{"pong":1}');
 
 /**
- * Handles a frame from a client: `{"ack": seq, "token": t}`, `nack` or `extend` likewise, or `{"ping": 1}`. Disconnects
- * a client that sends frames without reading the replies, because the replies would fill the memory.
+ * Handles a frame from a client: `{"ack": seq, "token": t}`, the same with `nack` or `extend`, or `{"ping":
+ * 1}`. Disconnects a client that sends frames without reading the replies, because the unread replies would
+ * fill the memory.
  */
 export function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
   if (!countFrame(socket)) return;
@@ -61,7 +67,9 @@ export function answerPing(socket: RelaySocket, data: Buffer): void {
   if (countFrame(socket)) socket.pong(data, false, () => socket.pendingReplies--);
 }
 
-/** Counts a frame to be answered. Returns false and disconnects if too many replies are unread. */
+/**
+ * Counts a frame that needs a reply. If too many replies are unread, it closes the socket and returns false.
+ */
 function countFrame(socket: RelaySocket): boolean {
   if (socket.readyState !== socket.OPEN) return false;
   if (socket.pendingReplies++ < INBOUND_FRAMES_OPEN) return true;

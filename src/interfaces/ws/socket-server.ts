@@ -23,16 +23,19 @@ import {
 } from './protocol.ts';
 import { answerPing, RelaySocket, receive } from './relay-socket.ts';
 
-/** Everything that the WebSocket interface gets from the app. */
+/** Everything that the app passes to the WebSocket interface. */
 interface SocketDeps {
   readonly core: RelayCore;
-  /** Base URL of pointers. Null: the address that the client connected to. */
+  /** Base URL of pointers. Null means the address that the client connected to. */
   readonly publicUrl: string | null;
-  /** Throws if a foreign web page made the request. */
+  /** Throws if the request comes from a foreign web page. */
   guard(request: IncomingMessage): void;
-  /** Returns the caller of an `Authorization` header. Throws `unauthorized`. */
+  /** Returns the caller of an `Authorization` header. Throws `unauthorized` if it is not valid. */
   authenticate(authorization: string | null): Caller | Promise<Caller>;
-  /** Throws `rate_limited` if the caller sends too many requests. Without a caller, the address counts. */
+  /**
+   * Throws `rate_limited` if the caller sends too many requests. Without a caller, the requests of the
+   * address are counted.
+   */
   limit(caller: Caller | null, request: IncomingMessage): Promise<void>;
   log(event: {
     readonly level: 'warn' | 'error';
@@ -46,13 +49,13 @@ interface SocketDeps {
 
 export interface SocketLimits {
   readonly pingEveryMs: number;
-  /** Maximum number of bytes that may wait for a slow reader. */
+  /** Maximum number of bytes that may wait for a slow client. */
   readonly slowReaderBytes: number;
 }
 
-/** Time in ms that sockets have to close when the server stops. */
+/** Maximum time in ms that sockets have to close when the server stops. */
 const CLOSE_TIMEOUT_MS = 1000;
-/** Number of pings after which the event loop may run other work. */
+/** Number of pings after which the event loop gets time for other work. */
 const PINGS_AT_ONCE = 256;
 
 /** WebSocket server for channels, for Node only. The HTTP server passes upgrade requests to it. */
@@ -82,7 +85,7 @@ export class SocketServer {
 
   /** Handles the `upgrade` event of an HTTP server. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // Without an error listener, a broken connection would crash the process.
+    // Without a listener for `error`, a broken connection would crash the process.
     socket.on('error', () => socket.destroy());
     this.#open(request, socket, head).catch((error) => {
       if (!isRelayError(error)) this.#log('upgrade-failed', error);
@@ -111,14 +114,14 @@ export class SocketServer {
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
     const caller = await this.#caller(request, target).catch(async (error) => {
-      // Count failed authentications by address, against guessing of keys and tickets.
+      // Count failed authentications by address, so that nobody can guess API keys and tickets quickly.
       if (isRelayError(error, 'unauthorized')) await this.#deps.limit(null, request);
       throw error;
     });
     await this.#deps.limit(caller, request);
     const { channel, group } = target;
     authorize(caller, channels.subscribe, { name: channel });
-    // Find the position before the socket opens, so that it gets every message sent after that.
+    // Find the position before the socket opens. So the socket gets every message that is sent after that.
     const start =
       group === undefined ? await core.channels.start(caller.tenant, channel, target.since) : null;
     if (socket.destroyed) return;
@@ -136,7 +139,7 @@ export class SocketServer {
     this.#sockets.add(socket);
     const { watch } = this.#deps.core.keys;
     const unwatch = watch.watch(socket.caller, () => socket.close(REFUSED, 'the key no longer works'));
-    // Ignore protocol errors, such as too large frames: `ws` closes the socket with the right code.
+    // Ignore protocol errors, such as frames that are too large. `ws` closes the socket with the right code.
     socket.on('error', ignore);
     socket.on('message', (data: Buffer, binary) => {
       socket.alive = true;
@@ -163,7 +166,7 @@ export class SocketServer {
     });
   }
 
-  /** Pings all sockets. Terminates those that have sent nothing since the last ping. */
+  /** Pings all sockets. Terminates sockets that have sent nothing since the last ping. */
   async #pingAll(): Promise<void> {
     let pinged = 0;
     for (const socket of this.#sockets) {

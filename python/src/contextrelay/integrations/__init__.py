@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Dict
 
-#: Exported name → module that defines it. Modules are imported on first use.
+#: Maps each exported name to the module that defines it. Modules are imported on first use.
 _HOMES: Dict[str, str] = {
     "ContextRelayCallbackHandler": "langchain",
     "ContextRelayMiddleware": "langchain",

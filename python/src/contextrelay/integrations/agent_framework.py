@@ -63,7 +63,10 @@ class ContextRelayFunctionMiddleware(FunctionMiddleware):
 
 
 def _text_of(result: Any) -> Optional[str]:
-    """Returns a tool result as text. Returns None if it contains anything else, such as an image; it stays unchanged."""
+    """Returns a tool result as text.
+
+    Returns None if the result contains anything else, such as an image. Such a result is not replaced.
+    """
     if isinstance(result, str):
         return result
     if not isinstance(result, list) or not result:

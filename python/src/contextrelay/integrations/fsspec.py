@@ -1,4 +1,6 @@
-"""fsspec: the relay's files as a file system, ``relay://space/path``, for pandas, pyarrow, Dask and other libraries."""
+"""fsspec: the files of a relay as a file system (``relay://space/path``), for pandas, pyarrow, Dask and
+others.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,17 @@ except ImportError as error:
 
 __all__ = ["RelayFileSystem"]
 
-#: Attempts of one append. Each failed attempt means that another append succeeded, so only many writers reach it.
+#: Maximum attempts of one append. An attempt fails only if another append succeeded, so only many writers
+#: reach this.
 _APPEND_ATTEMPTS = 200
 
 
 class RelayFileSystem(AbstractFileSystem):
-    """File system of a relay: ``fsspec.filesystem("relay", base_url=…, api_key=…)``, or pass a client as ``relay``.
+    """File system of a relay: ``fsspec.filesystem("relay", base_url=…, api_key=…)``, or pass a client as
+    ``relay``.
 
-    The first part of a path is the space. A folder exists while it contains a file. A file has at most 25 MB. It is uploaded
-    when it is closed, which creates a new version.
+    The first part of a path is the space. A folder exists as long as it contains a file. A file has at
+    most 25 MB. It is uploaded when it is closed. The upload creates a new version.
     """
 
     protocol = "relay"
@@ -123,7 +127,8 @@ class RelayFileSystem(AbstractFileSystem):
                     files.put(name, content + value, if_match=before.etag)
                 return
             except (ConflictError, NotFoundError):
-                # Another writer was faster, so read its version and retry. The random pause reduces further conflicts.
+                # Another writer was faster. Read the version of that writer and try again. The random pause
+                # makes conflicts rare.
                 if attempt == _APPEND_ATTEMPTS - 1:
                     raise
                 time.sleep(random.uniform(0, 0.01 * min(attempt + 1, 20)))
@@ -156,13 +161,13 @@ class RelayFileSystem(AbstractFileSystem):
                 raise IsADirectoryError(each)
 
     def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:
-        """Does nothing: a folder exists while it contains a file."""
+        """Does nothing, because a folder exists as long as it contains a file."""
 
     def makedirs(self, path: str, exist_ok: bool = False) -> None:
-        """Does nothing: a folder exists while it contains a file."""
+        """Does nothing, because a folder exists as long as it contains a file."""
 
     def rmdir(self, path: str) -> None:
-        """Does nothing: a folder exists while it contains a file."""
+        """Does nothing, because a folder exists as long as it contains a file."""
 
     def touch(self, path: str, truncate: bool = True, **_: Any) -> None:
         if truncate or not self.exists(path):
@@ -213,7 +218,10 @@ class RelayFileSystem(AbstractFileSystem):
 
 
 class _RelayFile(AbstractBufferedFile):
-    """An open file. Reads ranges of one version. Buffers all writes and uploads them when the file is closed."""
+    """An open file.
+
+    It reads byte ranges of one version. Writes are buffered and uploaded when the file is closed.
+    """
 
     def __init__(
         self, fs: RelayFileSystem, path: str, mode: str, block_size: Any, autocommit: bool, **more: Any
@@ -226,7 +234,7 @@ class _RelayFile(AbstractBufferedFile):
             self._version = fs._file(path).version
         super().__init__(fs, path, mode, block_size, autocommit, **more)
         if mode == "ab":
-            # Start at the end of the file, as with a local file.
+            # Start at the end of the file, as local files do in append mode.
             try:
                 self.loc = fs._file(path).size
             except FileNotFoundError:
@@ -241,7 +249,7 @@ class _RelayFile(AbstractBufferedFile):
         return bytes(files.bytes(inner, version=self._version, range=(start, end)))
 
     def _initiate_upload(self) -> None:
-        """Does nothing: the whole file is uploaded at once in ``commit``."""
+        """Does nothing, because ``commit`` uploads the whole file at once."""
 
     def _upload_chunk(self, final: bool = False) -> None:
         self._kept.append(self.buffer.getvalue())

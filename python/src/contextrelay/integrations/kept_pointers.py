@@ -1,4 +1,4 @@
-"""Renews pointers that a stored conversation contains, so that they live as long as the conversation."""
+"""Renews the pointers in a stored conversation, so that they do not expire before the conversation."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from ..errors import RelayError
 log = logging.getLogger("contextrelay")
 
 _POINTER = re.compile(rb"/pull/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b")
-#: Number of pointers whose expiry is remembered. A conversation has fewer.
+#: Maximum number of pointers whose expiry is remembered. A conversation contains fewer.
 _MOST_KNOWN = 10_000
 
 
 class KeptPointers:
-    """Extends the expiry of pointers in stored contents to ``ttl`` seconds, or to the relay's maximum."""
+    """Renews the pointers in stored contents to ``ttl`` seconds from now, or to the maximum of the relay."""
 
     def __init__(self, relay: ContextRelay, ttl: Optional[int] = None) -> None:
         self._relay = relay
         self._ttl = ttl
-        #: Pointer id → latest time at which the pointer must be renewed.
+        #: Maps a pointer id to the time after which the pointer must be renewed.
         self._renew_at: Dict[str, float] = {}
         self._lock = threading.Lock()
         self._warned = False
 
     def keep(self, *contents: bytes) -> None:
-        """Renews the pointers in contents that were just stored. Call it after storing, so that no pointer expires first.
+        """Renews the pointers in contents that were just stored.
 
-        A failure is only logged, because the contents are stored already.
+        Call it after storing the contents. A failure is only logged, because the contents are already
+        stored.
         """
         named = {id.decode().lower() for content in contents for id in _POINTER.findall(content)}
         now = time.time()
@@ -54,10 +55,11 @@ class KeptPointers:
                 del self._renew_at[next(iter(self._renew_at))]
 
     def _renewal_time(self, now: float, expires_at: Optional[str]) -> float:
-        """Returns when to renew a pointer again.
+        """Returns the time at which a pointer must be renewed again.
 
-        A pointer that the relay did not find belongs to another relay or tenant and is never renewed again. If the relay
-        allows less than ``ttl``, the pointer is renewed after an eighth of its remaining time.
+        A pointer that the relay did not find belongs to another relay or tenant. It is never renewed
+        again. If the relay allows less than ``ttl``, the pointer is renewed after an eighth of its
+        remaining time.
         """
         if expires_at is None:
             return float("inf")

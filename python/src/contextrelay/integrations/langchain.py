@@ -64,11 +64,11 @@ class ContextRelayRetriever(BaseRetriever):
 
     hub_url: Optional[str] = None
     api_key: Optional[str] = None
-    #: Client to use instead of ``hub_url`` and ``api_key``.
+    #: Client that is used instead of ``hub_url`` and ``api_key``.
     relay: Any = None
     thread_id: Optional[str] = None
     urls: Sequence[str] = ()
-    #: Maximum number of documents.
+    #: Maximum number of documents that are returned.
     k: int = 4
 
     def _get_relevant_documents(
@@ -78,7 +78,7 @@ class ContextRelayRetriever(BaseRetriever):
         found: List[Document] = []
         if self.thread_id is not None:
             for hit in relay.threads.search(self.thread_id, query, limit=self.k):
-                # The snippet contains markers around matches, so read the original lines for the document.
+                # The snippet contains marks around the matches. So read the original lines for the document.
                 lines = f"{hit['line']}-{hit['line'] + hit['snippet'].count(NEWLINE)}"
                 text = relay.threads.artifact_part(self.thread_id, hit["ref"], lines=lines).text
                 found.append(Document(page_content=text, metadata={**hit, "thread_id": self.thread_id}))
@@ -91,7 +91,7 @@ class ContextRelayRetriever(BaseRetriever):
 
 
 class ContextRelayCallbackHandler(BaseCallbackHandler):
-    """Pushes each answer of a model to a channel, for other agents."""
+    """Pushes each answer of a model to a channel, so that other agents receive it."""
 
     def __init__(self, hub: ContextRelay, channel: str, encrypted: bool = False) -> None:
         super().__init__()

@@ -58,29 +58,30 @@ except ImportError as error:
 
 __all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 
-#: Number of checkpoints that a listing loads at once.
+#: Number of checkpoints that are loaded at once while listing.
 _PAGE = 20
-#: Longest path segment. A longer name is replaced by its hash.
+#: Maximum length of a path segment. A longer name is replaced by its hash.
 _SEGMENT_CHARS = 200
-#: Serializer without encryption, to search values for pointers.
+#: Serializer without encryption. It is used to search values for pointers.
 _PLAIN = JsonPlusSerializer()
-#: Minimum of seconds by which the values of a checkpoint outlive it.
+#: Minimum time in seconds for which the values of a checkpoint live longer than the checkpoint.
 _LONGER_S = 60
-#: Longest ttl that the relay accepts, in seconds.
+#: Maximum ttl that the relay accepts, in seconds.
 _TTL_MAX_S = 3650 * 24 * 3600
-#: Number of files whose expiry a saver remembers.
+#: Maximum number of files whose expiry a saver remembers.
 _KNOWN_EXPIRIES = 10_000
 
 
 class ContextRelaySaver(BaseCheckpointSaver[str]):
     """Checkpoint saver: ``builder.compile(checkpointer=ContextRelaySaver())``.
 
-    ``space``: space of the files. ``ttl``: seconds until a checkpoint expires; without it checkpoints stay. The data that a
-    checkpoint needs lives at least as long: its values, and the ancestors from which delta channels are rebuilt. If some of
-    it is missing, reading the checkpoint raises :class:`NotFoundError`.
+    ``space``: space in which the files are stored. ``ttl``: seconds until a checkpoint expires. Without
+    it, checkpoints do not expire. The data that a checkpoint needs lives at least as long as the
+    checkpoint: its values, and the ancestors from which delta channels are rebuilt. If some of this data
+    is missing, reading the checkpoint raises :class:`NotFoundError`.
 
-    The files are below ``<thread>/<namespace>/``: ``c/`` has the checkpoints, newest first, ``v/`` the values of channels,
-    each version once, and ``w/`` the pending writes.
+    The files are below ``<thread>/<namespace>/``. ``c/`` contains the checkpoints, newest first. ``v/``
+    contains the values of channels, each version once. ``w/`` contains the pending writes.
     """
 
     def __init__(
@@ -95,9 +96,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         client = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
         self._files = client.files.space(space)
         self._ttl = ttl
-        # Pointers live as long as the values that contain them, which outlive their checkpoint.
+        # Pointers live as long as the values that contain them. Values live longer than their checkpoint.
         self._pointers = KeptPointers(client, self._longer_ttl())
-        # Path → expiry of the files that this process wrote. Namespace → expiry of the ancestors that it renewed.
+        # Maps a path to the expiry of the file, for files that this process wrote. Also maps a namespace to
+        # the time until which this process renewed the ancestors in it.
         self._expiry: Dict[str, float] = {}
         self._expiry_lock = threading.Lock()
 
@@ -117,14 +119,14 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
         full_metadata = get_checkpoint_metadata(config, metadata)
         parent = get_checkpoint_id(config)
-        # Values that did not change since the parent are stored with an ancestor.
+        # Values that did not change since the parent checkpoint are already stored with an ancestor.
         named = {
             channel: versions[channel]
             for channel in values
             if channel in versions and (parent or channel in new_versions)
         }
         changed = {channel: version for channel, version in new_versions.items() if channel in values}
-        # Write values of earlier checkpoints again if they would expire before this checkpoint.
+        # Write values of earlier checkpoints again, if they would expire before this checkpoint.
         expiring = {
             channel: version
             for channel, version in named.items()
@@ -151,7 +153,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             "parent": parent,
             "run_id": full_metadata.get("run_id"),
         }
-        # Write the checkpoint last, so that a reader always finds its values.
+        # Write the checkpoint last. So whoever finds the checkpoint also finds its values.
         self._write([self._file(_checkpoint_path(root, checkpoint["id"]), stored, about)])
         return _config(thread_id, namespace, checkpoint["id"])
 
@@ -166,12 +168,13 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             index = WRITES_IDX_MAP.get(channel, at)
             about = {"channel": channel, "task_id": task_id, "task_path": task_path, "index": index}
             path = f"{_writes_prefix(root, checkpoint_id)}{_segment(task_id)}/{index}"
-            # The first write of a task wins. Special writes, such as an error, have a negative index and overwrite.
+            # The first write of a task is kept. Special writes, such as an error, have a negative index and
+            # replace earlier ones.
             files.append(self._file(path, value, about, if_absent=index >= 0, longer=True))
         self._write(files)
 
     def get_tuple(self, config: RunnableConfig) -> Optional[CheckpointTuple]:
-        """Returns a checkpoint, or the newest one if the config names none."""
+        """Returns the checkpoint that the config names, or the newest one if it names none."""
         thread_id, namespace = _place(config)
         root = _root(thread_id, namespace)
         checkpoint_id = get_checkpoint_id(config)
@@ -193,7 +196,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         before: Optional[RunnableConfig] = None,
         limit: Optional[int] = None,
     ) -> Iterator[CheckpointTuple]:
-        """Yields checkpoints, newest first within each namespace."""
+        """Yields checkpoints. Within each namespace, the newest comes first."""
         if limit is not None and limit <= 0:
             return
         wanted = get_checkpoint_id(config) if config else None
@@ -222,7 +225,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         self._files.remove(prefix=f"{_segment(str(thread_id))}/")
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Deletes the checkpoints of runs. Checkpoints that other runs need for their delta channels stay."""
+        """Deletes the checkpoints of runs, except those that other runs need for their delta channels."""
         unwanted = set(map(str, run_ids))
         found: Dict[str, List[FileInfo]] = {}
         for info in self._checkpoints(None):
@@ -236,7 +239,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         """Copies all checkpoints of a thread to another thread."""
         source, target = _segment(str(source_thread_id)), _segment(str(target_thread_id))
         infos = list(self._files.all(f"{source}/"))
-        # Copy checkpoints last, so that a reader always finds their values.
+        # Copy the checkpoints last. So whoever finds a checkpoint also finds its values.
         infos.sort(key=lambda info: info.path.split("/")[2] == "c")
         for at in range(0, len(infos), _PAGE):
             paths = [info.path for info in infos[at : at + _PAGE]]
@@ -256,8 +259,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Deletes old checkpoints of threads.
 
-        ``keep_latest`` keeps the newest checkpoint of each namespace, and the ancestors that its delta channels need.
-        ``delete`` keeps nothing.
+        ``keep_latest`` keeps the newest checkpoint of each namespace, and the ancestors that its delta
+        channels need. ``delete`` deletes all checkpoints.
         """
         if strategy not in ("keep_latest", "delete"):
             raise ValueError(f"There is no strategy {strategy!r}. Use keep_latest or delete.")
@@ -273,7 +276,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 self._keep_only(root, infos, infos[:1])
 
     def get_next_version(self, current: Optional[str], channel: None) -> str:
-        """Returns the next version. Branches of a thread share numbers, so a random part keeps their values apart."""
+        """Returns the next version of a channel.
+
+        Branches of a thread can have the same version number. A random part distinguishes their values.
+        """
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"
 
@@ -287,7 +293,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             self._check_ancestors(config, unseeded)
         return found
 
-    # The asynchronous methods run the blocking ones in threads.
+    # The asynchronous methods run the blocking methods in threads.
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -366,15 +372,15 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         self._pointers.keep(*(self._readable(file) for file in files))
 
     def _readable(self, file: NewFile) -> bytes:
-        """Returns the content in a form that can be searched for pointers. Decrypts it if needed."""
+        """Returns the content in a form that can be searched for pointers. Decrypts it if it is encrypted."""
         content = file.content.encode("utf-8") if isinstance(file.content, str) else file.content
         kind = str((file.metadata or {}).get("type", ""))
         if "+" not in kind:
             return content
         return _PLAIN.dumps_typed(self.serde.loads_typed((kind, content)))[1]
 
-    # Values live somewhat longer than their checkpoint. So an unchanged value is rewritten only now and then, and not with
-    # each checkpoint.
+    # Values live somewhat longer than their checkpoint. So an unchanged value is written again only now and
+    # then, not with each checkpoint.
 
     def _longer_ttl(self) -> Optional[int]:
         if self._ttl is None:
@@ -384,7 +390,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     def _expires_too_early(self, path: str) -> bool:
         """Returns whether a file may expire before a checkpoint that is written now.
 
-        Returns True for a file that another process wrote, because its expiry is unknown here.
+        Returns True for a file that another process wrote, because this process does not know its expiry.
         """
         return self._ttl is not None and self._expiry.get(path, 0) < time.time() + self._ttl
 
@@ -396,7 +402,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 del self._expiry[next(iter(self._expiry))]
 
     def _renew_ancestors(self, root: str, parent: str, deltas: Set[str]) -> None:
-        """Extends the expiry of the ancestors that delta channels need beyond a checkpoint that is written now."""
+        """Renews the ancestors that delta channels need.
+
+        They must not expire before a checkpoint that is written now.
+        """
         paths = [_checkpoint_path(root, parent)]
         if self._expires_too_early(root):
             by_id = {info.metadata["checkpoint_id"]: info for info in self._files.all(f"{root}c/")}
@@ -409,7 +418,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             needed = set(_value_paths(root, self._load(found)["checkpoint"]).values())
             needed |= {each.path for each in self._pending(root, found.info.metadata["checkpoint_id"])}
             files = self._files.read([each for each in needed if self._expires_too_early(each)])
-            # `if_match` skips a file that was deleted or replaced in the meantime.
+            # With `if_match`, a file that was deleted or replaced meanwhile is skipped.
             self._write(
                 [
                     NewFile(
@@ -423,12 +432,15 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                     for file in [*files.values(), found]
                 ]
             )
-        # From now on it is enough to renew the parent of each new checkpoint.
+        # All ancestors are renewed. From now on it is enough to renew the parent of each new checkpoint.
         if self._expires_too_early(root):
             self._note_expiry(root, until)
 
     def _check_ancestors(self, config: RunnableConfig, channels: Set[str]) -> None:
-        """Raises NotFoundError if an ancestor of these delta channels is missing, because their values would be wrong."""
+        """Raises NotFoundError if an ancestor of these delta channels is missing.
+
+        Without the ancestor, the values of the channels would be wrong.
+        """
         thread_id, namespace = _place(config)
         root = _root(thread_id, namespace)
         infos = list(self._files.all(f"{root}c/"))
@@ -451,7 +463,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return self.serde.loads_typed((file.info.metadata["type"], file.content))
 
     def _checkpoints(self, config: Optional[RunnableConfig]) -> Iterator[FileInfo]:
-        """Yields the checkpoints of a namespace, of a thread, or of all threads; newest first within each namespace."""
+        """Yields the checkpoints of a namespace, of a thread, or of all threads.
+
+        In each namespace, newest first.
+        """
         place = (config or {}).get("configurable", {})
         if "thread_id" not in place:
             threads = self._prefixes("")
@@ -488,7 +503,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             channel_values = {
                 channel: self._load(contents[path]) for channel, path in paths.items() if path in contents
             }
-            # Checkpoints of earlier package versions do not list the channels that have a value.
+            # Checkpoints of earlier versions of this package do not list the channels that have a value.
             absent = [channel for channel in each.get("values", ()) if channel not in channel_values]
             if absent:
                 if not self._files.read([info.path]):
@@ -521,7 +536,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return sorted(self._files.all(_writes_prefix(root, checkpoint_id)), key=order)
 
     def _keep_only(self, root: str, infos: Sequence[FileInfo], kept: Sequence[FileInfo]) -> None:
-        """Deletes all other checkpoints of a namespace, with their writes and the values that no checkpoint uses."""
+        """Deletes all checkpoints of a namespace except ``kept`` and the ancestors that they need.
+
+        Also deletes their writes, and the values that no checkpoint uses.
+        """
         by_id = {info.metadata["checkpoint_id"]: info for info in infos}
         needed = {info.metadata["checkpoint_id"] for info in kept}
         for info in kept:
@@ -536,7 +554,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         for info in stays:
             if info.path in contents:
                 named.update(_value_paths(root, self._load(contents[info.path])["checkpoint"]).values())
-        # Delete checkpoints first, so that no reader finds one without its values.
+        # Delete the checkpoints first, so that nobody finds a checkpoint without its values.
         gone = [info for each, info in by_id.items() if each not in needed]
         self._files.remove([info.path for info in gone])
         for info in gone:
@@ -546,9 +564,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     def _chain(
         self, start: Optional[FileInfo], by_id: Dict[str, FileInfo], deltas: Set[str]
     ) -> List[FileInfo]:
-        """Returns a checkpoint and its ancestors, back to where each of these delta channels has a stored value.
+        """Returns a checkpoint and its ancestors, back to the stored value of each of these delta channels.
 
-        Most checkpoints store no value for a delta channel. It is rebuilt from the nearest stored value and later writes.
+        Most checkpoints store no value for a delta channel. The value is rebuilt from the nearest stored
+        value and the later writes.
         """
         chain: List[FileInfo] = []
         unseen = deltas
@@ -574,13 +593,16 @@ def _missing(what: str, of: str, thread_id: str) -> NotFoundError:
 
 
 class PointerWrapper:
-    """Wrapper for :class:`ToolNode`, for synchronous and asynchronous runs: ``ToolNode(tools, **pointer_wrapper())``."""
+    """Wrapper for :class:`ToolNode`: ``ToolNode(tools, **pointer_wrapper())``.
+
+    It works in synchronous and in asynchronous runs.
+    """
 
     def __init__(self, tools: RelayTools) -> None:
         self._tools = tools
 
     def keys(self) -> Tuple[str, str]:
-        """Names of the arguments of ToolNode, so that ``**`` can unpack the wrapper."""
+        """Returns the argument names of ToolNode, so that ``**`` can unpack the wrapper."""
         return "wrap_tool_call", "awrap_tool_call"
 
     def __getitem__(self, name: str) -> Callable[[Any, Callable[[Any], Any]], Any]:
@@ -605,19 +627,21 @@ def pointer_wrapper(
 ) -> PointerWrapper:
     """Returns a wrapper for ``ToolNode(tools, **pointer_wrapper())``.
 
-    If a tool result has more than ``over`` characters, it is stored, and the graph continues with a pointer to it. It also
-    works as ``wrap_tool_call=pointer_wrapper()``, but then each tool blocks an asynchronous run.
+    If a tool result has more than ``over`` characters, it is stored, and the graph continues with a
+    pointer to it. It also works as ``wrap_tool_call=pointer_wrapper()``, but then each tool blocks an
+    asynchronous run.
 
-    ``ttl``: seconds until the pointer expires. Default: one day. With :class:`ContextRelaySaver`, pointers live as long as
-    the checkpoints; with another checkpointer, as long as the relay allows.
+    ``ttl``: seconds until the pointer expires. Default: one day. With :class:`ContextRelaySaver`, pointers
+    live as long as the checkpoints. With another checkpointer, they live as long as the relay allows.
     """
     return PointerWrapper(RelayTools(relay, over=over, ttl=ttl))
 
 
 def _with_sync_tool(request: Any) -> Any:
-    """Lets a synchronous call run a tool that has only a coroutine: it gets its own event loop in a thread.
+    """Lets a synchronous call run a tool that has only a coroutine.
 
-    A ToolNode with only ``wrap_tool_call`` calls its tools synchronously, even in an asynchronous run.
+    The coroutine runs in a thread with its own event loop. A ToolNode with only ``wrap_tool_call`` calls
+    its tools synchronously, even in an asynchronous run.
     """
     tool = request.tool
     if getattr(tool, "coroutine", None) is None or getattr(tool, "func", None) is not None:
@@ -644,7 +668,7 @@ def _config(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfi
 
 
 def _segment(name: str) -> str:
-    """Encodes a name as one path segment that is never empty and never too long."""
+    """Encodes a name as one path segment. The segment is never empty and never too long."""
     text = "=" + quote(name, safe="")
     if len(text) <= _SEGMENT_CHARS:
         return text
@@ -660,7 +684,10 @@ def _root_of(info: FileInfo) -> str:
 
 
 def _checkpoint_path(root: str, checkpoint_id: str) -> str:
-    """Returns the path of a checkpoint. Ids grow with time; inverting their bytes puts the newest first in a listing."""
+    """Returns the path of a checkpoint.
+
+    Ids of checkpoints grow with time. Their bytes are inverted, so that a listing shows the newest first.
+    """
     inverted = bytes(255 - byte for byte in checkpoint_id.encode("utf-8")).hex()
     return f"{root}c/{inverted}~"
 

@@ -1,4 +1,7 @@
-"""Behaviour and descriptions of the tools, shared by all framework integrations. This module needs no framework."""
+"""Behaviour and descriptions of the tools that all framework integrations share.
+
+This module needs no framework.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +30,17 @@ PULL_WORDS = (
     "Without part, a very large text returns its outline."
 )
 
-#: Length above which a model gets a pointer or a part instead of the text; about 5,000 tokens.
+#: Number of characters above which a model gets a pointer or a part instead of the text. About 5,000 tokens.
 OVER_CHARS = 20_000
 _HEAD_CHARS = 500
 _DAY_S = 24 * 3600
 
 
 class RelayTools:
-    """The push and pull tools. An error is returned to the model as a sentence and does not end the run.
+    """The push and pull tools. An error is returned to the model as a sentence. It does not end the run.
 
-    ``relay``: a client, or the address of a relay. ``over``: number of characters above which a text is replaced with a
-    pointer or its outline. ``ttl``: seconds until a pointer expires. Default: one day.
+    ``relay``: a client, or the address of a relay. ``over``: number of characters above which a text is
+    replaced with a pointer or its outline. ``ttl``: seconds until a pointer expires. Default: one day.
     """
 
     def __init__(
@@ -64,24 +67,30 @@ class RelayTools:
             return f"Error pushing context: {error}"
 
     def pull(self, url: str, part: Optional[str] = None) -> str:
-        """Returns the text behind a URL, or a part of it. For a very large text without ``part``, returns its outline."""
+        """Returns the text of a pointer, or a part of the text.
+
+        For a very large text without ``part``, returns an outline of the text.
+        """
         try:
             return self._pull(url, part)
         except RelayError as error:
             return f"Error pulling context: {error}"
 
     def shortened(self, text: str, source: str = "", *, forever: bool = False) -> str:
-        """Returns a short text unchanged. Stores a long text and returns its URL, its start and how to read parts.
+        """Returns a short text unchanged.
 
-        The same text from the same source keeps its pointer, so that prompt caches stay valid; only its expiry is renewed.
-        ``forever``: the message is stored for an unknown time. Without ``ttl``, the pointer then gets the relay's longest
-        lifetime. If the relay does not answer, the text is returned unchanged.
+        Stores a long text, and returns its URL, its start and how to read parts.
+
+        The same text from the same source keeps its pointer, so that prompt caches stay valid. Only the
+        expiry of the pointer is renewed. ``forever``: nobody knows how long the message is stored. Without
+        ``ttl``, the pointer then gets the longest lifetime that the relay allows. If the relay does not
+        answer, the text is returned unchanged.
         """
         if len(text) <= self.over:
             return text
         metadata = {"source": source, "characters": len(text)} if source else {"characters": len(text)}
         same = hashlib.sha256(f"{source}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-        # The relay rejects a key that was used with another ttl, so the ttl is part of the key.
+        # The relay rejects an idempotency key that was used with another ttl. So the ttl is part of the key.
         key = f"result:{same}" if self.ttl is None else f"result:{same}:{self.ttl}"
         try:
             pushed = self.relay.push_detailed(
@@ -106,7 +115,7 @@ class RelayTools:
         return f"The result has {len(text)} characters in {lines} lines and is at {url}\n{_PARTS}\nIt begins:\n{head}"
 
     def _renew(self, pushed: Pushed, forever: bool) -> None:
-        """Extends the expiry of a pointer that is used again. If the relay cannot renew it, the old expiry stays."""
+        """Renews a pointer that is used again. If the relay cannot renew it, the pointer keeps its expiry."""
         ttl = self.ttl if self.ttl is not None or forever else _DAY_S
         if pushed.expires_at is None:
             return
@@ -131,9 +140,9 @@ class RelayTools:
 
 
 def shortened_message(tools: RelayTools, message: Any, *, forever: bool = False) -> Any:
-    """Replaces a long content in a tool message of LangChain or LangGraph with a pointer."""
+    """Replaces a long content of a LangChain or LangGraph tool message with a pointer."""
     content, name = getattr(message, "content", None), getattr(message, "name", None)
-    # The model pulled this content, so do not replace it with a pointer again.
+    # The model has just pulled this content, so do not replace it with a pointer again.
     if not isinstance(content, str) or name == PULL_NAME:
         return message
     short = tools.shortened(content, name or "", forever=forever)
@@ -141,7 +150,10 @@ def shortened_message(tools: RelayTools, message: Any, *, forever: bool = False)
 
 
 def stored_elsewhere(request: Any) -> bool:
-    """Returns whether a foreign checkpointer stores the messages. Unlike ours, it does not renew the pointers in them."""
+    """Returns whether a checkpointer other than ContextRelaySaver stores the messages.
+
+    Such a checkpointer does not renew the pointers in the messages.
+    """
     config = getattr(getattr(request, "runtime", None), "config", None) or {}
     checkpointer = (config.get("configurable") or {}).get("__pregel_checkpointer")
     return bool(checkpointer) and not getattr(checkpointer, "keeps_pointers", False)

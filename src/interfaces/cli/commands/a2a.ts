@@ -9,7 +9,7 @@ const AGENT_FLAGS = {
   token: { value: 'TOKEN', help: 'bearer token for the agent (A2A_TOKEN)' },
 } as const satisfies Flags;
 
-/** Returns the answer of an agent as text. A part that is a URL is shown as the URL. */
+/** Returns the answer of an agent as text. For a part that is a URL, it shows the URL. */
 function outcomeText({ parts, note }: AgentOutcome, io: { readonly interactive: boolean }): string {
   const lines = parts.map(partText);
   const text = lines.length > 0 ? lines.join('\n') : (note ?? '');
@@ -101,7 +101,10 @@ a URL, it downloads it.`,
   },
 });
 
-/** Returns a note that the task waits for the agent, and how to check it later if the user stops waiting. */
+/**
+ * Returns a note that the relay waits for the agent. If the task id is known, the note says how to check the
+ * task later.
+ */
 function submittedNote(url: string, id: string | null): string {
   const later =
     id === null ? '' : ` You can press Ctrl-C and check it later: relay a2a tasks ${url} ${printable(id)}`;

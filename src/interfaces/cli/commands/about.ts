@@ -68,7 +68,7 @@ export function guideText(markdown: string, { style, width }: { style: Style; wi
     } else if (/^#+ /.test(line)) {
       out.push(style.bold(plainText(line.replace(/^#+ /, ''))));
     } else if (line.startsWith('|')) {
-      // Skip the header of a table: without columns it has no meaning.
+      // Skip the header row of a table. Tables are shown as lists, and the header has no meaning there.
       if (/^\|[-|: ]+\|$/.test(lines[at + 1] ?? '')) at++;
       else out.push(...tableRow(line, style, width));
     } else if (line.startsWith('![')) {
@@ -85,7 +85,9 @@ export function guideText(markdown: string, { style, width }: { style: Style; wi
   return out.join('\n').trim();
 }
 
-/** Wraps a paragraph. The lines of a list item are indented behind its bullet or number. */
+/**
+ * Wraps a paragraph. In a list item, the following lines are indented to the text after the bullet or number.
+ */
 function paragraph(block: readonly string[], width: number): string[] {
   const mark = /^(?:- |\d+\. )/.exec(block[0]!)?.[0] ?? '';
   const text = plainText(
@@ -123,8 +125,8 @@ function plainText(text: string): string {
 }
 
 /**
- * Parses the index of the guides in docs/README.md. Each section is a heading, followed by lines
- * `- [Title](file.md): what it is about`, which may continue on indented lines.
+ * Parses the index of the guides in docs/README.md. Each section has a heading and lines of the form `-
+ * [Title](file.md): what it is about`. Such a line may continue on indented lines.
  */
 export function guideIndex(readme: string): GuideSection[] {
   const [, ...sections] = readme.split(/^## /m);
@@ -143,7 +145,10 @@ export function guideIndex(readme: string): GuideSection[] {
     .filter(({ guides }) => guides.length > 0);
 }
 
-/** Returns the topic of a file: `channels.md` → channels, `integrations/README.md` → integrations, `../SECURITY.md` → security. */
+/**
+ * Returns the topic name of a file: `channels` for `channels.md`, `integrations` for
+ * `integrations/README.md`, `security` for `../SECURITY.md`.
+ */
 function topicOf(file: string): string {
   return file
     .replace(/^\.\.\//, '')

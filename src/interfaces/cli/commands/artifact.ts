@@ -105,7 +105,7 @@ artifacts have the name, the newest is used.`,
       return showRead(call, { threads, id, what: 'previews' }, artifact, passedOn(io, text));
     }
     if (io.interactive && !flags.force && flags.out === undefined) {
-      // Check before the content is read, because reading counts as a pull.
+      // Check the type before the content is read, because reading the content counts as a pull.
       const { type } = await threads.artifact(id, ref, { counted: false });
       if (type === 'binary') throw notForTerminals();
     }
@@ -193,7 +193,7 @@ in backups and in exports. At a terminal it asks for confirmation.`,
   async run(call) {
     const { io, args, flags } = call;
     const { threads, id } = await openThread(call);
-    // Resolve all arguments before deleting anything.
+    // Find all artifacts before deleting any. If one argument is wrong, nothing is deleted.
     const refs = new Set<string>();
     for (const arg of args) refs.add(await findArtifact(threads, id, arg));
     if (!(await agrees(io, flags, () => `Delete ${plural(refs.size, 'artifact')} permanently?`))) return;

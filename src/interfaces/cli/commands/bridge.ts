@@ -118,7 +118,7 @@ function readSpec(flags: Flags): RunnerSpec {
   return { kind: 'acp', command: acp!, allow };
 }
 
-/** Prints one line per bridge event, as JSON with --json. */
+/** Prints one line for each bridge event. With --json, the line is JSON. */
 function printEvent(io: Io, runner: Runner, event: BridgeEvent): void {
   if (io.json) io.print(JSON.stringify(event));
   else if (event.type === 'trouble') io.warn(printable(event.what));
@@ -183,7 +183,7 @@ runs yet. To wait later, use relay task wait ID.`,
   },
 });
 
-/** Returns a note that no bridge takes the task at the moment, or null if one does. */
+/** Returns a note that no running bridge can take the task, or null if one can. */
 function noAgentNote(agents: readonly Agent[], channel: string, to: string | undefined): string | null {
   const able = agents.filter(({ name, bridge }) => bridge && (to === undefined || name === to));
   const here = able.filter(({ bridge }) => bridge!.task_channel === channel);
@@ -251,7 +251,7 @@ const agents = answerCommand({
     io.typed('no agents; start one with: relay bridge start --exec "claude -p"'),
 });
 
-/** Formats an agent as one line, with a line for each stuck task. */
+/** Formats an agent as one line, and each of its stuck tasks as one more line. */
 function agentLine(io: Io, agent: Agent): string {
   const { name, kind, alive, last_seen, bridge, channels } = agent;
   const seen = last_seen === null ? 'never' : `${span(Date.now() - Date.parse(last_seen))} ago`;

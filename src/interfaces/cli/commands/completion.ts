@@ -31,18 +31,21 @@ const completion = answerCommand({
 interface TreeNode {
   /** Name without `relay`, such as `thread rm`. Empty for `relay` itself. */
   readonly path: string;
-  /** Words that may follow: subcommands, or fixed arguments such as the names of shells, which have no summary. */
+  /**
+   * Words that may follow: subcommands, or fixed arguments such as the names of shells. Fixed arguments have
+   * no summary.
+   */
   readonly offers: readonly { readonly name: string; readonly summary?: string }[];
   readonly flags: Flags;
 }
 
-/** Loads every command with its flags. Parents come before children. */
+/** Loads every command and returns the commands with their flags. A group comes before its commands. */
 export async function commandTree(root: Group): Promise<TreeNode[]> {
   const nodes: TreeNode[] = [];
   const visit = async (path: string, node: Node): Promise<void> => {
     if (!isGroup(node)) {
       const { flags, usage = '' } = await node.load();
-      // `bash|zsh|fish` is a list of fixed arguments; `[file|-]` and `<url>` are not.
+      // A usage such as `bash|zsh|fish` is a list of fixed arguments. `[file|-]` and `<url>` are not.
       const words = /^[\w-]+(\|[\w-]+)+$/.test(usage) ? usage.split('|') : [];
       const offers = words.map((name) => ({ name }));
       nodes.push({ path, offers, flags: { ...GLOBAL_FLAGS, ...flags } });
@@ -57,7 +60,10 @@ export async function commandTree(root: Group): Promise<TreeNode[]> {
   return nodes;
 }
 
-/** Generators of the scripts. Each script finds the command typed so far and offers the words that may follow. */
+/**
+ * Functions that generate the completion scripts, by shell. Each script finds the command that is typed so
+ * far and offers the words that may follow.
+ */
 const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string } = { bash, zsh, fish };
 
 function bash(tree: readonly TreeNode[]): string {
@@ -93,7 +99,10 @@ complete -F _relay relay contextrelay
 `;
 }
 
-/** Returns the loop body for bash and zsh that processes each word before the cursor. It skips option values and appends commands to the path. */
+/**
+ * Returns the loop body for bash and zsh that processes each word before the cursor. It skips flags and their
+ * values, and appends commands to the path.
+ */
 function followWord(tree: readonly TreeNode[], path: string): string {
   return `    if [[ -n $skip ]]; then skip=''; continue; fi
     case $word in
@@ -183,7 +192,9 @@ ${['relay', 'contextrelay'].flatMap((name) => lines.map((line) => `complete -c $
 `;
 }
 
-/** Returns the flags that take a value, so that the scripts do not treat the value as a command. */
+/**
+ * Returns the flags that take a value. The scripts need them so that they do not treat a value as a command.
+ */
 function valueFlags(tree: readonly TreeNode[]): string[] {
   const names = tree.flatMap(({ flags }) => Object.keys(flags).filter((name) => flags[name]!.value));
   return [...new Set(names)].map((name) => `--${name}`);

@@ -3,7 +3,7 @@ import type { Setting } from '../host.ts';
 import { folded, plural, printable, rows } from '../human.ts';
 import type { Io } from '../io.ts';
 
-/** Formats the value of an option: text without quotes, anything else as JSON. */
+/** Formats the value of an option. Text is shown without quotes, any other value as JSON. */
 function settingText(value: unknown): string {
   if (value === null) return 'not set';
   return printable(typeof value === 'string' ? value : JSON.stringify(value));
@@ -40,7 +40,7 @@ const show = answerCommand({
   },
 });
 
-/** Formats an option as one line, with its description below at a terminal. */
+/** Formats an option as one line. At a terminal, the description follows below. */
 function optionLines(option: Setting, { style, interactive, width }: Io, brief: boolean): string[] {
   const { name, value, from, variable, problem, help } = option;
   const where = from === 'environment' ? variable : from === 'file' ? 'config.json' : 'default';

@@ -3,7 +3,10 @@ import { answerCommand, badUsage } from '../command.ts';
 import { parseCount } from '../human.ts';
 import { messageLine } from './message-line.ts';
 
-/** Returns the sequence numbers of the dead letters that the arguments name, or of all with --all. */
+/**
+ * Returns the sequence numbers of the dead letters that the arguments name. With --all, returns the numbers
+ * of all dead letters.
+ */
 async function chosenLetters(
   channels: Pick<ChannelsApi, 'deadLetters'>,
   [channel, ...numbers]: readonly string[],

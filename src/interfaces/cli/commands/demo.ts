@@ -13,13 +13,15 @@ tokens of the real texts with a tokenizer; no model is called.`,
   print: summary,
 });
 
-/** Tokens that the models wrote and read. */
+/** Numbers of tokens that the models wrote and read. */
 interface Sums {
   readonly written: number;
   readonly read: number;
 }
 
-/** Plays the demo and returns the tokens of each step, and the tokens that pasting would have cost. */
+/**
+ * Plays the demo. Returns the tokens of each step, and the tokens that pasting everything would have cost.
+ */
 async function play({ style, json, print }: Io, host: Host) {
   const say = (line = '') => (json ? undefined : print(line));
   await using scratch = await host.relay.scratch();
@@ -102,7 +104,7 @@ function summary({ pasted, relayed, tokenizer }: Awaited<ReturnType<typeof play>
 /** Title of the section that the fixer needs. */
 const TOPIC = 'Retry storms in the billing queue';
 
-/** Generates a survey of a fictional system with about 50,000 tokens. It is the same every time. */
+/** Generates a survey of a fictional system with about 50,000 tokens. The text is the same every time. */
 function surveyDocument(): string {
   const roll = seededRandom(7474);
   const pick = (items: readonly string[]) => items[roll(items.length)]!;
@@ -163,7 +165,7 @@ const REMEDIES = [
 ];
 const OWNERS = ['Ada', 'Grace', 'Linus', 'Margaret', 'Ken', 'Barbara'];
 
-/** Returns a random generator with a fixed seed, so that the document is always the same. */
+/** Returns a random number generator with a fixed seed, so that the document is always the same. */
 function seededRandom(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {

@@ -4,7 +4,7 @@ import { bytes, parseMilliseconds, plural } from '../human.ts';
 import type { Io } from '../io.ts';
 import { progressBar } from '../progress.ts';
 
-/** Default time limit of a check, so that the command ends within ten seconds. */
+/** Default time limit of a check in ms. With it, the command ends within ten seconds. */
 const TIMEOUT_MS = 9_000;
 
 const doctor = defineCommand({
@@ -72,7 +72,7 @@ function needLocal(host: Host, option: string): void {
 
 const RESTORE = 'Restore a backup with relay restore. To make backups, see relay backup --help.';
 
-/** Reads the whole store and adds damaged payloads to `damaged`. */
+/** Reads the whole store and yields the checks. Adds damaged payloads to `damaged`. */
 async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGenerator<Check> {
   needLocal(host, '--deep');
   await using store = await host.store.open();
@@ -103,7 +103,7 @@ async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGen
   else yield { name: 'bodies', state: 'wrong', found: `${all}; ${damaged.length} damaged`, fix: RESTORE };
 }
 
-/** Formats the last line: the number of failed tests, or of warnings. */
+/** Formats the last line of the output: the number of failed tests, or else the number of warnings. */
 function formatTotal(checks: readonly Check[], wrong: number): string {
   if (wrong > 0) return `${wrong} of ${plural(checks.length, 'test')} failed.`;
   const warnings = checks.filter((check) => check.state === 'warning').length;

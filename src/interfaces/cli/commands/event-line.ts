@@ -5,7 +5,10 @@ import type { ThreadEvent, ThreadsApi } from '../../../contract/threads.ts';
 import { bytes, count, plural, printable } from '../human.ts';
 import type { Io } from '../io.ts';
 
-/** Formats an event as one line: time, number, type, details. A terminal shows the time of day, a pipe the full timestamp. */
+/**
+ * Formats an event as one line: time, number, type, details. At a terminal, the time is the time of day. In a
+ * pipe, it is the full timestamp.
+ */
 export function eventLine(
   event: ThreadEvent,
   { interactive, style }: Pick<Io, 'interactive' | 'style'>,
@@ -66,8 +69,8 @@ export function short(text: string, most: number): string {
 }
 
 /**
- * Returns the newest events that match `wanted`, oldest first. The log is read in steps from its end, so the cost does
- * not depend on its length.
+ * Returns the newest events that match `wanted`. The oldest of them comes first. The log is read in steps
+ * from its end, so the cost does not depend on the length of the log.
  */
 export async function newestEvents(
   threads: ThreadsApi,
@@ -90,5 +93,8 @@ export async function newestEvents(
   return found.slice(Math.max(0, found.length - o.most));
 }
 
-/** Minimum number of events per read. Not every event matches `wanted`, so a smaller step would read too often. */
+/**
+ * Minimum number of events per read. Not every event matches `wanted`, so smaller reads would be needed too
+ * often.
+ */
 const SMALLEST_STEP = 50;

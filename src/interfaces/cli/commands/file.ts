@@ -34,7 +34,7 @@ import {
 
 interface FileArgument {
   readonly space: string;
-  /** Empty if the argument names only a space. */
+  /** Path within the space. Empty if the argument names only a space. */
   readonly path: string;
 }
 

@@ -7,7 +7,7 @@ import { parseCount } from '../human.ts';
 import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
 import { findThread } from './thread-choice.ts';
 
-/** Command that starts each client with a first prompt. */
+/** Commands that start a coding agent with a first prompt, by client name. */
 const STARTS = new Map([
   ['claude', 'claude'],
   ['codex', 'codex'],

@@ -43,12 +43,13 @@ channel, tab, message. Messages stay unread unless you pass --mark-read.`,
         : [];
       return [...messages.map((each) => messageLine(each, io.style, each.channel)), ...more].join('\n');
     });
-    // Mark as read after printing. If the command is interrupted in between, the messages are shown again.
+    // Mark the messages as read only after printing them. If the command is interrupted in between, the next
+    // call shows them again.
     if (flags['mark-read'] && inbox.messages.length > 0) await relay.inbox.markRead(agent, inbox.cursors);
   },
 });
 
-/** Adds the decryption key to the pointers of encrypted messages if this machine has the channel key. */
+/** Adds the payload key to the pointers of encrypted messages, if this machine has the channel key. */
 async function unsealMessages(host: Host, inbox: Inbox): Promise<Inbox> {
   if (!inbox.messages.some(({ sealed_key }) => sealed_key)) return inbox;
   const keyring = await host.relay.keyring();
@@ -61,7 +62,9 @@ async function unsealMessages(host: Host, inbox: Inbox): Promise<Inbox> {
   return { ...inbox, messages };
 }
 
-/** Returns the agent whose inbox is meant: `--as`, otherwise RELAY_AGENT. */
+/**
+ * Returns the name of the agent whose inbox is read: `--as`, or else the environment variable RELAY_AGENT.
+ */
 export function agentName(io: Io, flag: string | undefined, command: string): string {
   const name = flag ?? io.env.RELAY_AGENT;
   if (name) return name;

@@ -62,7 +62,7 @@ that does not parse is not changed. Installing a second time changes nothing. --
   },
 });
 
-/** Name of each kind of change in the output of --check and of --dry-run. */
+/** Words for each kind of change: in the output of --check, and in the output of --dry-run. */
 const VERBS = {
   same: ['ok', 'same'],
   created: ['missing', 'would create'],

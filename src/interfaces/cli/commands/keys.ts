@@ -16,7 +16,7 @@ function parseScopes(text: string): Scope[] {
   throw badUsage(`There is no scope "${unknown}".`, `Scopes: ${SCOPES.join(', ')}.`);
 }
 
-/** Formats a new key: only the key in a pipe, with its details at a terminal. */
+/** Formats a new API key. In a pipe, it is only the key. At a terminal, the details follow. */
 function newKeyText(key: CreatedKey, { interactive, style }: Io): string {
   if (!interactive) return key.key;
   const facts: Row[] = [

@@ -2,7 +2,10 @@ import type { DeadLetter, Message } from '../../../contract/channels.ts';
 import { printable } from '../human.ts';
 import type { Style } from '../io.ts';
 
-/** Returns the pointer of a message, or its signal: text unchanged, anything else as JSON. */
+/**
+ * Returns the pointer of a message. If it has none, returns its signal: text unchanged, any other value as
+ * JSON.
+ */
 export function messageContent({ url, msg }: Message): string {
   return url ?? (typeof msg === 'string' ? msg : JSON.stringify(msg ?? null));
 }

@@ -78,7 +78,10 @@ function show(io: Io, message: ReceivedMessage): void {
   }
 }
 
-/** Runs the command for a message. Returns false if it failed and the message was returned to its group. */
+/**
+ * Runs the command for a message. Returns false if the command failed and the message was given back to its
+ * group.
+ */
 async function work(io: Io, open: OpenClient, message: ReceivedMessage, command: string): Promise<boolean> {
   const extending = message.token === undefined ? null : keepExtending(message);
   const failure = await runForMessage(io, open, message, command)
@@ -100,8 +103,8 @@ function whatNow({ channel, attempt }: ReceivedMessage, { dead, retry_at }: Nack
 }
 
 /**
- * Runs a shell command for one message, with the payload or signal text on standard input and RELAY_* variables in the
- * environment. Returns a description of the failure, or null.
+ * Runs a shell command for one message. Standard input has the payload or the text of the signal. The
+ * environment has RELAY_* variables. Returns a description of the failure, or null if the command succeeded.
  */
 async function runForMessage(
   io: Io,
@@ -121,7 +124,8 @@ async function runForMessage(
   child.stdout?.on('data', (chunk: Uint8Array) => io.stdout.write(chunk));
   child.stderr?.on('data', (chunk: Uint8Array) => io.stderr.write(chunk));
   const ended = once(child, 'exit') as Promise<[code: number | null]>;
-  // The command may exit without reading its input, which fails the pipeline with EPIPE.
+  // The command may exit without reading its input. Then the pipeline fails with EPIPE, which is not an
+  // error.
   const fed = pipeline(input, child.stdin!).catch(() => {});
   const [code] = await ended;
   await fed;
@@ -129,12 +133,18 @@ async function runForMessage(
   return code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
 }
 
-/** At a terminal, the output of the command is piped through our escape-code filter. */
+/**
+ * Returns how the output of the command is connected. At a terminal, it is piped through our escape-code
+ * filter.
+ */
 function passed({ isTTY }: Io['stdout']): 'pipe' | 'inherit' {
   return isTTY ? 'pipe' : 'inherit';
 }
 
-/** Returns the RELAY_* variables of a message. `undefined` clears an inherited variable, which would describe another message. */
+/**
+ * Returns the RELAY_* variables of a message. The value `undefined` removes an inherited variable, which
+ * would describe another message.
+ */
 function variables(message: ReceivedMessage): NodeJS.ProcessEnv {
   const { channel, url, msg, seq, ts, from, metadata, token, attempt } = message;
   return {

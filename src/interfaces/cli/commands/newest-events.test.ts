@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import type { ThreadEvent, ThreadsApi } from '../../../contract/threads.ts';
 import { newestEvents } from './event-line.ts';
 
-/** Creates a log of `count` events in which every tenth creates a version. A page has at most `most` events. */
+/**
+ * Creates a log of `length` events. Every tenth event creates a version. A page has at most `most` events.
+ */
 function threadOf(length: number, most: number) {
   const reads: string[] = [];
   const event = (n: number): ThreadEvent => ({

@@ -22,10 +22,10 @@ import { withProgress } from '../progress.ts';
 
 export type Body = Uint8Array | ReadableStream<Uint8Array>;
 
-/** Payload of a push: small files as bytes, large files and pipes as a stream. */
+/** Payload of a push. A small file is bytes. A large file or a pipe is a stream. */
 export interface PayloadSource {
   readonly body: Body;
-  /** Size in bytes. Only set for regular files. */
+  /** Size in bytes. Set only for regular files. */
   readonly size?: number;
   readonly label: string;
 }
@@ -77,13 +77,16 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
     // The read stream closes the file when it ends or is cancelled.
     return { body: streamFrom(file.createReadStream({ end: size - 1 })), size, label };
   } catch (error) {
-    // Report the first error, not an error from closing.
+    // Report the first error, not an error from closing the file.
     await file.close().catch(() => {});
     throw error;
   }
 }
 
-/** Reads a small file synchronously, which is faster than loading the stream code. Returns null for large files, pipes and devices. */
+/**
+ * Reads a small file synchronously and returns its bytes. This is faster than loading the code for streams.
+ * Returns null for large files, pipes and devices.
+ */
 function shortFile(name: string, path: string): Uint8Array | null {
   let stat: Stats;
   try {
@@ -112,7 +115,10 @@ function unreadable(name: string, { code }: NodeJS.ErrnoException): RelayError {
   });
 }
 
-/** Writes a payload to standard output or to a file. The file is replaced only when it is complete. `about` is added to the --json output. */
+/**
+ * Writes a payload to standard output or to a file. An existing file is replaced only after the new content
+ * is complete. `about` is added to the --json output.
+ */
 export async function writePayload(
   io: Io,
   body: Body,
@@ -127,11 +133,12 @@ export async function writePayload(
     if (first && io.interactive && !o.force && !isText(chunk)) throw notForTerminals();
     first = false;
     last = chunk.at(-1) ?? last;
-    // Bytes in memory are written directly. Creating a Node stream would take longer than the write.
+    // Write bytes in memory directly. Creating a Node stream would take longer than the write.
     if (body instanceof Uint8Array) out.write(chunk);
     else await out.send(chunk);
   }
-  // At a terminal, end with a newline so that the shell prompt starts on its own line. A pipe gets only the bytes.
+  // At a terminal, end with a newline, so that the shell prompt starts on its own line. In a pipe, write only
+  // the bytes of the payload.
   if (io.interactive && last !== LINE_FEED && !first) io.stdout.write('\n');
 }
 
@@ -170,7 +177,7 @@ async function toFile(
   const existing = await stat(path).catch(() => null);
   if (existing?.isDirectory())
     throw badUsage(`${name} is a folder.`, `Name a file in it: --out ${join(name, 'FILE')}`);
-  // A device or a pipe cannot be replaced by a rename, so the bytes are written to it directly.
+  // A device or a pipe cannot be replaced by a rename, so write to it directly.
   const direct = existing !== null && !existing.isFile();
   const draft = direct ? path : join(dirname(path), `.${basename(path)}.${process.pid}.part`);
   const file = await open(draft, direct ? 'w' : 'wx').catch((error) => {
@@ -186,7 +193,7 @@ async function toFile(
     await file.close();
     if (!direct) await rename(draft, path);
   } catch (error) {
-    // Report the first error. Closing fails if the file is closed already.
+    // Report the first error. Closing fails if the file is already closed, so ignore an error from closing.
     await file.close().catch(() => {});
     if (!direct) await rm(draft, { force: true });
     throw error;
@@ -217,7 +224,10 @@ export async function readAllText(body: Body, limit: number): Promise<string> {
   throw badUsage('The content is not text.', 'Push it with relay push and send the pointer.');
 }
 
-/** Returns the text argument, or reads it from a file or from standard input (`-`). Undefined if neither is given. */
+/**
+ * Returns the text argument, or reads the text from a file or from standard input (`-`). Returns undefined if
+ * no text and no file is given.
+ */
 export async function textOrFile(
   io: Io,
   what: string,
@@ -230,7 +240,7 @@ export async function textOrFile(
   return readAllText((await openPayload(io, file ?? '-')).body, PAYLOAD_BYTES);
 }
 
-/** Reads JSON from `--json '…'`, from a file, or from standard input if either is `-`. */
+/** Reads JSON from `--json '…'` or from a file. `-` means standard input. */
 export async function jsonInput(
   io: Io,
   command: string,
@@ -272,13 +282,16 @@ export const PART_FLAGS = {
   outline: { help: 'only headings, definitions or JSON structure, with line numbers' },
 } as const satisfies Flags;
 
-/** Flags that select where a payload is written. */
+/** Flags that say where a payload is written. */
 export const WRITE_FLAGS = {
   out: { short: 'o', value: 'FILE', help: 'write to this file; it is never left incomplete' },
   force: { short: 'f', help: 'print binary data even to a terminal' },
 } as const satisfies Flags;
 
-/** Returns the part that the flags select, or undefined for the whole. `command` is used in hints. */
+/**
+ * Returns the part that the flags select, or undefined if the whole payload is wanted. `command` is used in
+ * hints.
+ */
 export function partOf(flags: FlagValues<typeof PART_FLAGS>, command: string): PartRequest | undefined {
   const given = (['lines', 'grep', 'json-pointer', 'outline'] as const).filter(
     (name) => flags[name] !== undefined,
@@ -321,7 +334,10 @@ export async function openPointer({ io, args, open }: Invocation) {
   return { client: await opened.client(), remote: opened.remote, url: await opened.resolve(pointer) };
 }
 
-/** Returns the pointer argument, or reads it from standard input if it is `-`: `relay push f | relay pull -`. */
+/**
+ * Returns the pointer argument. If the argument is `-`, reads the pointer from standard input: `relay push f
+ * | relay pull -`.
+ */
 export async function pointerArgument(io: Io, word: string): Promise<string> {
   const text = word === '-' ? await firstLine(io) : word;
   parseReadable(text);
@@ -337,7 +353,10 @@ async function firstLine(io: Io): Promise<string> {
 
 const POINTER_CHARS = 4096;
 
-/** Warns that metadata is not encrypted, and that subscribers without a channel key cannot decrypt the payload. */
+/**
+ * Warns that metadata is not encrypted. Also warns if there is no channel key, because then subscribers of
+ * the channel cannot decrypt the payload.
+ */
 export async function warnOfEncryption(
   io: Io,
   client: ContextRelay,

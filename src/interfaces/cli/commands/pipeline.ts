@@ -109,7 +109,7 @@ function checkRerun(flags: {
   if (flags.input) throw badUsage('--of reuses the inputs of the earlier run.', 'Omit --input.');
 }
 
-/** Returns the run to resume, or null to start a new one. */
+/** Returns the id of the run to resume, or null if a new run is to be started. */
 async function runToResume(
   work: AgentWork,
   file: PipelineFile | null,
@@ -153,7 +153,7 @@ async function printRun(io: Io, work: AgentWork, summary: RunSummary): Promise<n
     let last: number | undefined;
     for (const { ref } of results) {
       const { body } = await work.threads.content(run, ref, { counted: !io.interactive });
-      // Start each output on a new line.
+      // Start the output of each step on a new line.
       if (last !== undefined && last !== LINE_FEED) io.stdout.write('\n');
       for await (const chunk of body instanceof Uint8Array ? [body] : body) {
         await io.stdout.send(chunk);
@@ -171,10 +171,13 @@ async function printRun(io: Io, work: AgentWork, summary: RunSummary): Promise<n
 const LINE_FEED = 0x0a;
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const REDRAW_MS = 100;
-/** Maximum number of running steps shown at a terminal. The others are only counted. */
+/** Maximum number of running steps that are listed at a terminal. Further steps are only counted. */
 const ROWS = 8;
 
-/** Shows the progress of a run on stderr: one line per event, and at a terminal a live list of running steps below. */
+/**
+ * Shows the progress of a run on stderr, with one line per event. At a terminal, it also shows a live list of
+ * the running steps below.
+ */
 class RunProgress implements Disposable {
   readonly #io: Io;
   readonly #total: number;
@@ -323,7 +326,10 @@ const graph = defineCommand({
   },
 });
 
-/** Returns the status of each step. A step with several items has the worst status of its items. */
+/**
+ * Returns a function that returns the status of a step. A step with several items has the worst status of its
+ * items.
+ */
 function statuses({ steps }: RunSummary): (step: string) => string | undefined {
   const found = new Map<string, string>();
   const worst = ['failed', 'blocked', 'running', 'pending', 'skipped', 'done'];
@@ -427,12 +433,12 @@ export function seconds(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms);
 }
 
-/** Matches the two commands that a task may contain, exactly as the dashboard sends them. */
+/** Matches the two commands that a task may contain. The dashboard sends them in exactly this form. */
 const ORDER = /^relay pipeline run (?:--run ([0-9a-f-]{36})|--of ([0-9a-f-]{36}) --from ([\w.-]+))\s*$/;
 
 /**
- * Creates a runner that resumes pipeline runs and repeats steps. It takes the pipeline only from the files in the folder,
- * never from the run: anyone who may write threads could have forged the run.
+ * Creates a runner that resumes pipeline runs and repeats steps. It reads the pipeline only from the files in
+ * the folder, never from the run. Anyone who may write threads could have forged the run.
  */
 export function pipelineRunner(io: Io, host: Host, folder: string): Runner {
   return {
@@ -469,7 +475,7 @@ export function pipelineRunner(io: Io, host: Host, folder: string): Runner {
   };
 }
 
-/** Returns the pipeline files of a folder by pipeline name. Ignores YAML files that are not pipelines. */
+/** Returns the pipeline files of a folder by pipeline name. It ignores YAML files that are not pipelines. */
 async function pipelineFiles(io: Io, folder: string): Promise<Map<string, PipelineFile>> {
   const found = new Map<string, PipelineFile>();
   const names = await readdir(resolve(io.cwd, folder)).catch(() => {

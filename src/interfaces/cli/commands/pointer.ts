@@ -112,7 +112,7 @@ function readMetadata(pairs: readonly string[], name: string | undefined): JsonO
   return Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
-/** Adds the file name to the metadata. Pipes and devices, which have no size, get no name. */
+/** Adds the file name to the metadata. Pipes and devices have no size and get no file name. */
 function withFileName(
   metadata: JsonObject | undefined,
   { size, label }: PayloadSource,
@@ -142,7 +142,7 @@ function printPushed(io: Io, pushed: Pushed, o: { encrypted: boolean; size: numb
   });
 }
 
-/** Counts the bytes of the body and keeps its first SECRET_SCAN_CHARS bytes for the secret scan. */
+/** Counts the bytes of the body. Keeps the first SECRET_SCAN_CHARS bytes for the scan for secrets. */
 function keepBeginning(body: Body): { body: Body; size(): number; beginning(): Uint8Array } {
   if (body instanceof Uint8Array)
     return { body, size: () => body.byteLength, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
@@ -160,7 +160,10 @@ function keepBeginning(body: Body): { body: Body; size(): number; beginning(): U
   return { body: passing, size: () => SECRET_SCAN_CHARS - left, beginning: () => Buffer.concat(kept) };
 }
 
-/** Warns about secrets in a text: prints kind and line, never the secret itself. Skips binary data. */
+/**
+ * Warns about secrets in a text. It prints the kind and the line of a secret, never the secret itself. It
+ * skips binary data.
+ */
 function warnOfSecrets(io: Io, beginning: Uint8Array, id: string): void {
   if (beginning.includes(0)) return;
   const found = findSecrets(new TextDecoder().decode(beginning));
@@ -201,11 +204,12 @@ URL it reads the pointer from standard input.`,
     }
     if (part) return writePart(io, await client.pullPart(url, part), flags);
     if (io.json && flags.out === undefined) return io.result(await envelope(client, url), '');
-    // inspect is free on the local store. On a server it is an extra request, made only at a terminal.
+    // On the local store, `inspect` costs almost nothing. On a server it is an extra request, so it is sent
+    // only at a terminal.
     const look = remote === null || io.interactive || io.stderr.isTTY;
     const found = look ? await client.inspect(url) : undefined;
     const size = found?.size ?? undefined;
-    // Check before the payload is read, because reading counts as a pull.
+    // Check the type before the payload is read, because reading the payload counts as a pull.
     if (found?.text === false && io.interactive && !flags.force && flags.out === undefined)
       throw notForTerminals();
     const small = size !== undefined && size <= INLINE_BLOB_BYTES;
@@ -307,7 +311,7 @@ result.`,
     const { signal } = interrupted;
     show(ladder.receipts);
     while (ladder.reached !== 'result' && !signal.aborted) {
-      // setTimeout rejects when Ctrl-C interrupts the wait.
+      // setTimeout rejects when Ctrl-C interrupts the wait. Ignore this error.
       await setTimeout(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {});
       if (signal.aborted) break;
       const seen = new Set(ladder.receipts.map((receipt) => JSON.stringify(receipt)));
@@ -324,7 +328,7 @@ function line(receipt: Receipt, style: Style): string {
   return `${style.bold(rung.padEnd(9))} ${style.cyan(printable(by))}  ${style.dim(notes)}`;
 }
 
-/** Formats the evidence of each receipt stage. */
+/** Functions that format the evidence of a receipt, by stage. */
 const EVIDENCE: { readonly [R in Receipt['rung']]: (receipt: Receipt) => string[] } = {
   stored: ({ bytes: size = 0 }) => [bytes(size)],
   notified: ({ count = 1 }) => (count > 1 ? [plural(count, 'subscriber')] : []),

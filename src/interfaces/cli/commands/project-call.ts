@@ -12,7 +12,10 @@ import {
   type Invocation,
 } from '../command.ts';
 
-/** The --follow-links flag of every command that reads or writes a folder with content of others. */
+/**
+ * The --follow-links flag. Every command has it that reads or writes a folder which other people may have
+ * filled.
+ */
 export const LINKS_FLAG = {
   'follow-links': { help: 'follow symbolic links that point outside the folder' },
 } as const satisfies Flags;
@@ -27,7 +30,7 @@ export const PROJECT_FLAGS = {
 export function projectCommand<const F extends Flags, A>(
   spec: Omit<AnswerSpec<F, A>, 'ask'> & {
     ask(project: Project, call: Invocation<F>): Promise<A>;
-    /** The command writes its arguments to a project file, so it warns if they contain a secret. */
+    /** The command writes its arguments to a project file. So it warns if they contain a secret. */
     readonly stores?: boolean;
   },
 ): Command {
@@ -43,7 +46,7 @@ export function projectCommand<const F extends Flags, A>(
   });
 }
 
-/** Opens the project of a command. Throws if there is none. */
+/** Opens the project that a command works on. Throws if there is no project. */
 export async function theProject({ io, host, flags }: Invocation<typeof PROJECT_FLAGS>): Promise<Project> {
   const o = { followLinks: flags['follow-links'] };
   if (flags.dir !== undefined) return host.projects.open(resolve(io.cwd, flags.dir), o);
@@ -52,7 +55,9 @@ export async function theProject({ io, host, flags }: Invocation<typeof PROJECT_
   return found;
 }
 
-/** Returns a text that must not be empty. Joins its lines unless `keep` is set. */
+/**
+ * Returns the text. Throws if it is missing or empty. Joins its lines into one line, unless `keep` is set.
+ */
 export function needText(
   name: string,
   value: string | undefined,

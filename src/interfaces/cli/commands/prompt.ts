@@ -31,7 +31,7 @@ export const PROMPT_FLAGS = {
   'dry-run': { help: 'show the prompt and its tokens; send and store nothing' },
 } as const satisfies Flags;
 
-/** Returns the prompt from the command line, or from standard input for `-`. */
+/** Returns the prompt from the command line. If it is `-`, reads the prompt from standard input. */
 export async function promptWords(io: Io, args: readonly string[]): Promise<string> {
   const words = args.join(' ');
   if (words !== '-') return words;
@@ -48,8 +48,9 @@ export async function promptWords(io: Io, args: readonly string[]): Promise<stri
 type PromptCall = Pick<Invocation<typeof PROMPT_FLAGS>, 'io' | 'host' | 'flags'>;
 
 /**
- * Finds or creates the thread, stores the attachments, builds the prompt bundle and calls `ask` with it. With --dry-run it
- * only prints the bundle. A thread created for this call is deleted if the call fails or is a dry run.
+ * Finds or creates the thread, stores the attachments, builds the prompt bundle and calls `ask` with the
+ * bundle. With --dry-run, it only prints the bundle. If the thread was created for this call, it is deleted
+ * after a failure or a dry run.
  */
 export async function withBundle(
   call: PromptCall,
@@ -76,7 +77,7 @@ export async function withBundle(
     return code;
   } catch (error) {
     if (found === null) {
-      // Ignore errors of the cleanup: the error thrown below is the one to report.
+      // Ignore errors of the cleanup. The error that is thrown below is the one to report.
       await work.threads.delete(thread_id).catch(() => {});
       await (await host.relay.threadMemory()).forget(thread_id).catch(() => {});
     }
@@ -84,7 +85,7 @@ export async function withBundle(
   }
 }
 
-/** Returns the named or default thread, or null if a new one is needed. */
+/** Returns the thread that is named, or the default thread. Returns null if a new thread is needed. */
 async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): Promise<string | null> {
   const named = flags.thread ?? (io.env.RELAY_THREAD || undefined);
   if (flags.new) {
@@ -102,7 +103,7 @@ async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): P
   }
 }
 
-/** Stores a file or standard input as an artifact of the thread and returns its ref. */
+/** Stores a file or standard input as an artifact of the thread. Returns the reference of the artifact. */
 async function attach(io: Io, work: AgentWork, thread: string, name: string): Promise<string> {
   if (name === '-') {
     const body = Readable.toWeb(io.stdin.stream) as ReadableStream<Uint8Array>;
@@ -120,7 +121,7 @@ function threadName(words: string): string {
   return [...line].length > 60 ? `${[...line].slice(0, 59).join('')}…` : line;
 }
 
-/** Prints the whole prompt and its token count, for --dry-run. */
+/** Prints the whole prompt and its token count. Used for --dry-run. */
 function showBundle(io: Io, bundle: Bundle): void {
   const { system, user, tokens, pasted, state_ref, fingerprint } = bundle;
   const artifacts = bundle.artifacts.map(({ ref, name, size }) => ({ ref, name, size }));
@@ -169,7 +170,10 @@ function printOutcome(io: Io, outcome: PromptOutcome): void {
   io.note(`answer ${artifact_ref} · state ${state_ref}${changes} · thread ${thread_id}`);
 }
 
-/** Environment variables that select a provider, in order. The one for compatible servers has its own words. */
+/**
+ * Environment variables that select a model provider, in order. The text mentions the variable for compatible
+ * servers separately.
+ */
 const PROVIDER_VARIABLES = Object.values(PROVIDERS).slice(0, -1).map(variableOf).join(', ');
 
 const run = defineCommand({
@@ -210,7 +214,7 @@ The exit code is 6 if the answer is empty, refused, or cut off at the token limi
       baseUrl: flags['base-url'],
       maxTokens: parseCount(flags['max-tokens'] || undefined, '--max-tokens', { min: 1 }),
     };
-    // Choose the model first, so that an error leaves no new thread behind.
+    // Choose the model first. If this fails, no new thread has been created yet.
     const model = flags['dry-run'] || flags.cli !== undefined ? null : work.model(choice);
     return await withBundle({ io, host, flags }, work, words, (bundle) =>
       model === null
@@ -227,7 +231,8 @@ async function askModel(
   { model, ...o }: { readonly model: Model; readonly cache?: boolean; readonly tools: boolean },
 ): Promise<number> {
   let answer = '';
-  // A pipe gets only the final answer. Text before a tool call is not part of it, so the output waits for the end.
+  // A pipe gets only the final answer. Text before a tool call is not part of the answer, so wait for the end
+  // before writing.
   const waits = !io.interactive && o.tools;
   const write = (text: string) => !io.json && io.stdout.write(passedOn(io, text));
   const onText = (text: string) => {
@@ -261,7 +266,8 @@ async function askModel(
 }
 
 /**
- * Runs a program with a prompt bundle. Its output is printed as it arrives and stored in the thread. Returns its exit code.
+ * Runs a program with a prompt bundle. The output of the program is printed as it arrives, and stored in the
+ * thread. Returns the exit code of the program.
  */
 export async function runWrapped(
   io: Io,
@@ -278,7 +284,7 @@ export async function runWrapped(
     onOutput: (chunk) => output.write(chunk),
     ...(io.stderr.isTTY ? { onComplaint: (chunk) => io.stderr.write(chunk) } : {}),
   });
-  // An error of `ended` is thrown below, where it is awaited.
+  // `ended` is awaited below, and its error is thrown there.
   ended.catch(() => {}).finally(() => output.end());
   const anything = await output.began;
   let outcome: PromptOutcome | null = null;
@@ -295,7 +301,7 @@ export async function runWrapped(
         },
       })
       .catch((error: unknown) => {
-        // A storage error must not stop the program, whose output is printed anyway.
+        // A storage error must not stop the program. The output of the program is printed anyway.
         io.warn(`The output of ${call.cli} could not be stored: ${(error as Error).message}`);
         return null;
       });
@@ -321,7 +327,7 @@ class OutputTee {
   readonly #writer = this.#stream.writable.getWriter();
   readonly #began = Promise.withResolvers<boolean>();
   readonly body = this.#stream.readable;
-  /** Resolves to true at the first chunk, or to false if the program ends without output. */
+  /** Resolves to true when the first output arrives, or to false if the program ends without output. */
   readonly began = this.#began.promise;
   /** The last ANSWER_TAIL_CHARS characters of the output. */
   tail = '';
@@ -331,17 +337,18 @@ class OutputTee {
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    // With --json stdout has only the result. Ignore a closed pipe, so that the program and its record continue.
+    // With --json, stdout contains only the result. Ignore a closed pipe, so that the program and the
+    // recording of its output continue.
     if (!this.#io.json) await this.#io.stdout.send(chunk).catch(() => {});
     this.tail = (this.tail + this.#decoder.decode(chunk, { stream: true })).slice(-ANSWER_TAIL_CHARS);
     this.#began.resolve(true);
-    // The write fails if storing has failed. The terminal still gets the output.
+    // This write fails if the output can no longer be stored. The terminal still shows the output.
     await this.#writer.write(chunk.slice()).catch(() => {});
   }
 
   end(): void {
     this.#began.resolve(false);
-    // The stream is closed already if storing has failed.
+    // If storing has failed, the stream is already closed. Ignore the error of closing it again.
     this.#writer.close().catch(() => {});
   }
 }

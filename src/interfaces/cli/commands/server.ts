@@ -105,7 +105,10 @@ keys if others can reach it: on another address, with a --public-url that is not
         '  → Create a key for each client: relay keys create NAME. To serve without keys: relay up --open',
       );
     }
-    /** Returns the addresses of the server. Warns if keys are sent without TLS and no proxy provides it. */
+    /**
+     * Returns the addresses of the server. Warns if API keys would be sent without TLS, and no proxy adds
+     * TLS.
+     */
     const reach = async (url: string) => {
       const addresses = await server.reachableAt(where.host, url);
       const secure = [url, where.publicUrl ?? server.defaults.publicUrl].some((one) =>
@@ -128,7 +131,8 @@ keys if others can reach it: on another address, with a --public-url that is not
       return;
     }
     const serving = await startOnFreePort(io, server, where, '', (o) => server.serve(o));
-    // Handle signals before printing the address: a script that waits for this line may stop the server at once.
+    // Handle signals before printing the address. A script that waits for this line may stop the server at
+    // once.
     using _ = interruption(() => {
       io.note('Stopping. Open requests are still answered. Press Ctrl-C again to stop at once.');
       serving.stop();
@@ -137,7 +141,7 @@ keys if others can reach it: on another address, with a --public-url that is not
       await warnIfFull(io, server, serving.url, serving.isFull);
       greet(io, host.home, serving.url, null, first, await reach(serving.url), cluster);
     } catch (error) {
-      // Printing can fail, for example if stdout is a file on a full disk. Stop the server then.
+      // Printing can fail, for example if stdout is a file on a full disk. In this case, stop the server.
       serving.stop();
       await serving.stopped;
       throw error;
@@ -154,7 +158,10 @@ async function warnIfFull(io: Io, server: ServerControl, url: string, isFull = f
   io.note('  → Free some space, or run relay prune. GET /ready shows what is full.');
 }
 
-/** Starts the server. If the port is taken, names the program that uses it and offers a free port. `detach` is added to the suggested command. */
+/**
+ * Starts the server. If the port is taken, it names the program that uses the port and offers a free port.
+ * `detach` is appended to the suggested command.
+ */
 async function startOnFreePort<T>(
   io: Io,
   server: ServerControl,
@@ -167,7 +174,7 @@ async function startOnFreePort<T>(
   } catch (error) {
     if (!isRelayError(error, 'port_taken')) throw error;
     const taken = await server.portTaken(where);
-    // The port has become free in the meantime.
+    // Meanwhile, the port has become free.
     if (taken === null) return start(where);
     const by = taken.by ? ` ${taken.by}` : '';
     if (taken.free === null) throw new RelayError('port_taken', { ...where, by });
@@ -189,7 +196,7 @@ async function startOnFreePort<T>(
 const LOGIN =
   'Commands on this machine also need the address of the cluster with its login. Set RELAY_ENGINE, or engine_file in the configuration.';
 
-/** Prints the address, where the data is, and three commands to try in another terminal. */
+/** Prints the address, the place of the data, and three commands to try in another terminal. */
 function greet(
   io: Io,
   home: string,
@@ -233,7 +240,7 @@ function greet(
   });
 }
 
-/** Normalizes --public-url to an origin and path without a trailing slash. */
+/** Normalizes the value of --public-url to an origin and a path without a trailing slash. */
 function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username)
@@ -338,7 +345,10 @@ function stateOf({ started_at }: RunningServer, health: Health | null, { red, gr
   return `up for ${span(Date.now() - Date.parse(started_at))}, ${state}`;
 }
 
-/** Returns rows about a cluster: engine, replicas, leader and backlog. For other stores only the warnings. */
+/**
+ * Returns rows about the store. For a cluster: engine, replicas, leader, backlog and warnings. For other
+ * stores: only the warnings.
+ */
 function storeLines(state: Awaited<ReturnType<LocalStore['state']>>): Row[] {
   const { engine, replicas, leader, backlog, warnings, unseen = [] } = state;
   const lines = [...warnings, ...unseen].map((sentence): Row => ['', sentence]);
@@ -385,7 +395,10 @@ const open = defineCommand({
   },
 });
 
-/** Opens a page in the browser of the system. Returns false if there is no display or no browser. Uses no shell, so the URL needs no quoting. */
+/**
+ * Opens a page in the default browser. Returns false if there is no display or no browser. It uses no shell,
+ * so the URL needs no quoting.
+ */
 export function openBrowser(url: string, env: Io['env'], platform = process.platform): Promise<boolean> {
   const screen = platform === 'darwin' || platform === 'win32' || env.DISPLAY || env.WAYLAND_DISPLAY;
   if (!screen) return Promise.resolve(false);
@@ -405,7 +418,10 @@ export function openBrowser(url: string, env: Io['env'], platform = process.plat
   });
 }
 
-/** Returns the dashboard path for an argument: a thread or pointer if it looks like an id or pointer, otherwise a channel. */
+/**
+ * Returns the dashboard path for an argument. An id or a pointer leads to the page of a thread or pointer.
+ * Any other argument is the name of a channel.
+ */
 async function pageOf({ open }: Invocation, word: string): Promise<string> {
   const pointer = pointerIn(word);
   if (pointer === null) return `/ui/channels/${encodeURIComponent(word)}`;
@@ -420,7 +436,10 @@ async function pageOf({ open }: Invocation, word: string): Promise<string> {
   }
 }
 
-/** Returns the path of a pointer with its key in the fragment, which browsers do not send to the server. */
+/**
+ * Returns the path of a pointer, or null if the text is not a pointer. The encryption key is in the URL
+ * fragment, which browsers do not send to the server.
+ */
 function pointerIn(word: string): string | null {
   try {
     const { id, key } = parsePointer(word);
@@ -498,7 +517,10 @@ relay server offers the same tools over HTTP at /mcp.`,
   },
 });
 
-/** Shortens an error to one line of at most MOST_CHARS characters for the log of the client. */
+/**
+ * Shortens an error message to one line of at most MOST_CHARS characters. It is written to the log of the MCP
+ * client.
+ */
 function shortLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const line = text.replace(/\s+/g, ' ').trim();

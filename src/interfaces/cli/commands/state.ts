@@ -122,7 +122,7 @@ In this command --json passes the patch. Use --output json for JSON output.`,
         "Use: relay state patch --json '[…]', or name a file, or - for standard input.",
       );
     const { threads, id } = await openThread(call, { use: true });
-    // The domain validates the operations and reports which one is wrong.
+    // The domain validates the operations and reports which operation is wrong.
     return threads.patch(id, { ops: ops as unknown as PatchOp[], if_match: flags['if-match'] });
   },
   print: ({ state_ref }, io) => labelled(io, 'state_ref', state_ref),
@@ -149,7 +149,8 @@ for version number, time and metrics are ignored.`,
     const { threads, id } = await openThread(call);
     if (args.length > 0) return threads.diff(id, { from: args[0]!, to: args[1] });
     const version = flags.at === undefined ? (await threads.get(id)).state_version : parseVersion(flags.at);
-    // Compare with the previous version. Version 1 has no previous one and is compared with itself.
+    // Compare the version with the version before. Version 1 has no version before, so it is compared with
+    // itself.
     return threads.diff(id, { from: `v${Math.max(1, version - 1)}`, to: `v${version}` });
   },
   print(diff, { interactive, style }) {
@@ -212,7 +213,8 @@ const log = answerCommand({
       VERSION_EVENTS.has(type) &&
       typeof payload.version === 'number' &&
       payload.version <= newest &&
-      // In logs of a Go relay, a patch that lost a race has the version of another patch, and a number as `ops`.
+      // In the log of a Go relay, a patch that lost a race has the version number of another patch. Its `ops`
+      // is a number.
       typeof payload.ops !== 'number';
     const events = (await newestEvents(threads, id, { most, wanted })).reverse();
     return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };
@@ -230,7 +232,7 @@ const log = answerCommand({
   },
 });
 
-/** Describes the event without its version, which is already in the first column. */
+/** Describes the event without its version. The version is already in the first column. */
 function describeVersion(event: ThreadEvent, stateRef: string): string {
   const details = describe(event).replace(new RegExp(`^${stateRef}(?: · |$)`), '');
   const verb: { [type: string]: string } = {

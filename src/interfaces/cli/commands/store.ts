@@ -133,7 +133,10 @@ const restore = answerCommand({
   print: ({ home, restored }) => `restored ${restored} into ${home}`,
 });
 
-/** Returns the address of a cluster unchanged, and a home folder as an absolute path. */
+/**
+ * Returns the place of a store. The address of a cluster stays unchanged. A home folder becomes an absolute
+ * path.
+ */
 function storeArgument(io: Io, place: string): string {
   return /^[a-z]+:\/\//.test(place) ? place : resolve(io.cwd, place);
 }
@@ -169,7 +172,9 @@ const copy = answerCommand({
 
 const LABELS = { copy: 'copying', check: 'comparing', switch: 'switching over' };
 
-/** Shows a progress bar for each step of a copy at a terminal. */
+/**
+ * Returns a report that shows a progress bar for each step of a copy. The bar is shown only at a terminal.
+ */
 export function copyProgress(io: Io): { report: CopyReport; end(): void } {
   let bar: ReturnType<typeof progressBar> | null = null;
   const end = () => {

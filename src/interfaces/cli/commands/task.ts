@@ -46,7 +46,10 @@ function taskFacts(io: Io, task: TaskInfo): string {
   ]);
 }
 
-/** Prints the result of a task and returns the exit code. A failure is also reported on stderr. */
+/**
+ * Prints the result of a task and returns the exit code. If the task failed, it also prints the failure on
+ * stderr.
+ */
 export function printAnswer(io: Io, answer: TaskAnswer): number {
   io.result(answer, answer.text);
   if (answer.status === 'done') return 0;
@@ -56,13 +59,13 @@ export function printAnswer(io: Io, answer: TaskAnswer): number {
   return 1;
 }
 
-/** Opens the client side of a bridge, which sends tasks and waits for results. */
+/** Creates the bridge client, which sends tasks and waits for results. */
 async function openBridge(open: Invocation['open']): Promise<AgentBridge> {
   const opened = await open();
   return new AgentBridge(await opened.client(), { resolve: opened.resolve });
 }
 
-/** Returns the id of a task from its id or pointer, or from standard input for `-`. */
+/** Returns the id of a task. The argument is an id or a pointer, or `-` for standard input. */
 async function taskArgument(io: Io, word: string): Promise<string> {
   return parsePointer(await pointerArgument(io, word)).id;
 }
@@ -105,7 +108,10 @@ const show = defineCommand({
   },
 });
 
-/** Returns the text of the result, or the reason why it cannot be read, so that the rest is still shown. */
+/**
+ * Returns the text of the result. If it cannot be read, returns the reason, so that the rest of the task is
+ * still shown.
+ */
 async function resultOf(bridge: AgentBridge, id: string): Promise<string> {
   try {
     return (await bridge.wait(id)).text;
@@ -141,7 +147,8 @@ the same result again is fine; a different result is rejected. The summary is th
       relay task ${word} <id> --file report.md --summary "see the report"  # send a file with a summary`,
     async ask({ io, args, flags, open }) {
       const id = await taskArgument(io, args[0]!);
-      // Read standard input only for `-`, because the shell of an agent may never close it.
+      // Read standard input only if the argument is `-`. The shell of an agent may never close standard
+      // input.
       const data = await textOrFile(io, 'result', args[1], flags.file);
       const opened = await open();
       if (flags.encrypt) return submitEncrypted(io, opened, { id, status, data, summary: flags.summary });
@@ -155,7 +162,7 @@ the same result again is fine; a different result is rejected. The summary is th
   });
 }
 
-/** Encrypts the result on this machine and pushes it, so that the relay cannot read it. */
+/** Encrypts the result on this machine and pushes it. So the relay cannot read the result. */
 async function submitEncrypted(
   io: Io,
   { relay, client: openClient }: OpenClient,

@@ -24,15 +24,21 @@ export const THREAD_FLAG = {
 } as const satisfies Flags;
 
 interface ThreadChoice {
-  /** Thread from a positional argument, an alternative to --thread. */
+  /** Thread that a positional argument names. It is an alternative to --thread. */
   readonly word?: string;
-  /** Makes the thread the default. Commands that create or change a thread set it; commands that only read do not. */
+  /**
+   * Makes the thread the default thread. Commands that create or change a thread set this. Commands that only
+   * read do not.
+   */
   readonly use?: boolean;
-  /** Does not print the id, for commands whose output contains it. */
+  /** Does not print the thread id. Commands whose output already contains the id set this. */
   readonly quiet?: boolean;
 }
 
-/** Opens the relay and finds the thread of a command: the named one, else RELAY_THREAD, else the default thread. */
+/**
+ * Opens the relay and finds the thread of a command: the thread that is named, or else RELAY_THREAD, or else
+ * the default thread.
+ */
 export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: ThreadChoice = {}) {
   const { io, host, flags } = call;
   if (o.word !== undefined && flags.thread !== undefined)
@@ -56,14 +62,17 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
   return { relay, threads, id: last };
 }
 
-/** Makes a thread the default. Ignores errors, because the command itself has succeeded. */
+/** Makes a thread the default thread. Ignores errors, because the command itself has succeeded. */
 export async function useThread(host: Host, id: string): Promise<void> {
   const memory = await host.relay.threadMemory();
   // If saving fails, the next command reports that it has no default thread.
   await memory.set(id).catch(() => {});
 }
 
-/** Finds a thread by id, the first characters of an id, or name. Throws with a list if several threads match. */
+/**
+ * Finds a thread by its id, the first characters of its id, or its name. If several threads match, throws an
+ * error that lists them.
+ */
 export async function findThread(threads: ThreadsApi, word: string): Promise<string> {
   const text = word.trim();
   if (isUuid(text)) return text.toLowerCase();
@@ -78,7 +87,7 @@ export async function findThread(threads: ThreadsApi, word: string): Promise<str
   throw ambiguous(text, 'threads', lines);
 }
 
-/** Maximum number of matches listed in an error. */
+/** Maximum number of matching threads that an error lists. */
 const SHOWN = 8;
 
 async function byName(threads: ThreadsApi, name: string): Promise<ThreadItem[]> {
@@ -91,7 +100,10 @@ async function byName(threads: ThreadsApi, name: string): Promise<ThreadItem[]> 
   return found;
 }
 
-/** Finds an artifact by ref, the first characters of a ref, or name. If several have the name, returns the newest. */
+/**
+ * Finds an artifact by its reference, the first characters of its reference, or its name. If several
+ * artifacts have this name, returns the newest.
+ */
 export async function findArtifact(threads: ThreadsApi, thread: string, word: string): Promise<string> {
   const text = word.trim();
   if (isRef(text.toLowerCase())) return text.toLowerCase();
@@ -130,11 +142,17 @@ interface FoundThread {
 }
 
 interface ReadSpec<F extends Flags, A> extends Omit<AnswerSpec<F, A>, 'ask' | 'exit'> {
-  /** Reads the answer with `counted: false`, because `readCommand` counts the printed text. */
+  /**
+   * Reads the answer. It must read with `counted: false`, because `readCommand` counts the tokens of the
+   * printed text.
+   */
   ask(thread: FoundThread, call: Invocation<F>): Promise<A>;
 }
 
-/** Defines a command that prints content of a thread and records the tokens that a model may read. */
+/**
+ * Defines a command that prints content of a thread. It records the printed tokens as read by a model, unless
+ * a person reads them at a terminal.
+ */
 export function readCommand<const F extends typeof THREAD_FLAG & Flags, A>(
   what: ReadKind,
   spec: ReadSpec<F, A>,
@@ -150,7 +168,10 @@ export function readCommand<const F extends typeof THREAD_FLAG & Flags, A>(
   });
 }
 
-/** Prints an answer. In a pipe its tokens are recorded as read by a model; at a terminal a person reads it. */
+/**
+ * Prints an answer. In a pipe, a model probably reads the answer, so its tokens are recorded. At a terminal,
+ * a person reads it, so nothing is recorded.
+ */
 export async function showRead(
   { io, host }: Pick<Invocation<Flags>, 'io' | 'host'>,
   { threads, id, what }: FoundThread & { readonly what: ReadKind },
@@ -160,6 +181,6 @@ export async function showRead(
   io.result(answer, text);
   if (io.interactive) return;
   const { tokens } = await host.program.countTokens(io.json ? JSON.stringify(answer) : text);
-  // Ignore errors: the answer is printed already, and older servers do not record reads.
+  // Ignore errors. The answer is already printed, and old servers do not record reads.
   await threads.shown(id, { what, tokens }).catch(() => {});
 }

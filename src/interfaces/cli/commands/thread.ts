@@ -123,7 +123,7 @@ confirmation.`,
     relay export 550e84 --out kept.zip && relay thread rm 550e84  # export, then delete`,
   async run({ io, host, args, flags, open }) {
     const { threads } = (await open()).relay;
-    // Resolve all arguments before deleting anything.
+    // Find all threads before deleting any. If one argument is wrong, nothing is deleted.
     const ids = new Set<string>();
     for (const arg of args) ids.add(await findThread(threads, requireFourCharacters(arg)));
     return removeEach(io, 'deleted', [...ids], async (id) => {
@@ -134,7 +134,7 @@ confirmation.`,
   },
 });
 
-/** Rejects ids shorter than four characters, so that a typing error cannot delete the wrong thread. */
+/** Rejects arguments shorter than four characters, so that a typing error cannot delete the wrong thread. */
 function requireFourCharacters(word: string): string {
   if (word.trim().length >= 4) return word;
   throw badUsage(
@@ -293,7 +293,10 @@ than that, the saving is negative. All numbers are counted with the named tokeni
 
 type Figure = readonly [name: string, figure: number];
 
-/** Formats the six token counts of a thread with the tokenizer, then the counts of its prompts if there are any. */
+/**
+ * Formats the six token counts of a thread with the tokenizer. If the thread has prompts, the counts of the
+ * prompts follow.
+ */
 export function tokenRows(stats: Stats | SumStats, style: Style): string {
   const { prompts, billed } = stats;
   const figures: readonly Figure[] = [
@@ -461,7 +464,10 @@ function inFigures({ versions, artifacts, events }: Omit<LegacyThread, 'bundle'>
   return `${last}${plural(artifacts, 'artifact')}, ${plural(events, 'event')}`;
 }
 
-/** Returns false if the configuration cannot be read: the home then probably belongs to a Go relay. */
+/**
+ * Returns whether commands use a remote server. Returns false if the configuration cannot be read, because
+ * then the home probably belongs to a Go relay.
+ */
 function isRemote(host: Host): boolean {
   try {
     return host.remote !== null;

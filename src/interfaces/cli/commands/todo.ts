@@ -37,10 +37,13 @@ function defineTodoChange(spec: {
   });
 }
 
-/** Aligns the notes below the status column. */
+/** Indentation that aligns the notes with the text after the status column. */
 const INDENT = ' '.repeat(10);
 
-/** Formats todos as rows for a terminal. Shows notes of blocked todos, and of all todos with `notes`. */
+/**
+ * Formats todos as rows for a terminal. It shows the notes of blocked todos. With `notes`, it shows the notes
+ * of all todos.
+ */
 function todoRows(todos: readonly Todo[], { style }: Io, o: { readonly notes?: boolean } = {}): string {
   if (todos.length === 0) return 'No open todos.';
   const paint = { in_progress: style.cyan, blocked: style.red, pending: style.bold, completed: style.dim };

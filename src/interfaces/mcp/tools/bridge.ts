@@ -26,7 +26,7 @@ export const BRIDGE_TOOLS = [
     doing: 'bridging the task',
     async run({ task, task_channel, done_channel, timeout }, call) {
       const { client, signal } = call;
-      // Listen before pushing the task: otherwise a fast result could be missed.
+      // Listen before the task is pushed. Otherwise a fast result could be missed.
       using listening = await new ResultWaiters(client).listen(done_channel);
       const metadata = { summary: task.slice(0, SUMMARY_CHARS), done_channel };
       const url = await client.push(task, { channel: task_channel, metadata, signal });
@@ -56,14 +56,17 @@ async function answer({ url, status }: FoundResult, call: ToolCall): Promise<Ans
   return { text: `The task failed: ${pulled.text}`, links, failed: true };
 }
 
-/** Reports the receipt stage of the task periodically (stored, notified, pulled). Returns a function that stops it. */
+/**
+ * Reports the receipt stage of the task periodically (stored, notified, pulled). Returns a function that
+ * stops the reports.
+ */
 function reportProgress(url: string, channel: string, { client, progress }: ToolCall): () => void {
   let over = false;
   const tell = async () => {
     const { reached } = await client.receipts(url);
     if (!over) await progress(`${url} on ${channel}: ${reached}`);
   };
-  // Ignore errors: progress is optional.
+  // Ignore errors, because progress messages are optional.
   const quietly = () => void tell().catch(() => {});
   quietly();
   const timer = setInterval(quietly, PROGRESS_MS);

@@ -50,7 +50,7 @@ export const CHANNEL_TOOLS = [
       if (messages.length === 0) return { text: '(no new messages)' };
       const lines = messages.map(messageLine).join('\n');
       const text = await cutToBudget(lines, context);
-      // Messages were cut: give no cursors, so that unseen messages are not marked as read.
+      // Some messages were cut. Return no cursors, so that the client does not mark unseen messages as read.
       if (text !== lines)
         return { text: `${text}\nRead fewer messages: limit ${Math.ceil(messages.length / 4)}.` };
       const rest = more ? ' There are more messages.' : '';
@@ -82,13 +82,18 @@ export function messageLine(message: Message & { readonly channel?: string }): s
 }
 
 interface ReadOptions {
-  /** Return the first messages after this sequence number. Without it, the newest messages. */
+  /**
+   * Returns the first messages after this sequence number. Without `since`, the newest messages are returned.
+   */
   readonly since?: number;
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
-/** Time in ms without a message after which the channel counts as read: expired messages never arrive. */
+/**
+ * Time in ms without a message after which reading stops. Expired messages never arrive, so the last expected
+ * message may be missing.
+ */
 const QUIET_MS = 2_000;
 
 /** Returns the stored messages of a channel without waiting for new ones. */
@@ -108,7 +113,10 @@ export async function recentMessages(
   return [];
 }
 
-/** Reads messages after `since` up to `last`. Subscribes to the channel, because there is no other way to read it. */
+/**
+ * Returns the messages after `since` up to `last`. It subscribes to the channel, because there is no other
+ * way to read stored messages.
+ */
 async function readBetween(
   client: ContextRelay,
   channel: string,

@@ -29,7 +29,7 @@ export const POINTER_TOOLS = [
         metadata,
         signal,
       });
-      // No link for encrypted payloads: it would lack the key.
+      // Return no link for an encrypted payload, because the link would not contain the encryption key.
       return { text: pushed.url, links: encrypted ? [] : [pointerLink(pushed.id, summary)] };
     },
   }),
@@ -61,11 +61,11 @@ export const POINTER_TOOLS = [
   }),
 ];
 
-/** Resolves a pointer URL, a pointer id, or the resource link of a tool's answer. */
+/** Resolves a pointer URL, a pointer id, or a resource link from the answer of a tool. */
 function resolvePointer(url: string, call: ToolCall): Promise<string> {
   const named = parseUri(url.trim());
   const pointer = named?.kind === 'pointer' ? named.id : url.trim();
-  // Throws if it is not a pointer: models must not fetch other URLs with this tool.
+  // Throws if the text is not a pointer. Models must not fetch other URLs with this tool.
   const { key } = parsePointer(pointer);
   if (!call.context.local && key !== null) throw stdioOnly('#key=');
   return call.resolve(pointer);

@@ -8,7 +8,7 @@ import { defineTool } from '../tool.ts';
 
 const items = () => z.array(z.string()).optional();
 
-/** Tools for the project files in the client's folder. Only the stdio server offers them. */
+/** Tools for the project files in the folder of the client. Only the stdio server offers them. */
 export const PROJECT_TOOLS = [
   defineTool({
     name: 'project_brief',
@@ -108,7 +108,10 @@ function withWarning(answer: string, texts: readonly unknown[]): string {
   return warning === null ? answer : `${answer}\nWarning: ${warning}`;
 }
 
-/** Returns a text as one line. Throws if it is empty or too long: project files are read at every start. */
+/**
+ * Returns a text as one line. Throws if it is empty or too long, because project files are read at the start
+ * of every session.
+ */
 function checkLine(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const line = oneLine(text);
