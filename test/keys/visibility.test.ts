@@ -54,7 +54,7 @@ test('a push says who can pull it if the pointer alone is not enough', async () 
   assert.equal(JSON.parse((await runHere(['push', '--json'], o)).stdout).visibility, 'tenant');
   const seen = await atTerminal('echo words | $relay push', o);
   assert.match(seen.stdout, /only with a key of your tenant/);
-  assert.match((await runHere(['push', '--help'], o)).stdout, /with API keys.*tenant/s);
+  assert.match((await runHere(['push', '--help'], o)).stdout, /With API keys.*tenant/s);
 
   const open = await runHere(['push'], { home: place.home, stdin: 'words' });
   assert.equal(open.stderr, '');
