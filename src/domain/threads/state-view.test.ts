@@ -236,6 +236,20 @@ describe('the text view of a state', () => {
     assert.ok(tokens.tokens <= VIEW_TOKENS && omitted.facts! > 0);
   });
 
+  it('leaves out no hard constraint for an item that matches the question', async () => {
+    const state = stateOf({
+      constraints: many(56, (i) => ({
+        id: `c${i}`,
+        description: `Never stop server number ${i}`,
+        severity: 'hard',
+      })),
+      facts: facts(40),
+    });
+    const { omitted } = await view(state, { rank: (text) => (text.includes('machine') ? 1 : 0) });
+    assert.equal(omitted.hard_constraints, undefined);
+    assert.ok(omitted.facts! > 0);
+  });
+
   it('shows foreign text as data that cannot forge a heading or a frame', async () => {
     const { text } = await view(
       stateOf({
