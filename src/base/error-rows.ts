@@ -467,7 +467,7 @@ export const ERRORS = {
   cluster_unavailable: {
     status: 503,
     message: 'The NATS cluster did not confirm the operation within {seconds} seconds: {what}.',
-    hint: 'The data may have been stored. Try again in a moment, with the same Idempotency-Key. See the state of the cluster with: relay status',
+    hint: '{todo} See the state of the cluster with: relay status',
   },
   cluster_unusable: {
     status: 503,

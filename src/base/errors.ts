@@ -82,6 +82,17 @@ export function isRelayError(error: unknown, code?: ErrorCode): error is RelayEr
   return isErrorCode(found) && (code === undefined || found === code);
 }
 
+/** Errors whose detail `seconds` is the time to wait. In other errors, `seconds` means something else. */
+const NAMES_RETRY_SECONDS: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'overloaded', 'store_moving']);
+/** Seconds after which a client may retry if a 503 error names no time itself. */
+const RETRY_SECONDS = 1;
+
+/** Returns the value of the Retry-After header for an error, or null if the error has none. */
+export function retrySeconds({ code, status, details }: RelayError): number | null {
+  if (NAMES_RETRY_SECONDS.has(code)) return Number(details.seconds);
+  return status === 503 ? RETRY_SECONDS : null;
+}
+
 /**
  * Converts any error for an interface. A `RelayError` is returned unchanged. Any other error becomes
  * `internal` without details. If code could not be loaded because the package was replaced while the program

@@ -10,10 +10,30 @@ import { pushRaw, startRelay } from './relay-under-test.ts';
 
 const ask = async (url: string) => {
   const response = await fetch(url);
-  return { status: response.status, body: await response.json() };
+  const retryAfter = response.headers.get('retry-after');
+  return { status: response.status, body: await response.json(), ...(retryAfter ? { retryAfter } : {}) };
 };
 
-test('a server reports that its store was closed, although it answered before', async () => {
+const scrape = async (url: string) => (await fetch(`${url}/metrics`)).text();
+
+test('while the store does not answer, /health answers, /ready says why, and /metrics has the process', async () => {
+  using place = temporaryHome();
+  await using relay = await startRelay({ open: (env) => openSqlite({ home: place.home, env }) });
+  await until(async () => /^relay_store_payloads 0$/m.test(await scrape(relay.url)));
+  const { list } = relay.engine.records;
+  relay.engine.records.list = () => new Promise(() => {});
+  try {
+    assert.equal((await ask(`${relay.url}/health`)).status, 200);
+    const { status, body, retryAfter } = await ask(`${relay.url}/ready`);
+    assert.deepEqual([status, body.code, retryAfter], [503, 'store_unavailable', '1']);
+    assert.match(body.error, /did not answer within 2 seconds/);
+    assert.match(await scrape(relay.url), /^process_resident_memory_bytes \d+$/m);
+  } finally {
+    relay.engine.records.list = list;
+  }
+});
+
+test('a server whose store was closed is alive, but not ready', async () => {
   using place = temporaryHome();
   await using relay = await startRelay({ open: (env) => openSqlite({ home: place.home, env }) });
   for (const path of ['/health', '/ready']) {
@@ -22,12 +42,18 @@ test('a server reports that its store was closed, although it answered before', 
   }
   const { answer } = await pushRaw(relay, 'something');
   await relay.engine[Symbol.asyncDispose]();
-  for (const path of ['/health', '/ready', `/pull/${answer.id}`, '/channels', '/threads']) {
-    const { status, body } = await ask(relay.url + path);
+  assert.deepEqual(await ask(`${relay.url}/health`), {
+    status: 200,
+    body: { status: 'ok', version: 'test' },
+  });
+  for (const path of ['/ready', `/pull/${answer.id}`, '/channels', '/threads']) {
+    const { status, body, retryAfter } = await ask(relay.url + path);
     assert.equal(status, 503, JSON.stringify(body));
+    assert.equal(retryAfter, '1');
     assert.equal(body.code, 'store_unavailable');
     assert.match(body.error, /The store cannot be read or written\. It was closed\./);
   }
+  await until(async () => /^relay_store_up 0$/m.test(await scrape(relay.url)));
 });
 
 test('a server with a full disk stays ready and reports that it is not writable until there is room', async (t) => {
@@ -44,12 +70,8 @@ test('a server with a full disk stays ready and reports that it is not writable 
   });
   assert.equal(answer.status, 200, 'a load balancer must not keep people from deleting');
   assert.match(answer.body.warnings.join(), /no room left.*relay prune/);
-  assert.deepEqual((await ask(`${relay.url}/health`)).body, {
-    status: 'ok',
-    version: 'test',
-    writable: false,
-  });
-  assert.match(await (await fetch(`${relay.url}/metrics`)).text(), /^relay_store_writable 0$/m);
+  assert.deepEqual((await ask(`${relay.url}/health`)).body, { status: 'ok', version: 'test' });
+  await until(async () => /^relay_store_writable 0$/m.test(await scrape(relay.url)));
   rmSync(join(home, 'filler'));
   await until(async () => !('writable' in (await ask(`${relay.url}/ready`)).body));
 });

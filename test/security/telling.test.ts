@@ -74,7 +74,7 @@ test('every request is reported with operation, status, key and id, never with i
 test('an unexpected error is logged with the request id that the client gets', async () => {
   await using relay = await startGuarded();
   relay.engine.records.list = () => Promise.reject(new Error('the disk is on fire'));
-  const { status, json } = await relay.ask('GET', '/health');
+  const { status, json } = await relay.ask('GET', '/ready');
   assert.deepEqual([status, json.code], [500, 'internal']);
   const [event] = relay.log;
   assert.match(String(event!.error), /on fire/);

@@ -131,7 +131,7 @@ export class Connection {
       const answer = await this.nats.request(subject, data, { timeout, headers });
       return this.#parseAck(answer.json() as ApiAnswer);
     };
-    return this.#publishing.run(() => this.#retry(subject, attempt));
+    return this.#publishing.run(() => this.#retry(subject, attempt, true));
   }
 
   /** Reads the last message of a subject from the leader of the stream. */
@@ -201,7 +201,7 @@ export class Connection {
   }
 
   async #publishBoth(subject: string, data: Uint8Array, o: PublishOptions): Promise<number | null> {
-    return this.#retry(subject, async (timeout) => {
+    const attempt = async (timeout: number) => {
       const batch = crypto.randomUUID();
       const first = this.#publishHeaders(o.before!.expect, undefined);
       first.set('Nats-Batch-Id', batch);
@@ -213,7 +213,8 @@ export class Connection {
       this.nats.publish(o.before!.subject, o.before!.data, { headers: first });
       const answer = await this.nats.request(subject, data, { timeout, headers });
       return this.#parseAck(answer.json() as ApiAnswer);
-    });
+    };
+    return this.#retry(subject, attempt, true);
   }
 
   #publishHeaders(expect: number | undefined, ttl: number | undefined): MsgHdrs {
@@ -259,7 +260,7 @@ export class Connection {
   }
 
   /** Repeats an attempt until it succeeds, fails with a permanent error, or the deadline passes. */
-  async #retry<T>(what: string, attempt: (timeout: number) => Promise<T>): Promise<T> {
+  async #retry<T>(what: string, attempt: (timeout: number) => Promise<T>, writes = false): Promise<T> {
     const until = performance.now() + this.#deadlineMs;
     let timeout = ATTEMPT_MS;
     for (let wait = PAUSE_MS; ; wait = Math.min(wait * 2, MAX_PAUSE_MS)) {
@@ -272,7 +273,7 @@ export class Connection {
         if (error instanceof JetStreamError && !error.transient) throw error.toError(what);
         const refusal = hasNoResponders(error) ? await this.findFreezeError().catch(() => null) : null;
         if (refusal) throw refusal;
-        if (left <= wait) throw unavailable(error, this.#deadlineMs);
+        if (left <= wait) throw unavailable(error, this.#deadlineMs, writes);
         if (left - (until - performance.now()) >= timeout) timeout *= 2;
         await pause(wait * (0.5 + Math.random() / 2));
       }
@@ -298,9 +299,21 @@ class JetStreamError extends Error {
   }
 }
 
-function unavailable(error: unknown, deadlineMs: number): RelayError {
-  const why = error instanceof Error ? error.message : String(error);
-  return new RelayError('cluster_unavailable', { seconds: Math.round(deadlineMs / 1000), what: why });
+/** `writes` tells whether the call may have stored data. The message never names an internal subject. */
+function unavailable(error: unknown, deadlineMs: number, writes: boolean): RelayError {
+  const why = hasNoResponders(error)
+    ? 'no server leads the stream'
+    : error instanceof JetStreamError
+      ? error.message
+      : 'no answer came in time';
+  const stored = writes ? 'The data may have been stored. ' : '';
+  const sameKey = writes ? ', with the same Idempotency-Key' : '';
+  const todo = `${stored}Try again in a moment${sameKey}.`;
+  return new RelayError(
+    'cluster_unavailable',
+    { seconds: Math.round(deadlineMs / 1000), what: why, todo },
+    error,
+  );
 }
 
 /** Returns true if no server listens on the subject: the stream has no leader or is frozen. */

@@ -1,6 +1,7 @@
 import { promises } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
 import type { SweepResult, Usage } from '../../kernel/engine.ts';
 import type { SqliteBlobs } from './blobs.ts';
 import { hashBody, type StoredBody } from './body-check.ts';
@@ -190,26 +191,57 @@ async function repeatInBatches(queue: CommitQueue, size: number, step: () => num
 /** Counts what the store holds. Expired rows still use disk space until a sweep, but are not counted. */
 export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   const now = env.now();
-  const row = await db.retryWhileBusy(() => {
-    const sql = `WITH live AS (SELECT size FROM blobs WHERE expires IS NULL OR expires > ?) SELECT
-      (SELECT count(*) FROM live) AS blobs,
-      (SELECT coalesce(sum(size), 0) FROM live) AS bytes,
-      (SELECT count(*) FROM records WHERE expires IS NULL OR expires > ?) AS records,
-      (SELECT coalesce(sum(count), 0) FROM streams WHERE name IS NOT NULL) AS entries,
-      (SELECT coalesce(sum(size), 0) FROM blobs WHERE file NOT LIKE 'blobs/%') AS placed`;
-    return db.sql<Record<'blobs' | 'bytes' | 'records' | 'entries' | 'placed', number>>(sql).get(now, now)!;
-  });
-  let diskBytes = row.placed;
+  const blobs = await countRows(db, 'blobs', 'id', 0, now);
+  const records = await countRows(db, 'records', 'key', '', now);
+  const { entries } = await db.retryWhileBusy(
+    () =>
+      db
+        .sql<{ entries: number }>(
+          'SELECT coalesce(sum(count), 0) AS entries FROM streams WHERE name IS NOT NULL',
+        )
+        .get()!,
+  );
+  let diskBytes = blobs.placed;
   // These files include the WAL, the reserve and copies of older formats.
   const databaseFiles = (await promises.readdir(home)).filter((name) => name.startsWith(DATABASE_FILE));
   for (const name of databaseFiles) diskBytes += await sizeOf(join(home, name));
   for await (const { path } of listBodyFiles(home)) diskBytes += await sizeOf(path);
   return {
-    blobs: { count: row.blobs, bytes: row.bytes },
-    records: row.records,
-    entries: row.entries,
+    blobs: { count: blobs.count, bytes: blobs.bytes },
+    records: records.count,
+    entries,
     diskBytes,
   };
+}
+
+/** Number of rows that are counted at once. Counting them takes a few milliseconds. */
+const COUNT_BATCH = 2_000;
+
+/**
+ * Counts the rows of a table that have not expired, and the bytes of blobs. `placed` is the size of the bodies
+ * in files. Pauses after each batch, so that counting a million rows does not hold the event loop.
+ */
+async function countRows(
+  db: Store['db'],
+  table: 'blobs' | 'records',
+  key: 'id' | 'key',
+  first: number | string,
+  now: number,
+): Promise<{ count: number; bytes: number; placed: number }> {
+  const [size, placed] = table === 'blobs' ? ['size', "file NOT LIKE 'blobs/%'"] : ['0', 'FALSE'];
+  const sql = `SELECT count(*) AS rows, max(${key}) AS last, coalesce(sum(live), 0) AS count,
+      coalesce(sum(size * live), 0) AS bytes, coalesce(sum(CASE WHEN placed THEN size END), 0) AS placed
+    FROM (SELECT ${key}, ${size} AS size, ${placed} AS placed, (expires IS NULL OR expires > ?) AS live
+      FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${COUNT_BATCH})`;
+  const total = { count: 0, bytes: 0, placed: 0 };
+  for (let after: number | string = first; ; await pause(0)) {
+    const row = await db.retryWhileBusy(
+      () => db.sql<typeof total & { rows: number; last: number | string }>(sql).get(now, after)!,
+    );
+    for (const figure of ['count', 'bytes', 'placed'] as const) total[figure] += row[figure];
+    if (row.rows < COUNT_BATCH) return total;
+    after = row.last;
+  }
 }
 
 /** Maximum number of missing files to name. */

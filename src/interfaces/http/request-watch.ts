@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import { ERRORS, isRelayError, RelayError, toRelayError } from '../../base/errors.ts';
+import { ERRORS, isRelayError, RelayError, retrySeconds, toRelayError } from '../../base/errors.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
 import {
@@ -186,8 +186,8 @@ function errorResponse(error: RelayError, request: Request): Response {
   if (code === 'range_not_satisfiable') headers['Content-Range'] = `bytes */${details.size}`;
   if (code === 'method_not_allowed') headers.Allow = String(details.allowed);
   if (code === 'unauthorized') headers['WWW-Authenticate'] = 'Bearer realm="relay"';
-  if (code === 'rate_limited' || code === 'overloaded' || code === 'store_moving')
-    headers['Retry-After'] = String(details.seconds);
+  const seconds = retrySeconds(error);
+  if (seconds !== null) headers['Retry-After'] = String(seconds);
   if (mayBeUnread(request)) headers.Connection = 'close';
   // 499 is not a standard status, so 400 is sent. The client has usually disconnected anyway.
   const status = error.status === ERRORS.aborted.status ? 400 : error.status;

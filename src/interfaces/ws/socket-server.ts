@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
-import { badRequest, isRelayError, RelayError, toRelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError, retrySeconds, toRelayError } from '../../base/errors.ts';
 import { INBOUND_FRAME_BYTES, PING_EVERY_MS, SLOW_READER_BYTES } from '../../base/limits.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
@@ -240,6 +240,7 @@ function originOf({ headers, socket }: IncomingMessage): string {
 /** Answers a rejected upgrade with the error as JSON, as HTTP routes do. */
 function rejectUpgrade(socket: Duplex, error: RelayError): void {
   const body = JSON.stringify(error);
+  const seconds = retrySeconds(error);
   const head = [
     `HTTP/1.1 ${error.status} Refused`,
     'Connection: close',
@@ -247,7 +248,7 @@ function rejectUpgrade(socket: Duplex, error: RelayError): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Cache-Control: no-store',
     'X-Content-Type-Options: nosniff',
-    ...(error.code === 'rate_limited' ? [`Retry-After: ${error.details.seconds}`] : []),
+    ...(seconds === null ? [] : [`Retry-After: ${seconds}`]),
     ...(error.code === 'unauthorized' ? ['WWW-Authenticate: Bearer realm="relay"'] : []),
   ];
   socket.once('finish', () => socket.destroy());
