@@ -461,6 +461,8 @@ export const BRIEF_LINE_CHARS = 240;
 export const REVIEW_AGE_MS = DAY;
 /** Maximum size of a project file. Larger files are not read. */
 export const PROJECT_FILE_BYTES = 4 * MiB;
+/** Maximum size of a build file, such as package.json, that a brief reads. Larger files are skipped. */
+export const BUILD_FILE_BYTES = 256 * KiB;
 /** Maximum length of a text that a tool writes into a project file. */
 export const PROJECT_TEXT_CHARS = 10_000;
 /** Number of finished hand-offs that state.json keeps. */

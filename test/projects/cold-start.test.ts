@@ -46,25 +46,25 @@ test('the brief shows each part with source and age, overdue todos, and the comm
   assert.deepEqual(
     json.parts.map(({ title }: { title: string }) => title),
     [
-      'Where we are',
       'State',
-      'Project',
       'Todos',
+      'Project',
       'Decisions',
-      'Done',
+      'Where we are',
       'Commits since the last sync',
+      'Done',
       'Other todos',
     ],
   );
-  assert.ok(json.parts[1].age_seconds >= 5 * 3600 && json.tokens.at_most <= 1000);
+  assert.ok(json.parts[0].age_seconds >= 5 * 3600 && json.tokens.at_most <= 1000);
   assert.match(
     stdout,
-    /## Where we are \(git status\)\n- Branch main at [0-9a-f]{9}\n- Uncommitted: \?\? form\.ts\n/,
+    /## Where we are \(git status\)\n- Uncommitted: \?\? form\.ts\n- Branch main at [0-9a-f]{9}\n/,
   );
   const asked = await folder.relay(['project', 'start', '--for', '用户登录']);
   assert.match(
     asked.stdout,
-    /## About: 用户登录 \(todos\.json, decisions\.md\)\n- TODO-004 .*: 重构登录模块\n\n## Where/,
+    /## About: 用户登录 \(todos\.json, decisions\.md\)\n- TODO-004 .*: 重构登录模块\n\n## State/,
   );
   assert.equal(json.text, stdout);
 });

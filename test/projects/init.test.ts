@@ -29,11 +29,11 @@ test('init fills in what it can detect and keeps existing files', async () => {
   for (const line of [
     '# shop',
     'Sells tea',
-    '- Frontend: React',
-    '- Backend: TypeScript on Node.js, Hono',
-    '- Database: PostgreSQL',
-    '- Deployment: Docker',
-    '/src        - the code',
+    '- Frontend: React (guessed from dependencies in package.json)',
+    '- Backend: TypeScript, Hono (guessed from package.json, dependencies in package.json)',
+    '- Database: PostgreSQL (guessed from dependencies in package.json)',
+    '- Deployment: Docker (guessed from Dockerfile)',
+    '/src',
     '- Repository: https://git.example.org/team/shop.git',
   ]) {
     assert.ok(identity.split('\n').includes(line), `${line}\n${identity}`);
@@ -67,17 +67,22 @@ test('init detects other languages, and works in a folder without any', async ()
     [
       'pyproject.toml',
       '[project]\nname = "brew"\ndescription = "Boils water"\ndependencies = [\n  "fastapi>=1",\n  "asyncpg",\n]\n',
-      ['# brew', 'Boils water', '- Backend: Python, FastAPI', '- Database: PostgreSQL'],
+      [
+        '# brew',
+        'Boils water',
+        '- Backend: Python, FastAPI (guessed from pyproject.toml, dependencies in pyproject.toml)',
+        '- Database: PostgreSQL (guessed from dependencies in pyproject.toml)',
+      ],
     ],
     [
       'Cargo.toml',
       '[package]\nname = "kettle"\ndescription = "Hot"\n[dependencies]\naxum = "0.8"\n',
-      ['# kettle', '- Backend: Rust, Axum'],
+      ['# kettle', '- Backend: Rust, Axum (guessed from Cargo.toml, dependencies in Cargo.toml)'],
     ],
     [
       'go.mod',
       'module example.org/team/pot/v2\n\nrequire (\n\tgithub.com/go-chi/chi/v5 v5.0.0\n)\n',
-      ['# pot', '- Backend: Go, chi'],
+      ['# pot', '- Backend: Go, chi (guessed from go.mod, require in go.mod)'],
     ],
     ['notes.txt', 'hello', ['# work', '- Backend:']],
     ['package.json', '{ broken', ['# work', '- Backend:']],
@@ -126,4 +131,22 @@ test('init reads the description from the README and lists existing decisions, a
   const { stdout } = await folder.relay(['project', 'start']);
   assert.match(stdout, /- ADR-013 Cork lids: see docs\/adr\/0013-cork\.md\n/);
   assert.ok(!stdout.includes('Phase') && !stdout.includes('Glass'), stdout);
+});
+
+test('a guess of init stays marked in the brief until someone confirms it, and placeholders are mentioned once', async () => {
+  using folder = new ScratchFolder();
+  const devDependencies = { vite: '1', mongodb: '1', ioredis: '1' };
+  folder.write('package.json', JSON.stringify({ name: 'storage', devDependencies }));
+  assert.match((await folder.relay(['project', 'init'])).stdout, /marked "\(guessed from …\)"/);
+  const guess = '- Database: MongoDB, Redis (guessed from devDependencies in package.json)';
+  const brief = async () => (await folder.relay(['project', 'start'])).stdout;
+  assert.ok((await brief()).split('\n').includes(guess), await brief());
+  assert.equal((await brief()).match(/Not filled in yet/g)?.length, 1);
+  assert.match(
+    await brief(),
+    /- Not filled in yet: One-Line Description, Directory Structure, Key Constraints\n/,
+  );
+
+  folder.write('PROJECT.md', folder.read('PROJECT.md').replace(guess, '- Database: Redis'));
+  assert.match(await brief(), /^- Database: Redis$/m);
 });

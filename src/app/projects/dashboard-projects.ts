@@ -54,13 +54,13 @@ function checked(folder: string): string {
 const read = (project: Project, o?: ReadOptions) => readProject(project.files, systemEnv.now(), o);
 
 const NO_GIT = {
-  standing: async () => ({ branch: null, commit: null, inFlight: [] }),
+  status: async () => ({ branch: null, commit: null, inFlight: [] }),
   commits: async () => [],
 };
 
 async function viewOf(id: string, project: Project): Promise<ProjectView> {
   const view = await read(project);
-  const quiet = { git: { ...project.git, ...NO_GIT }, read: async () => view };
+  const quiet = { files: project.files, git: { ...project.git, ...NO_GIT }, read: async () => view };
   const { draft, now } = await coldStart(quiet, null);
   const { text } = await boundedBrief(draft, BRIEF_TOKENS, now, ownTextWork.count);
   const { todos: _, decisions: __, ...about } = itemOf(id, view);

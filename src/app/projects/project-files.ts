@@ -42,7 +42,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
       guarded(name);
     },
     has: async (name) => statSync(resolve(folder, name), { throwIfNoEntry: false }) !== undefined,
-    read: async (name) => readText(guarded(name), name),
+    read: async (name, maxBytes) => readText(guarded(name), name, maxBytes),
     async write(name, text) {
       if (!held) throw new Error('a project file is written only inside locked()');
       const path = guarded(name);
@@ -86,12 +86,14 @@ function cannotWrite(folder: string): (error: NodeJS.ErrnoException) => never {
 }
 
 /** Reads a project file synchronously, because the files are small and the thread pool is slower. */
-function readText(path: string, name: string): FileText | null {
+function readText(path: string, name: string, maxBytes = PROJECT_FILE_BYTES): FileText | null {
   let bytes: Buffer;
   let modifiedAt: number;
   try {
     const found = statSync(path);
-    if (found.size > PROJECT_FILE_BYTES) throw tooLarge(name, PROJECT_FILE_BYTES, 'Is this the right file?');
+    if (found.size > maxBytes) throw tooLarge(name, maxBytes, 'Is this the right file?');
+    // Reading a named pipe would block the process.
+    if (!found.isFile() && !found.isDirectory()) return null;
     modifiedAt = found.mtimeMs;
     bytes = readFileSync(path);
   } catch (error) {

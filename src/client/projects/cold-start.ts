@@ -1,5 +1,6 @@
-import { REVIEW_AGE_MS } from '../../base/limits.ts';
+import { BRIEF_LINE_CHARS, REVIEW_AGE_MS } from '../../base/limits.ts';
 import { type BriefLine, type BriefPart, type Draft, part, plainLine, ranked } from './brief.ts';
+import { type Build, readBuild } from './build-commands.ts';
 import type { Decision } from './decisions.ts';
 import {
   ago,
@@ -31,7 +32,7 @@ const MAX_MATCHES = 20;
  * is the time at which the files were read.
  */
 export async function coldStart(
-  project: Pick<Project, 'git' | 'read'>,
+  project: Pick<Project, 'git' | 'read' | 'files'>,
   about: string | null,
   o: ReadOptions = {},
 ): Promise<{ readonly draft: Draft; readonly now: number }> {
@@ -39,16 +40,34 @@ export async function coldStart(
   // Start git before reading the files, so that both run at the same time.
   const asked = Promise.all([git.status(), git.commits({ limit: MAX_COMMITS })]);
   const view = await project.read(o);
-  const [standing, commits] = await asked;
-  return { draft: draftOf(view, standing, commits, about), now: view.now };
+  const build = await readBuild(project.files);
+  const [status, commits] = await asked;
+  return { draft: draftOf(view, { status, commits, build }, about), now: view.now };
 }
 
-function draftOf(
-  view: ProjectView,
-  status: GitStatus,
-  commits: readonly Commit[],
-  about: string | null,
-): Draft {
+/** Facts that are not in the project files. */
+interface Surroundings {
+  readonly status: GitStatus;
+  readonly commits: readonly Commit[];
+  readonly build: Build;
+}
+
+/**
+ * Ranks of the parts of a brief. The lines of a part count up from its rank by one, so that a long list makes
+ * room for the first lines of the next part.
+ */
+const RANK = {
+  task: 0,
+  blocked: 10,
+  next: 20,
+  constraints: 30,
+  commands: 40,
+  decisions: 50,
+  layout: 60,
+  rest: 70,
+} as const;
+
+function draftOf(view: ProjectView, { status, commits, build }: Surroundings, about: string | null): Draft {
   const handoff = about === null ? undefined : view.handoffs.find(({ id }) => sameId('HANDOFF', id, about));
   const topic = handoff
     ? topicOf(`${handoff.task} ${handoff.expected_output}`)
@@ -68,15 +87,18 @@ function draftOf(
       ...(matching
         ? [part(`About: ${plainLine(about!, 80)}`, `${TODOS_JSON}, ${DECISIONS_MD}`, matching.lines)]
         : []),
-      gitPart(status),
       statePart(view),
       ...(handoff ? [] : [handoffsPart(view)]),
-      checkpointPart(view),
-      identityPart(view),
       todos.urgent,
-      decisionsPart(rest, topic, 5),
-      donePart(view),
+      projectPart(view),
+      commandsPart(view, build),
+      decisionsPart(rest, topic, RANK.decisions),
+      layoutPart(view, build),
+      gitPart(status),
+      ...headingParts(view),
+      checkpointPart(view),
       changesPart(view, commits),
+      donePart(view),
       todos.other,
     ].filter((part) => part.lines.length > 0),
     closing: handoff
@@ -142,32 +164,61 @@ function gitPart({ branch, commit, inFlight }: GitStatus): BriefPart {
   const files = inFlight.slice(0, MAX_FILES).map(({ path, state }) => `${state} ${path}`);
   if (inFlight.length > files.length) files.push(`and ${inFlight.length - files.length} more`);
   const lines = commit === null ? [] : [`Branch ${branch ?? '(none)'} at ${commit.slice(0, 9)}`];
-  if (files.length > 0) lines.push(`Uncommitted: ${files.join(', ')}`);
-  return part('Where we are', 'git status', ranked(lines, 1, 0));
+  if (files.length > 0) lines.unshift(`Uncommitted: ${files.join(', ')}`);
+  return part('Where we are', 'git status', ranked(lines, RANK.layout + 5, 5));
 }
 
-function identityPart({ identity, modified }: ProjectView): BriefPart {
+function projectPart({ identity, modified }: ProjectView): BriefPart {
   const lines: BriefLine[] = [];
-  if (identity?.description) lines.push({ text: identity.description, rank: 2 });
-  lines.push(...ranked(labelled('Constraint', identity?.constraints), 2, 0.1));
-  if (identity?.stack.length) lines.push({ text: `Stack: ${identity.stack.join('; ')}`, rank: 15 });
+  if (identity?.description) lines.push({ text: identity.description, rank: RANK.constraints - 1 });
+  lines.push(...ranked(labelled('Constraint', identity?.constraints), RANK.constraints, 1));
+  lines.push(...ranked(identity?.stack ?? [], RANK.layout + 3, 1));
+  lines.push(...ranked(identity?.related ?? [], RANK.rest + 10, 1));
+  if (identity?.unfilled.length)
+    lines.push({ text: `Not filled in yet: ${identity.unfilled.join(', ')}`, rank: RANK.rest + 20 });
   return part('Project', PROJECT_MD, lines, 'changed', modified.get(PROJECT_MD));
+}
+
+/** Lists the commands that a person wrote into PROJECT.md, and then those of the build files. */
+export function commandsPart({ identity }: ProjectView, { commands }: Build): BriefPart {
+  const own = identity?.commands ?? [];
+  const source = [...(own.length > 0 ? [PROJECT_MD] : []), ...(commands.length > 0 ? ['build files'] : [])];
+  return part('Commands', source.join(', '), ranked([...own, ...commands], RANK.commands, 1));
+}
+
+function layoutPart({ identity }: ProjectView, { layout }: Build): BriefPart {
+  const rows: string[] = [];
+  for (const line of identity?.layout ?? []) {
+    const longer = rows.length > 0 ? `${rows.at(-1)}; ${line}` : line;
+    if (rows.length > 0 && longer.length <= BRIEF_LINE_CHARS) rows[rows.length - 1] = longer;
+    else rows.push(line);
+  }
+  const source = rows.length > 0 ? `${PROJECT_MD}, folders` : 'folders';
+  return part('Layout', source, ranked([...rows, ...layout], RANK.layout, 1));
+}
+
+/** Returns a part for each heading that a person added to PROJECT.md. */
+function headingParts({ identity }: ProjectView): BriefPart[] {
+  const others = identity?.others ?? [];
+  return others.map(({ title, lines }, index) =>
+    part(title || 'About', PROJECT_MD, ranked(lines, RANK.layout + 4 + index, 1)),
+  );
 }
 
 function statePart({ state }: ProjectView): BriefPart {
   const lines = [
-    ...ranked(labelled('Phase', [state?.phase]), 2, 0),
-    ...ranked(labelled('Task', [state?.current_task]), 1, 0),
-    ...ranked(labelled('In progress', [state?.in_progress]), 1, 0),
-    ...ranked(labelled('Blocked', state?.blocked), 2, 0),
-    ...ranked(labelled('Next', state?.next_steps), 3, 0.5),
-    ...ranked(labelled('Notes', [state?.notes]), 3, 0),
+    ...ranked(labelled('Task', [state?.current_task]), RANK.task, 0),
+    ...ranked(labelled('In progress', [state?.in_progress]), RANK.task + 1, 0),
+    ...ranked(labelled('Blocked', state?.blocked), RANK.blocked, 1),
+    ...ranked(labelled('Next', state?.next_steps), RANK.next, 1),
+    ...ranked(labelled('Notes', [state?.notes]), RANK.next + 1, 0),
+    ...ranked(labelled('Phase', [state?.phase]), RANK.next + 9, 0),
   ];
   return part('State', STATE_JSON, lines, 'synced', state?.last_sync);
 }
 
 function donePart({ state }: ProjectView): BriefPart {
-  return part('Done', STATE_JSON, ranked(state?.completed.slice(-5).reverse() ?? [], 9, 1));
+  return part('Done', STATE_JSON, ranked(state?.completed.slice(-5).reverse() ?? [], RANK.rest + 6, 1));
 }
 
 /** Puts a label before each non-empty text, such as `Next: …`. */
@@ -184,7 +235,10 @@ function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
       const at = timeOf(created);
       const open = late ? `overdue, due ${ago(timeOf(deadline)!, now)}` : 'still open';
       const what = status === 'open' ? open : `${status}, read its result: relay project result ${id}`;
-      return { text: `${id} (${what}${at === null ? '' : `, given ${ago(at, now)}`}): ${task}`, rank: 3 };
+      return {
+        text: `${id} (${what}${at === null ? '' : `, given ${ago(at, now)}`}): ${task}`,
+        rank: RANK.next + 3,
+      };
     });
   return part('Given to sub-agents', STATE_JSON, lines);
 }
@@ -196,12 +250,15 @@ function checkpointPart({ state }: ProjectView): BriefPart {
   if (checkpoint && checkpoint.at === state.last_update) {
     const { branch, commit, files_in_flight } = checkpoint;
     if (branch || commit)
-      lines.push({ text: `Branch ${branch ?? '(none)'} at ${commit ?? 'no commit'}`, rank: 9 });
+      lines.push({ text: `Branch ${branch ?? '(none)'} at ${commit ?? 'no commit'}`, rank: RANK.rest + 9 });
     if (files_in_flight.length > 0)
-      lines.push({ text: `Files in flight: ${files_in_flight.join(', ')}`, rank: 4 });
+      lines.push({ text: `Files in flight: ${files_in_flight.join(', ')}`, rank: RANK.rest });
   }
   return part('Saved before the last compaction', STATE_JSON, lines, 'saved', checkpoint?.at);
 }
+
+/** Rank of the first todo with this status. */
+const URGENT = { in_progress: RANK.task + 2, blocked: RANK.blocked };
 
 /**
  * Splits the open todos into two parts: urgent ones (in progress, blocked or high priority) and all others.
@@ -212,8 +269,8 @@ function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
   const isUrgent = ({ status, priority }: Todo) => status !== 'pending' || priority === 'high';
   const told = (title: string, entries: readonly Todo[], rankOf: (todo: Todo) => number) => {
     const found = entries.map((todo, index) => {
-      const related = relevance(topic, todo.title) > 0 ? 2 : 0;
-      return { todo, rank: rankOf(todo) + Math.min(index, 40) / 4 - related };
+      const related = relevance(topic, todo.title) > 0 ? 5 : 0;
+      return { todo, rank: rankOf(todo) + Math.min(index, 40) - related };
     });
     const lines = found
       .sort((a, b) => a.rank - b.rank)
@@ -223,8 +280,12 @@ function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
   };
   const other = open.filter((todo) => !isUrgent(todo));
   return {
-    urgent: told('Todos', open.filter(isUrgent), ({ status }) => (status === 'in_progress' ? 2 : 3)),
-    other: told('Other todos', other, ({ priority }) => (priority === 'low' ? 16 : 6)),
+    urgent: told(
+      'Todos',
+      open.filter(isUrgent),
+      ({ status }) => URGENT[status as keyof typeof URGENT] ?? RANK.decisions,
+    ),
+    other: told('Other todos', other, ({ priority }) => RANK.rest + (priority === 'low' ? 20 : 0)),
   };
 }
 
@@ -233,6 +294,9 @@ export function todoLine(todo: Todo, now: number): string {
   const facts = [todo.status.replace('_', ' '), todo.priority, ...(at === null ? [] : [ago(at, now)])];
   return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes.trim().replace(/\s*\n\s*/g, '; ')}` : ''}`;
 }
+
+/** Added to the rank of decisions that share no word with the topic. */
+const OTHER_DECISIONS = 20;
 
 /**
  * Lists the decisions in force. Decisions that match the topic come first, then the newest ones. The first
@@ -247,8 +311,11 @@ export function decisionsPart(
   const standing = inForce(decisions);
   const score = new Map(standing.map((record) => [record, relevance(topic, decisionText(record))]));
   const chosen = standing.toReversed().sort((a, b) => score.get(b)! - score.get(a)!);
-  const lines = chosen.map((record) => cite(decisionLine(record), `${DECISIONS_MD}:${record.line}`));
-  return part('Decisions', DECISIONS_MD, ranked(lines, rank, 1), 'changed', modified.get(DECISIONS_MD));
+  const lines = chosen.map((record, index) => ({
+    text: cite(decisionLine(record), `${DECISIONS_MD}:${record.line}`),
+    rank: rank + index + (score.get(record)! > 0 ? 0 : OTHER_DECISIONS),
+  }));
+  return part('Decisions', DECISIONS_MD, lines, 'changed', modified.get(DECISIONS_MD));
 }
 
 function inForce(decisions: readonly Decision[]): Decision[] {
@@ -273,5 +340,5 @@ function changesPart({ state, now }: ProjectView, commits: readonly Commit[]): B
   const told = since === null ? commits.slice(0, 5) : commits.filter(({ at }) => at > since);
   const lines = told.map(({ hash, at, subject }) => `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`);
   const title = since === null ? 'Latest commits' : 'Commits since the last sync';
-  return part(title, 'git log', ranked(lines, 6, 0.75));
+  return part(title, 'git log', ranked(lines, RANK.rest, 1));
 }

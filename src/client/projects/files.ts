@@ -34,8 +34,11 @@ export interface ProjectFiles {
   needInside(name: string): Promise<void>;
   /** Returns whether a file or folder exists. */
   has(name: string): Promise<boolean>;
-  /** Reads a file. Returns null if it does not exist. Throws if it is not UTF-8 or too large. */
-  read(name: string): Promise<FileText | null>;
+  /**
+   * Reads a file. Returns null if it does not exist. Throws if it is not UTF-8 or has more than `maxBytes`
+   * bytes.
+   */
+  read(name: string, maxBytes?: number): Promise<FileText | null>;
   /** Replaces a file atomically. Call this only inside `locked`. */
   write(name: string, text: string): Promise<void>;
   /**

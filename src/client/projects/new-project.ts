@@ -8,10 +8,12 @@ import { DECISIONS_MD, type ProjectFiles, type ProjectGit, STATE_JSON, TODOS_JSO
 type ProjectFacts = Awaited<ReturnType<typeof discover>>;
 
 interface Manifest {
+  readonly file: string;
   readonly name?: string;
   readonly description?: string;
   readonly language: string;
-  readonly dependencies: readonly string[];
+  /** Names of dependencies, by the list in the file that has them. */
+  readonly dependencies: { readonly [list: string]: readonly string[] };
 }
 
 /**
@@ -30,44 +32,58 @@ export async function discover(files: ProjectFiles, git: ProjectGit) {
     fromGoMod(await read('go.mod')),
   ].filter((manifest) => manifest !== null);
   const repository = await git.remote();
-  const dependencies = new Set(manifests.flatMap((manifest) => manifest.dependencies));
+  const signs = manifests.flatMap(({ file, dependencies }) =>
+    Object.entries(dependencies).flatMap(([list, found]) =>
+      found.map((name): [string, string] => [name.toLowerCase(), `${list} in ${file}`]),
+    ),
+  );
+  // The first list that has a name counts, so that a dependency is not reported as a development tool.
+  const dependencies = new Map(signs.reverse());
   const named = manifests.find(({ name }) => name)?.name;
   const readme = [...names].find((name) => /^readme(?:\.(?:md|markdown|rst|txt))?$/i.test(name));
-  const languages = new Set(manifests.map(({ language }) => language));
   return {
     name: oneLine(named ?? lastPart(repository ?? '') ?? lastPart(files.folder) ?? 'Project'),
     description:
       manifests.map(({ description }) => description && oneLine(description)).find(Boolean) ??
       firstParagraph((await read(readme ?? '')) ?? ''),
-    frontend: meaningsOf(FRONTEND, dependencies),
-    backend: [...languages, ...meaningsOf(BACKEND, dependencies)],
-    database: meaningsOf(DATABASE, dependencies),
-    deployment: meaningsOf(DEPLOYMENT, names),
+    frontend: guess(FRONTEND, dependencies),
+    backend: [
+      ...manifests.map(({ language, file }) => ({ what: language, from: file })),
+      ...guess(BACKEND, dependencies),
+    ],
+    database: guess(DATABASE, dependencies),
+    deployment: guess(DEPLOYMENT, new Map([...names].map((name) => [name, name]))),
     folders: entries
       .filter(({ name, folder }) => folder && !name.startsWith('.') && !GENERATED.test(name))
       .slice(0, 20)
-      .map(({ name }) => ({
-        name: oneLine(name),
-        purpose: meaningsOf(FOLDERS, new Set([name.toLowerCase()]))[0] ?? null,
-      })),
+      .map(({ name }) => oneLine(name)),
     repository,
     /** Decisions that already have their own files. */
     decisions: await existingDecisions(files),
   };
 }
 
-function meaningsOf(table: Signs, found: ReadonlySet<string>): string[] {
-  return Object.keys(table).filter((meaning) => table[meaning]!.some((sign) => found.has(sign)));
+/** A part of the stack, and the file that suggests it. */
+interface Guess {
+  readonly what: string;
+  readonly from: string;
+}
+
+/** Returns the meanings of the signs that were found. `found` maps each sign to its source. */
+function guess(table: Signs, found: ReadonlyMap<string, string>): Guess[] {
+  return Object.keys(table).flatMap((what) => {
+    const sign = table[what]!.find((each) => found.has(each));
+    return sign === undefined ? [] : [{ what, from: found.get(sign)! }];
+  });
 }
 
 function fromPackageJson(text: string | null, names: ReadonlySet<string>): Manifest | null {
   const manifest = parsed(text, JSON.parse);
   if (manifest === null) return null;
-  const dependencies = ['dependencies', 'devDependencies', 'peerDependencies'].flatMap((field) =>
-    Object.keys(tableAt(manifest, field)),
-  );
-  const typed = names.has('tsconfig.json') || dependencies.includes('typescript');
-  return manifestOf(typed ? 'TypeScript on Node.js' : 'JavaScript on Node.js', dependencies, manifest);
+  const lists = ['dependencies', 'peerDependencies', 'devDependencies'];
+  const dependencies = Object.fromEntries(lists.map((list) => [list, Object.keys(tableAt(manifest, list))]));
+  const typed = names.has('tsconfig.json') || Object.values(dependencies).flat().includes('typescript');
+  return manifestOf('package.json', typed ? 'TypeScript' : 'JavaScript', dependencies, manifest);
 }
 
 function fromPyproject(text: string | null): Manifest | null {
@@ -81,25 +97,26 @@ function fromPyproject(text: string | null): Manifest | null {
     ...required.map((line) => /^[A-Za-z0-9._-]+/.exec(String(line))?.[0] ?? ''),
     ...[poetry, ...groups].flatMap((group) => Object.keys(tableAt(group, 'dependencies'))),
   ];
-  return manifestOf('Python', dependencies, project, poetry);
+  return manifestOf('pyproject.toml', 'Python', { dependencies }, project, poetry);
 }
 
 function fromCargo(text: string | null): Manifest | null {
   const manifest = parsed(text, readToml);
   if (manifest === null) return null;
   const required = [tableAt(manifest, 'dependencies'), tableAt(manifest, 'workspace', 'dependencies')];
-  return manifestOf('Rust', required.flatMap(Object.keys), tableAt(manifest, 'package'));
+  const dependencies = required.flatMap(Object.keys);
+  return manifestOf('Cargo.toml', 'Rust', { dependencies }, tableAt(manifest, 'package'));
 }
 
 /** Builds a manifest. The name and the description come from the first table that has them. */
-function manifestOf(language: string, dependencies: readonly string[], ...tables: JsonObject[]): Manifest {
+function manifestOf(
+  file: string,
+  language: string,
+  dependencies: Manifest['dependencies'],
+  ...tables: JsonObject[]
+): Manifest {
   const text = (key: string) => tables.map((table) => table[key]).find((value) => typeof value === 'string');
-  return {
-    name: text('name'),
-    description: text('description'),
-    language,
-    dependencies: dependencies.map((name) => name.toLowerCase()),
-  };
+  return { file, name: text('name'), description: text('description'), language, dependencies };
 }
 
 /** Returns the table at a path. Returns an empty table if there is none. */
@@ -115,7 +132,8 @@ function fromGoMod(text: string | null): Manifest | null {
     (found) => found[1]!,
   );
   const name = module?.replace(/\/v\d+$/, '').replace(/^.*\//, '');
-  return { name, language: 'Go', dependencies: required.map((path) => path.replace(/\/v\d+$/, '')) };
+  const dependencies = required.map((path) => path.replace(/\/v\d+$/, ''));
+  return { file: 'go.mod', name, language: 'Go', dependencies: { require: dependencies } };
 }
 
 /** Parses a manifest. Returns null if the text is missing, invalid or not an object. */
@@ -140,7 +158,7 @@ function lastPart(path: string): string | null {
 const GENERATED = /^(?:node_modules|dist|build|target|out|venv|__pycache__|coverage|vendor)$/;
 
 /**
- * Meaning → names of dependencies, files or folders that have this meaning. The user must add everything
+ * Meaning → names of dependencies or files that have this meaning. The user must add everything
  * else.
  */
 type Signs = { readonly [meaning: string]: readonly string[] };
@@ -209,28 +227,6 @@ const DEPLOYMENT: Signs = {
   Helm: ['Chart.yaml'],
 };
 
-const FOLDERS: Signs = {
-  'the code': ['src'],
-  'the code of the library': ['lib'],
-  'the application': ['app'],
-  'the programs': ['bin', 'cmd'],
-  'internal code of this repository': ['internal'],
-  'public packages': ['pkg'],
-  'the packages of this workspace': ['packages'],
-  'the applications of this workspace': ['apps'],
-  documents: ['docs', 'doc'],
-  tests: ['test', 'tests', 'spec'],
-  'end-to-end tests': ['e2e'],
-  examples: ['examples'],
-  chores: ['scripts', 'tools'],
-  'static files': ['public', 'static'],
-  'images and other assets': ['assets'],
-  'database migrations': ['migrations'],
-  settings: ['config'],
-  deployment: ['infra', 'deploy'],
-  measurements: ['bench'],
-};
-
 /** A decision that already has its own file. */
 interface AdoptedDecision {
   /** Id from the file name: `ADR-007` for `0007-groups.md`. */
@@ -294,7 +290,8 @@ function firstParagraph(readme: string): string | null {
     // In reStructuredText and older Markdown an underlined paragraph is a heading.
     const underlined = /\n[=~-]{3,}\s*$/.test(paragraph);
     const words = underlined || /^\s*(?:```|~~~|[|>.])/.test(paragraph) ? '' : stripMarkup(lines.join(' '));
-    if (/\p{L}{2}/u.test(words)) return words;
+    // Keep whole sentences of a paragraph that is too long for a line.
+    if (/\p{L}{2}/u.test(words)) return words.replace(/(?<=[.!?]) (?:(?![.!?] ).)*…$/, '');
   }
   return null;
 }
@@ -314,12 +311,12 @@ function stripMarkup(text: string): string {
  */
 
 export function projectMd(facts: ProjectFacts): string {
-  const stack = (label: string, found: readonly string[]) =>
-    `- ${label}:${found.length ? ` ${found.join(', ')}` : ''}`;
-  const width = Math.max(12, ...facts.folders.map(({ name }) => name.length + 2));
-  const folders = facts.folders.map(({ name, purpose }) =>
-    purpose ? `${`/${name}`.padEnd(width)}- ${purpose}` : `/${name}`,
-  );
+  const stack = (label: string, found: readonly Guess[]) => {
+    const sources = [...new Set(found.map(({ from }) => from))];
+    const words = found.map(({ what }) => what).join(', ');
+    return `- ${label}:${found.length ? ` ${words} (guessed from ${sources.join(', ')})` : ''}`;
+  };
+  const folders = facts.folders.map((name) => `/${name}`);
   return `${[
     `# ${facts.name}`,
     '',

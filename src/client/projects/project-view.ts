@@ -121,46 +121,109 @@ function sentence(error: unknown): string {
   return isRelayError(error) ? error.message : `Reading failed: ${(error as Error).message}`;
 }
 
+/** Headings of PROJECT.md that a brief knows, at any level and in any order. */
+const HEADINGS = {
+  description: /one.?line|description|about|overview|summary/i,
+  stack: /stack|technolog/i,
+  constraints: /constraint|rule|requirement/i,
+  commands: /\bcommands?\b|^(?:how to )?(?:install|build|compile|test|run|develop|set.?up|getting started)/i,
+  layout: /director|layout|structure|folders/i,
+  related: /^related documents$/i,
+};
+type Heading = keyof typeof HEADINGS | 'name' | 'other';
+
+/** Lines of the template that say nothing about the project. */
+const TEMPLATE_LINE = /^(?:[\w ]+:|(?:Architecture decisions|Current state|Todo items): \S+)$/;
+
 /**
- * Parses the parts of PROJECT.md that a brief shows. Finds them by their headings, in any order and at any
- * level. A missing part is null or empty.
+ * Parses PROJECT.md. Headings that the template does not have are in `others`, in the order of the file. A
+ * missing part is null or empty. A heading below another one belongs to the same part, unless it is known by
+ * itself.
  */
 function readProjectMd(text: string) {
   const plain = text.replace(/^\uFEFF/, '').replace(/<!--[\s\S]*?(?:-->|$)/g, '');
-  const sections = split(plain);
-  const named = (pattern: RegExp) => sections.find(({ title }) => pattern.test(title))?.body;
-  const about = named(/one.?line|description|about|overview|summary/i);
-  const first = sections.find(({ body }) => body !== '')?.body;
+  const all = split(plain);
+  const name = all.find(({ title }) => title !== '')?.title ?? null;
+  const unfilled: string[] = [];
+  const sections = withKinds(all, name).map((section) => {
+    const lines = linesOf(section.body);
+    if (lines.some(isPlaceholder)) unfilled.push(section.title);
+    const kept = lines.filter((line) => !isPlaceholder(line) && !TEMPLATE_LINE.test(line));
+    return { ...section, lines: kept };
+  });
+  const of = (kind: Heading) => sections.filter((section) => section.kind === kind);
+  const lines = (kind: Heading) => of(kind).flatMap((section) => section.lines);
+  const [about] = [...of('description'), ...sections].filter((section) => section.lines.length > 0);
+  const description = about ? firstParagraph(about.body) : null;
+  const others = sections
+    .filter(({ kind }) => kind === 'other' || kind === 'name' || kind === 'description')
+    .map(({ title, lines, body }) => {
+      const [first = ''] = body.split('\n\n');
+      return { title, lines: body === about?.body ? lines.slice(linesOf(first).length) : lines };
+    });
   return {
-    name: sections.find(({ title }) => title !== '')?.title ?? null,
-    description: firstParagraph(about) ?? firstParagraph(first),
-    stack: items(named(/stack|technolog/i)).filter((line) => !/:$/.test(line)),
-    constraints: items(named(/constraint|rule|requirement/i)),
+    name,
+    description,
+    stack: lines('stack'),
+    constraints: lines('constraints'),
+    commands: lines('commands'),
+    layout: lines('layout'),
+    related: lines('related'),
+    others: others.filter((section) => section.lines.length > 0),
+    /** Headings whose placeholder was not replaced. */
+    unfilled,
   };
 }
 
-function split(text: string): { title: string; body: string }[] {
-  const sections: { title: string; lines: string[] }[] = [{ title: '', lines: [] }];
-  let fenced = false;
-  for (const line of text.split(/\r\n|\n|\r/)) {
-    if (/^ {0,3}(?:```|~~~)/.test(line)) fenced = !fenced;
-    const heading = fenced ? null : /^#{1,6}[ \t]+(.*?)[ \t]*#*$/.exec(line);
-    if (heading) sections.push({ title: heading[1]!, lines: [] });
-    else sections.at(-1)!.lines.push(line.trim());
-  }
-  return sections.map(({ title, lines }) => ({ title, body: lines.join('\n').trim() }));
+interface Section {
+  readonly title: string;
+  readonly level: number;
+  readonly body: string;
 }
 
-function firstParagraph(body = ''): string | null {
+function withKinds(sections: readonly Section[], name: string | null) {
+  let parent: { level: number; kind: Heading } = { level: 0, kind: 'other' };
+  return sections.map((section) => {
+    const { title, level } = section;
+    const known = (Object.keys(HEADINGS) as Heading[]).find(
+      (kind) => HEADINGS[kind as keyof typeof HEADINGS].test(title) && title !== name,
+    );
+    const inherited = level > parent.level ? parent.kind : 'other';
+    const kind: Heading = title === '' || title === name ? 'name' : (known ?? inherited);
+    if (kind === 'name') return { ...section, kind };
+    if (level <= parent.level || known !== undefined || parent.level === 0) parent = { level, kind };
+    return { ...section, kind };
+  });
+}
+
+function split(text: string): Section[] {
+  const sections: { title: string; level: number; lines: string[] }[] = [{ title: '', level: 0, lines: [] }];
+  let fenced = false;
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    const fence = /^ {0,3}(?:```|~~~)/.test(line);
+    if (fence) fenced = !fenced;
+    const heading = fenced ? null : /^(#{1,6})[ \t]+(.*?)[ \t]*#*$/.exec(line);
+    if (heading) sections.push({ title: heading[2]!, level: heading[1]!.length, lines: [] });
+    else if (!fence) sections.at(-1)!.lines.push(line.trim());
+  }
+  return sections.map(({ title, level, lines }) => ({ title, level, body: lines.join('\n').trim() }));
+}
+
+function firstParagraph(body: string): string | null {
   const text = body.split('\n\n')[0]!.replaceAll('\n', ' ');
   return text === '' || isPlaceholder(text) ? null : text;
 }
 
-function items(body = ''): string[] {
+function linesOf(body: string): string[] {
   return body
     .split('\n')
-    .map((line) => line.replace(/^(?:[-*+]|\d+[.)])[ \t]+/, '').trim())
-    .filter((line) => line !== '' && !isPlaceholder(line));
+    .map((line) =>
+      line
+        .replace(/^(?:[-*+]|\d+[.)])[ \t]+/, '')
+        .replace(/[ \t]{2,}/g, ' ')
+        .trim(),
+    )
+    .filter((line) => /[^\s|:-]/.test(line));
 }
 
 /** Returns whether a text is a placeholder that the user has not filled in, such as `[What this is for]`. */

@@ -14,7 +14,7 @@ import { LINKS_FLAG, needText, PROJECT_FLAGS, projectCommand, theProject } from 
 const init = answerCommand({
   usage: '[dir]',
   details: `Fills in name, description, stack and folders from package.json, pyproject.toml, Cargo.toml, go.mod, the README and
-git. Lists decisions that already have their own files, such as those in docs/adr. Does not change existing files.`,
+git. Guesses are marked "(guessed from …)" until you edit them. Lists decisions that already have their own files, such as those in docs/adr. Does not change existing files.`,
   flags: { force: { help: 'overwrite existing files; their content is lost' }, ...LINKS_FLAG },
   examples: `
     relay project init  # create the files in this folder
@@ -30,7 +30,9 @@ git. Lists decisions that already have their own files, such as those in docs/ad
       ...kept.map((name) => `${style.dim('kept')}   ${name} ${style.dim('(it exists already)')}`),
       '',
       written.length > 0
-        ? typed('Check PROJECT.md. Then start each session with: relay project start')
+        ? typed(
+            'Check PROJECT.md: correct the lines marked "(guessed from …)" or delete the mark. Then start each session with: relay project start',
+          )
         : 'Nothing to do. Use --force to overwrite the files.',
     ].join('\n'),
 });

@@ -1,0 +1,266 @@
+import { isJsonObject, jsonObjectIn } from '../../base/json.ts';
+import { BUILD_FILE_BYTES } from '../../base/limits.ts';
+import { plainLine } from './brief.ts';
+import type { ProjectFiles } from './files.ts';
+
+/** Commands and folders of a project, one line each. */
+export interface Build {
+  readonly commands: readonly string[];
+  readonly layout: readonly string[];
+}
+
+/** A command of the project: what it is for, the command, and the file that names it. */
+interface BuildCommand {
+  readonly use: Use;
+  readonly command: string;
+  /** What the command runs, such as the body of a script. */
+  readonly runs?: string;
+  readonly source: string;
+  /** True if no file names the command. It is then the usual command for a project with the file `source`. */
+  readonly guessed?: boolean;
+}
+
+type Use = keyof typeof NAMES;
+
+/** Names of scripts and make targets, by what they are used for. */
+const NAMES = {
+  Install: ['deps', 'bootstrap', 'setup'],
+  Build: ['build', 'compile'],
+  Test: ['test', 'tests'],
+  Check: ['check', 'lint', 'typecheck', 'type-check', 'vet', 'fmt', 'format'],
+  Run: ['dev', 'start', 'serve', 'run'],
+};
+
+const LOCKFILES = {
+  'pnpm-lock.yaml': 'pnpm',
+  'yarn.lock': 'yarn',
+  'bun.lock': 'bun',
+  'bun.lockb': 'bun',
+  'package-lock.json': 'npm',
+};
+
+/** Maximum number of characters that are shown of the body of a script. */
+const BODY_CHARS = 90;
+/** Maximum number of commands per use. */
+const PER_USE = 2;
+/** Maximum length of a list of names. A line of a brief has room for it and for its label. */
+const LIST_CHARS = 170;
+
+/**
+ * Finds out how to install, build, test, check and run a project, and how its source folders are divided. It
+ * reads build files as text and runs nothing. A file that is missing, invalid or too large is skipped.
+ */
+export async function readBuild(files: ProjectFiles): Promise<Build> {
+  const entries = await files.list().catch(() => []);
+  const names = new Set(entries.map(({ name }) => name));
+  const read = async (name: string) =>
+    (await files.read(name, BUILD_FILE_BYTES).catch(() => null))?.text ?? null;
+  const readRoot = async (name: string) => (names.has(name) ? await read(name) : null);
+  const scripts = packageScripts(await readRoot('package.json'), names);
+  const makefile = ['GNUmakefile', 'makefile', 'Makefile'].find((name) => names.has(name)) ?? '';
+  const targets = makeTargets(await readRoot(makefile), makefile);
+  const usual = [
+    ...pythonCommands(await readRoot('pyproject.toml'), names),
+    ...rustCommands(await readRoot('Cargo.toml')),
+    ...goCommands(await readRoot('go.mod'), names),
+  ];
+  const all = [...scripts.commands, ...targets.commands, ...usual];
+  const others = [scripts.others, targets.others].filter((line) => line !== null);
+  return {
+    commands: [...commandLines(all), ...(await ciLines(files, names, read)), ...others],
+    layout: await sourceFolders(files, names),
+  };
+}
+
+function commandLines(all: readonly BuildCommand[]): string[] {
+  return (Object.keys(NAMES) as Use[]).flatMap((use) => {
+    const same = all.filter((one) => one.use === use);
+    const named = same.filter(({ guessed }) => !guessed);
+    // A guess is not needed if a file names a command for the same use.
+    return (named.length > 0 ? named : same).slice(0, PER_USE).map(({ command, runs, source, guessed }) => {
+      const body = runs ? ` = ${plainLine(runs, BODY_CHARS)}` : '';
+      return `${use}: ${command}${body} (${guessed ? 'guessed from ' : ''}${source})`;
+    });
+  });
+}
+
+/** Scripts that package managers call by themselves. They are not listed. */
+const LIFECYCLE = /^(?:pre|post)[a-z]|^prepare$/;
+
+function packageScripts(text: string | null, names: ReadonlySet<string>) {
+  const manifest = jsonObjectIn(text?.replace(/^\uFEFF/, ''));
+  const own = /^(npm|pnpm|yarn|bun)@/.exec(String(manifest?.packageManager ?? ''))?.[1];
+  const lock = Object.entries(LOCKFILES).find(([name]) => names.has(name));
+  const manager = own ?? lock?.[1] ?? 'npm';
+  const source = 'package.json';
+  const scripts = isJsonObject(manifest?.scripts) ? manifest.scripts : {};
+  const run = (name: string) =>
+    manager !== 'bun' && (name === 'test' || name === 'start')
+      ? `${manager} ${name}`
+      : `${manager} run ${name}`;
+  const { commands, others } = byUse(Object.entries(scripts), run, source);
+  const install = {
+    use: 'Install',
+    command: `${manager} install`,
+    source: lock?.[0] ?? source,
+    guessed: true,
+  };
+  return { commands: manifest ? [install as BuildCommand, ...commands] : [], others };
+}
+
+function makeTargets(text: string | null, source: string) {
+  const rules = [
+    ...(text ?? '').matchAll(/^([A-Za-z][\w.-]*)[ \t]*:(?![:=])([^\n]*)(?:\n\t[@-]*([^\n]*))?/gm),
+  ];
+  const targets = rules.map(([, name = '', needs = '', recipe = '']): [string, string] => {
+    const first = needs.replace(/\.PHONY|#.*$/g, '').trim();
+    return [name, recipe.startsWith('echo') || recipe === '' ? first : recipe];
+  });
+  return byUse(targets, (name) => `make ${name}`, source);
+}
+
+/** Sorts scripts or targets by their use. Those without a known use are listed by name. */
+function byUse(
+  scripts: readonly (readonly [name: string, body: unknown])[],
+  commandOf: (name: string) => string,
+  source: string,
+): { commands: BuildCommand[]; others: string | null } {
+  const bodies = new Map(scripts.filter(([name]) => !LIFECYCLE.test(name)));
+  const commands = (Object.keys(NAMES) as Use[]).flatMap((use) =>
+    NAMES[use].flatMap((name): BuildCommand[] => {
+      const runs = bodies.get(name);
+      if (typeof runs !== 'string' || !bodies.delete(name)) return [];
+      return [{ use, command: commandOf(name), runs, source }];
+    }),
+  );
+  const rest = [...bodies.keys()];
+  const list = `Other (${commandOf('NAME')}): ${shortList(rest)} (${source})`;
+  return { commands, others: rest.length > 0 ? list : null };
+}
+
+/** Joins names until the list is too long, and counts the names that are left out. */
+function shortList(names: readonly string[], separator = ', '): string {
+  let list = '';
+  for (const [index, name] of names.entries()) {
+    const longer = index === 0 ? name : `${list}${separator}${name}`;
+    if (index > 0 && longer.length > LIST_CHARS) return `${list}${separator}and ${names.length - index} more`;
+    list = longer;
+  }
+  return list;
+}
+
+function pythonCommands(text: string | null, names: ReadonlySet<string>): BuildCommand[] {
+  if (text === null) return [];
+  const source = 'pyproject.toml';
+  const has = (table: string) => text.includes(`[${table}`);
+  const [uv, poetry] = [names.has('uv.lock'), has('tool.poetry')];
+  const prefix = uv ? 'uv run ' : poetry ? 'poetry run ' : '';
+  const install = uv ? 'uv sync' : poetry ? 'poetry install' : 'pip install -e .';
+  const guesses: [Use, string, boolean][] = [
+    ['Install', install, true],
+    ['Test', `${prefix}pytest`, has('tool.pytest') || /["']pytest\b/.test(text)],
+    ['Check', `${prefix}ruff check`, has('tool.ruff')],
+    ['Check', `${prefix}mypy .`, has('tool.mypy')],
+  ];
+  const table = /^\[project\.scripts\][^\n]*\n((?:(?!\[)[^\n]*\n?)*)/m.exec(text)?.[1] ?? '';
+  const programs = [...table.matchAll(/^\s*["']?([\w.-]+)["']?\s*=/gm)].map(([, name]) => name!);
+  return [
+    ...guesses
+      .filter(([, , known]) => known)
+      .map(([use, command]) => ({ use, command, source, guessed: true })),
+    ...programs.map((name) => ({ use: 'Run' as const, command: `${prefix}${name}`, source })),
+  ];
+}
+
+function rustCommands(text: string | null): BuildCommand[] {
+  const usual = { Build: 'cargo build', Test: 'cargo test', Check: 'cargo clippy' };
+  return text === null ? [] : guessAll(usual, 'Cargo.toml');
+}
+
+function goCommands(text: string | null, names: ReadonlySet<string>): BuildCommand[] {
+  const usual = { Build: 'go build ./...', Test: 'go test ./...', Check: 'go vet ./...' };
+  const run = names.has('main.go') ? guessAll({ Run: 'go run .' }, 'main.go') : [];
+  return text === null ? [] : [...guessAll(usual, 'go.mod'), ...run];
+}
+
+function guessAll(usual: { readonly [use: string]: string }, source: string): BuildCommand[] {
+  return Object.entries(usual).map(([use, command]) => ({
+    use: use as Use,
+    command,
+    source,
+    guessed: true,
+  }));
+}
+
+const WORKFLOWS = '.github/workflows';
+/** Maximum number of CI files that are read. */
+const CI_FILES = 2;
+/** Start of a command that builds or tests. Other lines of CI files prepare a machine or publish a release. */
+const CI_COMMAND =
+  /^(?:[A-Z_]+=\S+ )*(?:npm|pnpm|yarn|bun|deno|make|go|cargo|pytest|tox|nox|uv|poetry|mvn|\.\/\w+|gradle|dotnet|rake|bundle|mix|cmake|ctest|swift|just|task|hatch|python3? -m) /;
+const NOT_FOR_AGENTS =
+  /\b(?:publish|release|deploy|login|upload|docker|corepack|canary)\b|\$\{\{|(?:^| )(?:-g|--global)\b/;
+
+/** Lists the build and test commands of CI files. */
+async function ciLines(
+  files: ProjectFiles,
+  names: ReadonlySet<string>,
+  read: (name: string) => Promise<string | null>,
+): Promise<string[]> {
+  const listed = names.has('.github') ? await files.list(WORKFLOWS).catch(() => []) : [];
+  const workflows = listed
+    .map(({ name }) => name)
+    .filter((name) => /^(?:.*[-_.])?(?:ci|tests?|build|checks?|main|pr)\b.*\.ya?ml$/i.test(name))
+    .sort((a, b) => Number(/\b(?:ci|tests?)\b/i.test(b)) - Number(/\b(?:ci|tests?)\b/i.test(a)));
+  const paths = [
+    ...(names.has('.gitlab-ci.yml') ? ['.gitlab-ci.yml'] : []),
+    ...workflows.map((name) => `${WORKFLOWS}/${name}`),
+  ];
+  const lines: string[] = [];
+  for (const path of paths.slice(0, CI_FILES)) {
+    const found = runLines((await read(path)) ?? '');
+    const fit = [...new Set(found)].filter(
+      (line) => CI_COMMAND.test(`${line} `) && !NOT_FOR_AGENTS.test(line),
+    );
+    if (fit.length > 0) lines.push(`CI runs: ${shortList(fit, '; ')} (${path})`);
+  }
+  return lines;
+}
+
+/**
+ * Returns the commands in the `run` and `script` fields of a CI file: one line, a block or a list. It does not
+ * parse YAML, because hooks must start fast.
+ */
+function runLines(text: string): string[] {
+  const found: string[] = [];
+  let depth: number | null = null;
+  for (const line of text.split(/\r?\n/)) {
+    const [, indent = '', field, value = ''] =
+      /^([\s-]*)(?:(run|script|before_script):)?\s*(.*)$/.exec(line) ?? [];
+    if (field !== undefined) {
+      depth = /^(?:[|>][+-]?)?$/.test(value) ? indent.length : null;
+      if (depth === null) found.push(value.replace(/^(["'])(.*)\1$/, '$2'));
+    } else if (depth !== null && value !== '') {
+      if (indent.length > depth) found.push(value);
+      else depth = null;
+    }
+  }
+  return found;
+}
+
+/** Folders whose subfolders say how the code is divided. */
+const SOURCE_FOLDERS = 'src lib app apps packages crates cmd internal pkg server'.split(' ');
+const MAX_SOURCE_FOLDERS = 3;
+/** Tests and files that say little about how the code is divided. */
+const MINOR = /^\.|[._-](?:test|spec)\.\w+$/;
+
+async function sourceFolders(files: ProjectFiles, names: ReadonlySet<string>): Promise<string[]> {
+  const lines: string[] = [];
+  for (const name of SOURCE_FOLDERS.filter((each) => names.has(each)).slice(0, MAX_SOURCE_FOLDERS)) {
+    const children = (await files.list(name).catch(() => [])).filter((child) => !MINOR.test(child.name));
+    const sorted = children.toSorted((a, b) => Number(b.folder) - Number(a.folder));
+    const shown = sorted.map((child) => `${child.name}${child.folder ? '/' : ''}`);
+    if (shown.length > 0) lines.push(`In ${name}/: ${shortList(shown)}`);
+  }
+  return lines;
+}
