@@ -1,0 +1,256 @@
+import { TOKEN_COUNT_CHARS } from '../../base/limits.ts';
+import type { TokenCounter } from '../../base/tokens.ts';
+import { binaryKind } from '../preview/binary-kind.ts';
+import { type Line, LineReader } from './line-reader.ts';
+import type { ExcerptKind } from './recognisers.ts';
+import { type Item, Scanner } from './scanner.ts';
+
+export type { ExcerptKind } from './recognisers.ts';
+
+export interface ExcerptOptions {
+  /** Maximum tokens of the excerpt, 1 200 by default. */
+  readonly budget?: number;
+  /** Kind of the text. By default it is recognised. */
+  readonly kind?: ExcerptKind;
+  /** Lines that contain words of the question rank higher. */
+  readonly question?: string;
+  /** Counts tokens. Without it, tokens are estimated. */
+  readonly counter?: TokenCounter;
+}
+
+export interface Excerpt {
+  /**
+   * The whole text if it fits. Otherwise original lines in their order: `1204 text` is line 1204, `1204:300 text` is
+   * line 1204 from column 300 on, `…13-40` stands for lines that are left out.
+   */
+  readonly text: string;
+  readonly kind: ExcerptKind;
+  readonly lines: number;
+  readonly bytes: number;
+  /** Tokens of the whole text. */
+  readonly tokens: number;
+  /** True if `tokens` is an estimate. */
+  readonly tokensEstimated?: boolean;
+  /** Tokens of the excerpt. */
+  readonly shownTokens: number;
+  /** True if everything fitted and `text` is unchanged, except that bytes that are not UTF-8 are U+FFFD. */
+  readonly whole: boolean;
+  /** Line ranges that the excerpt does not show, in order. Lines of which a part is shown are not in it. */
+  readonly omitted: readonly { readonly from: number; readonly to: number }[];
+}
+
+/** Default of `budget`. */
+export const EXCERPT_TOKENS = 1_200;
+
+/** Original lines of a text that fit a token budget, chosen by importance, with their numbers. */
+export async function excerpt(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: ExcerptOptions = {},
+): Promise<Excerpt> {
+  const builder = new ExcerptBuilder(options);
+  for await (const chunk of chunks) builder.write(chunk);
+  return builder.finish();
+}
+
+/** Makes an excerpt while a text arrives. */
+export class ExcerptBuilder {
+  readonly #options: ExcerptOptions;
+  readonly #reader: LineReader;
+  readonly #scanner = new Scanner();
+  readonly #sample = new TextSample();
+  #start = new Uint8Array(0);
+
+  constructor(options: ExcerptOptions = {}) {
+    this.#options = options;
+    this.#reader = new LineReader(
+      (text) => this.#sample.add(text),
+      (line) => this.#scanner.add(line),
+    );
+  }
+
+  /** Takes the next bytes. The chunk is not kept. */
+  write(chunk: Uint8Array): void {
+    if (this.#start.length < START_BYTES) {
+      const more = chunk.subarray(0, START_BYTES - this.#start.length);
+      const start = new Uint8Array(this.#start.length + more.length);
+      start.set(this.#start);
+      start.set(more, this.#start.length);
+      this.#start = start;
+    }
+    this.#reader.write(chunk);
+  }
+
+  /** Returns the excerpt of all that was written. Call it once. */
+  async finish(): Promise<Excerpt> {
+    const { budget = EXCERPT_TOKENS, counter = estimatingCounter } = this.#options;
+    this.#reader.end();
+    const { lines, bytes } = this.#reader;
+    const sample = this.#sample.text();
+    const counted = await counter.count(sample);
+    const tokens = Math.round((counted.tokens * this.#sample.chars) / Math.max(1, sample.length));
+    const estimated = counted.estimated || sample.length < this.#sample.chars;
+    const about = { lines, bytes, tokens, ...(estimated ? { tokensEstimated: true } : {}) };
+    const binary = this.#sample.isBinary;
+    const kind = this.#options.kind ?? (binary ? 'binary' : mostVotes(this.#scanner.votes));
+    if (kind === 'binary' && bytes > 0) {
+      const text = `${binaryKind(this.#start)}, ${bytes} bytes`;
+      const { tokens: shownTokens } = await counter.count(text);
+      const omitted = lines > 0 ? [{ from: 1, to: lines }] : [];
+      if (shownTokens > budget) return { text: '', kind, ...about, shownTokens: 0, whole: false, omitted };
+      return { text, kind, ...about, shownTokens, whole: false, omitted };
+    }
+    if (sample.length === this.#sample.chars && tokens <= budget) {
+      return { text: sample, kind, ...about, shownTokens: tokens, whole: true, omitted: [] };
+    }
+    const { items, folds } = this.#scanner.items();
+    const chosen = await fit(items, folds, lines, budget, counter);
+    return { kind, ...about, whole: false, ...chosen };
+  }
+}
+
+/** Bytes at the start that tell the kind of binary data. */
+const START_BYTES = 512;
+
+function mostVotes(votes: ReadonlyMap<ExcerptKind, number>): ExcerptKind {
+  let best: ExcerptKind = 'text';
+  let most = 0;
+  for (const [kind, count] of votes) if (count > most) [best, most] = [kind, count];
+  return best;
+}
+
+/** Keeps the text for counting its tokens: all of it, or evenly spread slices of a long text. */
+class TextSample {
+  #slices: string[] = [];
+  #kept = 0;
+  #stride = 1;
+  #index = 0;
+  #odd = 0;
+  chars = 0;
+
+  add(text: string): void {
+    this.chars += text.length;
+    if (this.#index++ % this.#stride !== 0) return;
+    if (this.#slices.length < 16) this.#odd += text.match(/[\x00-\x06\x0e-\x1a\ufffd]/g)?.length ?? 0;
+    this.#slices.push(text);
+    this.#kept += text.length;
+    if (this.#kept <= TOKEN_COUNT_CHARS) return;
+    this.#slices = this.#slices.filter((_, i) => i % 2 === 0);
+    this.#kept = this.#slices.reduce((sum, { length }) => sum + length, 0);
+    this.#stride *= 2;
+  }
+
+  /** True if the text has many control characters or bytes that are not UTF-8. */
+  get isBinary(): boolean {
+    return this.#odd > 0.05 * Math.min(this.chars, this.#kept);
+  }
+
+  text(): string {
+    return this.#slices.join('');
+  }
+}
+
+interface Chosen {
+  readonly text: string;
+  readonly shownTokens: number;
+  readonly omitted: readonly { readonly from: number; readonly to: number }[];
+}
+
+/** Tokens of a mark such as `…13-40` between two lines. */
+const MARK_TOKENS = 8;
+
+/** Takes items by priority while they fit, and drops the least important ones if the text is still too long. */
+async function fit(
+  items: Item[],
+  folds: ReadonlyMap<number, number>,
+  lines: number,
+  budget: number,
+  counter: TokenCounter,
+): Promise<Chosen> {
+  items.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
+  const costs = new Map<string, number>();
+  const taken: Item[] = [];
+  const shown = new Set<string>();
+  let left = budget;
+  let misses = 0;
+  for (const item of items) {
+    const fresh = item.lines.filter((line) => !shown.has(placeOf(line)));
+    if (fresh.length === 0) continue;
+    let cost = MARK_TOKENS;
+    for (const line of fresh) {
+      const place = placeOf(line);
+      const tokens = costs.get(place) ?? (await counter.count(`${rendered(line)}\n`)).tokens;
+      costs.set(place, tokens);
+      cost += tokens;
+      if (cost > left) break;
+    }
+    if (cost > left) {
+      if (++misses > MISSES) break;
+      continue;
+    }
+    left -= cost;
+    for (const line of fresh) shown.add(placeOf(line));
+    taken.push({ ...item, lines: fresh });
+  }
+  for (;;) {
+    const { text, omitted } = layOut(taken, folds, lines);
+    const { tokens } = await counter.count(text);
+    if (tokens <= budget) return { text, omitted, shownTokens: tokens };
+    if (taken.length === 0) return { text: '', omitted, shownTokens: 0 };
+    taken.pop();
+  }
+}
+
+/** Items that may be too large before the search for smaller ones ends. */
+const MISSES = 60;
+
+function placeOf(line: Line): string {
+  return `${line.number}:${line.column}`;
+}
+
+function rendered({ number, column, text }: Line): string {
+  return column > 0 ? `${number}:${column} ${text}` : `${number} ${text}`;
+}
+
+/** Writes the lines in order, with a mark for each gap. */
+function layOut(
+  items: readonly Item[],
+  folds: ReadonlyMap<number, number>,
+  total: number,
+): Pick<Chosen, 'text' | 'omitted'> {
+  const lines = items
+    .flatMap((item) => item.lines)
+    .sort((a, b) => a.number - b.number || a.column - b.column);
+  const out: string[] = [];
+  const omitted: { from: number; to: number }[] = [];
+  let next = 1;
+  let similar = 0;
+  const gap = (to: number) => {
+    if (next > to) return;
+    omitted.push({ from: next, to });
+    const range = next === to ? `${next}` : `${next}-${to}`;
+    out.push(similar > 0 ? `…${range}: ${similar} similar lines` : `…${range}`);
+  };
+  for (const line of lines) {
+    if (line.number > next) gap(line.number - 1);
+    out.push(rendered(line));
+    next = line.number + 1;
+    similar = folds.get(line.number) ?? 0;
+  }
+  gap(total);
+  return { text: out.join('\n'), omitted };
+}
+
+/** Estimates tokens where no tokenizer is at hand, rather too many than too few. */
+const estimatingCounter: TokenCounter = {
+  async count(text) {
+    let tokens = 0;
+    for (const [word] of text.matchAll(/[A-Za-z]+|\d+|[^\x00-\x7f]|[^\sA-Za-z\d]+|\s+/g)) {
+      if (/^[A-Za-z]/.test(word)) tokens += Math.ceil(word.length / 5);
+      else if (/^\d/.test(word)) tokens += Math.ceil(word.length / 3);
+      else if (word.charCodeAt(0) > 0x7f) tokens += word.charCodeAt(0) > 0x2fff ? 1.2 : 1;
+      else if (/^\s/.test(word)) tokens += word === ' ' ? 0 : 1;
+      else tokens += Math.ceil(word.length / 2);
+    }
+    return { tokens: Math.ceil(tokens), tokenizer: 'estimate', estimated: true };
+  },
+};

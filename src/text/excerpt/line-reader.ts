@@ -1,0 +1,129 @@
+import { PART_LINE_CHARS } from '../../base/limits.ts';
+
+/** A line of a text, or a piece of a long line, without ANSI codes and without overwritten progress. */
+export interface Line {
+  /** Line number from 1, the same as in `relay pull --lines`. */
+  readonly number: number;
+  /** Column from 0 at which the piece starts. It is above 0 only in a line that is longer than a piece. */
+  readonly column: number;
+  readonly text: string;
+}
+
+/** Characters of a piece of a long line. */
+export const PIECE_CHARS = 320;
+
+/** Longest escape sequence that may be split between two chunks. */
+const ESCAPE_CHARS = 256;
+
+/** Bytes that are decoded at once, so that a large chunk makes no large string. */
+const DECODE_BYTES = 64 * 1024;
+
+/**
+ * Escape sequences (CSI, OSC, DCS and two-character ones) and other control characters except tab. No part can
+ * match an escape character, so the search takes linear time.
+ */
+const CONTROLS =
+  /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]*[0-~]?|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\u2028\u2029]/g;
+const HAS_CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\u2028\u2029]/;
+
+/**
+ * Splits chunks of bytes into lines and calls `onLine` for each. A line that is longer than PIECE_CHARS comes in
+ * pieces. Of text that a carriage return overwrites, only the last version is passed on.
+ */
+export class LineReader {
+  readonly #decoder = new TextDecoder('utf-8');
+  readonly #onText: (text: string) => void;
+  readonly #onLine: (line: Line) => void;
+  #held = '';
+  #column = 0;
+  /** Whether the current line has a character. */
+  #open = false;
+  /** Number of lines that have ended. */
+  lines = 0;
+  bytes = 0;
+
+  constructor(onText: (text: string) => void, onLine: (line: Line) => void) {
+    this.#onText = onText;
+    this.#onLine = onLine;
+  }
+
+  write(chunk: Uint8Array): void {
+    this.bytes += chunk.length;
+    for (let at = 0; at < chunk.length; at += DECODE_BYTES) {
+      this.#take(this.#decoder.decode(chunk.subarray(at, at + DECODE_BYTES), { stream: true }));
+    }
+  }
+
+  end(): void {
+    this.#take(this.#decoder.decode());
+    if (this.#open) this.#endLine();
+  }
+
+  #take(text: string): void {
+    if (text === '') return;
+    this.#onText(text);
+    let from = 0;
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
+      this.#held = this.#held === '' ? text.slice(from, at) : this.#held + text.slice(from, at);
+      this.#endLine();
+      from = at + 1;
+    }
+    this.#open ||= from < text.length;
+    this.#held += text.slice(from);
+    if (this.#held.length > PART_LINE_CHARS) this.#cutHeld(false);
+  }
+
+  #endLine(): void {
+    this.#cutHeld(true);
+    this.lines++;
+    this.#column = 0;
+    this.#open = false;
+  }
+
+  /** Passes on the complete pieces of the held text; at the end of a line also the last piece. */
+  #cutHeld(last: boolean): void {
+    let text = this.#held;
+    let rest = '';
+    if (!last) {
+      // The end of an escape sequence or of a line end may follow.
+      const open = Math.max(text.lastIndexOf('\x1b'), text.endsWith('\r') ? text.length - 1 : -1);
+      if (open > text.length - ESCAPE_CHARS) [text, rest] = [text.slice(0, open), text.slice(open)];
+    }
+    if (HAS_CONTROLS.test(text)) text = text.replace(CONTROLS, '');
+    if (text.includes('\r')) {
+      const shown = lastVersion(text);
+      // More text may follow and overwrite the last version.
+      const overwritten = !last && text.lastIndexOf('\r') > text.lastIndexOf(shown);
+      text = overwritten ? `${shown}\r` : shown;
+      this.#column = 0;
+    }
+    while (text.length > PIECE_CHARS) {
+      const length = pieceLength(text);
+      this.#pass(text.slice(0, length));
+      text = text.slice(length);
+    }
+    if (last && (text !== '' || this.#column === 0)) this.#pass(text);
+    this.#held = last ? '' : text + rest;
+  }
+
+  #pass(text: string): void {
+    this.#onLine({ number: this.lines + 1, column: this.#column, text });
+    this.#column += text.length;
+  }
+}
+
+/** Returns the last version of a line that carriage returns overwrite, or an empty string if all are blank. */
+function lastVersion(text: string): string {
+  const end = text.trimEnd().length;
+  return text.slice(text.lastIndexOf('\r', end - 1) + 1, end);
+}
+
+/** Returns a length of at most PIECE_CHARS: up to the last separator in the second half, if there is one. */
+function pieceLength(text: string): number {
+  for (let at = PIECE_CHARS; at > PIECE_CHARS / 2; at--) {
+    const code = text.charCodeAt(at - 1);
+    if (code === 0x2c || code === 0x20 || code === 0x3b || code === 0x3e) return at;
+  }
+  const highSurrogate = (text.charCodeAt(PIECE_CHARS - 1) & 0xfc00) === 0xd800;
+  return highSurrogate ? PIECE_CHARS - 1 : PIECE_CHARS;
+}

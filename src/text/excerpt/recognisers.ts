@@ -1,0 +1,236 @@
+/** Kinds of output. A kind says how the important lines of a text are found. */
+export const EXCERPT_KINDS = [
+  'tests',
+  'build',
+  'trace',
+  'log',
+  'diff',
+  'json',
+  'table',
+  'listing',
+  'html',
+  'text',
+  'binary',
+] as const;
+export type ExcerptKind = (typeof EXCERPT_KINDS)[number];
+
+/** Importance of a line. A failure is an error that starts a block of details. */
+export type Rank = 'failure' | 'error' | 'summary' | 'warning' | 'quiet';
+
+/** A recogniser of one form of line. The first that matches decides. */
+export interface Recogniser {
+  readonly kind: ExcerptKind;
+  readonly rank: Rank;
+  readonly test: RegExp;
+  /** The block ends before the first line that matches. Without it, the block ends with the indentation. */
+  readonly until?: RegExp;
+  /** Number of lines before it that belong to it, such as the file name in the output of eslint. */
+  readonly before?: number;
+}
+
+const DURATION = String.raw`(?:\(?\d[\d.,]*\s?(?:m?s|min|sec\w*|minutes?|hours?)\b.*)?`;
+
+/** Recognisers of test runners, compilers, linters and stack traces, most specific first. */
+const RUN: readonly Recogniser[] = [
+  // node:test (spec), vitest, mocha, Deno
+  {
+    kind: 'tests',
+    rank: 'summary',
+    test: /^[ℹ#] (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms)\b/,
+  },
+  { kind: 'tests', rank: 'summary', test: /^\s*✖ failing tests:/ },
+  { kind: 'build', rank: 'summary', test: /^\s*✖ \d+ problems?\b/ },
+  { kind: 'tests', rank: 'failure', test: /^\s*(?:✖|✗|✘|×|✕) \S/, before: 1 },
+  // TAP
+  { kind: 'tests', rank: 'failure', test: /^\s*not ok \d+(?!.*# (?:todo|skip))/i },
+  {
+    kind: 'tests',
+    rank: 'quiet',
+    test: /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- (?:PASS|SKIP)|test .* \.\.\. (?:ok|ignored)$)/,
+  },
+  { kind: 'tests', rank: 'summary', test: /^1\.\.\d+$/ },
+  // jest, vitest
+  { kind: 'tests', rank: 'failure', test: /^\s+● \S/, until: /^\s+● |^(?:Test Suites|Tests|PASS|FAIL)\b/ },
+  { kind: 'tests', rank: 'failure', test: /^\s*FAIL\s+\S+.* > /, until: /^\s*(?:⎯{5,}|FAIL\s)/ },
+  {
+    kind: 'tests',
+    rank: 'summary',
+    test: /^\s*(?:Test Suites:|Tests:?\s|Test Files\s|Snapshots:?\s|Time:\s|Duration\s).*\d/,
+  },
+  // pytest
+  { kind: 'tests', rank: 'failure', test: /^_{3,} .+ _{3,}$/, until: /^(?:_{3,} .+ _{3,}|=+ .+ =+)$/ },
+  { kind: 'tests', rank: 'error', test: /^(?:(?:SUB)?FAILED|ERROR|SUBFAIL)(?:\[.*?\])? \S+(?:::|\.py)/ },
+  {
+    kind: 'tests',
+    rank: 'summary',
+    test: /^=* ?(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun|subtests \w+)(?:, )?)+ in \d/,
+  },
+  { kind: 'tests', rank: 'summary', test: /^=+ (?:short test summary|no tests ran|slowest).*=+$/ },
+  // unittest
+  { kind: 'tests', rank: 'failure', test: /^(?:FAIL|ERROR): \w+ \(/, until: /^={20,}$|^Ran \d/ },
+  { kind: 'tests', rank: 'summary', test: /^(?:Ran \d+ tests? in|FAILED \(|OK(?: \(|$))/ },
+  // go test
+  { kind: 'tests', rank: 'failure', test: /^\s*--- FAIL: /, before: 3 },
+  {
+    kind: 'tests',
+    rank: 'summary',
+    test: /^(?:FAIL|ok {1,2})(?:\s+\S+\s+(?:\d[\d.]*s|\[.*\]|\(cached\)).*)?$/,
+  },
+  // cargo test
+  {
+    kind: 'tests',
+    rank: 'failure',
+    test: /^---- .+ stdout ----$/,
+    until: /^(?:---- .+ ----|failures:|test result:)/,
+  },
+  { kind: 'tests', rank: 'error', test: /^test .+ \.\.\. FAILED/ },
+  { kind: 'tests', rank: 'summary', test: /^test result: / },
+  // JUnit XML
+  { kind: 'tests', rank: 'summary', test: /^\s*<testsuites?\b/ },
+  {
+    kind: 'tests',
+    rank: 'failure',
+    test: /<(?:failure|error)\b[^>]*>/,
+    until: /^\s*<(?:\/testsuite|testcase)\b/,
+    before: 1,
+  },
+  // Playwright, mocha, RSpec
+  {
+    kind: 'tests',
+    rank: 'failure',
+    test: /^\s+\d+\) \S/,
+    until: /^\s{1,4}\d+\) |^\s+\d+ (?:failed|passed|flaky|skipped|interrupted)\b/,
+  },
+  {
+    kind: 'tests',
+    rank: 'summary',
+    test: new RegExp(
+      `^\\s+\\d+ (?:failed|passed|flaky|skipped|did not run|interrupted|passing|failing|pending)\\b ?${DURATION}$`,
+    ),
+  },
+  // Other runners: Maven, Gradle, PHPUnit, RSpec, CTest
+  {
+    kind: 'tests',
+    rank: 'summary',
+    test: /\b(?:Tests run: \d+|Tests: \d+, |\d+ examples?, \d+ failures?|\d+% tests passed|\d+ tests completed)/,
+  },
+  { kind: 'tests', rank: 'failure', test: /^\S.* > .+ FAILED$/ },
+  // Compilers and linters
+  {
+    kind: 'build',
+    rank: 'summary',
+    test: /^(?:Found \d+ (?:errors?|warnings?|problems?|issues?)|Success: no issues|All checks passed|Checked \d+ files|\d+ (?:warnings?|errors?)(?: and \d+ errors?)? generated|BUILD (?:FAILED|SUCCESS\w*)|(?:error|warning): (?:could not compile|.+ generated \d+ warnings?|aborting due to)|make(?:\[\d+\])?: \*\*\*|\s*Finished |ninja: build stopped|npm (?:ERR!|error) (?:code|Lifecycle|Exit))/,
+  },
+  {
+    kind: 'build',
+    rank: 'failure',
+    test: /^(?:\S.*?(?:\(\d+,\d+\)|:\d+(?::\d+)?)(?: - |: ))?(?:fatal |internal compiler |syntax )?error(?: ?[A-Z]+\d+|\[[\w:-]+\])?: /i,
+  },
+  { kind: 'build', rank: 'failure', test: /^\s+\d+:\d+\s+error\s/, before: -1 },
+  { kind: 'build', rank: 'warning', test: /^\s+\d+:\d+\s+warn(?:ing)?\s/, before: -1 },
+  {
+    kind: 'build',
+    rank: 'failure',
+    test: /^(?:\S+:\d+:\d+ )?\S+ (?:FIXABLE +)?━{3,}/,
+    until: /━{5,}|^(?:Checked|Found) \d/,
+  },
+  {
+    kind: 'build',
+    rank: 'failure',
+    test: /^\S+\.(?:go|py|js|ts|rb|java|php|sh|c|cc|cpp|h|swift|kt|rs):\d+:\d+: (?!warning|note|info)/,
+    before: 0,
+  },
+  {
+    kind: 'build',
+    rank: 'failure',
+    test: /^[A-Z]{1,4}\d{3,4} (?:\[\*\] )?\S.*$|^ERROR in |undefined reference to|^(?:npm (?:ERR!|error)|ERROR:|Error:|FAILED:|CMake Error)/,
+  },
+  {
+    kind: 'build',
+    rank: 'warning',
+    test: /^(?:\S.*?(?:\(\d+,\d+\)|:\d+(?::\d+)?)(?: - |: ))?warning(?: ?[A-Z]+\d+|\[[\w:-]+\])?: /i,
+  },
+  { kind: 'build', rank: 'quiet', test: /^\S+:\d+(?::\d+)?: (?:note|info): / },
+  // Stack traces
+  { kind: 'trace', rank: 'failure', test: /^\s*Traceback \(most recent call last\)/ },
+  {
+    kind: 'trace',
+    rank: 'failure',
+    test: /^(?:panic: |fatal error: |thread '.*' (?:\(\d+\) )?panicked at )/,
+    until: /^(?:exit status|note: run with|FAIL\b|---- )/,
+  },
+  {
+    kind: 'trace',
+    rank: 'failure',
+    test: /^(?:Exception in thread |Caused by: |Uncaught |Unhandled |\s*\[cause\]: )/,
+  },
+  {
+    kind: 'trace',
+    rank: 'failure',
+    test: /^(?:[\w$]+[.:])*[A-Z]\w*(?:Error|Exception|Failure)(?: \[[\w-]+\])?(?::|$)/,
+  },
+];
+
+const LEVELS: readonly (readonly [Rank, RegExp])[] = [
+  ['error', /^(?:err(?:or)?|fatal|crit(?:ical)?|panic|severe|emerg(?:ency)?|alert|failure)$/i],
+  ['warning', /^(?:warn(?:ing)?)$/i],
+  ['quiet', /^(?:info(?:rmation)?|debug|trace|notice|verbose|fine[rst]*|config|dbg|inf)$/i],
+];
+/** A level in a log line: a field, or a word in brackets or capitals near the beginning. */
+const LEVEL_FIELD = /\b(?:level|severity|lvl|loglevel|log_level|levelname)"?\s*[=:]\s*"?([A-Za-z]+)/i;
+const LEVEL_WORD =
+  /^.{0,72}?(?:^|[\s[(<|:\]])(ERROR|ERR|FATAL|CRITICAL|CRIT|PANIC|SEVERE|EMERG|ALERT|WARNING|WARN|INFO|DEBUG|TRACE|NOTICE|VERBOSE|INF|DBG)(?=$|[\s\])>|:,])/;
+const LEVEL_BRACKET =
+  /^.{0,60}?[[(<](error|err|fatal|critical|crit|emerg|alert|warning|warn|info|debug|trace|notice)[\])>:]/;
+const LEVEL_CJK =
+  /^.{0,60}?(?:^|[\s[【(（<|:：])(?:(错误|錯誤|严重|致命|紧急|エラー|重大|致命的|오류|심각)|(警告|注意|경고)|(信息|資訊|调试|提示|情報|デバッグ|通知|정보|디버그))(?=$|[\s\]】)）>|:：,，])/;
+const GLOG = /^([EFWID])\d{4} \d\d:\d\d/;
+
+/** Words of errors in lines without a level. */
+const ERROR_WORDS =
+  /\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|core dumped|denied|refused|unreachable|timed out|timeout|cannot|could not|unable to|not found|no such file|killed|out of memory|invalid|unexpected|conflict)\b|错误|錯誤|失败|失敗|异常|異常|致命|超时|拒绝|无法|エラー|例外|タイムアウト|できません|拒否|오류|실패/i;
+const NO_ERRORS =
+  /\b(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?|failed|problems|exceptions?)\b|\b(?:errors?|failures?|failed)\s*[:=]\s*0\b|\bif\b.*\bfails?\b/i;
+const WARNING_WORDS =
+  /\b(?:warn(?:ing)?|deprecat\w+|vulnerabilit\w+|skipp(?:ed|ing))\b|警告|非推奨|弃用|경고/i;
+/** Lines that count something, near the end of an output. */
+const SUMMARY =
+  /^\s*(?:total|summary|done|finished|completed|result|elapsed|real|user|sys)\b.*\d|\b\d+ (?:passed|failed|errors?|warnings?|skipped|packages?|vulnerabilities|files? changed)\b|合計|合计|总计|總計|完成|完了|共\s?\d/i;
+
+export interface Recognised {
+  readonly kind: ExcerptKind | null;
+  readonly rank: Rank | null;
+  readonly by?: Recogniser;
+}
+
+const UNKNOWN: Recognised = { kind: null, rank: null };
+
+/** Characters or words without which no recogniser of RUN matches; one test skips most lines of a log. */
+const MAYBE_RUN =
+  /^(?:\s*(?:[ℹ#✖✗✘×✕✔✓√▶●<]|not ok|ok |\d)|[_=-]{3}|\s*[A-Z])|error|FAIL|warn|━|panic|test|Found|Tests|Checked|generated|make|npm|exception|cause|undefined|:\d+:/i;
+
+/** Recognises a line of a program's output. `text` has no ANSI codes. */
+export function recognise(text: string): Recognised {
+  const level = levelOf(text);
+  if (level) return { kind: 'log', rank: level };
+  if (MAYBE_RUN.test(text)) {
+    for (const by of RUN) if (by.test.test(text)) return { kind: by.kind, rank: by.rank, by };
+  }
+  const isSummary = SUMMARY.test(text);
+  if (!isSummary && ERROR_WORDS.test(text) && !NO_ERRORS.test(text)) return { kind: null, rank: 'error' };
+  if (isSummary) return { kind: null, rank: 'summary' };
+  if (WARNING_WORDS.test(text)) return { kind: null, rank: 'warning' };
+  return UNKNOWN;
+}
+
+/** Returns the importance that the level of a log line gives it. An INFO line with the word "error" is quiet. */
+function levelOf(text: string): Rank | null {
+  const cjk = LEVEL_CJK.exec(text);
+  if (cjk) return cjk[1] ? 'error' : cjk[2] ? 'warning' : 'quiet';
+  const glog = GLOG.exec(text)?.[1];
+  if (glog) return glog === 'E' || glog === 'F' ? 'error' : glog === 'W' ? 'warning' : 'quiet';
+  // `ERROR: text` and `WARNING: text` at the start of a line are messages of a tool, not of a log.
+  const word = LEVEL_FIELD.exec(text)?.[1] ?? (LEVEL_WORD.exec(text) ?? LEVEL_BRACKET.exec(text))?.[1];
+  if (!word || /^(?:ERROR|WARNING|FATAL)(?::| \S+(?:::|\.py))/.test(text)) return null;
+  return LEVELS.find(([, words]) => words.test(word))?.[0] ?? null;
+}
