@@ -227,3 +227,16 @@ def test_publish_reaches_subscribers_without_a_payload(relay: ContextRelay) -> N
         message = next(iter(messages))
     assert (message.msg, message.url, message.seq) == ({"stage": "done"}, None, answer["seq"])
     assert abs(message.ts / 1000 - time.time()) < 600
+
+
+def test_looks_use_up_no_pull_and_the_agent_is_the_sender(relay: ContextRelay) -> None:
+    ada = ContextRelay(relay.base_url, agent="Ada ✓")
+    url = ada.push("# Title\n\nfor one reader\n", encrypted=True, max_pulls=1)
+    assert ada.pull(url, grep="nothing like it") == ""
+    with pytest.raises(BadInputError):
+        ada.pull(url, lines="900-")
+    found = ada.inspect(url)
+    assert (found.pulls_left, found.sender, found.agent) == (1, "Ada ✓", None)
+    assert ada.pull(url, grep="reader") == "3:for one reader"
+    with pytest.raises(NotFoundError):
+        ada.pull(url)

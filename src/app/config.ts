@@ -8,6 +8,7 @@ import { url } from './option-readers.ts';
 import { OPTIONS, type Option } from './options.ts';
 import { findHome, makeHome } from './store/home.ts';
 import { storeAddress } from './store/remote-engines.ts';
+import { agentName } from './store/sessions.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
 
@@ -51,6 +52,8 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
     /** URL of the server to use instead of the local store, or null. */
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,
+    /** Name of the agent that runs this process, or null. */
+    agent: agentName(home, env, process.cwd()),
     /** Log file of a detached server, passed by its parent in RELAY_LOG_FILE. */
     logFile: env.RELAY_LOG_FILE || null,
   };

@@ -77,6 +77,8 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       frameSecret: async () => (await import('./store/home.ts')).homeSecret(config().home)(),
       peekInbox: async (agent, o) =>
         (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o, warn),
+      registerSession: async (session) =>
+        (await import('./store/sessions.ts')).registerSession(host.home, session),
     },
     store: {
       get engine() {

@@ -30,7 +30,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'AWS_ENDPOINT_URL', help: 'The endpoint of the bucket if AWS_ENDPOINT_URL_S3 is not set.' },
   {
     name: 'RELAY_AGENT',
-    help: 'The name of this agent, for `inbox`, `follow`, tasks, and as the author of what it writes.',
+    help: 'The name of this agent, for `inbox`, `follow`, tasks, and as the sender and author of what it writes.',
   },
   { name: 'RELAY_THREAD', help: 'The thread that commands use if none is given.' },
   {

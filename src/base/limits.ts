@@ -60,6 +60,8 @@ export const PULL_RETRY_WINDOW_MS = 5 * 60 * SECOND;
  * pointer that allows only one pull.
  */
 export const PULL_RETRIES = 2;
+/** Maximum number of outlines, counts and searches of an encrypted payload that share one counted pull. */
+export const PULL_LOOKS = 100;
 
 export const DEFAULT_TTL_MS = DAY;
 export const MIN_TTL_MS = SECOND;

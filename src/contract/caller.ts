@@ -1,5 +1,6 @@
 import { SCOPES } from '../base/enums.ts';
 import { badRequest, RelayError } from '../base/errors.ts';
+import { AGENT_NAME_CHARS } from '../base/limits.ts';
 
 export { SCOPES };
 
@@ -14,6 +15,8 @@ export interface Caller {
   /** Name of the API key. The server sets it. Other clients see it as `from`. */
   readonly name: string;
   readonly scopes: readonly Scope[];
+  /** Name of the agent, as the client states it. Only with an API key, where nothing verifies it. */
+  readonly agent?: string;
   /** The caller may only use channels whose names begin with this prefix. Absent: all channels of the tenant. */
   readonly channelPrefix?: string;
   /**
@@ -46,6 +49,30 @@ export const RELAY_TENANT = 'local';
 
 /** The caller in open mode (without API keys). */
 export const LOCAL_CALLER: Caller = { tenant: RELAY_TENANT, keyId: 'local', name: 'local', scopes: SCOPES };
+
+/**
+ * Returns the caller with the name of the agent that the client states. This is the one place that decides
+ * who sent something. Without API keys, the agent is the sender. With API keys, the name of the key stays the
+ * sender, and the agent is a second, unverified field.
+ */
+export function actingAs(caller: Caller, agent: string | null | undefined, open: boolean): Caller {
+  if (!agent || agent === caller.name || isAnonymous(caller) || caller.thread !== undefined) return caller;
+  if (/\p{Cc}/u.test(agent) || [...agent].length > AGENT_NAME_CHARS)
+    throw badRequest(
+      `The name of the agent must have at most ${AGENT_NAME_CHARS} characters and no control characters.`,
+    );
+  return open ? { ...caller, name: agent } : { ...caller, agent };
+}
+
+/** Returns the fields that name the sender of a message or pointer. */
+export function sentBy({ name, agent }: Pick<Caller, 'name' | 'agent'>): { from: string; agent?: string } {
+  return { from: name, ...(agent === undefined ? {} : { agent }) };
+}
+
+/** Returns the fields that name the caller in activity and receipts. */
+export function doneBy({ name, agent }: Pick<Caller, 'name' | 'agent'>): { by: string; by_agent?: string } {
+  return { by: name, ...(agent === undefined ? {} : { by_agent: agent }) };
+}
 
 /**
  * A caller without an API key. It may only read pointers that anyone with the link may read. No real tenant

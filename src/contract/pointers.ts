@@ -47,11 +47,11 @@ export interface PushInput extends PushOptions {
  * Like `Peeked`, for a pointer of any server. A field is null if the server does not report it. The original
  * ContextRelay server reports only metadata.
  */
-export type Inspected = Pick<shapes.Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'> & {
-  readonly [F in Exclude<keyof shapes.Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'>]:
-    | shapes.Peeked[F]
-    | null;
+export type Inspected = Pick<shapes.Peeked, KnownFields> & {
+  readonly [F in Exclude<keyof shapes.Peeked, KnownFields>]: shapes.Peeked[F] | null;
 };
+
+type KnownFields = 'id' | 'metadata' | 'tokens' | 'key_check' | 'pulls_left' | 'agent';
 
 export interface Pulled {
   readonly about: Inspected;
@@ -72,6 +72,11 @@ export interface PullOptions {
    * this does not count as a pull.
    */
   readonly keyless?: boolean;
+  /**
+   * Set if the caller makes an outline, a count or a search of an encrypted payload. The first look reserves a
+   * pull for the caller: further looks, and the caller's next pull, do not count.
+   */
+  readonly look?: boolean;
 }
 
 /** Options of calls within one process. They are not sent to a server. */
@@ -103,7 +108,7 @@ export const pointers = {
   pull: verb<(id: string, o?: PullOptions) => Promise<Pulled>, 'input' | 'output'>('pointers.pull')({
     ...pull,
     summary: 'Get a payload or a part of it',
-    headers: { keyless: 'Relay-Keyless' },
+    headers: { keyless: 'Relay-Keyless', look: 'Relay-Look' },
     byHand: 'both',
   }),
   part: verb<(id: string, part: PartRequest, o?: PullOptions & LocalOptions) => Promise<Part>>(

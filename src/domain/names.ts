@@ -10,6 +10,7 @@ import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/
  *   ptr.<id>/<attempt>                   blob with the payload; each push and each renewal has its own blob
  *   ptr.<id>/pulls                       number of pulls, counted if the pointer has `max_pulls`
  *   ptr.<id>/retry/<hash>                number of tries of a pull with an Idempotency-Key
+ *   ptr.<id>/look/<hash>                 number of looks of a caller that share one counted pull
  *   ptr.<id>/result                      result of the task with this id; only the first one is stored
  *   ptr.<id>/receipts                    receipts; earlier versions kept them in the log rcp.<id>
  *   chn.<tenant>.<channel>               log of a channel

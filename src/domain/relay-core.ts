@@ -1,7 +1,7 @@
 import type { Env } from '../base/env.ts';
 import { isRelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
-import type { Caller, CallerAt } from '../contract/caller.ts';
+import { actingAs, type Caller, type CallerAt, doneBy } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { SweepResult } from '../kernel/engine.ts';
 import { Activities } from './activity/activity.ts';
@@ -85,6 +85,9 @@ export class RelayCore {
    * `https://relay.example`.
    */
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
+  /** Returns the caller with the name of the agent that its client states. */
+  readonly actingAs = (caller: Caller, agent: string | null | undefined): Caller =>
+    actingAs(caller, agent, this.#options.auth !== 'keys');
   readonly #options: CoreOptions;
   #threads: Promise<ThreadServices> | null = null;
   #capabilities: Promise<Capabilities> | null = null;
@@ -129,7 +132,7 @@ export class RelayCore {
           return this.storage.used(tenant);
         }),
       pointers: () => new Pointers({ ...this.#parts, allowance: this.#allowance }),
-      inboxes: () => new Inboxes({ ...this.#parts, background: this.background }),
+      inboxes: () => new Inboxes({ ...this.#parts, background: this.background, actingAs: this.actingAs }),
       agents: () => new Agents(deps),
       tasks: () => new Tasks({ ...this.#parts, pointers: this.pointers, agents: this.agents }),
       files: () =>
@@ -176,7 +179,7 @@ export class RelayCore {
       pointers: lookup,
       isCanceled: (pointer) => results.isCanceled(pointer),
       onAcked: (caller, at) => {
-        deps.activity.note(caller.tenant, { kind: 'group.acked', by: caller.name, ...at });
+        deps.activity.note(caller.tenant, { kind: 'group.acked', ...doneBy(caller), ...at });
         background.run(() => this.#acked(caller, at));
       },
       onDead: (tenant, letter) => {
@@ -320,7 +323,7 @@ export class RelayCore {
     const { channel, group, seq } = at;
     const pointer = await this.channels.pointerOf(caller.tenant, channel, seq);
     if (pointer === null) return;
-    this.receipts.acked(pointer, caller.name, group);
+    this.receipts.acked(pointer, caller, group);
     if (!(await this.channels.groups.isNeeded(caller.tenant, channel, seq)))
       await releasePointer(this.deps, pointer);
   }

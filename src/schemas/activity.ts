@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { ACTIVITY_KINDS, FIGURE_STEPS } from '../base/enums.ts';
-import { count, limit, next, optionalText, type SchemaRows, type Shape, text, time } from './shapes.ts';
+import {
+  count,
+  limit,
+  next,
+  optionalText,
+  type SchemaRows,
+  type Shape,
+  statedAgent,
+  text,
+  time,
+} from './shapes.ts';
 
 const optionalCount = count.optional();
 
@@ -14,6 +24,7 @@ const entry = z.object({
   kind,
   /** Name of the caller; `relay` for the relay itself. */
   by: text,
+  by_agent: statedAgent.agent,
   pointer: optionalText,
   channel: optionalText,
   group: optionalText,

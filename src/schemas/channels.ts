@@ -16,6 +16,7 @@ import {
   optionalText,
   type SchemaRows,
   type Shape,
+  statedAgent,
   text,
   time,
 } from './shapes.ts';
@@ -64,6 +65,7 @@ const message = z.object({
   seq,
   /** Name of the sender, set by the relay. */
   from: text,
+  ...statedAgent,
   metadata: jsonObject.optional(),
   /** The payload key, encrypted with the encryption key of the channel (a Fernet token). */
   sealed_key: optionalText,
@@ -101,14 +103,17 @@ export interface ChannelInfo extends Shape<typeof channelInfo> {}
 const channelPage = z.object({ channels: z.array(channelInfo), ...next });
 export interface ChannelPage extends Shape<typeof channelPage> {}
 
-const lease = z.object({ seq, token: seq, attempt: count, member: text, lease_until: time });
+const lease = z.object({
+  ...{ seq, token: seq, attempt: count, member: text, ...statedAgent },
+  lease_until: time,
+});
 export interface Lease extends Shape<typeof lease> {}
 
 const groupDetail = z.object({
   name: text,
   /** Number of messages that wait for a member. */
   backlog: count,
-  members: z.array(z.object({ name: text, since: time })),
+  members: z.array(z.object({ name: text, ...statedAgent, since: time })),
   leases: z.array(lease),
 });
 export interface GroupDetail extends Shape<typeof groupDetail> {}
@@ -184,7 +189,10 @@ export const channelSchemas = {
     content: ['text/event-stream'],
   },
   subscribe: {
-    input: z.object({ name, ...subscription, ticket: optionalText }),
+    input: z.object({
+      ...{ name, ...subscription, ticket: optionalText },
+      agent: optionalText.describe('name of the agent; other requests send it as Relay-Agent'),
+    }),
     output: message,
     also: { 101: 'A WebSocket. Each frame is one message.' },
     codes: ['upgrade_required'],

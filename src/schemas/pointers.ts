@@ -17,6 +17,7 @@ import {
   type SchemaRows,
   type Shape,
   seconds,
+  statedAgent,
   text,
   time,
   tokenCount,
@@ -78,8 +79,11 @@ const about = {
   created_at: time,
   expires_at: time,
   max_pulls: count.nullable(),
+  /** How often you can still pull the pointer. Present in a peek if the pulls are limited. */
+  pulls_left: count.optional(),
   visibility,
   from: text,
+  ...statedAgent,
   /** Number of tokens. Present only if the tokens have been counted. */
   tokens: tokenCount.optional(),
   /**
@@ -132,6 +136,11 @@ export const pointerSchemas = {
       raw: looseFlag.optional().describe('return the bytes instead of {data, metadata}'),
       ...partFields,
       cost: looseFlag.optional().describe('return the number of tokens instead of the content'),
+      look: looseFlag
+        .optional()
+        .describe(
+          'of an encrypted payload with limited pulls: reserve a pull for you; further looks and your next pull are free',
+        ),
       keyless: looseFlag.optional().describe('refuse an encrypted payload and do not count a pull'),
     }),
     output: z.union([
@@ -162,6 +171,7 @@ export type Rung = Shape<typeof rung>;
 export const receipt = z.object({
   rung,
   by: text,
+  by_agent: statedAgent.agent,
   /** Time of the first occurrence, in ISO 8601, UTC. */
   at: time,
   last_at: time.optional(),

@@ -138,3 +138,8 @@ export const tokenCount = z.object({
 
 /** The number of tokens of a content, or of a part of the content. */
 export const cost = tokenCount.extend({ bytes: count });
+
+/** On a relay with API keys: name of the agent, as its client states it. Nothing verifies it. */
+export const statedAgent = {
+  agent: optionalText.describe('with API keys: name of the agent, as its client states it, not verified'),
+};

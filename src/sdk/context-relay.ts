@@ -18,6 +18,7 @@ import type {
 } from '../contract/pointers.ts';
 import type { AgentsApi, TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
+import { usesPull } from '../text/parts/part-request.ts';
 import { takePart } from '../text/parts/take-part.ts';
 import { CIPHERTEXT, channelKey, checkKey, decryptPulled, isCiphertext, sealKey } from './encryption.ts';
 import { Files } from './files.ts';
@@ -125,9 +126,12 @@ export class ContextRelay {
    */
   async pullPart(url: string, part: PartRequest, options: CallOptions = {}): Promise<Part> {
     if (parseReadable(url).key !== null) {
-      return this.#pullAndUse(url, options, async (pulled, key) =>
-        takePart(await decryptPulled(pulled, key), part, nativeMatcher),
-      );
+      let taken: Part | undefined;
+      const counts = 'outline' in part ? false : () => taken !== undefined && usesPull(part, taken);
+      return this.#pullAndUse(url, { ...options, counts }, async (pulled, key) => {
+        taken = await takePart(await decryptPulled(pulled, key), part, nativeMatcher);
+        return taken;
+      });
     }
     const result = await this.#ask(parseReadable(url), options, 'pull', ({ pointers }, id) =>
       pointers.part(id, part, { signal: options.signal }),
@@ -143,7 +147,9 @@ export class ContextRelay {
   async pullBytes(url: string, options: PullBytesOptions = {}): Promise<Uint8Array> {
     // A range of ciphertext cannot be decrypted, so the whole payload is pulled and cut after decryption.
     const range = parseReadable(url).key === null ? options.range : undefined;
-    return this.#pullAndUse(url, { ...options, range }, async (pulled, key) => {
+    // Count the pull after the range was cut: a range out of bounds must not use up a pull.
+    const counts = options.range && !range ? () => true : undefined;
+    return this.#pullAndUse(url, { ...options, range, counts }, async (pulled, key) => {
       const bytes = await decryptPulled(pulled, key);
       return options.range && !pulled.range ? sliceRange(bytes, options.range) : bytes;
     });
@@ -168,13 +174,11 @@ export class ContextRelay {
 
   /**
    * Returns how many tokens a payload, or a part of it, would cost a model. For an encrypted payload, this
-   * client pulls the payload and counts the tokens with the `counter` option. It rejects an encrypted payload
-   * with a pull limit, because counting would use up a pull.
+   * client reads the payload and counts the tokens with the `counter` option. It does not use up a pull.
    */
   async cost(url: string, part?: PartRequest, options: CallOptions = {}): Promise<Cost> {
     const ref = parsePointer(url);
-    const { key } = ref;
-    if (key === null) {
+    if (ref.key === null) {
       return this.#ask(ref, options, 'cost', ({ pointers }, id) =>
         pointers.cost(id, part, { signal: options.signal }),
       );
@@ -186,16 +190,12 @@ export class ContextRelay {
         hint: 'Pass a `counter` to ContextRelay, or run: relay pull <url> --cost',
       });
     }
-    const found = await checkKey(key, () => this.inspect(url, options));
-    if (found && found.max_pulls !== null) {
-      const often = found.max_pulls === 1 ? 'once' : `${found.max_pulls} times`;
-      throw new RelayError('bad_request', {
-        what: `The payload must be pulled to count its tokens, and it can be pulled only ${often}.`,
-        hint: `It was not pulled. It has at most ${Math.floor(((found.size ?? STORED_BYTES) * 3) / 4)} bytes.`,
-      });
-    }
-    const text = await this.pull(url, part, options);
-    return { ...(await counter.count(text)), bytes: new TextEncoder().encode(text).byteLength };
+    return this.#pullAndUse(url, { ...options, counts: false }, async (pulled, key) => {
+      const bytes = await decryptPulled(pulled, key);
+      const text = part ? (await takePart(bytes, part, nativeMatcher)).text : decodeUtf8(bytes);
+      if (text === null) throw notText();
+      return { ...(await counter.count(text)), bytes: new TextEncoder().encode(text).byteLength };
+    });
   }
 
   /**
@@ -305,30 +305,45 @@ export class ContextRelay {
   /**
    * Pulls a payload and passes it to `use`. The relay counts a pull as soon as the pull starts. If `use`
    * fails (wrong encryption key, bytes instead of text), the next pull sends the same idempotency key, so the
-   * relay does not count that pull again.
+   * relay does not count that pull again. With `counts`, the pull is a look: it is counted afterwards, if
+   * `counts` is a function and returns true.
    */
   async #pullAndUse<T>(
     url: string,
-    options: PullBytesOptions,
+    options: PullBytesOptions & { readonly counts?: false | (() => boolean) },
     use: (pulled: Pulled, key: string | null) => Promise<T>,
   ): Promise<T> {
     const ref = parseReadable(url);
-    if (ref.key !== null) await checkKey(ref.key, () => this.inspect(url, options));
+    const found = ref.key === null ? null : await checkKey(ref.key, () => this.inspect(url, options));
+    const limited = options.counts !== undefined && found !== null && found.max_pulls !== null;
+    const look = limited && found.pulls_left !== undefined;
+    if (limited && !look && options.counts === false) throw wouldCount(found);
     const idempotencyKey = this.#unfinished.get(ref.id) ?? uuid(systemEnv);
-    this.#unfinished.delete(ref.id);
-    this.#unfinished.set(ref.id, idempotencyKey);
-    if (this.#unfinished.size > MAX_UNFINISHED)
-      this.#unfinished.delete(this.#unfinished.keys().next().value!);
-    const request = { idempotency_key: idempotencyKey, range: options.range, keyless: ref.key === null };
+    if (!look) {
+      this.#unfinished.delete(ref.id);
+      this.#unfinished.set(ref.id, idempotencyKey);
+      if (this.#unfinished.size > MAX_UNFINISHED)
+        this.#unfinished.delete(this.#unfinished.keys().next().value!);
+    }
+    const { range } = options;
+    const request = look ? { look } : { idempotency_key: idempotencyKey, range, keyless: ref.key === null };
     const pulled = await this.#ask(ref, options, 'pull', ({ pointers }, id) => pointers.pull(id, request));
     try {
       const result = await abortable(use(pulled, ref.key), options.signal, 'pull');
+      if (look && options.counts !== false && options.counts!()) await this.#countLook(ref, options);
       this.#unfinished.delete(ref.id);
       return result;
     } catch (error) {
       await discardBody(pulled.body);
       throw error;
     }
+  }
+
+  /** Counts a pull after a look: pulls one byte, which uses the reserved pull. */
+  async #countLook(ref: PointerRef, options: CallOptions): Promise<void> {
+    const request = { range: { start: 0, end: 1 }, idempotency_key: uuid(systemEnv) };
+    const { body } = await this.#ask(ref, options, 'pull', ({ pointers }, id) => pointers.pull(id, request));
+    await discardBody(body);
   }
 }
 
@@ -339,6 +354,15 @@ function sliceRange(bytes: Uint8Array, { start, end }: { start: number; end: num
     throw new RelayError('range_not_satisfiable', { size: bytes.byteLength });
   }
   return bytes.slice(start, end);
+}
+
+/** Error for a relay, or an anonymous caller, for which a look counts as a pull. */
+function wouldCount({ max_pulls, size }: Inspected): RelayError {
+  const often = max_pulls === 1 ? 'once' : `${max_pulls} times`;
+  return new RelayError('bad_request', {
+    what: `The payload must be pulled for this, and it can be pulled only ${often}.`,
+    hint: `It was not pulled. It has at most ${Math.floor(((size ?? STORED_BYTES) * 3) / 4)} bytes. With an API key of its relay, this uses up no pull.`,
+  });
 }
 
 function notText(): RelayError {

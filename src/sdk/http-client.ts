@@ -7,7 +7,7 @@ import type { ContextRelayOptions } from './options.ts';
 import { collect, discardBody } from './payload.ts';
 
 export interface HttpOptions
-  extends Pick<ContextRelayOptions, 'apiKey' | 'fetch' | 'timeout' | 'retries' | 'onConnection'> {
+  extends Pick<ContextRelayOptions, 'apiKey' | 'agent' | 'fetch' | 'timeout' | 'retries' | 'onConnection'> {
   /** `https://host`, with the path prefix of the relay if it has one. */
   readonly baseUrl: string;
   /** Aborts all running requests. */
@@ -92,12 +92,16 @@ export class HttpClient {
   }
 
   async #send(call: HttpCall): Promise<HttpAnswer> {
-    const { apiKey, signal } = this.#options;
+    const { apiKey, agent, signal } = this.#options;
     if (signal?.aborted) throw abortError(call.doing, signal);
     const limit = timeLimit(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, signal);
     let broken: RelayError | null = null;
     const query = call.query?.size ? `?${call.query}` : '';
-    const headers = { ...call.headers, ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) };
+    const headers = {
+      ...call.headers,
+      ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}),
+      ...(agent ? { 'Relay-Agent': encodeURIComponent(agent) } : {}),
+    };
     try {
       const size = call.body instanceof Uint8Array ? call.body.byteLength : 0;
       limit.start(size / SLOWEST_UPLOAD_BYTES_PER_MS);

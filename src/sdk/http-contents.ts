@@ -73,6 +73,7 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
         Accept: 'application/octet-stream',
         ...idempotency(options.idempotency_key),
         ...(options.keyless ? { 'Relay-Keyless': '1' } : {}),
+        ...(options.look ? { 'Relay-Look': '1' } : {}),
       };
       const call = buildCall(pointers.pull, { id }, { headers, doing: 'pull' });
       const requestHeaders = options.range ? { ...headers, Range: rangeHeader(options.range) } : headers;
@@ -223,6 +224,8 @@ function parsePointerHeaders(headers: Headers, id: string): Omit<Peeked, 'metada
   if (content === null || expires_at === null) return null;
   const tokens = parseTokens(headers.get('relay-tokens'));
   const key_check = headers.get('relay-key-check');
+  const pulls_left = parseCount(headers.get('relay-pulls-left'));
+  const agent = decodeHeader(headers.get('relay-agent'));
   return {
     ...content,
     id: headers.get('relay-id') ?? id,
@@ -233,6 +236,8 @@ function parsePointerHeaders(headers: Headers, id: string): Omit<Peeked, 'metada
     visibility: (headers.get('relay-visibility') as Visibility | null) ?? 'link',
     ...(tokens ? { tokens } : {}),
     ...(key_check ? { key_check } : {}),
+    ...(pulls_left === null ? {} : { pulls_left }),
+    ...(agent ? { agent } : {}),
   };
 }
 

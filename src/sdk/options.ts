@@ -37,6 +37,11 @@ export interface ContextRelayOptions {
    * relay.
    */
   readonly apiKey?: string;
+  /**
+   * Name of the agent that uses this client. On a relay without API keys it is the sender of what this client
+   * sends. With API keys, others see it beside the name of the key. Default: `RELAY_AGENT`.
+   */
+  readonly agent?: string;
   /** Replacement for the global `fetch`. */
   readonly fetch?: typeof fetch;
   /** Time in ms to wait for the start of a response and for each further chunk. Default: 60,000. */
@@ -122,19 +127,21 @@ export interface PullBytesOptions extends CallOptions {
 const LOCAL_RELAY = 'http://127.0.0.1:7474';
 
 /**
- * Returns the base URL and the API key. Missing values come from the environment. `CONTEXTRELAY_API_KEY`
+ * Returns the base URL, the API key and the name of the agent. Missing values come from the environment. `CONTEXTRELAY_API_KEY`
  * belongs to `CONTEXTRELAY_URL`: if the caller passes a base URL with another origin, the API key from the
  * environment is not used.
  */
-export function connection(options: Pick<ContextRelayOptions, 'baseUrl' | 'apiKey'>): {
+export function connection(options: Pick<ContextRelayOptions, 'baseUrl' | 'apiKey' | 'agent'>): {
   baseUrl: string;
   apiKey: string | undefined;
+  agent: string | undefined;
 } {
+  const agent = options.agent ?? variable('RELAY_AGENT');
   const url = variable('CONTEXTRELAY_URL');
   const baseUrl = options.baseUrl ?? url ?? LOCAL_RELAY;
-  if (options.apiKey !== undefined) return { baseUrl, apiKey: options.apiKey };
+  if (options.apiKey !== undefined) return { baseUrl, apiKey: options.apiKey, agent };
   const elsewhere = url !== undefined && originOf(url) !== originOf(baseUrl);
-  return { baseUrl, apiKey: elsewhere ? undefined : variable('CONTEXTRELAY_API_KEY') };
+  return { baseUrl, apiKey: elsewhere ? undefined : variable('CONTEXTRELAY_API_KEY'), agent };
 }
 
 /** Returns the origin of a URL, or null if the text is not a URL. */

@@ -78,7 +78,7 @@ export async function* followSocket(
 /** Opens a WebSocket, or an event stream if the platform has no WebSocket. */
 async function openConnection(
   calls: VerbCalls,
-  { apiKey }: HttpOptions,
+  { apiKey, agent }: HttpOptions,
   channel: string,
   { since, group, prefetch, signal }: SubscribeOptions,
 ): Promise<Connection> {
@@ -89,7 +89,7 @@ async function openConnection(
     return openEvents(client, buildCall(channels.events, { name: channel }, request));
   const call = buildCall(channels.subscribe, { name: channel }, request);
   const ticket = apiKey ? await calls.call<{ ticket: string }>(channels.ticket, {}) : null;
-  const query = toQuery({ ...position, ticket: ticket?.ticket });
+  const query = toQuery({ ...position, ticket: ticket?.ticket, agent });
   const address = `${client.base.replace(/^http/, 'ws')}${call.path}${query.size > 0 ? `?${query}` : ''}`;
   try {
     return await SocketConnection.open(address, signal);

@@ -61,14 +61,39 @@ for (const [where, open] of Object.entries(clients)) {
       await assert.rejects(open().pull(url), refused('not_found'));
     });
 
-    test('asking for the cost of a payload with limited pulls uses up none', async () => {
-      const url = await open().push('for one reader', { encrypted: true, maxPulls: 1 });
-      await assert.rejects(open().cost(url), (error) => {
-        return isRelayError(error, 'bad_request') && /pulled only once/.test(error.message);
+    for (const encrypted of [true, false]) {
+      const kind = encrypted ? 'encrypted' : 'plain';
+      test(`an outline, a cost, a search without a match and a range out of bounds use up no pull of a ${kind} payload`, async () => {
+        const url = await open().push('# Title\n\nfor one reader\n', { encrypted, maxPulls: 1 });
+        const left = async () => (await open().inspect(url)).pulls_left;
+        for (let round = 0; round < 3; round++) {
+          assert.match((await open().pullPart(url, { outline: true })).text, /Title/);
+          assert.ok((await open().cost(url)).tokens > 3);
+          assert.ok((await open().cost(url, { lines: '3' })).tokens > 1);
+          const search = await open().pullPart(url, { grep: 'nothing like it' });
+          assert.equal(search.text, '');
+          assert.equal(search.about, '0 matches in 3 lines');
+          await assert.rejects(open().pullPart(url, { lines: '900-' }), refused('bad_part'));
+          const range = { start: 900, end: 901 };
+          await assert.rejects(open().pullBytes(url, { range }), refused('range_not_satisfiable'));
+          assert.equal(await left(), 1);
+        }
+        assert.equal(await open().pull(url, { grep: 'reader' }), '3:for one reader');
+        assert.equal(await left(), 0);
+        for (const [how, pull] of Object.entries(PULLS)) {
+          // The cost of a plain payload is a number of the record, as its size.
+          if (how.startsWith('cost') && !encrypted) continue;
+          await assert.rejects(pull(open(), url), refused('not_found'), how);
+        }
       });
-      assert.equal(await open().pull(url), 'for one reader');
-      const often = await open().push('for many', { encrypted: true });
-      assert.equal((await open().cost(often)).bytes, 8);
+    }
+
+    test('a look at an encrypted payload reserves the pull, so that it counts once', async () => {
+      const url = await open().push('for two readers', { encrypted: true, maxPulls: 2 });
+      await open().pullPart(url, { outline: true });
+      assert.equal(await open().pull(url), 'for two readers');
+      assert.equal(await open().pull(url, { lines: '1' }), 'for two readers');
+      await assert.rejects(open().pull(url), refused('not_found'));
     });
 
     test('for a pointer without a key check, the format of the key is checked', async () => {

@@ -153,9 +153,10 @@ class AsyncContextRelay:
         *,
         retries: int = 3,
         channel_keys: Optional[ChannelKeys] = None,
+        agent: Optional[str] = None,
     ) -> None:
         """Creates a client. It has the same options as :class:`contextrelay.ContextRelay`."""
-        connection = Connection(base_url, api_key, timeout=timeout, retries=retries)
+        connection = Connection(base_url, api_key, timeout=timeout, retries=retries, agent=agent)
         self._transport = AsyncTransport(connection)
         self._channel_keys = channel_keys
         self._flows = RelayFlows(connection, channel_keys)

@@ -37,6 +37,7 @@ class ContextRelay:
         *,
         retries: int = 3,
         channel_keys: Optional[ChannelKeys] = None,
+        agent: Optional[str] = None,
     ) -> None:
         """Creates a client. It does not contact the relay.
 
@@ -44,8 +45,10 @@ class ContextRelay:
         ``retries``: number of retries of a request that is safe to repeat.
         ``channel_keys``: shared encryption keys by channel. Clients with the same key can decrypt each
         other's encrypted payloads on that channel.
+        ``agent``: name of the agent that uses this client. Default: ``RELAY_AGENT``. On a relay without API
+        keys it is the sender; with API keys, others see it beside the name of the key.
         """
-        connection = Connection(base_url, api_key, timeout=timeout, retries=retries)
+        connection = Connection(base_url, api_key, timeout=timeout, retries=retries, agent=agent)
         self._transport = Transport(connection)
         self._channel_keys = channel_keys
         self._flows = RelayFlows(connection, channel_keys)

@@ -6,6 +6,7 @@ import os
 import random
 import re
 from typing import Dict, Optional, Set, Tuple
+from urllib.parse import quote
 
 from .errors import BadInputError, RelayError, RelayTimeoutError, RelayUnreachableError
 from .pointer_url import origin_of, parse_pointer, plain_base, split_url
@@ -25,13 +26,20 @@ class Connection:
     """Address and API key of one relay, with the other base URLs that appear in its pointers."""
 
     def __init__(
-        self, base_url: Optional[str], api_key: Optional[str], *, timeout: float, retries: int
+        self,
+        base_url: Optional[str],
+        api_key: Optional[str],
+        *,
+        timeout: float,
+        retries: int,
+        agent: Optional[str] = None,
     ) -> None:
         url, key = _chosen(base_url, api_key)
         self.base = _checked_base(url)
         self.timeout = timeout
         self.retries = retries
         self._key = _checked_key(key)
+        self._agent = agent or os.environ.get("RELAY_AGENT") or None
         self._bases: Set[str] = {plain_base(self.base)}
 
     def base_for(self, base: Optional[str]) -> Optional[str]:
@@ -52,7 +60,10 @@ class Connection:
         """Returns the URL and the headers of a call, and whether a redirect may be followed."""
         base = (call.base or self.base).rstrip("/")
         headers = dict(call.headers)
-        keyed = self._key is not None and origin_of(base) == origin_of(self.base)
+        own = origin_of(base) == origin_of(self.base)
+        if own and self._agent is not None:
+            headers["Relay-Agent"] = quote(self._agent, safe="")
+        keyed = self._key is not None and own
         if keyed:
             headers["Authorization"] = f"Bearer {self._key}"
         # Follow redirects only for a GET without an API key. Otherwise a redirect could send the API key to
@@ -62,6 +73,8 @@ class Connection:
     def socket(self, path: str) -> Tuple[str, Dict[str, str]]:
         """Returns the URL and the headers for opening a WebSocket."""
         url, headers, _ = self.address(Call("GET", path))
+        if self._agent is not None:
+            url += ("&" if "?" in url else "?") + "agent=" + quote(self._agent, safe="")
         return "ws" + url[len("http") :], headers
 
     def checked(self, answer: Answer) -> Answer:

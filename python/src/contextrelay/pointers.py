@@ -83,6 +83,10 @@ class Inspected:
     visibility: Optional[str] = None
     sender: Optional[str] = None
     key_check: Optional[str] = None
+    #: How often this client can still pull the pointer. None if the pulls are not limited.
+    pulls_left: Optional[int] = None
+    #: On a relay with API keys: name of the agent, as its client states it. Nothing verifies it.
+    agent: Optional[str] = None
 
 
 class PointerFlows:
@@ -239,13 +243,24 @@ class PointerFlows:
     def pull_part(self, url: str, part: PartRequest) -> Flow[Part]:
         """Returns a part of a payload, with the position of the part.
 
-        For an encrypted payload, the client pulls all of it and cuts the part itself.
+        For an encrypted payload, the client pulls all of it and cuts the part itself. An outline and a search
+        without a match use up no pull.
         """
         ref = parse_pointer(url)
+        base = self._connection.base_for(ref.base)
         if ref.key is not None:
             # The relay cannot read an encrypted payload.
-            return take_part((yield from self.pull(url)), part)
-        base = self._connection.base_for(ref.base)
+            found = yield from self._check_key(ref, url)
+            if found is None or found.pulls_left is None:
+                return take_part((yield from self.pull(url)), part)
+            headers = {"Accept": "application/octet-stream", "Relay-Look": "1"}
+            answer = yield Call("GET", f"/pull/{ref.id}", headers=headers, base=base, most=_ENVELOPE_BYTES)
+            taken = take_part(decrypt(ref.key, answer.body).decode("utf-8", "replace"), part)
+            if not part.outline and not (part.grep is not None and taken.text == ""):
+                # Pull one byte: it uses the pull that the look has reserved.
+                headers = {"Accept": "application/octet-stream", "Range": "bytes=0-0", **idempotency()}
+                yield Call("GET", f"/pull/{ref.id}", headers=headers, base=base)
+            return taken
         headers = {**idempotency(), "Relay-Keyless": "1"}
         answer = yield Call("GET", f"/pull/{ref.id}", part.query(), headers, base=base, most=_ENVELOPE_BYTES)
         about = _decoded(answer, "relay-part")
@@ -310,23 +325,25 @@ class PointerFlows:
         call = get(f"/pull/{ref.id}/receipts")
         return ask(Call(call.method, call.path, base=self._connection.base_for(ref.base)))
 
-    def _check_key(self, ref: PointerRef, url: str) -> Flow[None]:
+    def _check_key(self, ref: PointerRef, url: str) -> Flow[Optional[Inspected]]:
         """Checks the encryption key before the pull, so that a wrong key does not use up a pull.
 
-        Raises DecryptError if the key does not match the key check of the sender.
+        Raises DecryptError if the key does not match the key check of the sender. Returns the result of the
+        peek, or None if there was none.
         """
         if ref.key is None:
-            return
+            return None
         check = key_check(ref.key)
         try:
             found = yield from self.inspect(url)
         except RelayHTTPError as error:
             # The server may not support peek. Then the pull reports what is wrong.
             if error.status in (404, 405):
-                return
+                return None
             raise
         if found.key_check is not None and found.key_check != check:
             raise DecryptError()
+        return found
 
 
 def _push_call(
@@ -407,6 +424,8 @@ def _described(answer: Answer, pointer_id: str) -> Inspected:
         visibility=text.get("relay-visibility"),
         sender=_decoded(answer, "relay-from"),
         key_check=text.get("relay-key-check"),
+        pulls_left=_whole(text.get("relay-pulls-left")),
+        agent=_decoded(answer, "relay-agent"),
     )
 
 

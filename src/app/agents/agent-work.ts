@@ -60,7 +60,7 @@ export async function openAgentWork(
   const runners = stepRunners({ prompts, tokens, model, env, cwd, frameSecret, relay, open });
   const worker = pipelineWorker(config.remote);
   return {
-    threads: threads(LOCAL_CALLER.name),
+    threads: threads(config.agent ?? LOCAL_CALLER.name),
     prompts,
     pipelines: new Pipelines({ ...shared, runners, pause, worker }),
     model,
@@ -73,15 +73,14 @@ export async function openAgentWork(
 }
 
 /**
- * Returns a function that returns the relay for an agent's name. With a server the name is not used, because
- * the server identifies the agent by its API key.
+ * Returns a function that returns the relay for an agent's name.
  */
 function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   if (config.remote !== null) {
-    const remote = httpRelay({ baseUrl: config.remote, apiKey: config.apiKey ?? undefined });
-    return () => remote;
+    const connection = { baseUrl: config.remote, apiKey: config.apiKey ?? undefined };
+    return (name) => httpRelay({ ...connection, agent: name === LOCAL_CALLER.name ? undefined : name });
   }
-  return (name) => core.relay({ ...LOCAL_CALLER, name }, config.publicUrl);
+  return (name) => core.relay(core.actingAs(LOCAL_CALLER, name), config.publicUrl);
 }
 
 /** Caches answers in records that expire. The key of a record contains a digest of the prompt. */

@@ -160,7 +160,7 @@ async function socket(c: Context, base: string): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const target = parseTarget(pathname + search);
   if (!target) throw new RelayError('no_route', { method: 'GET', path: pathname.slice(0, 200) });
-  const caller = await socketCaller(request, core, target.ticket);
+  const caller = core.actingAs(await socketCaller(request, core, target.ticket), target.agent);
   const { channel, group, since, prefetch } = target;
   authorize(caller, channels.subscribe, { name: channel });
   const stream = channelStream(caller.tenant, channel);

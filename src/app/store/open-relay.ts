@@ -13,7 +13,7 @@ import { runningServer } from '../serve/pid-file.ts';
 import { type CoreOptions, openCore } from './open-core.ts';
 import { ownTextWork } from './own-text-work.ts';
 
-type StoreOptions = Pick<CoreOptions, 'warn'>;
+type StoreOptions = Pick<CoreOptions, 'warn'> & { readonly agent?: string };
 
 type ConnectionOptions = NonNullable<Parameters<RelayHost['open']>[0]>;
 
@@ -26,7 +26,7 @@ export async function openRelay(
   o: ConnectionOptions = {},
   store: StoreOptions = {},
 ): Promise<OpenClient> {
-  return config.remote === null ? onStore(config, store) : overHttp(config, config.remote, o);
+  return config.remote === null ? onStore(config, { ...store, ...o }) : overHttp(config, config.remote, o);
 }
 
 /** Opens a relay on a new store in a temporary folder. The folder is deleted when the relay is closed. */
@@ -47,7 +47,12 @@ export async function openScratch(config: Config): Promise<OpenClient> {
 }
 
 async function overHttp(config: Config, remote: string, o: ConnectionOptions): Promise<OpenClient> {
-  const connection = { baseUrl: remote, apiKey: config.apiKey ?? undefined, ...o };
+  const connection = {
+    baseUrl: remote,
+    apiKey: config.apiKey ?? undefined,
+    agent: config.agent ?? undefined,
+    ...o,
+  };
   const { httpRelay } = await import('../../sdk/http-relay.ts');
   return {
     relay: httpRelay(connection),
@@ -58,7 +63,7 @@ async function overHttp(config: Config, remote: string, o: ConnectionOptions): P
   };
 }
 
-async function onStore(config: Config, o: StoreOptions): Promise<OpenClient> {
+async function onStore(config: Config, { agent, ...o }: StoreOptions): Promise<OpenClient> {
   const server = runningServer(config.home);
   const served = server?.url;
   // A command uses the same `auth` setting as the server on this home, so that its pushes are as visible as
@@ -68,7 +73,7 @@ async function onStore(config: Config, o: StoreOptions): Promise<OpenClient> {
     ...o,
   });
   const base = config.public_url ?? served ?? config.publicUrl;
-  const relay = core.relay(LOCAL_CALLER, base);
+  const relay = core.relay(core.actingAs(LOCAL_CALLER, agent ?? config.agent), base);
   return {
     relay,
     client: clientOf({

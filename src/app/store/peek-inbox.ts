@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Inbox } from '../../contract/channels.ts';
@@ -8,6 +8,7 @@ import { homeEngine } from '../serve/pid-file.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 import type { Warn } from './open-core.ts';
+import { deleteOldFiles } from './sessions.ts';
 
 /**
  * Reads an inbox for a hook, which must not delay its agent. So it sends one request without a retry, and
@@ -31,7 +32,7 @@ export async function peekInbox(
   if (messages.length > 0 && !o.signal.aborted) {
     makeHome(config.home);
     await writeAtomically(file, JSON.stringify({ ...told, ...inbox.cursors }), { mode: 0o600, flush: false });
-    deleteOldCursors(folder);
+    deleteOldFiles(folder);
   }
   return { ...inbox, messages, more: inbox.more && messages.length === inbox.messages.length };
 }
@@ -42,16 +43,6 @@ function readCursors(file: string): { readonly [channel: string]: number } {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
     return {};
-  }
-}
-
-/** Age in ms at which the record of a session is deleted. It is longer than any session lasts. */
-const CURSORS_MAX_AGE_MS = 7 * 24 * 3_600_000;
-
-function deleteOldCursors(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const file = join(folder, name);
-    if (Date.now() - statSync(file).mtimeMs > CURSORS_MAX_AGE_MS) rmSync(file, { force: true });
   }
 }
 

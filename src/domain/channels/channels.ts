@@ -4,7 +4,7 @@ import { checkIdempotencyKey, toHex } from '../../base/ids.ts';
 import { isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
 import { JSON_DEPTH, SIGNAL_BYTES, TICKET_TTL_MS } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
-import type { Caller, CallerAt } from '../../contract/caller.ts';
+import { type Caller, type CallerAt, doneBy, sentBy } from '../../contract/caller.ts';
 import type {
   ChannelDetail,
   ChannelPage,
@@ -102,14 +102,14 @@ export class Channels {
     checkSignal(msg);
     const key = checkIdempotencyKey(o.idempotency_key);
     const { tenant } = caller;
-    const signal = { msg, from: caller.name };
+    const signal = { msg, ...sentBy(caller) };
     await this.#deps.storage.admit(tenant, messageBytes(signal));
     const seq = await this.#append(tenant, channel, signal, key ? { id: `sig:${key}`, again: true } : {});
     const entry = await this.#entry(tenant, channel, seq);
     if (key && entry && JSON.stringify(channelEntry(entry.data)?.msg) !== JSON.stringify(msg)) {
       throw new RelayError('idempotency_conflict');
     }
-    this.#deps.activity.note(tenant, { kind: 'channel.signal', by: caller.name, channel, seq });
+    this.#deps.activity.note(tenant, { kind: 'channel.signal', ...doneBy(caller), channel, seq });
     return { channel, seq, ts: entry?.at ?? this.#deps.env.now() };
   }
 
@@ -282,8 +282,11 @@ export class Channels {
 
 const announcementId = ({ id }: Announced) => `ptr:${id}`;
 
-function announcement({ name }: Pick<Caller, 'name'>, { id, metadata, sealed_key }: Announced): JsonObject {
-  const entry: JsonObject = { pointer: id, from: name };
+function announcement(
+  caller: Pick<Caller, 'name' | 'agent'>,
+  { id, metadata, sealed_key }: Announced,
+): JsonObject {
+  const entry: JsonObject = { pointer: id, ...sentBy(caller) };
   if (Object.keys(metadata).length > 0) entry.metadata = metadata;
   if (sealed_key !== null) entry.sealed_key = sealed_key;
   return entry;

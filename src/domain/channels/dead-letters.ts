@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import type { Caller, CallerAt } from '../../contract/caller.ts';
+import { type Caller, type CallerAt, doneBy } from '../../contract/caller.ts';
 import type { BuriedMessage, DeadLetter, RevivedLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import { channelStream, checkChannelName, deadLetterChannel, segment } from '../names.ts';
@@ -70,7 +70,7 @@ export class DeadLetters {
     if (task === null) await this.#revive(tenant, letter);
     await this.#settle(caller, channel, entry);
     const { activity } = this.#deps;
-    activity.note(tenant, { kind: 'group.revived', by: caller.name, channel, group, seq: message });
+    activity.note(tenant, { kind: 'group.revived', ...doneBy(caller), channel, group, seq: message });
     return { channel, group, seq: message, ...(task === null ? {} : { task }) };
   }
 

@@ -1,6 +1,7 @@
 import { toHex } from '../../base/ids.ts';
 import { MEMBER_TTL_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
+import type { GroupDetail } from '../../contract/channels.ts';
 import type { Deps } from '../deps.ts';
 import { channelStream, membersPrefix } from '../names.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
@@ -129,7 +130,7 @@ const MAX_LISTED_MEMBERS = 200;
 /** The list is written when no member has joined or left for this time, in ms. */
 const SETTLE_MS = 50;
 
-type ListedMember = [name: string, since: number];
+type ListedMember = [name: string, since: number, agent?: string];
 
 /**
  * Lists the members of a group, for people. Each process writes one record. After a crash the record expires.
@@ -160,11 +161,12 @@ export class GroupPresence {
     this.#writeIn(SETTLE_MS);
   }
 
-  async everyone(): Promise<{ name: string; since: string }[]> {
+  async everyone(): Promise<GroupDetail['members']> {
     const { items } = await this.#records.list(this.#prefix, { limit: 1000 });
     const elsewhere = items.filter(({ key }) => key !== this.#key).flatMap(({ value }) => value);
-    return [...this.#own(), ...elsewhere].map(([name, since]) => ({
+    return [...this.#own(), ...elsewhere].map(([name, since, agent]) => ({
       name,
+      ...(agent === undefined ? {} : { agent }),
       since: new Date(since).toISOString(),
     }));
   }
@@ -175,10 +177,9 @@ export class GroupPresence {
   }
 
   #own(): ListedMember[] {
-    return Array.from(this.#delivery.members, ({ name, since }): ListedMember => [name, since]).slice(
-      0,
-      MAX_LISTED_MEMBERS,
-    );
+    const list = ({ name, since, agent }: Member): ListedMember =>
+      agent === undefined ? [name, since] : [name, since, agent];
+    return Array.from(this.#delivery.members, list).slice(0, MAX_LISTED_MEMBERS);
   }
 
   #writeIn(ms: number): void {

@@ -1,4 +1,5 @@
 import { GROUP_IN_FLIGHT } from '../../base/limits.ts';
+import { type Caller, doneBy } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import { TASK_GROUP } from '../../contract/tasks.ts';
 import type { Entry } from '../../kernel/logs.ts';
@@ -14,9 +15,8 @@ export interface DeliveredWork extends Readonly<Pick<Work, 'token' | 'attempt' |
   readonly entry: Entry;
 }
 
-export interface Member {
+export interface Member extends Pick<Caller, 'name' | 'agent'> {
   readonly id: string;
-  readonly name: string;
   readonly since: number;
   /** Maximum number of messages that are leased to the member at once. */
   readonly prefetch: number;
@@ -115,7 +115,8 @@ export class GroupRounds {
       good = candidates.filter((candidate) => stillOpen(state, candidate, now));
       return good.map(({ entry, member }): Step => {
         if (!member) return ['dead', entry.seq];
-        return ['claim', entry.seq, until, member.id, member.name.slice(0, 64)];
+        const claim = ['claim', entry.seq, until, member.id, member.name.slice(0, 64)] as const;
+        return member.agent === undefined ? claim : [...claim, member.agent];
       });
     });
     for (const { entry, before, member } of good) {
@@ -127,10 +128,10 @@ export class GroupRounds {
     }
   }
 
-  #noteClaim({ seq, data }: Entry, { name: by }: Member): void {
+  #noteClaim({ seq, data }: Entry, member: Member): void {
     const { tenant, channel, group } = this.#log;
     const task = group === TASK_GROUP ? channelEntry(data)?.pointer : undefined;
-    const claimed = { by, channel, group, seq };
+    const claimed = { ...doneBy(member), channel, group, seq };
     this.#deps.activity.note(
       tenant,
       task === undefined ? { ...claimed, kind: 'group.claimed' } : { ...claimed, kind: 'task.claimed', task },

@@ -12,7 +12,7 @@ const JITTER = 0.2;
  * the log entry that contains the `claim` step.
  */
 export type Step =
-  | readonly ['claim', seq: number, until: number, member: string, by: string]
+  | readonly ['claim', seq: number, until: number, member: string, by: string, agent?: string]
   | readonly ['ack', seq: number, token: number]
   | readonly ['nack', seq: number, token: number, again: number]
   | readonly ['extend', seq: number, token: number, until: number]
@@ -38,6 +38,7 @@ export interface Work {
   again: number;
   member: string;
   by: string;
+  agent?: string;
 }
 
 /** State of a group. It is computed from the group's log. */
@@ -69,8 +70,9 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
   const work = state.open.get(seq);
   switch (step[0]) {
     case 'claim': {
-      const [, , until, member, by] = step;
-      state.open.set(seq, { token: entry, attempt: (work?.attempt ?? 0) + 1, until, again: 0, member, by });
+      const [, , until, member, by, agent] = step;
+      const attempt = (work?.attempt ?? 0) + 1;
+      state.open.set(seq, { token: entry, attempt, until, again: 0, member, by, agent });
       state.cursor = Math.max(state.cursor, seq);
       return;
     }
@@ -174,6 +176,7 @@ export interface GroupSnapshot extends Pick<GroupState, 'born' | 'seq' | 'cursor
     member: string,
     by: string,
     again?: number,
+    agent?: string,
   ])[];
   readonly acked: [seq: number, token: number][];
   readonly retry?: readonly number[] | null;
@@ -185,7 +188,10 @@ export function toSnapshot(state: GroupState): GroupSnapshot {
     seq: state.seq,
     cursor: state.cursor,
     active: state.active,
-    open: Array.from(state.open, ([seq, w]) => [seq, w.token, w.attempt, w.until, w.member, w.by, w.again]),
+    open: Array.from(state.open, ([seq, w]) => {
+      const work = [seq, w.token, w.attempt, w.until, w.member, w.by, w.again] as const;
+      return w.agent === undefined ? work : [...work, w.agent];
+    }),
     acked: Array.from(state.acked),
     ...(state.retry ? { retry: state.retry } : {}),
   };
@@ -199,9 +205,9 @@ export function fromSnapshot(snapshot: GroupSnapshot): GroupState {
     cursor,
     active,
     open: new Map(
-      open.map(([s, token, attempt, until, member, by, again = 0]) => [
+      open.map(([s, token, attempt, until, member, by, again = 0, agent]) => [
         s,
-        { token, attempt, until, again, member, by },
+        { token, attempt, until, again, member, by, agent },
       ]),
     ),
     acked: new Map(acked),

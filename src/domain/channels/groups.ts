@@ -75,7 +75,8 @@ export class Groups {
     let wake = () => {};
     const prefetch = checkCount('prefetch', o.prefetch ?? 1, PREFETCH_MAX);
     const member: Member = {
-      ...{ id: toHex(env.randomBytes(6)), name: caller.name, since: env.now(), prefetch },
+      ...{ id: toHex(env.randomBytes(6)), since: env.now(), prefetch },
+      ...{ name: caller.name, agent: caller.agent },
       deliver: (work) => {
         waiting.push(work);
         wake();
@@ -211,11 +212,12 @@ export class Groups {
       name: group,
       backlog: unclaimed + open.length - leased.length,
       members: await presence.everyone(),
-      leases: leased.map(([seq, { token, attempt, by, until }]) => ({
+      leases: leased.map(([seq, { token, attempt, by, agent, until }]) => ({
         seq,
         token,
         attempt,
         member: by,
+        ...(agent === undefined ? {} : { agent }),
         lease_until: new Date(until).toISOString(),
       })),
     };

@@ -8,7 +8,8 @@ import { fromJson } from '../records.ts';
  * An entry of a channel's log. It contains the id of a pointer, not its URL, because each server has its own
  * address.
  */
-export interface ChannelEntry extends Pick<Message, 'msg' | 'from' | 'metadata' | 'sealed_key' | 'dead'> {
+export interface ChannelEntry
+  extends Pick<Message, 'msg' | 'from' | 'agent' | 'metadata' | 'sealed_key' | 'dead'> {
   readonly pointer?: string;
 }
 
@@ -28,12 +29,13 @@ export function channelEntry(data: Json): ChannelEntry | null {
 export function toMessage(entry: Entry, base: string): Message | null {
   const data = channelEntry(entry.data);
   if (!data) return null;
-  const { pointer, msg, from, metadata, sealed_key, dead } = data;
+  const { pointer, msg, from, agent, metadata, sealed_key, dead } = data;
   return {
     ...(pointer === undefined ? { msg: msg ?? null } : { url: pointerUrl(base, pointer) }),
     ts: entry.at,
     seq: entry.seq,
     from,
+    ...(agent === undefined ? {} : { agent }),
     ...(metadata ? { metadata } : {}),
     ...(sealed_key === undefined ? {} : { sealed_key }),
     ...(dead ? { dead } : {}),

@@ -34,6 +34,7 @@ interface InboxParts {
   readonly channels: Channels;
   readonly receipts: Receipts;
   readonly background: Background;
+  actingAs(caller: Caller, agent: string): Caller;
 }
 
 interface Following {
@@ -165,7 +166,7 @@ export class Inboxes {
   ): Promise<void> {
     for await (const { seq, id } of this.#parts.channels.announced(caller.tenant, channel, after)) {
       if (seq > upTo) return;
-      this.#parts.receipts.notified(id, agent);
+      this.#parts.receipts.notified(id, this.#parts.actingAs(caller, agent));
     }
   }
 

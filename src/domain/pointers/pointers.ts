@@ -5,7 +5,7 @@ import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { ActivityKind } from '../../contract/activity.ts';
 import { authorize } from '../../contract/authorize.ts';
-import type { Caller, CallerAt } from '../../contract/caller.ts';
+import { type Caller, type CallerAt, doneBy, isAnonymous } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import {
   type Cost,
@@ -26,6 +26,7 @@ import {
 import { TASK_CHANNEL } from '../../contract/tasks.ts';
 import { type AnnouncingEntry, compareAndSet, type Staged } from '../../kernel/records.ts';
 import { cutRange } from '../../kernel/validate-input.ts';
+import { usesPull } from '../../text/parts/part-request.ts';
 import { meterBody } from '../bodies.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';
@@ -53,10 +54,12 @@ import {
   keptUntil,
   type Loaded,
   newRecord,
+  notFound,
   PointerList,
   type PointerLookup,
   type PointerRecord,
   pullsKey,
+  pullsLeft,
   pushedAs,
   recordKey,
   refuseCiphertext,
@@ -188,7 +191,7 @@ export class Pointers {
     if (o.keyless) refuseCiphertext(record);
     const range = o.range && cutRange(o.range, record.size);
     let body = await openPayload(this.#parts.deps, loaded, range);
-    const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key, async () => {
+    const retried = await countPull(this.#parts.deps, caller, loaded, o, async () => {
       // So far only the beginning of the stream was checked. Read the whole payload here, because a damaged
       // payload must not count as a pull.
       if (!(body instanceof Uint8Array)) await readOut(await openPayload(this.#parts.deps, loaded, range));
@@ -210,8 +213,11 @@ export class Pointers {
   ): Promise<Part> {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const taken = await this.#take(caller, loaded, part, o);
-    const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key);
-    this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength, retried);
+    const bytes = encodeUtf8(taken.text).byteLength;
+    if (usesPull(part, taken))
+      this.#pulled(caller, loaded, bytes, await countPull(this.#parts.deps, caller, loaded, o));
+    else if ((await pullsLeft(this.#parts.deps, caller, loaded)) === 0) throw notFound();
+    else this.#parts.allowance.note(caller, 'pull', bytes, loaded.record.tenant);
     return taken;
   }
 
@@ -236,7 +242,10 @@ export class Pointers {
 
   async peek(caller: Caller, id: string): Promise<Peeked> {
     const loaded = await this.#parts.lookup.readable(caller, id);
-    return describe(loaded.record, loaded.id);
+    const peeked = describe(loaded.record, loaded.id);
+    // An anonymous caller cannot look at an encrypted payload without using up a pull, so it sees no number.
+    const left = isAnonymous(caller) ? null : await pullsLeft(this.#parts.deps, caller, loaded);
+    return left === null ? peeked : { ...peeked, pulls_left: left };
   }
 
   list(caller: CallerAt, o: PointerQuery = {}): Promise<PointerPage> {
@@ -311,7 +320,7 @@ export class Pointers {
   }
 
   #pulled(caller: Caller, { id, record }: Loaded, bytes: number, retried: boolean): void {
-    this.#parts.receipts.pulled(id, caller.name, bytes, retried);
+    this.#parts.receipts.pulled(id, caller, bytes, retried);
     this.#parts.allowance.note(caller, 'pull', bytes, record.tenant);
   }
 
@@ -360,7 +369,7 @@ function notePush(
   isResult: boolean,
 ): void {
   const pushed = {
-    by: caller.name,
+    ...doneBy(caller),
     pointer: id,
     size,
     ...(channel === null ? {} : { channel }),
@@ -375,9 +384,10 @@ function notePush(
 
 function noteRevocation(
   { activity }: Deps,
-  { tenant, name: by }: Caller,
+  caller: Caller,
   pointer: string,
   { channel }: PointerRecord,
 ): void {
-  activity.note(tenant, { kind: 'pointer.revoked', by, pointer, ...(channel === null ? {} : { channel }) });
+  const at = channel === null ? { pointer } : { pointer, channel };
+  activity.note(caller.tenant, { kind: 'pointer.revoked', ...doneBy(caller), ...at });
 }

@@ -2,16 +2,17 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
 import { memoizeFrozen } from '../../base/json.ts';
-import { PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
+import { PULL_LOOKS, PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { missingScope, reaches } from '../../contract/authorize.ts';
-import { type Caller, type CallerAt, isAnonymous } from '../../contract/caller.ts';
+import { type Caller, type CallerAt, isAnonymous, sentBy } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import type {
   ListedPointer,
   Peeked,
   PointerPage,
   PointerQuery,
+  PullOptions,
   Pushed,
   PushOptions,
 } from '../../contract/pointers.ts';
@@ -28,7 +29,7 @@ import type { CheckedOptions } from './push-options.ts';
 export interface PointerRecord
   extends Pick<
     Peeked,
-    'from' | 'size' | 'sha256' | 'text' | 'metadata' | 'channel' | 'max_pulls' | 'visibility'
+    'from' | 'agent' | 'size' | 'sha256' | 'text' | 'metadata' | 'channel' | 'max_pulls' | 'visibility'
   > {
   readonly tenant: string;
   readonly by: string;
@@ -56,6 +57,7 @@ export interface PointerRecord
 export const recordKey = (id: string) => `ptr.${id}/meta`;
 export const pullsKey = (id: string) => `ptr.${id}/pulls`;
 const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
+const lookKey = (id: string, hash: string) => `ptr.${id}/look/${hash}`;
 export const blobKey = (id: string, attempt: string) => `ptr.${id}/${attempt}`;
 
 /** Facts about a push that are known when its body has arrived completely. */
@@ -66,13 +68,23 @@ export interface SettledPush {
 }
 
 export function newRecord(
-  { tenant, keyId, name }: Caller,
+  caller: Caller,
   { options, created, keepMs }: SettledPush,
   body: Pick<PointerRecord, 'blob' | 'size' | 'sha256' | 'text' | 'tokens' | 'fingerprint'>,
 ): PointerRecord {
   const { content_type: type, metadata, channel, max_pulls, visibility, sealed_key, key_check } = options;
   return {
-    ...{ tenant, by: keyId, from: name, type, metadata, channel, max_pulls, visibility, sealed_key },
+    ...{
+      tenant: caller.tenant,
+      by: caller.keyId,
+      ...sentBy(caller),
+      type,
+      metadata,
+      channel,
+      max_pulls,
+      visibility,
+      sealed_key,
+    },
     ...body,
     created,
     expires: created + options.ttlMs,
@@ -153,17 +165,25 @@ function reached(caller: Caller, loaded: Loaded | null): Loaded {
  * which is not counted. A free retry has the same caller and the same idempotency key as a counted pull. Up
  * to `PULL_RETRIES` retries are free within `PULL_RETRY_WINDOW_MS` after the counted pull. The pull after
  * them is counted again. `check` runs only for a counted pull. If `check` throws, the pull is not counted.
+ *
+ * A look (`o.look`) hands out ciphertext from which the client makes an outline, a count or a search. The first
+ * look counts as a pull and reserves it for the caller: further looks, and the caller's next pull, are free.
  */
 export async function countPull(
   { engine: { records }, env }: Deps,
   caller: Caller,
   { id, record }: Loaded,
-  rawKey: string | undefined,
+  o: Pick<PullOptions, 'idempotency_key' | 'look'>,
   check?: () => Promise<void>,
 ): Promise<boolean> {
   const max = record.max_pulls;
   if (max === null) return false;
-  const key = checkIdempotencyKey(rawKey);
+  const key = checkIdempotencyKey(o.idempotency_key);
+  const held = await heldLook(caller, id);
+  if (o.look && held !== null && (await records.get(held))) {
+    const looks = await records.add(held, 1, { max: PULL_LOOKS, expiresAt: keptUntil(record) });
+    if (looks !== null && looks > 1) return true;
+  }
   const who = JSON.stringify([caller.tenant, caller.keyId, key]);
   const tries = key === undefined ? null : retryKey(id, await sha256Hex(who));
   const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
@@ -172,14 +192,36 @@ export async function countPull(
     // The value is 1 if the counter of retries has expired since it was read. Then this pull is counted.
     if (tried !== null && tried > 1) return true;
   }
-  if ((await records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) === null) throw notFound();
+  const reserved = !o.look && held !== null && (await records.delete(held));
+  if (!reserved && (await records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) === null)
+    throw notFound();
   await check?.().catch(async (error) => {
     await records.add(pullsKey(id), -1);
     throw error;
   });
   // Write this only after `check`. Otherwise a pull that was rejected could be repeated for free.
   if (tries !== null) await records.put(tries, 1, { expiresAt });
+  if (o.look && held !== null) await records.put(held, 1, { expiresAt: keptUntil(record) });
   return false;
+}
+
+/** Returns how often the caller can still pull the pointer. Null if its pulls are not limited. */
+export async function pullsLeft(
+  { engine: { records } }: Deps,
+  caller: Caller,
+  { id, record }: Loaded,
+): Promise<number | null> {
+  if (record.max_pulls === null) return null;
+  const held = await heldLook(caller, id);
+  const reserved = held !== null && (await records.get(held)) !== null;
+  const used = Number((await records.get(pullsKey(id)))?.value ?? 0);
+  return Math.max(0, record.max_pulls - used) + (reserved ? 1 : 0);
+}
+
+/** Key of the record that reserves a pull for the caller after a look. Anonymous callers get no reservation. */
+async function heldLook(caller: Caller, id: string): Promise<string | null> {
+  if (isAnonymous(caller)) return null;
+  return lookKey(id, await sha256Hex(JSON.stringify([caller.tenant, caller.keyId])));
 }
 
 /**
@@ -216,6 +258,7 @@ export const describe = memoizeFrozen((r: PointerRecord, id: string): Peeked => 
     max_pulls: r.max_pulls,
     visibility: r.visibility,
     from: r.from,
+    ...(r.agent === undefined ? {} : { agent: r.agent }),
     ...(r.tokens ? { tokens: r.tokens } : {}),
     ...(r.key_check ? { key_check: r.key_check } : {}),
   };

@@ -2,7 +2,7 @@ import { isUuid } from '../../base/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { RECEIPT_DELAY_MS, RECEIPT_READERS, RECEIPTS_WAITING } from '../../base/limits.ts';
 import { authorize } from '../../contract/authorize.ts';
-import type { Caller, CallerAt } from '../../contract/caller.ts';
+import { type Caller, type CallerAt, doneBy } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import { type Receipt, type ReceiptLadder, RUNGS, type Rung, receipts } from '../../contract/pointers.ts';
@@ -14,10 +14,12 @@ import { entriesBehind, fromJson, type RecordsOf, recordsOf } from '../records.t
 import { WriteBehind } from '../write-behind.ts';
 import { dropFormerReceipts, formerStream } from './former-receipts.ts';
 
+type Reader = Pick<Caller, 'name' | 'agent'>;
 type ReceiptDeps = Pick<Deps, 'engine' | 'env' | 'activity'>;
 
 /** What one reader did with a pointer at one stage, such as `pulled`. */
-export interface Note extends Pick<Receipt, 'by' | 'group' | 'reason' | 'attempts' | 'status' | 'summary'> {
+export interface Note
+  extends Pick<Receipt, 'by' | 'by_agent' | 'group' | 'reason' | 'attempts' | 'status' | 'summary'> {
   readonly rung: Exclude<Rung, 'stored'>;
   readonly first: number;
   readonly last: number;
@@ -57,17 +59,17 @@ export class Receipts {
     });
   }
 
-  pulled(id: string, by: string, bytes: number, retried: boolean): void {
-    this.#note(id, { rung: 'pulled', by, bytes, ...(retried ? { retries: 1 } : {}) });
+  pulled(id: string, by: Reader, bytes: number, retried: boolean): void {
+    this.#note(id, { rung: 'pulled', ...doneBy(by), bytes, ...(retried ? { retries: 1 } : {}) });
   }
 
   /** Called when a subscriber has confirmed the message of the pointer. */
-  notified(id: string, by: string): void {
-    this.#note(id, { rung: 'notified', by });
+  notified(id: string, by: Reader): void {
+    this.#note(id, { rung: 'notified', ...doneBy(by) });
   }
 
-  acked(id: string, by: string, group: string): void {
-    this.#note(id, { rung: 'acked', by, group });
+  acked(id: string, by: Reader, group: string): void {
+    this.#note(id, { rung: 'acked', ...doneBy(by), group });
   }
 
   /** Called when a group has given up on the message of the pointer. */
@@ -84,7 +86,7 @@ export class Receipts {
     if (typeof task_id !== 'string' || !isUuid(task_id)) return;
     this.#note(task_id.toLowerCase(), {
       rung: 'result',
-      by: caller.name,
+      ...doneBy(caller),
       pointer,
       tenant: caller.tenant,
       ...(typeof status === 'string' ? { status: status.slice(0, 100) } : {}),
@@ -151,9 +153,11 @@ export class Receipts {
     // into few receipts.
     const { tenant, channel } = record;
     const of = channel === null ? { pointer: id } : { pointer: id, channel };
-    for (const { rung, by, count, bytes: size } of own)
+    for (const { rung, by, by_agent, count, bytes: size } of own)
       if (rung === 'pulled')
-        this.#deps.activity.note(tenant, { kind: 'pointer.pulled', by, ...of, size, count });
+        this.#deps.activity.note(tenant, {
+          ...{ kind: 'pointer.pulled', ...doneBy({ name: by, agent: by_agent }), ...of, size, count },
+        });
   }
 
   async #add(id: string, record: PointerRecord, notes: readonly Note[]): Promise<void> {
@@ -195,8 +199,8 @@ function formerNotes(data: Json): readonly Note[] {
 function merged(older: readonly NoteOf[], newer: readonly NoteOf[]): readonly NoteOf[] {
   const notes = new Map<string, NoteOf>();
   for (const note of [...older, ...newer]) {
-    const { rung, by, group, pointer, tenant } = note;
-    const key = JSON.stringify([rung, by, group, pointer, tenant]);
+    const { rung, by, by_agent, group, pointer, tenant } = note;
+    const key = JSON.stringify([rung, by, by_agent, group, pointer, tenant]);
     const known = notes.get(key);
     if (known) notes.set(key, added(known, note));
     else if (notes.size < RECEIPT_READERS) notes.set(key, note);
@@ -218,11 +222,11 @@ function added(known: NoteOf, note: NoteOf): NoteOf {
 /** Returns the receipts ordered by stage, then by time. */
 function ladderOf(
   id: string,
-  { from, created, size }: PointerRecord,
+  { from, agent, created, size }: PointerRecord,
   notes: readonly Note[],
   base: string,
 ): ReceiptLadder {
-  const stored: Receipt = { rung: 'stored', by: from, at: iso(created), bytes: size };
+  const stored: Receipt = { rung: 'stored', ...doneBy({ name: from, agent }), at: iso(created), bytes: size };
   const sorted = notes.toSorted((a, b) => RUNGS.indexOf(a.rung) - RUNGS.indexOf(b.rung) || a.first - b.first);
   const all = [stored, ...sorted.map((note) => toReceipt(note, base))];
   return { id, reached: all.at(-1)!.rung, receipts: all };
@@ -238,7 +242,7 @@ const RECEIPT_FIELDS = {
 } as const;
 
 function toReceipt(note: Note, base: string): Receipt {
-  const { rung, by, first, last, count, pointer } = note;
+  const { rung, by, by_agent, first, last, count, pointer } = note;
   const known = {
     ...note,
     last_at: count > 1 ? iso(last) : undefined,
@@ -247,7 +251,7 @@ function toReceipt(note: Note, base: string): Receipt {
   const said = RECEIPT_FIELDS[rung]
     .filter((name) => known[name] !== undefined)
     .map((name) => [name, known[name]]);
-  return { rung, by, at: iso(first), ...Object.fromEntries(said) };
+  return { rung, ...doneBy({ name: by, agent: by_agent }), at: iso(first), ...Object.fromEntries(said) };
 }
 
 function iso(ms: number): string {

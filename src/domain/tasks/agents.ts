@@ -7,7 +7,7 @@ import {
   TASK_STUCK_CHARS,
 } from '../../base/limits.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
-import type { Caller } from '../../contract/caller.ts';
+import { type Caller, doneBy } from '../../contract/caller.ts';
 import { type Agent, agents, type Bridge, directChannel, TASK_CHANNEL } from '../../contract/tasks.ts';
 import type { Deps } from '../deps.ts';
 import type { FollowRecord } from '../inbox/inboxes.ts';
@@ -80,7 +80,7 @@ export class Agents {
   }
 
   #tell(caller: Caller, kind: 'agent.came' | 'agent.left', agent: string, channel: string): void {
-    this.#deps.activity.note(caller.tenant, { kind, by: caller.name, agent, channel });
+    this.#deps.activity.note(caller.tenant, { kind, ...doneBy(caller), agent, channel });
   }
 
   /** Lists bridges first and then followers. Both are sorted by name. */

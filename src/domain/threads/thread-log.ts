@@ -7,7 +7,7 @@ import { readText } from '../../base/utf8.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import type { ActivityKind } from '../../contract/activity.ts';
 import { reaches } from '../../contract/authorize.ts';
-import type { Caller } from '../../contract/caller.ts';
+import { type Caller, doneBy } from '../../contract/caller.ts';
 import type { ThreadEvent, ThreadsApi } from '../../contract/threads.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import { compareAndSet, type Staged } from '../../kernel/records.ts';
@@ -208,7 +208,8 @@ export class ThreadLog {
         const head = await this.#load(root);
         const planned = await plan(head);
         if ('done' in planned) return { answer: planned.done };
-        const after = await this.append(caller.tenant, head, planned.event, { with: planned.with });
+        const event = signed(caller, planned.event);
+        const after = await this.append(caller.tenant, head, event, { with: planned.with });
         return after && { answer: planned.answer(after) };
       });
       return answer;
@@ -290,6 +291,11 @@ export class ThreadLog {
   }
 }
 
+/** Adds the name of the agent to an event of a caller with an API key. */
+function signed({ agent }: Caller, event: StoredEvent): StoredEvent {
+  return agent === undefined ? event : { ...event, payload: { ...event.payload, by_agent: agent } };
+}
+
 function threadNotFound(id: string): RelayError {
   return new RelayError('not_found', {
     what: `thread ${id.slice(0, 64)}`,
@@ -327,7 +333,7 @@ function noteActivity({ activity }: Deps, tenant: string, head: Head, event: Sto
     tenant,
     {
       kind,
-      by: shortText(payload.by) ?? 'relay',
+      ...doneBy({ name: shortText(payload.by) ?? 'relay', agent: shortText(payload.by_agent) }),
       thread: head.id,
       event: String(head.count),
       type,

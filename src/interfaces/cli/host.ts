@@ -54,7 +54,7 @@ export interface ProgramHost {
 
 /** The relay that commands work on: the local store, or a server. */
 export interface RelayHost {
-  open(o?: Pick<ContextRelayOptions, 'onConnection'>): Promise<OpenClient>;
+  open(o?: Pick<ContextRelayOptions, 'onConnection' | 'agent'>): Promise<OpenClient>;
   /** Opens a new store in a temporary folder. The folder is deleted when the client is disposed. */
   scratch(): Promise<OpenClient>;
   /** Returns the storage for the id of the default thread. */
@@ -71,6 +71,16 @@ export interface RelayHost {
     agent: string,
     o: { readonly limit: number; readonly signal: AbortSignal; readonly session: string | null },
   ): Promise<Inbox | null>;
+  /** Registers the session of a coding agent, so that what it sends has its name. */
+  registerSession(session: AgentSession): Promise<void>;
+}
+
+/** A session of a coding agent. */
+export interface AgentSession {
+  readonly client: string;
+  readonly session: string;
+  readonly folder: string;
+  readonly agent: string;
 }
 
 /** Maintenance of the local store. */

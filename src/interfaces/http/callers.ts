@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { isRelayError, RelayError } from '../../base/errors.ts';
+import { percentDecoded } from '../../base/utf8.ts';
 import { authorize } from '../../contract/authorize.ts';
 import { ANONYMOUS, type Caller, type CallerAt, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
@@ -27,7 +28,14 @@ export type Serve = (
  */
 export function createServe(api: Hono, deps: HttpDeps): Serve {
   // Cache the relay of the last request. In open mode, almost all requests have the same caller.
-  let last: { core: RelayCore; caller: Caller; base: string; address: string; relay: Relay } | null = null;
+  let last: {
+    core: RelayCore;
+    caller: Caller;
+    agent: string | null;
+    base: string;
+    address: string;
+    relay: Relay;
+  } | null = null;
   return (verb, handler, paths) => {
     const { method, path } = routeOf(verb);
     const methods = verb.alsoBy ? [method, verb.alsoBy] : [method];
@@ -38,9 +46,11 @@ export function createServe(api: Hono, deps: HttpDeps): Serve {
       const base = baseOf(deps, c);
       const address = deps.limiter ? notesOf(c).client.address : '';
       const { core } = deps;
-      if (last?.core !== core || last.caller !== caller || last.base !== base || last.address !== address) {
-        const relay = core.relay(caller, base, chargeReads(deps, caller, address));
-        last = { core, caller, base, address, relay };
+      const agent = notesOf(c).header('relay-agent');
+      const isSame = last?.core === core && last.caller === caller && last.agent === agent;
+      if (!last || !isSame || last.base !== base || last.address !== address) {
+        const relay = core.relay(namedCaller(deps, caller, agent), base, chargeReads(deps, caller, address));
+        last = { core, caller, agent, base, address, relay };
       }
       return handler(last.relay, c);
     });
@@ -54,12 +64,21 @@ export function createServe(api: Hono, deps: HttpDeps): Serve {
 export async function authenticateProtocol(deps: HttpDeps, c: Context): Promise<CallerContext> {
   notesOf(c).operation = { name: c.req.path.split('/')[1] ?? 'other' };
   const base = baseOf(deps, c);
-  const caller = await callerOf(deps, c);
+  const caller = namedCaller(deps, await callerOf(deps, c), notesOf(c).header('relay-agent'));
   if (isAnonymous(caller)) throw new RelayError('unauthorized');
   if (caller.thread !== undefined)
     throw new RelayError('forbidden', { what: 'A share link shows one thread and nothing else.' });
   const onRead = chargeReads(deps, caller, notesOf(c).client.address);
   return { caller, base, relay: deps.core.relay(caller, base, onRead), onRead };
+}
+
+/** Returns the caller with the agent's name from the header `Relay-Agent`, which is percent-encoded. */
+export function namedCaller(
+  { core }: Pick<HttpDeps, 'core'>,
+  caller: Caller,
+  agent: string | null | undefined,
+) {
+  return core.actingAs(caller, agent && (percentDecoded(agent) ?? agent));
 }
 
 /** Returns a callback that charges the bytes read for a caller to the caller's rate limit. */

@@ -67,6 +67,7 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     const options = {
       idempotency_key: notes.header('idempotency-key') ?? undefined,
       keyless: notes.header('relay-keyless') === '1',
+      look: notes.header('relay-look') === '1',
     };
     if (part)
       return partResponse(await relay.pointers.part(id, part, { ...options, ...abortOnDisconnect(c) }));
@@ -143,6 +144,8 @@ function relayHeaders(p: Peeked): Record<string, string> {
   if (p.content_type !== null) headers['Relay-Content-Type'] = encodeURIComponent(p.content_type);
   if (p.channel !== null) headers['Relay-Channel'] = encodeURIComponent(p.channel);
   if (p.max_pulls !== null) headers['Relay-Max-Pulls'] = String(p.max_pulls);
+  if (p.pulls_left !== undefined) headers['Relay-Pulls-Left'] = String(p.pulls_left);
+  if (p.agent !== undefined) headers['Relay-Agent'] = encodeURIComponent(p.agent);
   if (p.key_check !== undefined) headers['Relay-Key-Check'] = p.key_check;
   if (p.tokens) {
     const { tokens, tokenizer, estimated } = p.tokens;

@@ -93,7 +93,7 @@ export class RateLimiter implements Limiter {
   #bucketsOf(caller: Caller | null, address: string): [name: string, perSecond: number][] {
     const { perKey, perAddress, perTenant = Number.POSITIVE_INFINITY } = this.#limits;
     if (caller === null || isAnonymous(caller)) return [[`a:${address}`, perAddress]];
-    if (caller === LOCAL_CALLER) return [[`l:${address}`, perKey]];
+    if (caller.keyId === LOCAL_CALLER.keyId) return [[`l:${address}`, perKey]];
     return [
       [`k:${caller.keyId}`, perKey],
       [`t:${caller.tenant}`, perTenant],

@@ -33,9 +33,12 @@ export async function pullWithinBudget(url: string, call: PullCall): Promise<Ans
     if (fits) return { text: await client.pull(url, undefined, { signal }) };
     return tooLarge(found, cost, found.max_pulls === null ? await readStart(url, call) : null, call);
   }
-  // Only the client can count the tokens of an encrypted payload, and for this it must pull the payload. If
-  // the number of pulls is limited, do not use up a pull for counting.
-  if (found.max_pulls !== null) return tooLarge(found, null, null, call);
+  // Only the client can count the tokens of an encrypted payload. Counting does not use up a limited pull.
+  if (found.max_pulls !== null) {
+    const cost = await client.cost(url, undefined, { signal });
+    if (cost.tokens > context.budget) return tooLarge(found, cost, null, call);
+    return { text: await client.pull(url, undefined, { signal }) };
+  }
   const text = await client.pull(url, undefined, { signal });
   const cost = await context.texts.count(text);
   if (cost.tokens <= context.budget) return { text };

@@ -54,7 +54,7 @@ export class Confirmations {
     if (unconfirmed.length === 0) socket.unconfirmed = null;
     else this.#waiting.add(socket);
     if (this.#waiting.size > 0) this.#pingSoon();
-    for (const pointer of confirmed) this.#receipts.notified(pointer, socket.caller.name);
+    for (const pointer of confirmed) this.#receipts.notified(pointer, socket.caller);
   }
 
   forget(socket: RelaySocket): void {

@@ -11,6 +11,8 @@ import { checkChannelName } from '../../domain/names.ts';
 export interface Target extends Omit<SubscribeOptions, 'signal'> {
   readonly channel: string;
   readonly ticket?: string;
+  /** Name of the agent, as the client states it. */
+  readonly agent?: string;
 }
 
 const PREFIXES = ['/ws/', '/v1/ws/'];
@@ -31,6 +33,7 @@ export function parseTarget(url: string): Target | null {
     ...checkSubscription({ since: field('since'), group: field('group'), prefetch: field('prefetch') }),
     channel: checkChannelName(channel),
     ticket: field('ticket'),
+    agent: field('agent'),
   };
 }
 

@@ -113,12 +113,13 @@ export class SocketServer {
     const target = parseTarget(request.url ?? '/');
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
-    const caller = await this.#caller(request, target).catch(async (error) => {
+    const known = await this.#caller(request, target).catch(async (error) => {
       // Count failed authentications by address, so that nobody can guess API keys and tickets quickly.
       if (isRelayError(error, 'unauthorized')) await this.#deps.limit(null, request);
       throw error;
     });
-    await this.#deps.limit(caller, request);
+    await this.#deps.limit(known, request);
+    const caller = core.actingAs(known, target.agent);
     const { channel, group } = target;
     authorize(caller, channels.subscribe, { name: channel });
     // Find the position before the socket opens. So the socket gets every message that is sent after that.

@@ -21,6 +21,11 @@ export interface Part {
   readonly truncated: boolean;
 }
 
+/** Returns whether a part counts as a pull. An outline and a search without a match do not count. */
+export function usesPull(request: PartRequest, { text }: Part): boolean {
+  return !('outline' in request) && !('grep' in request && text === '');
+}
+
 /** A part request as query parameters or flags, where every value is a string. */
 type PartParameters = {
   readonly [name in 'lines' | 'grep' | 'context' | 'ignore_case' | 'json' | 'outline']?: string | null;

@@ -53,8 +53,12 @@ by default).`,
       const json = io.stdin.isTTY ? null : await readJson(io.stdin);
       waiting = json === undefined;
       const input = hookInput(json ?? {});
-      if (event === 'prompt-submit')
-        answer = await inboxContext(io, host, io.env.RELAY_AGENT || client, input.session);
+      const agent = io.env.RELAY_AGENT || client;
+      if (input.session !== null && (event === 'session-start' || event === 'prompt-submit')) {
+        const folder = input.cwd ?? io.cwd;
+        await host.relay.registerSession({ client, session: input.session, folder, agent });
+      }
+      if (event === 'prompt-submit') answer = await inboxContext(io, host, agent, input.session);
       else {
         const project = await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
         if (project !== null) answer = await PROJECT_HOOKS[event](project, input, client, { io, host });
