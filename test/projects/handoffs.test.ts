@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/app/config.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { openRelay } from '../../src/app/store/open-relay.ts';
+import { transferDraft } from '../../src/client/projects/transfer.ts';
 import { countTokens } from '../token-count.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 import { fill, hoursAgo } from './shop.ts';
@@ -68,8 +70,9 @@ test('a hand-off to another agent has evidence on every line', async () => {
     '- finish the form [given with this hand-off]',
     `- Work in ${folder.path} [the project folder]`,
     '- Never cold [PROJECT.md]',
-    '- 2 files, +1 -0 lines [git diff HEAD --stat]',
-    '- M kept.ts (+1 -0) [git status]',
+    '- 2 files changed, +2 -0 lines, 1 of them project files, which are not listed [git diff HEAD --shortstat --no-renames --relative]',
+    '- 1 untracked files or folders [git status --short .]',
+    '- M kept.ts (+1 -0): @@ -1,0 +2 @@ one [git diff HEAD -U0]',
     '- ?? src/ [git status]',
     '- https://r.example/pull/2 [relay pull]',
   ]) {
@@ -78,6 +81,77 @@ test('a hand-off to another agent has evidence on every line', async () => {
   assert.match(stdout, /ADR-002 .* \[decisions\.md:7\]/);
   assert.match(stdout, /begin \(just now\) \[git [0-9a-f]{9}\]/);
   assert.ok(countTokens(stdout).tokens <= 1000);
+});
+
+async function handOff(folder: ScratchFolder, to: string): Promise<string[]> {
+  const project = openProject(folder.path);
+  const transfer = { to, ask: null, pointers: [], thread: null };
+  const { parts } = await transferDraft(project, await project.read(), transfer);
+  return parts.flatMap(({ title, lines }) => [`## ${title}`, ...lines.map(({ text }) => text)]);
+}
+
+test('files about the task come first, with hunks and functions, and every figure is what git says', async () => {
+  using folder = new ScratchFolder();
+  folder.git('init', '-q');
+  fill(folder);
+  const code = (n: number) => `export function limit${n}() {\n  return ${n};\n}\n\n`.repeat(3);
+  for (const name of ['src/rateLimit.ts', 'src/colors.ts', 'old.ts', 'tsconfig.json', 'docs/limit.md'])
+    folder.write(name, code(1));
+  for (let n = 0; n < 46; n++) folder.write(`many/${n}.txt`, 'x\n');
+  folder.write('logo.png', '\0\u0001');
+  folder.git('add', '.');
+  folder.git('commit', '-qm', 'begin');
+  await openProject(folder.path).sync({ task: 'Rate limits per address' });
+  folder.write('src/rateLimit.ts', code(1).replace(/return 1;\n}\n\n$/, 'return 7;\n}\n\n'));
+  folder.write('src/colors.ts', code(2));
+  folder.write('tsconfig.json', code(3));
+  folder.write('docs/limit.md', code(4));
+  folder.write('logo.png', '\0\u0002');
+  for (let n = 0; n < 46; n++) folder.write(`many/${n}.txt`, 'y\n');
+  folder.git('mv', 'old.ts', 'new.ts');
+  folder.write('src/addresses.ts', 'new\n');
+
+  const lines = await handOff(folder, 'codex');
+  const files = lines.filter((line) => /^(?:M|R|\?\?) /.test(line));
+  assert.deepEqual(
+    files.slice(0, 3).map((line) => line.split(/[ :]/)[1]),
+    ['src/rateLimit.ts', 'src/addresses.ts', 'src/colors.ts'],
+    files.join('\n'),
+  );
+  assert.match(
+    files[0]!,
+    /^M src\/rateLimit\.ts \(\+1 -1\): @@ -10 \+10 @@ export function limit1\(\) \{ \[git diff HEAD -U0\]$/,
+  );
+  assert.ok(files.findIndex((line) => line.includes('tsconfig')) > 20, files.join('\n'));
+
+  const [, all, added, removed] = lines.join('\n').match(/(\d+) files changed, \+(\d+) -(\d+) lines/)!;
+  const stat = folder.git('diff', 'HEAD', '--shortstat', '--no-renames', '--relative');
+  assert.deepEqual([all, added, removed], stat.match(/\d+/g), stat);
+  const [, untracked] = lines.join('\n').match(/(\d+) untracked/)!;
+  const status = folder.git('status', '--short', '.');
+  assert.equal(Number(untracked), status.match(/^\?\?/gm)?.length, status);
+  for (const header of files.flatMap((line) => line.match(/@@ [^@]* @@/g) ?? []))
+    assert.ok(folder.git('diff', 'HEAD', '-U0', '--no-renames').includes(header), header);
+});
+
+test('a hand-off names the files, tools and skill of the next client, and what is done', async () => {
+  using folder = new ScratchFolder();
+  fill(folder);
+  folder.write('CLAUDE.md', 'Be brief.\n');
+  folder.write('package.json', '{"scripts": {"test": "vitest"}}');
+  await openProject(folder.path).sync({ done: ['boil water'] });
+  const codex = (await handOff(folder, 'codex')).join('\n');
+  assert.match(codex, /^## For Codex$/m);
+  assert.match(codex, /^Read CLAUDE\.md: .*Claude Code \[CLAUDE\.md\]$/m);
+  assert.match(codex, /Codex loads by itself: AGENTS\.md, which does not exist here/);
+  assert.match(codex, /mcp__relay__NAME; .*\$context-relay/);
+  assert.match(codex, /^## Already done\nboil water \[state\.json:\d+\]$/m);
+  assert.match(codex, /^Test: npm test = vitest \[package\.json\]$/m);
+  const claude = (await handOff(folder, 'claude')).join('\n');
+  assert.match(claude, /Claude Code loads by itself: CLAUDE\.md \[/);
+  assert.ok(!claude.includes('Read CLAUDE.md'));
+  assert.match((await handOff(folder, 'gemini')).join('\n'), /GEMINI\.md[\s\S]*mcp_relay_NAME/);
+  assert.match((await handOff(folder, 'my-bot')).join('\n'), /^Next: /m);
 });
 
 test('a hand-off can include a thread, and becomes a pointer with --push', async () => {

@@ -45,6 +45,7 @@ async function askEverything(folder: string): Promise<void> {
   await Promise.allSettled([
     git.commits({ limit: 5 }),
     git.changedLines(),
+    git.hunks(['kept.ts', 'a.txt']),
     git.history('decisions.md', 50),
     git.merging(),
     git.textIn(head, 'decisions.md'),

@@ -42,6 +42,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
       guarded(name);
     },
     has: async (name) => statSync(resolve(folder, name), { throwIfNoEntry: false }) !== undefined,
+    modifiedAt: async (name) => statSync(resolve(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
     read: async (name, maxBytes) => readText(guarded(name), name, maxBytes),
     async write(name, text) {
       if (!held) throw new Error('a project file is written only inside locked()');

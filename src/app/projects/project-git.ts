@@ -12,6 +12,10 @@ const NO_SUBMODULES = '--ignore-submodules=dirty';
 const STATUS = `status --porcelain=v2 --branch -z --untracked-files=normal ${NO_SUBMODULES}`.split(' ');
 /** Unlike git diff, diff-index does not write the index and runs no external diff program. */
 const CHANGED_LINES = `diff-index HEAD --numstat --no-renames --relative -z ${NO_SUBMODULES}`.split(' ');
+const HUNKS =
+  `diff-index HEAD -p -U0 --no-ext-diff --no-textconv --no-color --no-renames --relative --no-prefix ${NO_SUBMODULES}`.split(
+    ' ',
+  );
 const HISTORY = 'log --full-history --topo-order -m --raw --no-abbrev --no-renames'.split(' ');
 const STAGED = `diff --cached --name-only --no-ext-diff ${NO_SUBMODULES}`.split(' ');
 const NO_BLOB = '0'.repeat(40);
@@ -51,14 +55,33 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
           state,
         }))
         .filter(({ path }) => !OWN.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
-      return { branch, commit, inFlight: own };
+      return {
+        branch,
+        commit,
+        inFlight: own,
+        untracked: inFlight.filter(({ state }) => state === '??').length,
+      };
     },
     async changedLines() {
       const text = await git(...CHANGED_LINES).catch(() => '');
-      const rows = text.split('\0').map((row) => /^(\d+)\t(\d+)\t(.+)$/s.exec(row));
+      const rows = text.split('\0').map((row) => /^(\d+|-)\t(\d+|-)\t(.+)$/s.exec(row));
+      const count = (digits = '') => Number(digits) || 0;
       return new Map(
-        rows.flatMap((row) => (row ? [[row[3]!, { added: Number(row[1]), removed: Number(row[2]) }]] : [])),
+        rows.flatMap((row) => (row ? [[row[3]!, { added: count(row[1]), removed: count(row[2]) }]] : [])),
       );
+    },
+    async hunks(paths) {
+      const found = new Map<string, string[]>();
+      if (paths.length === 0) return found;
+      let headers: string[] = [];
+      for (const line of await lines(...HUNKS, '--', ...paths)) {
+        const file = /^(?:---|\+\+\+) (?!\/dev\/null)(.+?)\t?$/.exec(line)?.[1];
+        if (file !== undefined && paths.includes(file) && !found.has(file)) {
+          headers = [];
+          found.set(file, headers);
+        } else if (line.startsWith('@@ ')) headers.push(line);
+      }
+      return found;
     },
     async history(name, limit) {
       const log = [...HISTORY, `--max-count=${limit}`, '--format=%x00%H %P', '--', name];
@@ -197,7 +220,7 @@ function* readBlobs(output: Buffer): Generator<[id: string, text: string]> {
  * Parses `git status --porcelain=v2 --branch -z`. Spaces separate the fields. The name is the last field and
  * ends with NUL. A rename has a second name after it.
  */
-function readStatus(text: string): GitStatus {
+function readStatus(text: string): Omit<GitStatus, 'untracked'> {
   let branch: string | null = null;
   let commit: string | null = null;
   const inFlight: { path: string; state: string }[] = [];

@@ -171,7 +171,10 @@ function render(draft: Draft, omitted: number, now: number, maxTokens: number) {
     lines.push('', `## ${part.title} (${part.source}${age})`, ...part.lines.map(({ text }) => `- ${text}`));
   }
   if (omitted > 0)
-    lines.push('', `(${omitted} lines omitted to stay within ${maxTokens} tokens; the files contain them.)`);
+    lines.push(
+      '',
+      `(${omitted} ${omitted === 1 ? 'line' : 'lines'} omitted to stay within ${maxTokens} tokens; the files contain them.)`,
+    );
   if (draft.closing.length > 0) lines.push('', ...draft.closing);
   return { text: `${lines.join('\n')}\n`, omitted, parts: draft.parts, warnings: draft.warnings };
 }

@@ -56,7 +56,7 @@ interface Surroundings {
  * Ranks of the parts of a brief. The lines of a part count up from its rank by one, so that a long list makes
  * room for the first lines of the next part.
  */
-const RANK = {
+export const RANK = {
   task: 0,
   blocked: 10,
   next: 20,

@@ -34,6 +34,8 @@ export interface ProjectFiles {
   needInside(name: string): Promise<void>;
   /** Returns whether a file or folder exists. */
   has(name: string): Promise<boolean>;
+  /** Returns the time of the last change of a file in ms. Returns 0 if the file does not exist. */
+  modifiedAt(name: string): Promise<number>;
   /**
    * Reads a file. Returns null if it does not exist. Throws if it is not UTF-8 or has more than `maxBytes`
    * bytes.
@@ -70,6 +72,8 @@ export interface GitStatus {
    * left out.
    */
   readonly inFlight: readonly { readonly path: string; readonly state: string }[];
+  /** Number of `??` entries of `git status`, including project files. */
+  readonly untracked: number;
 }
 
 /** A commit that changed a file, with the texts of the file before and after it. */
@@ -103,10 +107,15 @@ export interface ProjectGit {
   commits(o: { readonly since?: number; readonly limit: number }): Promise<readonly Commit[]>;
   status(): Promise<GitStatus>;
   /**
-   * Returns the numbers of added and removed lines per file since the last commit. Binary and untracked files
-   * are left out.
+   * Returns the numbers of added and removed lines of each tracked file that differs from the last commit,
+   * including project files. The numbers of a binary file are 0.
    */
   changedLines(): Promise<ReadonlyMap<string, { readonly added: number; readonly removed: number }>>;
+  /**
+   * Returns the hunk headers of `git diff HEAD -U0` for these files, such as `@@ -3 +3,2 @@ func main()`. Git
+   * adds the name of the function.
+   */
+  hunks(paths: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
   /**
    * Returns the newest `limit` commits that changed a file, also those on merged branches. Parents come
    * before their children. A merge that took the file unchanged from one parent is left out.

@@ -4,15 +4,15 @@ import { STOP_WORDS } from '../../base/stop-words.ts';
 export type Topic = readonly string[];
 
 /**
- * Returns the words that a text is about. Each word is cut to six letters, so that `authentication` matches
- * `authenticate`. Stop words and short words are left out. A word is short if it has at most three letters,
+ * Returns the words that a text is about. Each word loses a plural `s` and is cut to six letters, so that
+ * `limits` matches `limit`, and `authentication` matches `authenticate`. Stop words and short words are left out. A word is short if it has at most three letters,
  * or one character in scripts without letter case.
  */
 export function topicOf(text: string): Topic {
   const long = wordsOf(text.toLowerCase()).filter(
     (word) => word.length > (isCased(word[0]) ? 3 : 1) && !STOP_WORDS.has(word),
   );
-  return [...new Set(long.map((word) => word.slice(0, 6)))];
+  return [...new Set(long.map((word) => word.replace(/(?<=[a-z]{3}[^s])s$/, '').slice(0, 6)))];
 }
 
 function wordsOf(text: string): string[] {

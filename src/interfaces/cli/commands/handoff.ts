@@ -1,25 +1,16 @@
 import { BRIEF_TOKENS } from '../../../base/limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
-import { transferDraft } from '../../../client/projects/transfer.ts';
+import { startCommand, transferDraft } from '../../../client/projects/transfer.ts';
 import { draftAsTyped } from '../as-typed.ts';
 import { defineCommand } from '../command.ts';
 import { parseCount } from '../human.ts';
 import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
 import { findThread } from './thread-choice.ts';
 
-/** Commands that start a coding agent with a first prompt, by client name. */
-const STARTS = new Map([
-  ['claude', 'claude'],
-  ['codex', 'codex'],
-  ['gemini', 'gemini -i'],
-  ['opencode', 'opencode --prompt'],
-  ['cursor', 'cursor-agent'],
-]);
-
 const handoff = defineCommand({
   usage: '--to AGENT',
-  details: `The brief contains the task, the folder, constraints, relevant decisions, changed files with a summary of the diff,
-open todos and what to read. Each line names its source. Secrets are masked and reported. No model is called. With --push
+  details: `The brief contains the task, the folder, constraints, commands, relevant decisions, changed files with their hunks,
+open todos, what is done and what to read. Changed files about the task come first. Each line names its source. Secrets are masked and reported. No model is called. With --push
 it stores the brief and prints a pointer, and the command that starts the agent (for an unknown agent: a prompt). To give a
 sub-agent a task and get its result back, use relay project handoff.`,
   flags: {
@@ -46,9 +37,8 @@ sub-agent a task and get its result back, use relay project handoff.`,
     await project.needContext(flags.context ?? []);
     const view = await project.read();
     const threads = flags.thread === undefined ? null : (await call.open()).relay.threads;
-    const draft = await transferDraft(view, project.git, {
+    const draft = await transferDraft(project, view, {
       to,
-      folder: project.files.folder,
       ask: flags.ask ?? null,
       pointers: flags.context ?? [],
       thread: threads && (await threads.header(await findThread(threads, flags.thread!))),
@@ -65,7 +55,7 @@ sub-agent a task and get its result back, use relay project handoff.`,
     const url = await client.push(brief.text, { metadata, channel: flags.channel || undefined });
     const relay = io.program('anywhere');
     const prompt = `Take over the work described in ${url} (read it with: ${relay} pull ${url}).`;
-    const start = STARTS.has(to) ? `${STARTS.get(to)} "${prompt}"` : null;
+    const start = startCommand(to, prompt);
     io.result(
       { to, url, tokens, omitted: brief.omitted, warnings: brief.warnings, prompt, start },
       [url, '', start ?? prompt].join('\n'),
