@@ -8,7 +8,8 @@ import { brokenStateClaim, type StateRow, stateBill, sumStates } from '../tokens
 /** Token cost of prompts and correctness of the answers, against pasting everything and against random previews. */
 export default {
   name: 'tokens',
-  claim: 'at most 5 % of the tokens of pasting, with at least 95 % of the answers right',
+  claim:
+    'at most 5 % of the tokens of pasting, with at least 95 % of the answers right, about texts and about states',
   limit: 0.05,
   async run() {
     await using store = await openThreadStore();

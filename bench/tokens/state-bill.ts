@@ -44,7 +44,9 @@ export function sumStates(rows: readonly StateRow[]): StateLine[] {
 /** Returns which claim about states does not hold, or null. */
 export function brokenStateClaim(rows: readonly StateRow[]): string | null {
   const large = rows.find(({ view }) => view > VIEW_TOKENS);
-  return large ? `${large.name}: the view of the state has ${large.view} tokens` : null;
+  if (large) return `${large.name}: the view of the state has ${large.view} tokens`;
+  const { right, asked } = sumStates(rows).find(({ way }) => way === 'ours')!;
+  return right / asked < 0.95 ? `only ${right} of ${asked} answers about states right` : null;
 }
 
 async function askState(one: StateCase, threads: ThreadsApi, tokens: TokenCounter): Promise<StateRow> {

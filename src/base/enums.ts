@@ -28,6 +28,9 @@ export const INSTANCE_STATUSES = ['pending', 'running', 'done', 'failed', 'skipp
  */
 export const READ_KINDS = ['headers', 'states', 'previews', 'listings', 'searches'] as const;
 
+/** Ways in which the reader of a prompt can get what the prompt leaves out. */
+export const READERS = ['tools', 'shell', 'none'] as const;
+
 export const STATE_SCHEMA = 'com.relay.state.v1';
 export const ENVELOPE_SCHEMA = 'com.relay.a2a.envelope.v1';
 

@@ -188,6 +188,8 @@ export const HEADER_BYTES = 2 * KiB;
 export const HEADER_TEXT_BYTES = 4 * KiB;
 /** Default maximum of the text view of a state, in tokens. */
 export const VIEW_TOKENS = 500;
+export const VIEW_TOKENS_MIN = 100;
+export const VIEW_TOKENS_MAX = 100_000;
 /** Maximum size of an item in a text view, in tokens. Longer items are cut. */
 export const VIEW_ITEM_TOKENS = 60;
 export const VIEW_SUMMARY_TOKENS = 150;

@@ -314,7 +314,7 @@ export const threads = {
     (thread_id: string, q: string, o?: Counted & { limit?: number }) => Promise<shapes.SearchAnswer>
   >('artifacts.search')({
     shared,
-    summary: 'Search artifacts for passages that match words or a question, best first',
+    summary: 'Search the artifacts and the state of a thread by words or a question, best match first',
     route: 'GET /threads/:thread_id/search',
     args: ['thread_id', 'q'],
   }),

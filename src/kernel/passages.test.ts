@@ -25,6 +25,12 @@ test('text without spaces is split into pairs of letters, so a question matches 
   assert.equal(found(['富士山は高い。', '東京には塔がある。'], '東京の塔はどこ')[0]?.key, 'k/1');
 });
 
+test('a short last word is a prefix while it is typed, and a whole word at the end of a sentence', () => {
+  const texts = ['machine 42', 'machine 421', 'machine 4'];
+  assert.equal(found(texts, 'machine 4').length, 3);
+  assert.equal(found(texts, 'Where is machine 4?')[0]!.key, 'k/2');
+});
+
 test('a rare word weighs more than common words', () => {
   const common = 'the state of the thread has a version\n'.repeat(50);
   const [best] = found(

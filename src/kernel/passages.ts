@@ -41,13 +41,14 @@ const words = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
 
 /**
  * Splits a query into terms. Endings are removed, so `entries` matches `entry` and `failed` matches `fails`.
- * The last word also matches as a prefix, because the user may still be typing it. Stop words are dropped
+ * The last word also matches as a prefix unless the query ends like a sentence, because the user may still be typing it. Stop words are dropped
  * unless the query has no other words.
  */
 export function queryTerms(query: string): Term[] {
   const all = [...query.toWellFormed().matchAll(words())].map(([word]) => word);
   const significant = all.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
   const chosen = significant.length > 0 ? significant : all;
+  const isTyping = !/[.?!]\s*$/.test(query);
   const terms = chosen.flatMap((word, i): Term[] => {
     const letters = word.match(unspaced());
     if (letters && letters.length > 1) {
@@ -56,7 +57,7 @@ export function queryTerms(query: string): Term[] {
     if (letters) return [{ text: fold(word), finds: 'letters' }];
     const folded = fold(word);
     if (folded.length >= 3) return [{ text: stem(folded), finds: 'begin' }];
-    return [{ text: folded, finds: i === chosen.length - 1 ? 'begin' : 'word' }];
+    return [{ text: folded, finds: isTyping && i === chosen.length - 1 ? 'begin' : 'word' }];
   });
   const unique = new Map(terms.map((term) => [`${term.finds} ${term.text}`, term]));
   return [...unique.values()].slice(0, QUERY_TERMS);

@@ -5,6 +5,7 @@ import {
   ENVELOPE_SCHEMA,
   INSTANCE_STATUSES,
   READ_KINDS,
+  READERS,
   RUN_STATUSES,
   STATE_SCHEMA,
 } from '../base/enums.ts';
@@ -15,6 +16,9 @@ import {
   SHOWN_TOKENS,
   THREAD_HOLD_S,
   THREAD_TTL_MAX_S,
+  VIEW_TOKENS,
+  VIEW_TOKENS_MAX,
+  VIEW_TOKENS_MIN,
 } from '../base/limits.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import {
@@ -439,8 +443,18 @@ const unsearched = z.object({
 /** Describes the content that a search did not cover. */
 export interface Unsearched extends Shape<typeof unsearched> {}
 
+const stateHit = z.object({
+  path: text.describe('JSON Pointer of the item'),
+  text: text.describe('the item on one line; an earlier question names the ref of its answer'),
+});
+export interface StateHit extends Shape<typeof stateHit> {}
+
 const searchAnswer = z.object({
   hits: z.array(searchHit),
+  state: z
+    .array(stateHit)
+    .optional()
+    .describe('items of the state that match, best first, if one thread was searched'),
   unsearched: unsearched.optional().describe('content that was not searched; absent if everything was'),
 });
 export interface SearchAnswer extends Shape<typeof searchAnswer> {}
@@ -628,6 +642,15 @@ const renderOptions = z.object({
   refs: z.array(ref).optional().describe('artifacts that are always shown, before all others'),
   /** Maximum number of artifacts to show. Default: 10. */
   previews: queryNumber(0, PROMPT_PREVIEWS),
+  state_tokens: queryNumber(VIEW_TOKENS_MIN, VIEW_TOKENS_MAX).describe(
+    `maximum tokens of the state, ${VIEW_TOKENS} by default`,
+  ),
+  reader: z
+    .enum(READERS)
+    .optional()
+    .describe(
+      'how the reader can get items that were left out: with the tools search and pull, in a shell (the default), or not',
+    ),
   system: text.optional().describe('replaces the first paragraph of the system message'),
   dry: z
     .union([z.boolean(), looseFlag])

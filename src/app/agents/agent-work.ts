@@ -10,7 +10,7 @@ import { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Worker } from '../../client/pipelines/run-lease.ts';
 import { type StepCall, StepFailure, type StepRunners } from '../../client/pipelines/step-runner.ts';
 import { type AnswerCache, type CachedAnswer, Prompts } from '../../client/prompts/prompts.ts';
-import type { ThreadsAs } from '../../client/prompts/types.ts';
+import type { PromptRequest, ThreadsAs } from '../../client/prompts/types.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
@@ -183,27 +183,27 @@ function stepRunners({
     return { tokens: shown, pasted: { ...words, tokens: pasted } };
   };
   /** Builds the prompt of a step. It contains previews of the step's context, and of no other artifacts. */
-  const bundleOf = ({ run, prompt, context }: StepCall, system?: string) => {
+  const bundleOf = ({ run, prompt, context }: StepCall, reader: PromptRequest['reader'], system?: string) => {
     if (utf8Bytes(prompt) > PROMPT_WORDS_BYTES) {
       const hint =
         'Name the steps whose output fills {{ … }} in "context" instead. The prompt then gets their previews, and the agent can pull the rest.';
       throw tooLarge('the prompt of a step', PROMPT_WORDS_BYTES, hint);
     }
     const refs = context.slice(0, PROMPT_PREVIEWS).map(({ ref }) => ref);
-    return prompts.bundle({ thread_id: run, words: prompt, system, refs, previews: refs.length });
+    return prompts.bundle({ thread_id: run, words: prompt, system, refs, previews: refs.length, reader });
   };
   return {
     async provider(call, { signal, onOutput }) {
       const { provider, model, base_url: baseUrl, max_tokens: maxTokens, system } = call.agent;
       const chosen = parts.model({ provider, model, baseUrl, maxTokens });
-      const bundle = await bundleOf(call, system);
+      const bundle = await bundleOf(call, call.pulls.rounds === 0 ? 'none' : 'tools', system);
       const only = call.context.map(({ ref }) => ref);
       let heard = '';
       const onText = (text: string) => {
         heard += text;
         onOutput(text);
       };
-      const o = { signal, onText, tools: only.length > 0, only, ...call.pulls };
+      const o = { signal, onText, only, ...call.pulls };
       const { text, billed, cut, pulls } = await prompts.answer(bundle, chosen, o).catch((error: Error) => {
         throw heard === '' ? error : new StepFailure(error.message, heard);
       });
@@ -211,7 +211,7 @@ function stepRunners({
     },
     async cli(call, o) {
       const { cli, args, prompt_by: promptBy } = call.agent;
-      const prompt = await bundleOf(call, call.agent.system);
+      const prompt = await bundleOf(call, 'shell', call.agent.system);
       const text = `${prompt.system}\n\n${prompt.user}`;
       return { ...(await cliStep({ cli, args, promptBy }, call, text, { env, cwd, ...o })), prompt };
     },

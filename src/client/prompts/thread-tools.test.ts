@@ -60,7 +60,7 @@ describe('a model that calls tools while it answers', () => {
       bundle.artifacts.map(({ name }) => name),
       ['plan.md'],
     );
-    assert.deepEqual(all[0]!.tools, ['search', 'pull']);
+    assert.deepEqual(all[0]!.tools, ['list', 'search', 'pull']);
     const [found, pulled] = all[2]!.results;
     assert.match(
       found!,
@@ -140,10 +140,13 @@ describe('a model that calls tools while it answers', () => {
     await using _ = server;
     const results = all.at(-1)!.results;
     assert.match(results[0]!, /^Not done: this artifact does not exist/);
-    assert.match(results[1]!, /^No more passages found/);
+    assert.match(results[1]!, /^Nothing more found/);
     assert.match(results[2]!, /^Not done: /);
-    assert.match(results[3]!, /^Not done: call search\(query\) or pull\(ref, lines, grep, json, outline\)/);
-    assert.match(results[4]!, /^Not done: call search/);
+    assert.match(
+      results[3]!,
+      /^Not done: call list\(\) or search\(query\) or pull\(ref, lines, grep, json, outline\)/,
+    );
+    assert.match(results[4]!, /^Not done: call list/);
   });
 
   it('gets no tools if it does not support them or they are turned off', async () => {
@@ -152,7 +155,7 @@ describe('a model that calls tools while it answers', () => {
     await using _ = server;
     assert.deepEqual(
       all.map(({ tools }) => tools.length),
-      [2, 0],
+      [3, 0],
     );
     assert.equal(outcome.tokens.pulls, 0);
     const alone = await asked(['Noon.'], { tools: false });
@@ -185,21 +188,74 @@ describe('a model that calls tools while it answers', () => {
     const ops = Array.from({ length: 500 }, (_, i) => ({
       op: 'add' as const,
       path: '/facts/-',
-      value: { id: `f${i}`, key: i === 7 ? 'billing retention' : `service ${i} owner`, value: `${i} days` },
+      value: {
+        id: `f${i}`,
+        key: i === 7 || i === 200 ? 'billing retention' : `service ${i} owner`,
+        value: `${i} days`,
+      },
     }));
     await api.patch(thread_id, { ops });
+    await api.patch(thread_id, {
+      ops: [{ op: 'add', path: '/plan/-', value: { id: 'p', step: 'Ask the auditors', status: 'done' } }],
+    });
     const replies = [
-      call('search', { query: 'What is the retention of billing?' }),
-      call('pull', { ref: 'facts', grep: 'service 499' }),
-      '7 days',
+      call('list', {}),
+      call('search', { query: 'Who owns service 42?' }),
+      call('search', { query: 'Were the auditors asked?' }),
+      call('pull', { ref: 'facts', grep: '(?i)SERVICE 49[89]' }),
+      call('pull', { ref: '/facts', lines: '8' }),
+      '200 days',
     ];
     const server = await startFakeModel(() => replies[server.asked.length - 1]!);
     await using _ = server;
-    const bundle = await open.prompts.bundle({ thread_id, words: 'What is the retention of billing?' });
+    const words = 'What is the retention of billing?';
+    const bundle = await open.prompts.bundle({ thread_id, words, reader: 'tools' });
+    assert.match(bundle.user, /\/facts:\nbilling retention: 200 days\nbilling retention: 7 days \(older\)\n/);
+    assert.match(bundle.user, /Not shown: \d+ facts\. Use search, or pull a list\./);
     await open.prompts.ask(bundle, openModel({ model: 'm1' }, server.env, []));
-    const [found, pulled] = server.asked[2]!.results;
-    assert.match(found!, /^\/facts\/7 billing retention: 7 days/);
-    assert.equal(pulled, '/facts/499 service 499 owner: 499 days\n[1 of 500 items]');
+    const [listed, found, closed, pulled, older] = server.asked.at(-1)!.results;
+    assert.equal(listed, 'facts: 500\nplan: 1');
+    assert.match(found!, /^\/facts\/42 service 42 owner: 42 days/);
+    assert.equal(closed, '/plan/0 Ask the auditors (done)');
+    assert.match(
+      pulled!,
+      /\/facts\/498 service 498 owner: 498 days\n.*\/facts\/499 service 499 owner: 499 days/,
+    );
+    assert.match(older!, /^\/facts\/7 billing retention: 7 days\n\[line/);
+  });
+
+  it('finds earlier questions by their words, and names the artifacts that the prompt does not show', async () => {
+    const open = openPrompts();
+    const { api } = open.threads;
+    const thread_id = await open.thread();
+    const questions = Array.from({ length: 60 }, (_, i) => `Is gate ${i} of the harbour open?`);
+    const replies: Reply[] = [
+      ...questions.map(() => 'No. '.repeat(20)),
+      call('search', { query: 'gate 3 of the harbour' }),
+      call('list', {}),
+      call('pull', { ref: 'last_actions', lines: '4' }),
+      'No.',
+    ];
+    const server = await startFakeModel(() => replies[server.asked.length - 1]!);
+    await using _ = server;
+    const model = openModel({ model: 'm1' }, server.env, []);
+    for (const words of questions)
+      await open.prompts.ask(await open.prompts.bundle({ thread_id, words }), model);
+    const bundle = await open.prompts.bundle({ thread_id, words: 'What did I ask at first?' });
+    assert.doesNotMatch(bundle.user, /gate 3 of/);
+    await open.prompts.ask(bundle, model);
+    const [found, listed, pulled] = server.asked.at(-1)!.results;
+    const { artifacts } = await api.artifacts(thread_id, { limit: 100 });
+    const { ref } = artifacts.at(-4)!;
+    assert.ok(
+      found!.includes(`/last_actions/3 Is gate 3 of the harbour open? (answer ${ref})`),
+      String(found),
+    );
+    assert.match(
+      listed!,
+      /^last_actions: 60\n(?:[0-9a-f]{26} answer\.md, \d+ tokens\n){50}\[the newest 50 artifacts/,
+    );
+    assert.ok(pulled!.startsWith(`/last_actions/3 Is gate 3 of the harbour open? (${ref})`), String(pulled));
   });
 
   it('pulls only as many rounds and tokens as the caller allows', async () => {

@@ -4,9 +4,12 @@ import { jsonObjectIn } from '../../base/json.ts';
 import { PULL_CALL_TOKENS, PULL_CALLS, PULL_PASSAGES, PULL_ROUNDS, PULL_TOKENS } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import { type Artifact, isReport, type PartInput, type ThreadsApi } from '../../contract/threads.ts';
+import { type Artifact, isReport, type ThreadsApi } from '../../contract/threads.ts';
 import { datedFrame, type FrameSecret, oneLine } from '../../text/frame.ts';
-import { cutToBudget } from '../../text/parts/part-request.ts';
+import { cutToBudget, type PartRequest } from '../../text/parts/part-request.ts';
+import { re2Matcher } from '../../text/parts/re2-matcher.ts';
+import { takePart } from '../../text/parts/take-part.ts';
+import { neutralise } from '../../text/sanitize/neutralise.ts';
 import type {
   AnswerOptions,
   Billed,
@@ -95,17 +98,22 @@ function added(a: Billed | undefined, b: Billed | undefined): Billed | undefined
  */
 export const TOOLS: readonly Tool[] = [
   {
+    name: 'list',
+    description: 'Name the lists of the state and the artifacts.',
+    parameters: { type: 'object', properties: {} },
+  },
+  {
     name: 'search',
-    description: 'Find items of the state and passages of artifacts by words or a question.',
+    description: 'Find items of the state, earlier questions and passages of artifacts.',
     parameters: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
   },
   {
     name: 'pull',
-    description: 'Read a part of an artifact: one of lines, grep, json, outline.',
+    description: 'Read one of lines, grep, json, outline.',
     parameters: {
       type: 'object',
       properties: {
-        ref: { type: 'string', description: 'ref or name of the artifact, or a list of the state: facts' },
+        ref: { type: 'string', description: 'ref or name of an artifact, or a list: facts' },
         lines: { type: 'string', description: '10-40' },
         grep: { type: 'string', description: 'a regular expression' },
         json: { type: 'string', description: 'a JSON Pointer' },
@@ -136,7 +144,7 @@ class ThreadTools {
   /** Maximum number of tokens for all tool calls and their results together. */
   readonly #budget: number;
   readonly #only: ReadonlySet<string> | null;
-  /** `ref:line` of every passage that the model has already seen. */
+  /** `ref:line` of every passage and path of every item that the model has already seen. */
   readonly #seen = new Set<string>();
   /** Name → ref of the artifacts that the prompt or a tool call has shown. */
   readonly #names = new Map<string, string>();
@@ -199,6 +207,7 @@ class ThreadTools {
       };
     if (name === 'search' && typeof given.query === 'string' && given.query.trim() !== '')
       return this.#search(given.query);
+    if (name === 'list') return this.#list();
     if (name === 'pull' && typeof given.ref === 'string') return this.#pull(given.ref, given);
     const how = TOOLS.map(
       (tool) => `${tool.name}(${Object.keys(tool.parameters.properties as object).join(', ')})`,
@@ -208,13 +217,16 @@ class ThreadTools {
 
   async #search(query: string): Promise<{ text: string; what: string }> {
     const o = { limit: SEARCH_LIMIT, counted: false };
-    const { hits } = await this.#parts.threads.search(this.#bundle.thread_id, query, o);
+    const { hits, state = [] } = await this.#parts.threads.search(this.#bundle.thread_id, query, o);
     const fresh = hits.filter(({ ref, line }) => this.#isAllowed(ref) && !this.#seen.has(`${ref}:${line}`));
     const what = `search "${oneLine(query, 60)}"`;
-    const items = matchingItems(await this.#stateLines(), query);
-    if (fresh.length === 0 && items.length > 0) return { text: items.join('\n'), what };
-    if (fresh.length === 0) return { text: 'No more passages found. Try other words, or use pull.', what };
+    const items = state
+      .filter(({ path, text }) => !this.#seen.has(path) && !this.#bundle.user.includes(`${text}\n`))
+      .slice(0, PULL_PASSAGES);
+    for (const { path } of items) this.#seen.add(path);
     const shown = fresh.slice(0, PULL_PASSAGES);
+    if (shown.length + items.length === 0)
+      return { text: 'Nothing more found. Try other words, or use list and pull.', what };
     const of = Map.groupBy(shown, ({ ref }) => ref);
     const frames = [...of].map(async ([ref, passages]) => {
       const artifact = await this.#loadArtifact(ref);
@@ -224,57 +236,61 @@ class ThreadTools {
       const texts = lines.map(({ line, snippet }) => `[line ${line}] ${snippet.replaceAll('**', '')}`);
       return this.#frame(artifact, texts.join('\n'));
     });
-    return { text: [...items, ...(await Promise.all(frames))].join('\n'), what };
+    const lines = items.map(({ path, text }) => `${path} ${text}`);
+    return { text: [...lines, ...(await Promise.all(frames))].join('\n'), what };
+  }
+
+  /** Names what there is: the lists of the state with their lengths, and the newest artifacts. */
+  async #list(): Promise<{ text: string; what: string }> {
+    const { threads } = this.#parts;
+    const { thread_id } = this.#bundle;
+    const state = await threads.state(thread_id, { counted: false });
+    const lists = STATE_LISTS.filter((list) => state[list].length > 0);
+    const { artifacts } = await threads.artifacts(thread_id, { limit: LIST_LIMIT, counted: false });
+    const lines = [
+      ...lists.map((list) => `${list}: ${state[list].length}`),
+      ...artifacts
+        .filter(({ ref }) => this.#isAllowed(ref))
+        .map(({ ref, name, tokens }) => `${ref} ${oneLine(name, 80)}, ${tokens.content} tokens`),
+      ...(artifacts.length === LIST_LIMIT
+        ? [`[the newest ${LIST_LIMIT} artifacts; search finds the others]`]
+        : []),
+    ];
+    return { text: lines.join('\n') || 'There is nothing.', what: 'list' };
   }
 
   async #pull(name: string, given: ToolArguments): Promise<{ text: string; what: string }> {
-    if (isStateList(name)) return this.#pullState(name, given);
-    const ref = this.#names.get(name) ?? (await this.#findRef(name));
-    if (!isRef(ref) || !this.#isAllowed(ref))
-      return {
-        text: 'Not done: this artifact does not exist. Use search to find refs.',
-        what: 'pull, refused',
-      };
     const texts = ['lines', 'grep', 'json'].filter(
       (key) => typeof given[key] === 'string' && given[key] !== '',
     );
     const parts = [...texts, ...(given.outline === true ? ['outline'] : [])];
-    const asked = Object.fromEntries(parts.map((key) => [key, given[key]])) as PartInput;
+    const asked = Object.fromEntries(parts.map((key) => [key, given[key]]));
+    const part = (parts.length === 0 ? { lines: '1-' } : asked) as PartRequest;
     const max_tokens = Math.min(PULL_CALL_TOKENS, this.left);
-    const artifact = await this.#loadArtifact(ref);
-    const o = { ...(Object.keys(asked).length === 0 ? { lines: '1-' } : asked), max_tokens, counted: false };
-    const taken = await this.#parts.threads.part(this.#bundle.thread_id, ref, o);
     const which = Object.entries(asked).map(([key, value]) => (value === true ? key : `${key}=${value}`));
-    const about = taken.truncated ? `\n[${taken.about}]` : '';
-    const what = oneLine(`pull ${artifact.name} ${which.join(' ')}`, 120);
+    const list = STATE_LISTS.find((one) => one === name.replace(/^\//, ''));
+    const ref = list ?? this.#names.get(name) ?? (await this.#findRef(name));
+    if (!list && (!isRef(ref) || !this.#isAllowed(ref)))
+      return {
+        text: 'Not done: this artifact does not exist. Use list or search to find refs.',
+        what: 'pull, refused',
+      };
+    const artifact = list ? null : await this.#loadArtifact(ref);
+    const what = oneLine(`pull ${artifact?.name ?? list} ${which.join(' ')}`, 120).trim();
+    const taken = list
+      ? await this.#pullList(list, part, max_tokens)
+      : await this.#parts.threads.part(this.#bundle.thread_id, ref, { ...part, max_tokens, counted: false });
+    const about = taken.truncated || list ? `\n[${taken.about}]` : '';
     if (taken.text === '') return { text: `No text: ${taken.about}.`, what };
-    return { text: `${await this.#frame(artifact, taken.text)}${about}`, what };
+    return { text: `${artifact ? await this.#frame(artifact, taken.text) : taken.text}${about}`, what };
   }
 
-  /** Returns the items of one list of the state, one item per line. `grep` and `lines` select items. */
-  async #pullState(list: string, { grep, lines }: ToolArguments): Promise<{ text: string; what: string }> {
-    const all = (await this.#stateLines()).filter((line) => line.startsWith(`/${list}/`));
-    const [from = 1, to = all.length] = typeof lines === 'string' ? lines.split('-').map(Number) : [];
-    const wanted = typeof grep === 'string' ? grep.toLowerCase() : '';
-    const chosen = all.slice(Math.max(1, from) - 1, to || all.length);
-    const found = chosen.filter((line) => line.toLowerCase().includes(wanted));
-    const what = `pull ${list}`;
-    if (found.length === 0) return { text: `No items: /${list} has ${all.length}.`, what };
-    const part = {
-      text: found.join('\n'),
-      about: `${found.length} of ${all.length} items`,
-      truncated: false,
-    };
-    const cut = await cutToBudget(part, Math.min(PULL_CALL_TOKENS, this.left), this.#parts.tokens);
-    return { text: `${cut.text}\n[${cut.about}]`, what };
-  }
-
-  /** Returns every item of the state's lists as one line. The line begins with the item's path. */
-  async #stateLines(): Promise<readonly string[]> {
+  /** Returns a part of a list of the state, in which each item is one line. */
+  async #pullList(list: (typeof STATE_LISTS)[number], part: PartRequest, max_tokens: number) {
     const state = await this.#parts.threads.state(this.#bundle.thread_id, { counted: false });
-    return STATE_LISTS.flatMap((list) =>
-      state[list].map((item, index) => `/${list}/${index} ${itemText({ ...item })}`),
-    );
+    const lines = state[list].map((item, index) => `/${list}/${index} ${itemText({ ...item })}`);
+    const body = new TextEncoder().encode(lines.join('\n'));
+    return cutToBudget(await takePart(body, part, re2Matcher), max_tokens, this.#parts.tokens);
   }
 
   /**
@@ -314,36 +330,16 @@ class ThreadTools {
 
 type ToolArguments = { readonly [name: string]: unknown };
 
-const STATE_LISTS = ['constraints', 'decisions', 'facts', 'open_questions', 'plan'] as const;
+const STATE_LISTS = ['constraints', 'decisions', 'facts', 'open_questions', 'plan', 'last_actions'] as const;
 
-function isStateList(name: string): boolean {
-  return (STATE_LISTS as readonly string[]).includes(name);
-}
+/** Maximum number of artifacts that `list` names. */
+const LIST_LIMIT = 50;
 
-/** Formats an item of the state: its key or text, then its value and status. */
-function itemText({ key, description, question, step, value, status }: ToolArguments): string {
-  const head = key ?? description ?? question ?? step ?? '';
+/** Formats an item of the state: its key or text, then its value, status and ref of the result. */
+function itemText({ key, description, question, step, value, status, result_ref }: ToolArguments): string {
+  const head = key ?? question ?? description ?? step ?? '';
   const tail = value === undefined ? '' : `: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
-  return oneLine(`${head}${tail}${typeof status === 'string' ? ` (${status})` : ''}`, ITEM_CHARS);
-}
-
-const ITEM_CHARS = 400;
-
-/** Returns the lines that match a query best. A word that occurs in few lines counts more. */
-function matchingItems(lines: readonly string[], query: string): string[] {
-  const words = (text: string) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu));
-  const items = lines.map((line) => ({ line, words: words(line) }));
-  const weights = [...words(query)].map((word) => {
-    const count = items.filter((item) => item.words.has(word)).length;
-    return { word, weight: Math.log((items.length + 1) / (count + 0.5)) };
-  });
-  return items
-    .map(({ line, words }) => ({
-      line,
-      score: weights.reduce((sum, { word, weight }) => sum + (words.has(word) ? weight : 0), 0),
-    }))
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
-    .slice(0, PULL_PASSAGES)
-    .map(({ line }) => line);
+  const note = status ?? result_ref;
+  const text = `${head}${tail}${typeof note === 'string' ? ` (${note})` : ''}`;
+  return neutralise(text.replace(/\s+/g, ' ')).replace(/\s+/g, ' ');
 }

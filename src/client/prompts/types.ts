@@ -156,7 +156,8 @@ export interface Bundle extends PromptText {
   readonly pasted: TokenCount;
 }
 
-export interface PromptRequest extends Pick<RenderOptions, 'system' | 'refs' | 'previews'> {
+export interface PromptRequest
+  extends Pick<RenderOptions, 'system' | 'refs' | 'previews' | 'reader' | 'state_tokens'> {
   readonly thread_id: string;
   readonly words: string;
 }

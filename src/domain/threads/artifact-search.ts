@@ -13,6 +13,9 @@ import type { ThreadLog } from './thread-log.ts';
  */
 const PREFIX_KEY_HITS = 200;
 
+/** Default number of hits of a search. */
+export const SEARCH_HITS = 20;
+
 /** A part of an artifact that matches a query. */
 export interface Passage {
   readonly ref: string;
@@ -33,7 +36,7 @@ export async function searchArtifacts(
   query: string,
   o: { limit?: number } = {},
 ): Promise<SearchHit[]> {
-  const passages = await searchPassages(log, caller, id, query, o.limit ?? 20);
+  const passages = await searchPassages(log, caller, id, query, o.limit ?? SEARCH_HITS);
   return passages.map(({ ref, thread_id, name, type, score, text, line }) => ({
     ref,
     thread_id,

@@ -8,6 +8,8 @@ import {
   PROMPT_PREVIEWS,
   PROMPT_SCANNED,
   PROMPT_WORDS_BYTES,
+  VIEW_TOKENS,
+  VIEW_TOKENS_MAX,
 } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
@@ -16,12 +18,14 @@ import {
   type Artifact,
   isReport,
   type RenderedMessage,
+  type RenderOptions,
   type ShownArtifact,
   type State,
 } from '../../contract/threads.ts';
 import { artifactFrame, FRAMES_ARE_DATA } from '../../text/frame.ts';
 import { cutNear } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
+import { checkCount } from '../names.ts';
 import { StoreSecret } from '../store-secret.ts';
 import { workFor } from '../text-work.ts';
 import { findPassages, type Passage } from './artifact-search.ts';
@@ -29,13 +33,20 @@ import { listArtifacts, readLiveArtifact } from './artifacts.ts';
 import type { Head } from './fold.ts';
 import type { ThreadRoot } from './keys.ts';
 import { versionRef } from './state.ts';
-import { stateView, VIEW_KINDS } from './state-view.ts';
+import { stateView, VIEW_LISTS, type ViewOptions } from './state-view.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 const DEFAULT_SYSTEM = [
   'You continue work that is stored in a relay thread. Its state follows as lists under their paths:',
   '/constraints, /decisions, /facts, /open_questions, /plan and others. A number before an item is its index in the list.',
 ].join(' ');
+
+/** Says how a reader can get the items that a view leaves out. */
+const MORE: { readonly [reader in NonNullable<RenderOptions['reader']>]: ViewOptions['more'] } = {
+  tools: () => 'Use search, or pull a list.',
+  shell: (lists) => `Print them with: ${lists.map((list) => `relay state get /${list}`).join('; ')}`,
+  none: () => '',
+};
 
 /**
  * Renders a thread as a prompt: system message, pinned artifacts, state, earlier turns, chosen previews,
@@ -50,9 +61,11 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const texts = workFor(caller, log.deps.texts);
   const most = Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS);
   // Leave out the artifacts: every answer adds one, and previews of artifacts follow the state.
-  const { text, truncated } = await stateView(state, texts, {
-    kinds: VIEW_KINDS.filter((kind) => kind !== 'artifacts'),
-    more: (lists) => `relay state get --path ${lists.map((list) => `/${list}`).join(', ')}`,
+  const view = await stateView(state, texts, {
+    lists: VIEW_LISTS.filter((list) => list !== 'artifacts'),
+    tokens: checkCount('state_tokens', o.state_tokens ?? VIEW_TOKENS, VIEW_TOKENS_MAX),
+    question: words,
+    more: MORE[o.reader ?? 'shell'],
   });
   const turns = words === '' || most === 0 ? [] : await recentTurns(log, head);
   const { pinned, chosen } = await choosePreviews(log, caller, head, {
@@ -68,8 +81,8 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     );
   const system = `${customSystem || DEFAULT_SYSTEM}\n\n${FRAMES_ARE_DATA}`;
   const task = words === '' ? [] : [`Your task:\n${words}`];
-  const stable = [...(await framed(pinned)), text].filter((part) => part !== '').join('\n\n');
-  const parts = [stable, conversationText(turns), ...(await framed(chosen)), ...task];
+  const start = [...(await framed(pinned)), view.text].filter((part) => part !== '').join('\n\n');
+  const parts = [start, conversationText(turns), ...(await framed(chosen)), ...task];
   const user = parts.filter((part) => part !== '').join('\n\n');
   const tokens = await texts.count(`${system}\n${user}`);
   const shown = [...Map.groupBy([...pinned, ...chosen, ...turns], ({ artifact }) => artifact.ref).values()];
@@ -86,11 +99,11 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     format,
     thread_id: id,
     state_ref: versionRef(version),
-    truncated,
+    truncated: view.truncated,
     ...(format === 'anthropic' ? { system } : {}),
     messages,
-    header: text,
-    stable: stable.length,
+    header: view.text,
+    stable: start.length - view.text.length + view.stable,
     artifacts: shown.map(describeShown),
     tokens,
     pasted,

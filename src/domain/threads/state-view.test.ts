@@ -196,7 +196,7 @@ describe('the text view of a state', () => {
         `${made.tokens.tokens} of ${tokens}`,
       );
     }
-    const { text, omitted } = await view(state, { kinds: ['facts'] });
+    const { text, omitted } = await view(state, { lists: ['facts'] });
     assert.deepEqual([...read(text).sections.keys()], ['/facts']);
     assert.deepEqual(Object.keys(omitted), ['facts']);
   });
@@ -220,20 +220,48 @@ describe('the text view of a state', () => {
   });
 
   it('puts items that match the question first, and still shows what always matters', async () => {
-    const rank = (text: string) => (text.includes('setting_3:') ? 2 : text.includes('machine 4') ? 1 : 0);
     const state = stateOf({
       facts: facts(500),
       constraints: [{ id: 'c', description: 'Never stop the server', severity: 'hard' }],
       open_questions: many(200, (i) => ({ id: `q${i}`, question: `Who looks after machine number ${i}?` })),
       plan: [{ id: 'p', step: 'Count the machines', status: 'doing' }],
     });
-    const { text, omitted, tokens } = await view(state, { rank });
-    const { sections } = read(text);
+    const { text, stable, omitted, tokens } = await view(state, { question: 'What is setting_3?' });
+    const { sections } = read(text.slice(stable));
     assert.match(sections.get('/facts')![0]!, /^setting_3:/);
     assert.match(text, /^Never stop the server$/m);
     assert.match(text, /^0 Count the machines \(doing\)$/m);
-    assert.ok(sections.get('/open_questions')!.length > 10, 'matches do not use up the tokens');
+    assert.ok(
+      read(text.slice(0, stable)).sections.get('/open_questions')!.length > 10,
+      'matches do not use up the tokens',
+    );
     assert.ok(tokens.tokens <= VIEW_TOKENS && omitted.facts! > 0);
+  });
+
+  it('chooses by the question and keeps its beginning, also when 300 facts are added', async () => {
+    const state = stateWith25Items();
+    const before = await view(state, { question: 'What is setting_7 now?' });
+    assert.equal(before.stable, before.text.length, 'the whole state fits');
+    const large = { ...state, facts: [...facts(300), ...state.facts] };
+    const ask = (n: number) => view(large, { question: `What is the value of setting_${n} now?` });
+    const [one, two] = [await ask(7), await ask(250)];
+    assert.equal(two.text.slice(0, two.stable), one.text.slice(0, one.stable));
+    assert.match(one.text.slice(one.stable), /^setting_7: /m);
+    assert.doesNotMatch(two.text, /^setting_7: /m);
+    assert.match(two.text.slice(two.stable), /^setting_250: /m);
+    for (const { text, omitted, shown, items } of [one, two]) {
+      assert.ok(text.length <= before.text.length + 1000, `${before.text.length} to ${text.length}`);
+      for (const words of textsOf({ ...state, facts: [] })) assert.ok(text.includes(words), words);
+      assert.deepEqual([items, items - shown], [325, omitted.facts]);
+    }
+  });
+
+  it('shows the current value of a fact before older ones, however well they match', async () => {
+    const corrected = { id: 'new', key: 'setting_7', value: 'Replaced by a new machine in another room.' };
+    const state = stateOf({ facts: [...facts(100), corrected, ...facts(300).slice(100)] });
+    const { text } = await view(state, { question: 'Was setting_7 measured and confirmed on machine 7 ?' });
+    assert.ok(text.indexOf('setting_7: Replaced') > 0);
+    assert.ok(text.indexOf('setting_7: Measured') > text.indexOf('setting_7: Replaced'), text);
   });
 
   it('leaves out no hard constraint for an item that matches the question', async () => {
@@ -245,7 +273,7 @@ describe('the text view of a state', () => {
       })),
       facts: facts(40),
     });
-    const { omitted } = await view(state, { rank: (text) => (text.includes('machine') ? 1 : 0) });
+    const { omitted } = await view(state, { question: 'Which machine?' });
     assert.equal(omitted.hard_constraints, undefined);
     assert.ok(omitted.facts! > 0);
   });

@@ -4,10 +4,12 @@ import { HEADER_BYTES, VIEW_ITEM_TOKENS, VIEW_SUMMARY_TOKENS, VIEW_TOKENS } from
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import type { Fact, Header, State } from '../../contract/threads.ts';
+import type { Fact, Header, State, StateHit } from '../../contract/threads.ts';
+import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { fromJson, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
+import { SEARCH_HITS } from './artifact-search.ts';
 import { makesVersion, type StoredEvent } from './event.ts';
 import { metricsOf } from './fold.ts';
 import { headerKey, logOf, type ThreadRoot } from './keys.ts';
@@ -44,38 +46,48 @@ const KINDS = {
 export type ViewKind = keyof typeof KINDS;
 /** A list of the state that a view can show. Its JSON Pointer is `/${list}`. */
 export type ViewList = (typeof KINDS)[ViewKind]['list'];
-export const VIEW_KINDS = Object.keys(KINDS) as readonly ViewKind[];
+const VIEW_KINDS = Object.keys(KINDS) as readonly ViewKind[];
 export const VIEW_LISTS: readonly ViewList[] = [...new Set(VIEW_KINDS.map((kind) => KINDS[kind].list))];
 
 export interface ViewOptions {
   /** Maximum tokens of the text; 500 by default. */
   readonly tokens?: number;
-  /** Kinds to show; all by default. */
-  readonly kinds?: readonly ViewKind[];
   /** Lists to show; all by default. */
   readonly lists?: readonly ViewList[];
-  /** Scores how well an item matches the question. 0 means no match. Absent if there is no question. */
-  readonly rank?: (text: string) => number;
+  /** The question that the reader has to answer. If not everything fits, the view shows items that match it. */
+  readonly question?: string;
   /** Returns the text that says how to get the lists from which items were left out. */
   readonly more: (lists: readonly ViewList[]) => string;
 }
 
 export interface StateView {
   readonly text: string;
+  /** Length of the beginning of `text` that does not depend on the question. */
+  readonly stable: number;
   readonly tokens: TokenCount;
   /** Number of items left out, by kind. */
   readonly omitted: { readonly [kind in ViewKind]?: number };
+  /** Number of items in the text, and number of items that the view could show. */
+  readonly shown: number;
+  readonly items: number;
   /** True if an item was left out or cut. */
   readonly truncated: boolean;
 }
 
 interface Item {
-  readonly kind: ViewKind;
+  /** Undefined if a view does not show the item, because it is closed or a past question. */
+  readonly kind?: ViewKind;
+  readonly path: string;
   readonly text: string;
+  readonly at?: string;
+  /** True if the item is a fact whose key was set again later. */
+  readonly older?: boolean;
 }
 
+type Shown = Item & { readonly kind: ViewKind };
+
 interface Line {
-  readonly item: Item;
+  readonly item: Shown;
   readonly text: string;
   readonly tokens: number;
   readonly cut: boolean;
@@ -84,8 +96,10 @@ interface Line {
 /** Maximum number of tokens of a heading. */
 const HEADING_TOKENS = 6;
 
-/** Share of the token limit for items that match the question and would otherwise come later. */
-const MATCH_SHARE = 1 / 4;
+/** Share of the token limit for the part that does not depend on the question. */
+const STABLE_SHARE = 3 / 5;
+
+const MATCHES_HEADING = 'Also, chosen for your task:';
 
 /** Kinds that are shown first, regardless of the question. */
 const ALWAYS: readonly ViewKind[] = ['hard_constraints', 'steps_in_progress'];
@@ -95,108 +109,161 @@ const RANKED: readonly ViewKind[] = ['open_questions', 'decisions', 'constraints
 /**
  * Formats the state as text for a model. Each kind of item has a heading with its JSON Pointer, and each item
  * is one line. Steps and questions begin with their index, which a patch needs. If not everything fits, the
- * least important items are left out and the last line counts them. The text depends only on the arguments.
+ * least important items are left out and the last line counts them. With a question, the last part of the
+ * text shows items that match it. The text depends only on the arguments.
  */
 export async function stateView(
   state: State,
   counter: TokenCounter,
-  { tokens: budget = VIEW_TOKENS, kinds = VIEW_KINDS, lists = VIEW_LISTS, rank, more }: ViewOptions,
+  { tokens: budget = VIEW_TOKENS, lists = VIEW_LISTS, question = '', more }: ViewOptions,
 ): Promise<StateView> {
-  const items = itemsOf(state).filter(({ kind }) => kinds.includes(kind) && lists.includes(KINDS[kind].list));
-  const lines: Line[] = [];
-  const taken = new Set<Item>();
+  const items = itemsOf(state).filter(
+    (item): item is Shown => item.kind !== undefined && lists.includes(KINDS[item.kind].list),
+  );
+  const made = new Map<Item, Line>();
+  const lines = new Map<Item, Line>();
   let used = 0;
   /** Adds lines until one does not fit. Returns true if all lines fit. */
-  const take = async (from: readonly Item[], most: number): Promise<boolean> => {
+  const take = async (
+    from: readonly Shown[],
+    most: number,
+    kinds = new Set<ViewKind>(),
+  ): Promise<boolean> => {
     for (const item of from) {
-      if (taken.has(item)) continue;
-      const line = await makeLine(item, counter);
-      const heading = lines.some(({ item: { kind } }) => kind === item.kind) ? 0 : HEADING_TOKENS;
-      if (used + heading + line.tokens > most) return false;
-      used += heading + line.tokens;
-      lines.push({ ...line, tokens: heading + line.tokens });
-      taken.add(item);
+      if (lines.has(item)) continue;
+      const line = made.get(item) ?? (await makeLine(item, counter));
+      made.set(item, line);
+      const tokens = line.tokens + (kinds.has(item.kind) ? 0 : HEADING_TOKENS);
+      if (used + tokens > most) return false;
+      used += tokens;
+      kinds.add(item.kind);
+      lines.set(item, { ...line, tokens });
     }
     return true;
   };
-  const { always, matches, rest } = inOrder(items, rank);
-  if (await take(always, budget)) {
-    await take(matches, Math.min(budget, used + budget * MATCH_SHARE));
-    await take(rest, budget);
-  }
-  const drop = () => {
-    const last = lines.pop()!;
-    taken.delete(last.item);
-    used -= last.tokens;
-  };
-  if (lines.length < items.length) {
+  let stable = items.length;
+  if (!(await take(items, budget))) {
+    lines.clear();
+    used = 0;
     const footer = await counter.count(footerLine(countKinds(items), more).join(''));
-    while (lines.length > 0 && used > budget - footer.tokens) drop();
+    const most = budget - footer.tokens - (question === '' ? 0 : HEADING_TOKENS);
+    const kinds = new Set<ViewKind>();
+    const always = items.filter(({ kind }) => ALWAYS.includes(kind));
+    const isRoom = await take(always, most, kinds);
+    if (isRoom) await take(items, question === '' ? most : most * STABLE_SHARE, kinds);
+    stable = lines.size;
+    if (isRoom && question !== '') {
+      const ranked = items.filter(({ kind }) => RANKED.includes(kind));
+      const kinds = new Set<ViewKind>();
+      if (await take(matchingItems(ranked, question), most, kinds)) await take(items, most, kinds);
+    }
   }
   for (;;) {
-    const omitted = countKinds(items.filter((item) => !taken.has(item)));
-    const text = [...sections(lines), ...footerLine(omitted, more)].join('\n');
+    const omitted = countKinds(items.filter((item) => !lines.has(item)));
+    const all = [...lines.values()];
+    const start = sections(all.slice(0, stable)).join('\n');
+    const chosen = sections(all.slice(stable));
+    const text = [
+      start,
+      ...(chosen.length > 0 ? [MATCHES_HEADING, ...chosen] : []),
+      ...footerLine(omitted, more),
+    ]
+      .filter((part) => part !== '')
+      .join('\n');
     const tokens = await counter.count(text);
-    if (tokens.tokens > budget && lines.length > 0) drop();
+    if (tokens.tokens > budget && all.length > 0) lines.delete(all.at(-1)!.item);
     else {
-      const truncated = lines.length < items.length || lines.some(({ cut }) => cut);
-      return { text, tokens, omitted, truncated };
+      const truncated = all.length < items.length || all.some(({ cut }) => cut);
+      return {
+        text,
+        stable: start.length,
+        tokens,
+        omitted,
+        shown: all.length,
+        items: items.length,
+        truncated,
+      };
     }
   }
 }
 
-/** Orders the items for selection. With a question, better matches come first within their kind. */
-function inOrder(items: readonly Item[], rank?: (text: string) => number) {
-  const always = items.filter(({ kind }) => ALWAYS.includes(kind));
-  if (!rank) return { always, matches: [], rest: items };
-  const scores = new Map<Item, number>();
-  for (const item of items) if (RANKED.includes(item.kind)) scores.set(item, rank(item.text));
-  const score = (item: Item) => scores.get(item) ?? 0;
-  const ranked = items.toSorted((a, b) => score(b) - score(a));
-  return {
-    always,
-    matches: ranked.filter((item) => score(item) > 0),
-    rest: VIEW_KINDS.flatMap((kind) => ranked.filter((item) => item.kind === kind)),
-  };
+/** Returns the items that match a question, best first. Facts that were set again later come last. */
+function matchingItems<T extends Item>(items: readonly T[], question: string): T[] {
+  const candidates = items.map(({ text }, i) => ({ key: String(i), text, fields: {} }));
+  const hits = rankPassages(candidates, queryTerms(question), candidates.length);
+  const found = [...new Set(hits.map(({ key }) => items[Number(key)]!))];
+  return [...found.filter(({ older }) => !older), ...found.filter(({ older }) => older)];
 }
 
-/** Returns all items that are still valid, most important first. */
+/**
+ * Returns the items of the state that match a query, best first: also closed items and earlier questions with
+ * the refs of their answers.
+ */
+export function searchState(state: State, query: string, limit = SEARCH_HITS): StateHit[] {
+  const items = itemsOf(state).filter(({ kind }) => kind !== 'artifacts');
+  return matchingItems(items, query)
+    .slice(0, limit)
+    .map(({ path, text }) => ({ path, text: oneLine(text).slice(0, SEARCHED_CHARS).toWellFormed() }));
+}
+
+/** Maximum number of characters of an item in the result of a search. */
+const SEARCHED_CHARS = 400;
+
+/** Returns all items, most important first. */
 function itemsOf(state: State): Item[] {
-  const { constraints, decisions, session_summary: summary = '' } = state;
-  const of = (kind: ViewKind, texts: readonly string[]) => texts.map((text) => ({ kind, text }));
-  const steps = openItems(state.plan);
-  const stepLine = ([index, { step, status }]: (typeof steps)[number]) =>
-    `${index} ${step}${inParentheses(status, 'pending', 'next', 'in_progress')}`;
-  const questions = openItems(state.open_questions).reverse();
-  const constraintLine = ({ description, severity }: State['constraints'][number]) =>
-    `${description}${inParentheses(severity, 'hard')}`;
-  return [
-    ...of('hard_constraints', constraints.filter(isHard).map(constraintLine).reverse()),
-    ...of('steps_in_progress', steps.filter(([, step]) => isInProgress(step)).map(stepLine)),
-    ...of('next_steps', steps.filter(([, step]) => !isInProgress(step)).map(stepLine)),
-    ...of(
-      'open_questions',
-      questions.map(
-        ([index, { question, status }]) => `${index} ${question}${inParentheses(status, 'open')}`,
-      ),
+  const { facts, constraints, last_actions, session_summary: summary = '' } = state;
+  const items = <T>(
+    list: string,
+    from: readonly T[],
+    of: (item: T, index: number) => Omit<Item, 'path'>,
+  ): Item[] => from.map((item, index) => ({ path: `/${list}/${index}`, ...of(item, index) }));
+  const ifOpen = (item: object, kind: ViewKind) => (isClosed(item) ? undefined : kind);
+  const newest = new Map(
+    newestFirst(facts)
+      .toReversed()
+      .map((fact) => [fact.key, fact]),
+  );
+  const all = [
+    ...items('plan', state.plan, (step) => ({
+      kind: ifOpen(step, isInProgress(step) ? 'steps_in_progress' : 'next_steps'),
+      text: `${step.step}${inParentheses(step.status, 'pending', 'next', 'in_progress')}`,
+    })),
+    ...items('open_questions', state.open_questions, (question) => ({
+      kind: ifOpen(question, 'open_questions'),
+      text: `${question.question}${inParentheses(question.status, 'open')}`,
+    })).reverse(),
+    ...newestFirst(
+      items('decisions', state.decisions, (decision) => ({
+        kind: ifOpen(decision, 'decisions'),
+        text: `${decision.description}${inParentheses(decision.reason_codes?.join(', '))}`,
+        at: decision.at,
+      })),
     ),
-    ...of(
-      'decisions',
-      newestFirst(openItems(decisions).map(([, decision]) => decision)).map(
-        ({ description, reason_codes = [] }) => `${description}${inParentheses(reason_codes.join(', '))}`,
-      ),
-    ),
-    ...of(
-      'constraints',
-      constraints
-        .filter((one) => !isHard(one))
-        .map(constraintLine)
-        .reverse(),
-    ),
-    ...of('session_summary', summary === '' ? [] : [summary]),
-    ...of('facts', factLines(state.facts)),
-    ...of('artifacts', artifactLines(state.artifacts)),
+    ...items('constraints', constraints, (constraint) => ({
+      kind: isHard(constraint) ? 'hard_constraints' : 'constraints',
+      text: `${constraint.description}${inParentheses(constraint.severity, 'hard')}`,
+    })).reverse(),
+    ...(summary === ''
+      ? []
+      : [{ kind: 'session_summary' as const, path: '/session_summary', text: summary }]),
+    ...newestFirst(
+      items('facts', facts, (fact) => {
+        const { key, value, at } = fact;
+        const older = newest.get(key) !== fact;
+        const text = `${key}: ${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}`;
+        return { kind: 'facts', text: older ? `${text} (older)` : text, at, older };
+      }),
+    ).sort((a, b) => Number(a.older) - Number(b.older)),
+    ...items('artifacts', artifactLines(state.artifacts), (text) => ({ kind: 'artifacts', text })),
+    ...items('last_actions', last_actions, ({ question, result_ref }) => ({
+      text:
+        typeof question === 'string'
+          ? `${question}${inParentheses(result_ref && `answer ${result_ref}`)}`
+          : '',
+    })).reverse(),
   ];
+  const place = ({ kind }: Item) => (kind === undefined ? VIEW_KINDS.length : VIEW_KINDS.indexOf(kind));
+  return all.toSorted((a, b) => place(a) - place(b));
 }
 
 /**
@@ -208,9 +275,12 @@ const CLOSED =
 const IN_PROGRESS = /^(?:in[\s_-]?progress|doing|started|active|current|ongoing|running|working|wip)/i;
 const SOFT = /^(?:soft|low|medium|minor|normal|info|optional|nice|should|may|prefer|warn)/i;
 
-/** Returns the items that are not closed, with their indexes in the list. */
-export function openItems<T extends object>(list: readonly T[]): [number, T][] {
-  return [...list.entries()].filter(([, item]) => !CLOSED.test('status' in item ? String(item.status) : ''));
+function isClosed(item: object): boolean {
+  return CLOSED.test('status' in item ? String(item.status) : '');
+}
+
+function openItems<T extends object>(list: readonly T[]): T[] {
+  return list.filter((item) => !isClosed(item));
 }
 
 function isInProgress({ status = '' }: State['plan'][number]): boolean {
@@ -218,7 +288,7 @@ function isInProgress({ status = '' }: State['plan'][number]): boolean {
 }
 
 /** Returns true if a constraint has a severity that is not a soft one. */
-export function isHard({ severity = '' }: State['constraints'][number]): boolean {
+function isHard({ severity = '' }: State['constraints'][number]): boolean {
   return severity !== '' && !SOFT.test(severity);
 }
 
@@ -232,19 +302,6 @@ function inParentheses(text = '', ...usual: readonly string[]): string {
  */
 function newestFirst<T extends { readonly at?: string }>(list: readonly T[]): T[] {
   return list.toReversed().sort(({ at: a = '' }, { at: b = '' }) => (a < b ? 1 : a > b ? -1 : 0));
-}
-
-/** Returns the facts, newest first. Facts whose key was set again later come last and are marked. */
-function factLines(facts: readonly Fact[]): string[] {
-  const sorted = newestFirst(facts);
-  const newest = new Map(sorted.toReversed().map((fact) => [fact.key, fact]));
-  const isNewest = (fact: Fact) => newest.get(fact.key) === fact;
-  const line = ({ key, value }: Fact) =>
-    `${key}: ${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}`;
-  return [
-    ...sorted.filter(isNewest).map(line),
-    ...sorted.filter((fact) => !isNewest(fact)).map((fact) => `${line(fact)} (older)`),
-  ];
 }
 
 /**
@@ -266,10 +323,12 @@ const READ_CHARS = 4096;
  * Formats an item as one line. An item that is too long is cut at the end of a sentence, and the line says
  * how long the item is.
  */
-async function makeLine(item: Item, counter: TokenCounter): Promise<Line> {
+async function makeLine(item: Shown, counter: TokenCounter): Promise<Line> {
   const most = item.kind === 'session_summary' ? VIEW_SUMMARY_TOKENS : VIEW_ITEM_TOKENS;
+  const [, list, index] = item.path.split('/');
+  const number = list === 'plan' || list === 'open_questions' ? `${index} ` : '';
   const countLine = async (text: string) => (await counter.count(`${text}\n`)).tokens;
-  const whole = oneLine(item.text.slice(0, READ_CHARS));
+  const whole = oneLine(`${number}${item.text.slice(0, READ_CHARS)}`);
   const tokens = await countLine(whole);
   if (tokens <= most && item.text.length <= READ_CHARS) return { item, text: whole, tokens, cut: false };
   const length = ` … [${count(item.text.length)} characters in all]`;
@@ -311,7 +370,7 @@ function sections(lines: readonly Line[]): string[] {
   });
 }
 
-function countKinds(items: readonly Item[]): { [kind in ViewKind]?: number } {
+function countKinds(items: readonly Shown[]): { [kind in ViewKind]?: number } {
   const counts: { [kind in ViewKind]?: number } = {};
   for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
@@ -326,7 +385,7 @@ function footerLine(omitted: { readonly [kind in ViewKind]?: number }, more: Vie
     return `${count(left)} ${left === 1 ? KINDS[kind].one : KINDS[kind].many}`;
   });
   const lists = [...new Set(kinds.map((kind) => KINDS[kind].list))];
-  return [`Not shown: ${counts.join(', ')}. ${more(lists)}`];
+  return [`Not shown: ${counts.join(', ')}. ${more(lists)}`.trimEnd()];
 }
 
 /** A stored header, with the version and log position of the state from which it was made. */
@@ -404,15 +463,14 @@ const ACTIONS = 5;
  */
 function headerLists(state: State) {
   const { constraints, facts, artifacts, last_actions } = state;
-  const current = <T extends object>(list: readonly T[]) => openItems(list).map(([, item]) => item);
   return {
     top_constraints: [...constraints.filter(isHard), ...constraints.filter((one) => !isHard(one))]
       .slice(0, CONSTRAINTS)
       .map((constraint) => pickFields(constraint, ['id', 'description', 'severity', 'by'])),
-    next_steps: current(state.plan)
+    next_steps: openItems(state.plan)
       .slice(0, STEPS)
       .map((step) => pickFields(step, ['id', 'step'])),
-    open_questions: current(state.open_questions)
+    open_questions: openItems(state.open_questions)
       .slice(0, QUESTIONS)
       .map((question) => pickFields(question, ['id', 'question'])),
     top_facts: facts

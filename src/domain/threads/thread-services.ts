@@ -19,7 +19,7 @@ import { listEnvelopes, listEvents, recordEvent, sendEnvelope, watchEvents } fro
 import { listRuns, readRun, updateRunList } from './pipeline-runs.ts';
 import { renderThread } from './render.ts';
 import { makeReport, recordShown, threadStats, totalStats } from './reports.ts';
-import { readHeader } from './state-view.ts';
+import { readHeader, searchState } from './state-view.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
 import { deleteThread, quotaBytesOf, removeExpiredThreads } from './thread-removal.ts';
 import * as threads from './threads.ts';
@@ -108,12 +108,17 @@ const VERB_HANDLERS: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   part: readPart,
   deleteArtifact: deleteArtifact,
   search: async (log, caller, id, q, o = {}) => {
-    const { root } = await log.meta(caller, id);
+    const { root, state } = await log.head(caller, id);
     // Read this before the search. Otherwise an artifact that is indexed in between would be missing in both
     // the hits and `unsearched`.
     const unsearched = await findUnsearched(log, caller, id);
     const hits = await searchArtifacts(log, caller, id, q, o);
-    const answer = { hits, ...(unsearched ? { unsearched } : {}) };
+    const items = searchState(state, q, o.limit);
+    const answer = {
+      hits,
+      ...(items.length > 0 ? { state: items } : {}),
+      ...(unsearched ? { unsearched } : {}),
+    };
     if (o.counted ?? true) log.ledger.countRead(root, 'searches', answer);
     return answer;
   },

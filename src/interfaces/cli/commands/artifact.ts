@@ -154,7 +154,8 @@ const list = readCommand('listings', {
 const search = readCommand('searches', {
   usage: '<words…>',
   details: `Pass keywords or a question. Passages that contain more of the words come first; rare words count more. An
-artifact can appear several times. The number after the name is the first line of the passage.`,
+artifact can appear several times. The number after the name is the first line of the passage. Items of the state that
+match come before the passages, with their paths.`,
   takes: { min: 1, max: 100 },
   flags: { count: { short: 'n', value: 'N', help: 'show at most N passages (10)' }, ...THREAD_FLAG },
   examples: `
@@ -165,18 +166,19 @@ artifact can appear several times. The number after the name is the first line o
     const limit = parseCount(call.flags.count, '--count', { min: 1, max: 1000 }) ?? 10;
     return threads.search(id, call.args.join(' '), { limit, counted: false });
   },
-  print({ hits, unsearched }, { interactive, style, ...io }) {
+  print({ hits, state = [], unsearched }, { interactive, style, ...io }) {
     if (unsearched) io.warn(unsearchedText(unsearched));
-    if (hits.length === 0) return interactive ? style.dim('No matches.') : '';
+    if (hits.length + state.length === 0) return interactive ? style.dim('No matches.') : '';
     const bold = (text: string) => text.replace(/\*\*(.+?)\*\*/g, (_, word: string) => style.bold(word));
     const formatSnippet = (text: string) =>
       (interactive ? bold(printable(text)) : text).replace(/\s+/g, ' ').trim();
-    return hits
-      .map(
+    return [
+      ...state.map(({ path, text }) => `${style.cyan(path)}\n    ${formatSnippet(text)}`),
+      ...hits.map(
         ({ ref, name, line, snippet }) =>
           `${style.cyan(ref)}  ${plain(name)}:${line}\n    ${formatSnippet(snippet)}`,
-      )
-      .join('\n');
+      ),
+    ].join('\n');
   },
 });
 

@@ -3,10 +3,22 @@ import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
-import { ANSWER_TAIL_CHARS, PROMPT_WORDS_BYTES } from '../../../base/limits.ts';
+import {
+  ANSWER_TAIL_CHARS,
+  PROMPT_WORDS_BYTES,
+  VIEW_TOKENS_MAX,
+  VIEW_TOKENS_MIN,
+} from '../../../base/limits.ts';
 import type { PromptOutcome } from '../../../client/prompts/prompts.ts';
 import { PROVIDER_LIST, PROVIDERS, variableOf } from '../../../client/prompts/providers.ts';
-import type { Billed, Bundle, Incomplete, Model, Pull } from '../../../client/prompts/types.ts';
+import type {
+  Billed,
+  Bundle,
+  Incomplete,
+  Model,
+  PromptRequest,
+  Pull,
+} from '../../../client/prompts/types.ts';
 import { badUsage, defineCommand, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork, ProgramRun } from '../host.ts';
 import { count, parseCount, passedOn, span } from '../human.ts';
@@ -28,6 +40,7 @@ export const PROMPT_FLAGS = {
     help: 'always include the preview of this artifact: ref, its first characters, or name',
   },
   system: { value: 'TEXT', help: 'system prompt' },
+  'state-tokens': { value: 'N', help: 'largest number of tokens of the state in the prompt (500)' },
   'dry-run': { help: 'show the prompt and its tokens; send and store nothing' },
 } as const satisfies Flags;
 
@@ -57,15 +70,25 @@ export async function withBundle(
   work: AgentWork,
   words: string,
   ask: (bundle: Bundle) => Promise<number>,
+  reader: PromptRequest['reader'] = 'shell',
 ): Promise<number> {
   const { io, host, flags } = call;
+  const limits = { min: VIEW_TOKENS_MIN, max: VIEW_TOKENS_MAX };
+  const state_tokens = parseCount(flags['state-tokens'], '--state-tokens', limits);
   const found = await chosenThread(call, work);
   const thread_id = found ?? (await work.threads.create({ name: threadName(words) })).thread_id;
   try {
     const refs: string[] = [];
     for (const word of flags.with ?? []) refs.push(await findArtifact(work.threads, thread_id, word));
     for (const name of flags.attach ?? []) refs.push(await attach(io, work, thread_id, name));
-    const bundle = await work.prompts.bundle({ thread_id, words, system: flags.system, refs });
+    const bundle = await work.prompts.bundle({
+      thread_id,
+      words,
+      system: flags.system,
+      refs,
+      reader,
+      state_tokens,
+    });
     if (flags['dry-run']) {
       showBundle(io, bundle);
       if (found === null) await work.threads.delete(thread_id);
@@ -216,11 +239,12 @@ The exit code is 6 if the answer is empty, refused, or cut off at the token limi
     };
     // Choose the model first. If this fails, no new thread has been created yet.
     const model = flags['dry-run'] || flags.cli !== undefined ? null : work.model(choice);
-    return await withBundle({ io, host, flags }, work, words, (bundle) =>
+    const ask = (bundle: Bundle) =>
       model === null
         ? runWrapped(io, work, bundle, { cli: flags.cli!, args: [] })
-        : askModel(io, work, bundle, { model, cache: flags.cache, tools: !flags['no-tools'] }),
-    );
+        : askModel(io, work, bundle, { model, cache: flags.cache, tools: !flags['no-tools'] });
+    const reader = flags.cli !== undefined ? 'shell' : flags['no-tools'] ? 'none' : 'tools';
+    return await withBundle({ io, host, flags }, work, words, ask, reader);
   },
 });
 

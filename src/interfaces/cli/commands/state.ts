@@ -1,5 +1,6 @@
 import type { Json } from '../../../base/json.ts';
 import { childAt, parsePath } from '../../../base/json.ts';
+import { VIEW_TOKENS_MAX, VIEW_TOKENS_MIN } from '../../../base/limits.ts';
 import type { Header, ThreadEvent } from '../../../contract/threads.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
 import { parseVersion } from '../../../domain/threads/state.ts';
@@ -38,7 +39,7 @@ prints JSON of at most 2 KiB. In a pipe, relay stats counts the printed tokens.`
   async ask({ threads, id }, { io, host, flags }): Promise<Header | StateView> {
     const asText = flags.text || flags.tokens !== undefined || (io.interactive && !io.json);
     if (!asText) return threads.header(id, { counted: false });
-    const tokens = parseCount(flags.tokens, '--tokens', { min: 100, max: 100_000 });
+    const tokens = parseCount(flags.tokens, '--tokens', { min: VIEW_TOKENS_MIN, max: VIEW_TOKENS_MAX });
     const state = await threads.state(id, { counted: false });
     return stateView(
       state,

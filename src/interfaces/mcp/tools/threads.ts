@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { readBytes } from '../../../base/byte-streams.ts';
 import { badRequest } from '../../../base/errors.ts';
+import { VIEW_TOKENS, VIEW_TOKENS_MIN } from '../../../base/limits.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads.ts';
 import { threads, unsearchedText } from '../../../contract/threads.ts';
@@ -20,13 +21,18 @@ export const THREAD_TOOLS = [
     input: z.object({
       thread_id: z.string(),
       list: z.enum(VIEW_LISTS).optional().describe('show only this list, with more items'),
+      question: z.string().optional().describe('prefer items that match it'),
+      tokens: z.number().int().min(VIEW_TOKENS_MIN).optional().describe('limit'),
     }),
     verb: threads.header,
     doing: 'reading the thread',
-    async run({ thread_id, list }, call) {
+    async run({ thread_id, list, question, tokens }, call) {
+      const { budget } = call.context;
       const state = await call.relay.threads.state(thread_id, { counted: false });
       const view = await stateView(state, call.context.texts, {
-        ...(list ? { lists: [list], tokens: call.context.budget } : {}),
+        ...(list ? { lists: [list] } : {}),
+        question,
+        tokens: Math.min(tokens ?? (list ? budget : VIEW_TOKENS), budget),
         more: (lists) => `Read them with thread_header and list="${lists.join('" or "')}".`,
       });
       const text = `v${state.version}\n${view.text}`;
@@ -94,14 +100,17 @@ export const THREAD_TOOLS = [
   }),
   defineTool({
     name: 'artifact_search',
-    description: 'Search the artifacts of a thread.',
+    description: 'Search the artifacts and the state of a thread.',
     input: z.object({ thread_id: z.string(), query: z.string() }),
     verb: threads.search,
     doing: 'searching',
     async run({ thread_id, query }, call) {
       const answer = await call.relay.threads.search(thread_id, query, { limit: HITS, counted: false });
-      const { hits, unsearched } = answer;
-      const lines = hits.map(({ ref, name, line, snippet }) => JSON.stringify({ ref, name, line, snippet }));
+      const { hits, state = [], unsearched } = answer;
+      const lines = [
+        ...state,
+        ...hits.map(({ ref, name, line, snippet }) => ({ ref, name, line, snippet })),
+      ].map((hit) => JSON.stringify(hit));
       const found = lines.join('\n') || '(nothing found)';
       const text = unsearched ? `${found}\n(${unsearchedText(unsearched)})` : found;
       await recordShown(call, thread_id, 'searches', text);
