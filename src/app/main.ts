@@ -103,7 +103,9 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
           return restoreByCopy(source, cluster ?? home, { ...o, blobs, env, warn });
         }
         makeHome(home);
-        return (await import('../engines/sqlite/backup.ts')).restoreSqlite(source, home, o);
+        const restored = await (await import('../engines/sqlite/backup.ts')).restoreSqlite(source, home, o);
+        await (await import('./store/engine-copy.ts')).skipHandlesAt(home);
+        return restored;
       },
       copy: async (from, to, report, named) => {
         const blobs = named && readFlag('--blobs', bucketAddress, named);

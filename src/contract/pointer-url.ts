@@ -2,6 +2,7 @@ import { RelayError } from '../base/errors.ts';
 import { isUuid } from '../base/ids.ts';
 
 export interface PointerRef {
+  /** Id of the pointer, or its handle, such as `relay:128`. */
   readonly id: string;
   /**
    * Base URL: `https://host`, with the path before `/pull/` if there is one. Null if only an id was given.
@@ -17,15 +18,43 @@ export function pointerUrl(base: string, id: string, key?: string | null): strin
   return `${base.replace(/\/+$/, '')}/pull/${id}${key ? `#key=${key}` : ''}`;
 }
 
-/** Parses `https://host/pull/<uuid>#key=…`, or a bare id. */
+/** Returns the short name of a pointer, such as `relay:128`. It is a name within a tenant and not a capability. */
+export function formatHandle(number: number): string {
+  return `${HANDLE_PREFIX}${number}`;
+}
+
+/** Returns the handle of a record as a field of an answer. Pointers of earlier versions have no handle. */
+export function handleOf({ handle }: { readonly handle?: number }): { handle?: string } {
+  return handle === undefined ? {} : { handle: formatHandle(handle) };
+}
+
+/** Returns the number of a handle, or null if the text is not a handle. Throws `bad_url` for a mistyped handle. */
+export function parseHandle(text: string): number | null {
+  if (!text.startsWith(HANDLE_PREFIX)) return null;
+  const digits = text.slice(HANDLE_PREFIX.length);
+  if (/^[1-9]\d{0,13}$/.test(digits)) return Number(digits);
+  throw new RelayError('bad_url', {
+    what: `${JSON.stringify(text.slice(0, 40))} is not a handle, because "${digits.slice(0, 20)}" is not a number from 1`,
+    hint: 'A handle looks like relay:128. GET /pointers and the dashboard list the handles of your tenant.',
+  });
+}
+
+const HANDLE_PREFIX = 'relay:';
+
+/**
+ * Parses `https://host/pull/<uuid>#key=…`, a bare id or a handle. A URL never contains a handle, because the
+ * handles of two relays are the same numbers.
+ */
 export function parsePointer(text: string): PointerRef {
   const trimmed = text.trim();
   if (isUuid(trimmed)) return { id: trimmed.toLowerCase(), base: null, key: null };
+  const [name, fragment] = trimmed.split(/(?=#)/, 2) as [string, string?];
+  if (parseHandle(name) !== null) return { id: name, base: null, key: fragmentKey(fragment ?? '') };
   let url: URL;
   try {
     url = new URL(trimmed);
   } catch {
-    throw new RelayError('bad_url', { what: 'it is neither a URL nor an id' });
+    throw new RelayError('bad_url', { what: 'it is neither a URL nor an id nor a handle' });
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new RelayError('bad_url', { what: `${url.protocol}// is not http:// or https://` });

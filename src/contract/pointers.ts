@@ -51,7 +51,7 @@ export type Inspected = Pick<shapes.Peeked, KnownFields> & {
   readonly [F in Exclude<keyof shapes.Peeked, KnownFields>]: shapes.Peeked[F] | null;
 };
 
-type KnownFields = 'id' | 'metadata' | 'tokens' | 'key_check' | 'pulls_left' | 'agent';
+type KnownFields = 'id' | 'metadata' | 'tokens' | 'key_check' | 'pulls_left' | 'agent' | 'handle';
 
 export interface Pulled {
   readonly about: Inspected;

@@ -30,7 +30,8 @@ import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/
  *   ten.<tenant>/keys, shares, spaces    lists of API keys, share links and spaces
  *   ten.<tenant>/key-used/<id>           time of the last use of an API key or a share link
  *   ten.<tenant>/dead/<channel>/<seq>    mark of a dead letter that was retried or dropped
- *   ten.<tenant>/pointers/<time>.<id>    list of pointers, newest first
+ *   ten.<tenant>/handles                 counter for the handles of pointers
+ *   ten.<tenant>/pointers/<place>.<id>   list of pointers, newest first; `place` is the inverted handle
  *   ten.<tenant>/runs/<time>.<id>        list of pipeline runs, newest first
  *   ten.<tenant>/indexing/<thread>/<ref> progress of indexing a long artifact
  *   ten.<tenant>/index-pass              progress of indexing all threads

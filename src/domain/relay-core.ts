@@ -15,6 +15,7 @@ import { fileEnds } from './files/record.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { KeyUse } from './keys/key-use.ts';
 import { Keys } from './keys/keys.ts';
+import { Handles } from './pointers/handles.ts';
 import { Pointers } from './pointers/pointers.ts';
 import { type Allowance, OPEN_ALLOWANCE } from './pointers/push-options.ts';
 import { PointerLookup, releasePointer } from './pointers/record.ts';
@@ -69,6 +70,7 @@ export class RelayCore {
   declare readonly lookup: PointerLookup;
   declare readonly results: TaskResults;
   declare readonly pointers: Pointers;
+  declare readonly handles: Handles;
   declare readonly channels: Channels;
   declare readonly inboxes: Inboxes;
   declare readonly receipts: Receipts;
@@ -131,7 +133,8 @@ export class RelayCore {
           if (!(await this.storage.isCounted(tenant))) await this.recount(tenant);
           return this.storage.used(tenant);
         }),
-      pointers: () => new Pointers({ ...this.#parts, allowance: this.#allowance }),
+      handles: () => behind?.handles ?? new Handles(),
+      pointers: () => new Pointers({ ...this.#parts, allowance: this.#allowance, handles: this.handles }),
       inboxes: () => new Inboxes({ ...this.#parts, background: this.background, actingAs: this.actingAs }),
       agents: () => new Agents(deps),
       tasks: () => new Tasks({ ...this.#parts, pointers: this.pointers, agents: this.agents }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ACTIVITY_KINDS, FIGURE_STEPS } from '../base/enums.ts';
 import {
   count,
+  handle,
   limit,
   next,
   optionalText,
@@ -26,6 +27,7 @@ const entry = z.object({
   by: text,
   by_agent: statedAgent.agent,
   pointer: optionalText,
+  handle,
   channel: optionalText,
   group: optionalText,
   seq: optionalCount,

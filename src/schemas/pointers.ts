@@ -7,6 +7,7 @@ import {
   channelName,
   cost,
   count,
+  handle,
   jsonObject,
   limit,
   looseFlag,
@@ -14,6 +15,7 @@ import {
   optionalText,
   partFields,
   pointerId,
+  pointerName,
   type SchemaRows,
   type Shape,
   seconds,
@@ -31,6 +33,7 @@ const ttl = seconds(MAX_TTL_MS / 1000);
 const pushed = z.object({
   url: z.url(),
   id: pointerId,
+  handle,
   channel: nullableText,
   expires_at: time,
   size: count,
@@ -91,6 +94,7 @@ const about = {
    * decrypt the payload.
    */
   key_check: optionalText,
+  handle,
 };
 
 const peeked = z.object({ id: pointerId, ...about });
@@ -116,7 +120,7 @@ const pointerPage = z.object({
 });
 export interface PointerPage extends Shape<typeof pointerPage> {}
 
-const renewed = z.object({ pointers: z.array(z.object({ id: pointerId, expires_at: time })) });
+const renewed = z.object({ pointers: z.array(z.object({ id: pointerId, handle, expires_at: time })) });
 /** The pointers of the request that exist in the tenant, with their new expiry times. */
 export interface Renewed extends Shape<typeof renewed> {}
 
@@ -132,7 +136,7 @@ export const pointerSchemas = {
   },
   pull: {
     input: z.object({
-      id: pointerId,
+      id: pointerName,
       raw: looseFlag.optional().describe('return the bytes instead of {data, metadata}'),
       ...partFields,
       cost: looseFlag.optional().describe('return the number of tokens instead of the content'),
@@ -151,18 +155,21 @@ export const pointerSchemas = {
     also: { ...BYTES.also, 304: 'Not modified: the client already has this content.' },
     codes: [...BYTES.codes, 'key_missing'],
   },
-  peek: { input: z.object({ id: pointerId }), output: jsonObject },
+  peek: { input: z.object({ id: pointerName }), output: jsonObject },
   list: { input: pointerQuery, output: pointerPage },
   renew: {
     input: z.object({
-      ids: z.array(text).max(RENEWED_POINTERS).describe('ids of pointers; the answer omits unknown ones'),
+      ids: z
+        .array(text)
+        .max(RENEWED_POINTERS)
+        .describe('ids or handles of pointers; the answer omits unknown ones'),
       ttl: ttl
         .optional()
         .describe('minimum lifetime in seconds, from now; by default as long as the plan allows'),
     }),
     output: renewed,
   },
-  delete: { input: z.object({ id: pointerId }), output: z.null() },
+  delete: { input: z.object({ id: pointerName }), output: z.null() },
 } satisfies SchemaRows;
 
 const rung = z.enum(RUNGS);
@@ -197,6 +204,7 @@ export interface Receipt extends Shape<typeof receipt> {}
 
 const receiptLadder = z.object({
   id: z.uuid(),
+  handle,
   /** The last stage that has evidence. */
   reached: rung,
   receipts: z.array(receipt),
@@ -209,5 +217,5 @@ const receiptLadder = z.object({
 export interface ReceiptLadder extends Shape<typeof receiptLadder> {}
 
 export const receiptSchemas = {
-  get: { input: z.object({ id: text }), output: receiptLadder },
+  get: { input: z.object({ id: pointerName }), output: receiptLadder },
 } satisfies SchemaRows;

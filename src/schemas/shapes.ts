@@ -58,6 +58,10 @@ export const nullableText = z.string().nullable();
 export const count = z.number().int();
 export const time = z.iso.datetime();
 export const pointerId = z.uuid();
+/** Id or handle of a pointer. The domain reports a malformed id as not found, like an unknown id. */
+export const pointerName = z.string().describe('the id, or the handle, such as `relay:128`');
+/** Handle of a pointer. Pointers of earlier versions have none. */
+export const handle = z.string().optional().describe('short name within your tenant, such as `relay:128`');
 /**
  * Id of a thread. The schema accepts any string. The domain reports a malformed id as not found, like an
  * unknown id.

@@ -226,6 +226,7 @@ function parsePointerHeaders(headers: Headers, id: string): Omit<Peeked, 'metada
   const key_check = headers.get('relay-key-check');
   const pulls_left = parseCount(headers.get('relay-pulls-left'));
   const agent = decodeHeader(headers.get('relay-agent'));
+  const handle = headers.get('relay-handle');
   return {
     ...content,
     id: headers.get('relay-id') ?? id,
@@ -238,6 +239,7 @@ function parsePointerHeaders(headers: Headers, id: string): Omit<Peeked, 'metada
     ...(key_check ? { key_check } : {}),
     ...(pulls_left === null ? {} : { pulls_left }),
     ...(agent ? { agent } : {}),
+    ...(handle ? { handle } : {}),
   };
 }
 

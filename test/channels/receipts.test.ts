@@ -14,6 +14,7 @@ test('an untouched pointer has only the receipt that it was stored', async () =>
   const peeked = await t.relay.pointers.peek(pushed.id);
   assert.deepEqual(await t.relay.receipts.get(pushed.id), {
     id: pushed.id,
+    handle: pushed.handle,
     reached: 'stored',
     receipts: [{ rung: 'stored', by: 'local', at: peeked.created_at, bytes: 3 }],
   });

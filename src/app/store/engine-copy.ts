@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
+import { skipHandles } from '../../domain/pointers/handles.ts';
 import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
 import { BUCKET_RECORD } from '../../engines/s3/stub.ts';
 import type { CopyReport, EngineCopied } from '../../interfaces/cli/host.ts';
@@ -281,7 +282,15 @@ async function restoreStore(from: OpenStore, to: OpenStore, partial: boolean): P
       what: `in ${from.name}, ${copy.lost.size} payloads are missing or damaged (${[...copy.lost].slice(0, 3).join(', ')})`,
       hint: 'Use another backup, or restore everything else from this one: relay restore --partial',
     });
-  return await finish(copy, from, to);
+  const restored = await finish(copy, from, to);
+  await skipHandles(to.engine);
+  return restored;
+}
+
+/** Skips the handles that the store may have given after the backup that was restored into this home. */
+export async function skipHandlesAt(home: string): Promise<void> {
+  await using store = await openPlace(home, 'source');
+  await skipHandles(store.engine);
 }
 
 /** Verifies the copy and marks the target as complete. Returns the keys of lost bodies. */

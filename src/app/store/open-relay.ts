@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isRelayError } from '../../base/errors.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import { isLoopback, type PointerRef, parseReadable, pointerUrl } from '../../contract/pointer-url.ts';
+import {
+  isLoopback,
+  type PointerRef,
+  parseHandle,
+  parseReadable,
+  pointerUrl,
+} from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient, RelayHost } from '../../interfaces/cli/host.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
@@ -112,7 +118,7 @@ const STORE = 'http://store.invalid';
  */
 async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {
   const ref = parseReadable(url);
-  if (ref.address !== undefined) return url;
+  if (ref.address !== undefined || parseHandle(ref.id) !== null) return url;
   const here = pointerUrl(STORE, ref.id, ref.key);
   if (ref.base === null) return here;
   const ours = own.some((base) => byNumber(base) === byNumber(ref.base!));

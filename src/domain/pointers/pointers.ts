@@ -6,7 +6,7 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 import type { ActivityKind } from '../../contract/activity.ts';
 import { authorize } from '../../contract/authorize.ts';
 import { type Caller, type CallerAt, doneBy, isAnonymous } from '../../contract/caller.ts';
-import { pointerUrl } from '../../contract/pointer-url.ts';
+import { handleOf, pointerUrl } from '../../contract/pointer-url.ts';
 import {
   type Cost,
   type LocalOptions,
@@ -36,6 +36,7 @@ import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
 import type { TaskResults } from '../tasks/results.ts';
 import { workFor } from '../text-work.ts';
+import type { Handles } from './handles.ts';
 import {
   type Allowance,
   type CheckedOptions,
@@ -74,6 +75,7 @@ interface PointerParts {
   readonly receipts: Receipts;
   readonly allowance: Allowance;
   readonly results: Pick<TaskResults, 'admit' | 'keep' | 'note'>;
+  readonly handles: Handles;
 }
 
 /** Stores payloads under short ids. */
@@ -121,7 +123,7 @@ export class Pointers {
     input: PushInput,
     admit: (options: CheckedOptions) => Promise<void> = async () => {},
   ): Promise<Omit<Pushed, 'url'>> {
-    const { allowance, channels, receipts, results } = this.#parts;
+    const { allowance, channels, receipts, results, handles } = this.#parts;
     const { engine, env } = this.#parts.deps;
     const terms = await allowance.terms(caller);
     const checked = async (o: PushOptions) => {
@@ -141,7 +143,11 @@ export class Pointers {
     const expiresAt = async () => {
       const options = early ?? (await checked({ ...input, ...input.late?.() }));
       if (options.channel !== null && !(await isRetry())) await channels.admit(caller, { id, ...options });
-      settled = { options, keepMs: await this.#keepMs(caller, options), created: env.now() };
+      const [keepMs, handle] = await Promise.all([
+        this.#keepMs(caller, options),
+        handles.take(this.#parts.deps, caller.tenant),
+      ]);
+      settled = { options, keepMs, handle, created: env.now() };
       return settled.created + settled.keepMs;
     };
     // A body in memory is stored while its push is counted. A stream is not read before the push is allowed.
@@ -303,8 +309,7 @@ export class Pointers {
       if (revision !== null) return record;
     }
     const first = (await this.#records.get(recordKey(id)))?.value;
-    // If both records were created in the same millisecond, they share one list entry, which must stay.
-    if (counted && first?.created !== record.created) await this.#list.remove(id, record);
+    if (counted && first?.handle !== record.handle) await this.#list.remove(id, record);
     if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
     return first;
   }
@@ -365,12 +370,13 @@ function notePush(
   { activity }: Deps,
   caller: Caller,
   id: string,
-  { metadata, channel, size }: PointerRecord,
+  { metadata, channel, size, handle }: PointerRecord,
   isResult: boolean,
 ): void {
   const pushed = {
     ...doneBy(caller),
     pointer: id,
+    ...handleOf({ handle }),
     size,
     ...(channel === null ? {} : { channel }),
   };
@@ -386,8 +392,8 @@ function noteRevocation(
   { activity }: Deps,
   caller: Caller,
   pointer: string,
-  { channel }: PointerRecord,
+  { channel, handle }: PointerRecord,
 ): void {
-  const at = channel === null ? { pointer } : { pointer, channel };
+  const at = { pointer, ...handleOf({ handle }), ...(channel === null ? {} : { channel }) };
   activity.note(caller.tenant, { kind: 'pointer.revoked', ...doneBy(caller), ...at });
 }

@@ -4,17 +4,18 @@ import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
 import { memoizeFrozen } from '../../base/json.ts';
 import { PULL_LOOKS, PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
-import { missingScope, reaches } from '../../contract/authorize.ts';
+import { authorize, missingScope, reaches } from '../../contract/authorize.ts';
 import { type Caller, type CallerAt, isAnonymous, sentBy } from '../../contract/caller.ts';
-import { pointerUrl } from '../../contract/pointer-url.ts';
-import type {
-  ListedPointer,
-  Peeked,
-  PointerPage,
-  PointerQuery,
-  PullOptions,
-  Pushed,
-  PushOptions,
+import { handleOf, parseHandle, pointerUrl } from '../../contract/pointer-url.ts';
+import {
+  type ListedPointer,
+  type Peeked,
+  type PointerPage,
+  type PointerQuery,
+  type PullOptions,
+  type Pushed,
+  type PushOptions,
+  pointers,
 } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
 import { compareAndSet } from '../../kernel/records.ts';
@@ -52,6 +53,8 @@ export interface PointerRecord
   readonly fingerprint: string | null;
   readonly sealed_key: string | null;
   readonly key_check?: string;
+  /** Number of the handle. Pointers of earlier versions have none. */
+  readonly handle?: number;
 }
 
 export const recordKey = (id: string) => `ptr.${id}/meta`;
@@ -65,11 +68,12 @@ export interface SettledPush {
   readonly options: CheckedOptions;
   readonly created: number;
   readonly keepMs: number;
+  readonly handle: number;
 }
 
 export function newRecord(
   caller: Caller,
-  { options, created, keepMs }: SettledPush,
+  { options, created, keepMs, handle }: SettledPush,
   body: Pick<PointerRecord, 'blob' | 'size' | 'sha256' | 'text' | 'tokens' | 'fingerprint'>,
 ): PointerRecord {
   const { content_type: type, metadata, channel, max_pulls, visibility, sealed_key, key_check } = options;
@@ -87,6 +91,7 @@ export function newRecord(
     },
     ...body,
     created,
+    handle,
     expires: created + options.ttlMs,
     ...(keepMs > options.ttlMs ? { kept: created + keepMs } : {}),
     ...(key_check === null ? {} : { key_check }),
@@ -118,9 +123,11 @@ export interface Loaded {
  */
 export class PointerLookup {
   readonly #records: RecordsOf<PointerRecord>;
+  readonly #listed: RecordsOf<Listed>;
 
   constructor(deps: Pick<Deps, 'engine'>) {
     this.#records = recordsOf(deps.engine.records);
+    this.#listed = recordsOf(deps.engine.records);
   }
 
   /** Returns null if the pointer does not exist, has expired or was revoked. */
@@ -133,7 +140,7 @@ export class PointerLookup {
    * API keys of the same tenant with the scope `pull` may read any other pointer.
    */
   async readable(caller: Caller, id: string): Promise<Loaded> {
-    const loaded = await this.#find(id);
+    const loaded = await this.#find(caller, id);
     if (loaded?.record.visibility === 'link') return loaded;
     if (!isAnonymous(caller) && !caller.scopes.includes('pull')) throw missingScope(caller, 'pull');
     return reached(caller, loaded);
@@ -144,12 +151,29 @@ export class PointerLookup {
    * pointer does not exist.
    */
   async own(caller: Caller, id: string): Promise<Loaded> {
-    return reached(caller, await this.#find(id));
+    return reached(caller, await this.#find(caller, id));
   }
 
-  async #find(rawId: string): Promise<Loaded | null> {
-    if (!isUuid(rawId)) return null;
-    const id = rawId.toLowerCase();
+  /**
+   * Returns the id of a pointer that the caller names by its id or by its handle. A handle is not a capability:
+   * to resolve it, the caller needs the right to list pointers.
+   */
+  async idOf(caller: Caller, name: string): Promise<string> {
+    const handle = parseHandle(name);
+    if (handle === null) return name.toLowerCase();
+    authorize(caller, pointers.list);
+    const place = listPlace({ tenant: caller.tenant, created: 0, handle });
+    const [entry] = (await this.#listed.list(place, { limit: 1 })).items;
+    if (entry && reaches(caller, entry.value)) return entry.key.slice(place.length);
+    throw new RelayError('not_found', {
+      what: name,
+      hint: 'A handle names a pointer of one tenant on one relay. Check the number and the relay, or use the URL of the pointer. If it has expired, ask its sender to push again.',
+    });
+  }
+
+  async #find(caller: Caller, name: string): Promise<Loaded | null> {
+    const id = await this.idOf(caller, name);
+    if (!isUuid(id)) return null;
     const stored = await this.#records.get(recordKey(id));
     return stored && { id, record: stored.value, revision: stored.revision };
   }
@@ -261,6 +285,7 @@ export const describe = memoizeFrozen((r: PointerRecord, id: string): Peeked => 
     ...(r.agent === undefined ? {} : { agent: r.agent }),
     ...(r.tokens ? { tokens: r.tokens } : {}),
     ...(r.key_check ? { key_check: r.key_check } : {}),
+    ...handleOf(r),
   };
 });
 
@@ -276,6 +301,7 @@ export function refuseCiphertext({ type }: PointerRecord): void {
 export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'> {
   return {
     id,
+    ...handleOf(record),
     channel: record.channel,
     expires_at: new Date(record.expires).toISOString(),
     size: record.size,
@@ -298,11 +324,16 @@ type Listed = Pick<PointerRecord, 'channel' | 'from' | 'by'>;
 const listPrefix = (tenant: string) => `ten.${tenant}/pointers/`;
 
 /**
- * Returns the key of a list entry. Lists are in ascending order, so the time is inverted to put the newest
- * pointer first.
+ * Returns the start of the key of a list entry. Lists are in ascending order, so the number of the handle is
+ * inverted to put the newest pointer first. The entry is also the index from the handle to the id. Pointers of
+ * earlier versions have no handle. Their entries contain the inverted time and come after all others.
  */
-const listKey = ({ tenant, created }: PointerRecord, id: string) =>
-  `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
+const listPlace = ({ tenant, created, handle }: Pick<PointerRecord, 'tenant' | 'created' | 'handle'>) => {
+  const place = handle === undefined ? 2 ** 48 - created : 2 ** 47 - handle;
+  return `${listPrefix(tenant)}${place.toString(16).padStart(12, '0')}.`;
+};
+
+const listKey = (record: PointerRecord, id: string) => listPlace(record) + id;
 
 /** List of the pointers of each tenant, newest first. An entry without a matching record is skipped. */
 export class PointerList {
@@ -342,14 +373,14 @@ export class PointerList {
       if (!record || listKey(record, id) !== key) return { next };
       return { next, pointer: { ...describe(record, id), url: pointerUrl(caller.base, id) } };
     };
-    const pointers: ListedPointer[] = [];
+    const found: ListedPointer[] = [];
     let looked = 0;
     const entries = allRecords(this.#records, prefix, { after, limit: PAGE_MAX });
     for await (const { next, pointer } of lookUpAll(entries, look, limit)) {
-      if (pointer) pointers.push(pointer);
-      if (pointers.length === limit || ++looked === MAX_ENTRIES_READ) return { pointers, next };
+      if (pointer) found.push(pointer);
+      if (found.length === limit || ++looked === MAX_ENTRIES_READ) return { pointers: found, next };
     }
-    return { pointers };
+    return { pointers: found };
   }
 }
 

@@ -1,8 +1,9 @@
-import { badRequest } from '../../base/errors.ts';
+import { badRequest, isRelayError } from '../../base/errors.ts';
 import { isUuid, toHex } from '../../base/ids.ts';
 import { MAX_TTL_MS, MIN_TTL_MS, RENEWED_POINTERS } from '../../base/limits.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
+import { handleOf } from '../../contract/pointer-url.ts';
 import type { Renewed } from '../../contract/pointers.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/records.ts';
@@ -12,11 +13,19 @@ import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import type { TaskResults } from '../tasks/results.ts';
 import type { Allowance } from './push-options.ts';
-import { blobKey, notFound, type PointerList, type PointerRecord, recordKey } from './record.ts';
+import {
+  blobKey,
+  notFound,
+  type PointerList,
+  type PointerLookup,
+  type PointerRecord,
+  recordKey,
+} from './record.ts';
 
 interface RenewalParts {
   readonly deps: Deps;
   readonly list: PointerList;
+  readonly lookup: PointerLookup;
   readonly allowance: Allowance;
   readonly results: Pick<TaskResults, 'keep'>;
   readonly receipts: Pick<Receipts, 'keep'>;
@@ -49,12 +58,16 @@ export async function renewPointers(
     renewedMs: Math.min((asked * 5) / 4, maxTtlMs),
   };
   const records = recordsOf<PointerRecord>(parts.deps.engine.records);
-  const pointers: Renewed['pointers'][number][] = [];
-  for (const id of wanted) {
+  const pointers = new Map<string, Renewed['pointers'][number]>();
+  for (const name of wanted) {
+    const id = await parts.lookup.idOf(caller, name).catch(ifMissing);
+    // A caller that collects ids from a text may send texts that are no ids.
+    if (!isUuid(id) || pointers.has(id)) continue;
     const record = await compareAndSet('a pointer', () => renewOnce(parts, records, caller, id, lifetimes));
-    if (record !== 'missing') pointers.push({ id, expires_at: new Date(record.expires).toISOString() });
+    if (record === 'missing') continue;
+    pointers.set(id, { id, ...handleOf(record), expires_at: new Date(record.expires).toISOString() });
   }
-  return { pointers };
+  return { pointers: [...pointers.values()] };
 }
 
 /**
@@ -129,15 +142,17 @@ export async function openPayload(
   return renewed.body;
 }
 
-/**
- * Removes duplicates and ids that cannot be pointer ids. A caller that collects ids from a text may send such
- * ids.
- */
 function checkIds(ids: unknown): string[] {
   if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string')) throw wrong('ids', 'an array', ids);
   if (ids.length > RENEWED_POINTERS)
     throw badRequest(`"ids" has ${ids.length} ids; at most ${RENEWED_POINTERS} can be renewed at once.`);
-  return [...new Set((ids as string[]).filter(isUuid).map((id) => id.toLowerCase()))];
+  return ids as string[];
+}
+
+/** Returns a text that is no id, for a handle that is mistyped or does not exist. */
+function ifMissing(error: unknown): string {
+  if (isRelayError(error, 'not_found') || isRelayError(error, 'bad_url')) return '';
+  throw error;
 }
 
 function checkTtl(ttl: unknown): number {

@@ -4,7 +4,7 @@ import { RECEIPT_DELAY_MS, RECEIPT_READERS, RECEIPTS_WAITING } from '../../base/
 import { authorize } from '../../contract/authorize.ts';
 import { type Caller, type CallerAt, doneBy } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
-import { pointerUrl } from '../../contract/pointer-url.ts';
+import { handleOf, pointerUrl } from '../../contract/pointer-url.ts';
 import { type Receipt, type ReceiptLadder, RUNGS, type Rung, receipts } from '../../contract/pointers.ts';
 import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
@@ -152,7 +152,7 @@ export class Receipts {
     // Pulls are recorded as activity only here, together with their receipts, because many pulls are merged
     // into few receipts.
     const { tenant, channel } = record;
-    const of = channel === null ? { pointer: id } : { pointer: id, channel };
+    const of = { pointer: id, ...handleOf(record), ...(channel === null ? {} : { channel }) };
     for (const { rung, by, by_agent, count, bytes: size } of own)
       if (rung === 'pulled')
         this.#deps.activity.note(tenant, {
@@ -222,14 +222,14 @@ function added(known: NoteOf, note: NoteOf): NoteOf {
 /** Returns the receipts ordered by stage, then by time. */
 function ladderOf(
   id: string,
-  { from, agent, created, size }: PointerRecord,
+  { from, agent, created, size, handle }: PointerRecord,
   notes: readonly Note[],
   base: string,
 ): ReceiptLadder {
   const stored: Receipt = { rung: 'stored', ...doneBy({ name: from, agent }), at: iso(created), bytes: size };
   const sorted = notes.toSorted((a, b) => RUNGS.indexOf(a.rung) - RUNGS.indexOf(b.rung) || a.first - b.first);
   const all = [stored, ...sorted.map((note) => toReceipt(note, base))];
-  return { id, reached: all.at(-1)!.rung, receipts: all };
+  return { id, ...handleOf({ handle }), reached: all.at(-1)!.rung, receipts: all };
 }
 
 /** Fields of a receipt in addition to `rung`, `by` and `at`, by stage. */

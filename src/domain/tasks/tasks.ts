@@ -270,8 +270,8 @@ export class Tasks {
   }
 
   async #find(caller: Caller, rawId: string): Promise<FoundTask & { record: PointerRecord | null }> {
-    const id = String(rawId).toLowerCase();
     const { lookup, results } = this.#parts;
+    const id = await lookup.idOf(caller, String(rawId));
     const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
     if (record && record.tenant === caller.tenant && record.channel !== null) {
       return { id, sent: { ...record, channel: record.channel }, kept, record };

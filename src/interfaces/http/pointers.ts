@@ -147,6 +147,7 @@ function relayHeaders(p: Peeked): Record<string, string> {
   if (p.pulls_left !== undefined) headers['Relay-Pulls-Left'] = String(p.pulls_left);
   if (p.agent !== undefined) headers['Relay-Agent'] = encodeURIComponent(p.agent);
   if (p.key_check !== undefined) headers['Relay-Key-Check'] = p.key_check;
+  if (p.handle !== undefined) headers['Relay-Handle'] = p.handle;
   if (p.tokens) {
     const { tokens, tokenizer, estimated } = p.tokens;
     headers['Relay-Tokens'] = `${tokens}; ${tokenizer}${estimated ? '; estimated' : ''}`;

@@ -94,7 +94,7 @@ async function ownPointer(url: string, relay: Relay, base: string): Promise<stri
       hint: 'It is not on this relay. To read pointers of other relays, use the stdio server (relay mcp).',
     });
   }
-  return pointerUrl(base, id);
+  return named === null ? id : pointerUrl(base, id);
 }
 
 /**

@@ -335,13 +335,14 @@ export async function openPointer({ io, args, open }: Invocation) {
 }
 
 /**
- * Returns the pointer argument. If the argument is `-`, reads the pointer from standard input: `relay push f
- * | relay pull -`.
+ * Returns the pointer argument: a URL, an id, a handle such as `relay:128`, or its number. If the argument is
+ * `-`, reads the pointer from standard input: `relay push f | relay pull -`.
  */
 export async function pointerArgument(io: Io, word: string): Promise<string> {
-  const text = word === '-' ? await firstLine(io) : word;
+  const given = (word === '-' ? await firstLine(io) : word).trim();
+  const text = /^\d+$/.test(given) ? `relay:${given}` : given;
   parseReadable(text);
-  return text.trim();
+  return text;
 }
 
 async function firstLine(io: Io): Promise<string> {

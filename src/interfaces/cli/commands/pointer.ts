@@ -131,6 +131,7 @@ function printPushed(io: Io, pushed: Pushed, o: { encrypted: boolean; size: numb
   io.result({ ...pushed, encrypted: o.encrypted }, () => {
     if (!io.interactive) return pushed.url;
     const facts = [
+      pushed.handle ?? null,
       bytes(o.size),
       pushed.tokens ? tokensInWords(pushed.tokens) : null,
       o.encrypted ? 'encrypted' : null,
@@ -246,6 +247,7 @@ metadata.`,
     const cost = tokens ? `${count(tokens.tokens)} (${tokens.tokenizer})` : 'not counted yet';
     const lines: Row[] = [
       ['id', found.id],
+      ['handle', found.handle ?? null],
       ['size', found.size === null ? UNKNOWN : `${bytes(found.size)}${found.text ? '' : ', binary'}`],
       ['tokens', tokens || found.size !== null ? cost : UNKNOWN],
       ['expires', found.expires_at === null ? UNKNOWN : expiry(found.expires_at)],
