@@ -43,6 +43,15 @@ export function ownFile(path: string): Uint8Array | null {
   return place !== undefined && existsSync(place) ? readFileSync(place) : null;
 }
 
+/**
+ * Reads a large file of which little is used. Bun maps it into memory and reads only the pages that are used.
+ * A mapped file must be replaced by renaming, never truncated.
+ */
+export function readMapped(path: string): Uint8Array {
+  const { Bun } = globalThis as { Bun?: { mmap(path: string): Uint8Array } };
+  return Bun && process.platform !== 'win32' ? Bun.mmap(path) : readFileSync(path);
+}
+
 /** Returns the paths of all files of this program in a folder of the package. */
 export function ownFiles(folder: string): string[] {
   const root = ownPackage()?.folder;

@@ -1,6 +1,5 @@
 import { fstatSync, read, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
-import { isatty } from 'node:tty';
 import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
 import { programName } from './install/launcher.ts';
 
@@ -111,7 +110,7 @@ function isTerminal(fd: number): boolean {
   } catch {
     return false;
   }
-  return isatty(fd);
+  return process.getBuiltinModule('node:tty').isatty(fd);
 }
 
 /** Major device number of /dev/null and similar devices on Linux. */

@@ -1,7 +1,22 @@
-import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
+import { crc32 as shortCrc32 } from '../base/hash.ts';
 import type { BlobInfo } from '../kernel/blobs.ts';
 import { BlockHashes } from '../kernel/block-hashes.ts';
+
+// `node:crypto` and `node:zlib` are loaded at first use. On Bun they take more than 3 ms to load, and commands that only
+// read a state or an inbox hash nothing.
+
+/** Maximum bytes of a text whose CRC is computed without `node:zlib`, because loading that takes longer. */
+const SHORT_BYTES = 4096;
+
+export function crc32(bytes: Uint8Array, before = 0): number {
+  if (bytes.length <= SHORT_BYTES) return shortCrc32(bytes, before);
+  return process.getBuiltinModule('node:zlib').crc32(bytes, before);
+}
+
+/** Returns the SHA-256 hash as hexadecimal digits. */
+export function sha256(data: string | Uint8Array): string {
+  return process.getBuiltinModule('node:crypto').hash('sha256', data);
+}
 
 /** Size and hashes of a body. */
 export interface HashedBody extends BlobInfo {
@@ -11,7 +26,7 @@ export interface HashedBody extends BlobInfo {
 
 /** Computes the size, SHA-256 and block checksums of a body piece by piece. */
 export class BodyHashes {
-  readonly #sha256 = createHash('sha256');
+  readonly #sha256 = process.getBuiltinModule('node:crypto').createHash('sha256');
   readonly #blocks = new BlockHashes(crc32);
   size = 0;
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TokenCount } from '../../base/tokens.ts';
 import { readText } from '../../base/utf8.ts';
@@ -15,7 +15,7 @@ import {
   type TokenTable,
   unpackTokens,
 } from '../../text/token-table.ts';
-import { ownFile } from '../own-package.ts';
+import { ownFile, readMapped } from '../own-package.ts';
 
 let counter: Promise<(text: string) => TokenCount> | null = null;
 
@@ -76,7 +76,7 @@ async function unpackedTable(): Promise<TokenTable> {
 /** Reads the cached token table. Returns null if the file is missing or incomplete. */
 function readCachedTable(path: string): TokenTable | null {
   try {
-    const made = readFileSync(path);
+    const made = readMapped(path);
     return isWholeTable(made) ? openTokenTable(made) : null;
   } catch {
     // The table has not been cached yet.

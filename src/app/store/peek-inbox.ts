@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Inbox } from '../../contract/channels.ts';
+import { sha256 } from '../../engines/body-hashes.ts';
 import type { Config } from '../config.ts';
 import { homeEngine } from '../serve/pid-file.ts';
 import { writeAtomically } from './atomic-file.ts';
@@ -25,7 +25,7 @@ export async function peekInbox(
   if (inbox === null || inbox.messages.length === 0 || o.session === null) return inbox;
   const folder = join(config.home, 'told');
   const whose = JSON.stringify([config.remote, agent, o.session]);
-  const file = join(folder, `${hash('sha256', whose).slice(0, 24)}.json`);
+  const file = join(folder, `${sha256(whose).slice(0, 24)}.json`);
   const told = readCursors(file);
   const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
   // If the caller aborted, do not record the messages as seen.

@@ -1,8 +1,5 @@
-import { hash } from 'node:crypto';
 import { existsSync, promises } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
-import { crc32 } from 'node:zlib';
 import { isRelayError, type RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { ByteRange } from '../../kernel/blobs.ts';
@@ -15,7 +12,7 @@ import {
   isIntact,
 } from '../../kernel/block-hashes.ts';
 import { checkRange } from '../../kernel/validate-input.ts';
-import { BodyHashes, type HashedBody } from '../body-hashes.ts';
+import { BodyHashes, crc32, type HashedBody, sha256 } from '../body-hashes.ts';
 import { isPlaced } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
 import type { DeletedBody } from './secure-delete.ts';
@@ -82,7 +79,7 @@ export function streamBody(file: promises.FileHandle, { start, end }: ByteRange)
 export function readVerifiedBody({ home }: StoreHome, row: StoredBody): Uint8Array | null {
   const body = readInlineBody(home, row);
   if (body?.length !== row.size) return null;
-  const intact = row.blocks ? isIntact(body, row.blocks, 0, crc32) : hash('sha256', body) === row.sha256;
+  const intact = row.blocks ? isIntact(body, row.blocks, 0, crc32) : sha256(body) === row.sha256;
   return intact ? body : null;
 }
 
@@ -275,7 +272,7 @@ export class Scrub {
       else this.#damaged.delete(id);
       if (this.#closed || this.#bytes - before >= SCRUB_BYTES) return;
       // Reads from the page cache never wait. Yield here, so that other work gets a turn.
-      await setImmediate();
+      await new Promise(setImmediate);
     }
     for (const other of this.#damaged) if (other > this.#after) this.#damaged.delete(other);
     this.#after = 0;

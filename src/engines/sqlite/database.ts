@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import { loadSqlite } from '../node-sqlite.ts';
@@ -213,10 +211,9 @@ export class Checkpoints {
    */
   async #inThread(): Promise<void> {
     try {
-      await once(
-        new Worker(CHECKPOINT_WORKER, { eval: true, execArgv: [], workerData: this.#db.path }),
-        'exit',
-      );
+      const { Worker } = await import('node:worker_threads');
+      const worker = new Worker(CHECKPOINT_WORKER, { eval: true, execArgv: [], workerData: this.#db.path });
+      await new Promise((resolve, reject) => worker.once('exit', resolve).once('error', reject));
     } catch {
       // The WAL stays long until the next checkpoint.
     }

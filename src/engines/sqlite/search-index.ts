@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto';
 import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { INDEX_AT_ONCE_BYTES } from '../../base/limits.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/validate-input.ts';
+import { sha256 } from '../body-hashes.ts';
 import { FullText, splitLetters } from '../full-text.ts';
 import { type IndexChange, IndexThread, type IndexThreads } from '../index-thread.ts';
 import type { Store } from './commit-queue.ts';
@@ -25,7 +25,7 @@ export class SqliteSearchIndex implements SearchIndex {
 
   constructor(store: Store, threads: IndexThreads | undefined) {
     this.#store = store;
-    this.#texts = new FullText(store.db, (folder) => hash('sha256', folder).slice(0, 32));
+    this.#texts = new FullText(store.db, (folder) => sha256(folder).slice(0, 32));
     this.#thread = threads ? new IndexThread(threads, store.db.path, { yields: true }) : null;
   }
 
