@@ -1,9 +1,9 @@
-import { TOKEN_COUNT_CHARS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { binaryKind } from '../preview/binary-kind.ts';
 import { type Line, LineReader } from './line-reader.ts';
 import type { ExcerptKind } from './recognisers.ts';
-import { type Item, Scanner } from './scanner.ts';
+import { type Item, REPEATABLE, Scanner } from './scanner.ts';
+import { shapeOf } from './shape.ts';
 
 export type { ExcerptKind } from './recognisers.ts';
 
@@ -56,12 +56,13 @@ export async function excerpt(
 export class ExcerptBuilder {
   readonly #options: ExcerptOptions;
   readonly #reader: LineReader;
-  readonly #scanner = new Scanner();
+  readonly #scanner: Scanner;
   readonly #sample = new TextSample();
   #start = new Uint8Array(0);
 
   constructor(options: ExcerptOptions = {}) {
     this.#options = options;
+    this.#scanner = new Scanner(options);
     this.#reader = new LineReader(
       (text) => this.#sample.add(text),
       (line) => this.#scanner.add(line),
@@ -90,8 +91,8 @@ export class ExcerptBuilder {
     const tokens = Math.round((counted.tokens * this.#sample.chars) / Math.max(1, sample.length));
     const estimated = counted.estimated || sample.length < this.#sample.chars;
     const about = { lines, bytes, tokens, ...(estimated ? { tokensEstimated: true } : {}) };
-    const binary = this.#sample.isBinary;
-    const kind = this.#options.kind ?? (binary ? 'binary' : mostVotes(this.#scanner.votes));
+    const items = this.#scanner.items();
+    const kind = this.#options.kind ?? (this.#sample.isBinary ? 'binary' : this.#scanner.kind);
     if (kind === 'binary' && bytes > 0) {
       const text = `${binaryKind(this.#start)}, ${bytes} bytes`;
       const { tokens: shownTokens } = await counter.count(text);
@@ -102,8 +103,7 @@ export class ExcerptBuilder {
     if (sample.length === this.#sample.chars && tokens <= budget) {
       return { text: sample, kind, ...about, shownTokens: tokens, whole: true, omitted: [] };
     }
-    const { items, folds } = this.#scanner.items();
-    const chosen = await fit(items, folds, lines, budget, counter);
+    const chosen = await fit(items, this.#scanner, lines, budget, counter);
     return { kind, ...about, whole: false, ...chosen };
   }
 }
@@ -111,12 +111,8 @@ export class ExcerptBuilder {
 /** Bytes at the start that tell the kind of binary data. */
 const START_BYTES = 512;
 
-function mostVotes(votes: ReadonlyMap<ExcerptKind, number>): ExcerptKind {
-  let best: ExcerptKind = 'text';
-  let most = 0;
-  for (const [kind, count] of votes) if (count > most) [best, most] = [kind, count];
-  return best;
-}
+/** Maximum length of a text whose tokens are counted exactly. Of a longer one, a sample is counted. */
+const SAMPLE_CHARS = 1024 * 1024;
 
 /** Keeps the text for counting its tokens: all of it, or evenly spread slices of a long text. */
 class TextSample {
@@ -133,7 +129,7 @@ class TextSample {
     if (this.#slices.length < 16) this.#odd += text.match(/[\x00-\x06\x0e-\x1a\ufffd]/g)?.length ?? 0;
     this.#slices.push(text);
     this.#kept += text.length;
-    if (this.#kept <= TOKEN_COUNT_CHARS) return;
+    if (this.#kept <= SAMPLE_CHARS) return;
     this.#slices = this.#slices.filter((_, i) => i % 2 === 0);
     this.#kept = this.#slices.reduce((sum, { length }) => sum + length, 0);
     this.#stride *= 2;
@@ -161,38 +157,39 @@ const MARK_TOKENS = 8;
 /** Takes items by priority while they fit, and drops the least important ones if the text is still too long. */
 async function fit(
   items: Item[],
-  folds: ReadonlyMap<number, number>,
+  scanner: Scanner,
   lines: number,
   budget: number,
   counter: TokenCounter,
 ): Promise<Chosen> {
   items.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
-  const costs = new Map<string, number>();
-  const taken: Item[] = [];
+  const taken: Line[][] = [];
   const shown = new Set<string>();
+  const shapes = new Map<number, number>();
   let left = budget;
   let misses = 0;
-  for (const item of items) {
-    const fresh = item.lines.filter((line) => !shown.has(placeOf(line)));
-    if (fresh.length === 0) continue;
+  for (const { lines, priority } of items) {
+    const fresh = lines.filter((line) => !shown.has(placeOf(line)));
+    const isNew = ({ text }: Line) => (shapes.get(shapeOf(text)) ?? 0) < 2;
+    if (fresh.length === 0 || (priority < REPEATABLE && !fresh.some(isNew))) continue;
     let cost = MARK_TOKENS;
     for (const line of fresh) {
-      const place = placeOf(line);
-      const tokens = costs.get(place) ?? (await counter.count(`${rendered(line)}\n`)).tokens;
-      costs.set(place, tokens);
-      cost += tokens;
-      if (cost > left) break;
+      cost += cost > left ? 0 : (await counter.count(`${rendered(line)}\n`)).tokens;
     }
     if (cost > left) {
       if (++misses > MISSES) break;
       continue;
     }
     left -= cost;
-    for (const line of fresh) shown.add(placeOf(line));
-    taken.push({ ...item, lines: fresh });
+    for (const line of fresh) {
+      shown.add(placeOf(line));
+      const shape = shapeOf(line.text);
+      shapes.set(shape, (shapes.get(shape) ?? 0) + 1);
+    }
+    taken.push(fresh);
   }
   for (;;) {
-    const { text, omitted } = layOut(taken, folds, lines);
+    const { text, omitted } = layOut(taken.flat(), scanner, lines);
     const { tokens } = await counter.count(text);
     if (tokens <= budget) return { text, omitted, shownTokens: tokens };
     if (taken.length === 0) return { text: '', omitted, shownTokens: 0 };
@@ -207,36 +204,52 @@ function placeOf(line: Line): string {
   return `${line.number}:${line.column}`;
 }
 
+/** Mark at the end of a piece of a line if the next piece is left out. */
+const CUT = ' […]';
+
+function nextPlace({ number, column, text }: Line): string {
+  return `${number}:${column + text.length}`;
+}
+
 function rendered({ number, column, text }: Line): string {
   return column > 0 ? `${number}:${column} ${text}` : `${number} ${text}`;
 }
 
+/** Similar lines that are left out are counted from this number on. */
+const MIN_SIMILAR = 5;
+
 /** Writes the lines in order, with a mark for each gap. */
-function layOut(
-  items: readonly Item[],
-  folds: ReadonlyMap<number, number>,
-  total: number,
-): Pick<Chosen, 'text' | 'omitted'> {
-  const lines = items
-    .flatMap((item) => item.lines)
-    .sort((a, b) => a.number - b.number || a.column - b.column);
+function layOut(shown: Line[], scanner: Scanner, total: number): Pick<Chosen, 'text' | 'omitted'> {
+  const lines = shown.toSorted((a, b) => a.number - b.number || a.column - b.column);
+  /** Number of shown lines by shape; deleted when the other similar lines have been counted in a mark. */
+  const ofShape = new Map<number, number>();
+  for (const { text } of lines) ofShape.set(shapeOf(text), (ofShape.get(shapeOf(text)) ?? 0) + 1);
   const out: string[] = [];
   const omitted: { from: number; to: number }[] = [];
-  let next = 1;
-  let similar = 0;
-  const gap = (to: number) => {
-    if (next > to) return;
-    omitted.push({ from: next, to });
-    const range = next === to ? `${next}` : `${next}-${to}`;
-    out.push(similar > 0 ? `…${range}: ${similar} similar lines` : `…${range}`);
+  let before: Line | null = null;
+  const gap = (next: number) => {
+    const from = (before?.number ?? 0) + 1;
+    const to = next - 1;
+    if (from > to) return;
+    omitted.push({ from, to });
+    const shape = shapeOf(before?.text ?? '');
+    const similar = before && scanner.similar(before);
+    const more = similar && ofShape.has(shape) ? similar.count - ofShape.get(shape)! : 0;
+    ofShape.delete(shape);
+    const note =
+      more < MIN_SIMILAR
+        ? ''
+        : `: ${more} similar lines${similar!.last > to ? ` up to ${similar!.last}` : ''}`;
+    out.push(`…${from === to ? from : `${from}-${to}`}${note}`);
   };
   for (const line of lines) {
-    if (line.number > next) gap(line.number - 1);
+    if (before?.more && placeOf(line) !== nextPlace(before)) out[out.length - 1] += CUT;
+    gap(line.number);
     out.push(rendered(line));
-    next = line.number + 1;
-    similar = folds.get(line.number) ?? 0;
+    before = line;
   }
-  gap(total);
+  if (before?.more) out[out.length - 1] += CUT;
+  gap(total + 1);
   return { text: out.join('\n'), omitted };
 }
 

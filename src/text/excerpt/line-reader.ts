@@ -7,10 +7,12 @@ export interface Line {
   /** Column from 0 at which the piece starts. It is above 0 only in a line that is longer than a piece. */
   readonly column: number;
   readonly text: string;
+  /** True if another piece of the line follows. */
+  readonly more: boolean;
 }
 
 /** Characters of a piece of a long line. */
-export const PIECE_CHARS = 320;
+export const PIECE_CHARS = 240;
 
 /** Longest escape sequence that may be split between two chunks. */
 const ESCAPE_CHARS = 256;
@@ -99,15 +101,15 @@ export class LineReader {
     }
     while (text.length > PIECE_CHARS) {
       const length = pieceLength(text);
-      this.#pass(text.slice(0, length));
+      this.#pass(text.slice(0, length), true);
       text = text.slice(length);
     }
-    if (last && (text !== '' || this.#column === 0)) this.#pass(text);
+    if (last && (text !== '' || this.#column === 0)) this.#pass(text, false);
     this.#held = last ? '' : text + rest;
   }
 
-  #pass(text: string): void {
-    this.#onLine({ number: this.lines + 1, column: this.#column, text });
+  #pass(text: string, more: boolean): void {
+    this.#onLine({ number: this.lines + 1, column: this.#column, text, more });
     this.#column += text.length;
   }
 }

@@ -25,7 +25,9 @@ export interface Recogniser {
   /** The block ends before the first line that matches. Without it, the block ends with the indentation. */
   readonly until?: RegExp;
   /** Number of lines before it that belong to it, such as the file name in the output of eslint. */
-  readonly before?: number;
+  readonly before?: number | 'heading';
+  /** Number of unindented lines after it that belong to it. */
+  readonly after?: number;
 }
 
 const DURATION = String.raw`(?:\(?\d[\d.,]*\s?(?:m?s|min|sec\w*|minutes?|hours?)\b.*)?`;
@@ -46,7 +48,7 @@ const RUN: readonly Recogniser[] = [
   {
     kind: 'tests',
     rank: 'quiet',
-    test: /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- (?:PASS|SKIP)|test .* \.\.\. (?:ok|ignored)$)/,
+    test: /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- (?:PASS|SKIP)|test .* \.\.\. (?:ok|ignored)$|.* \.\.\. ok$)/,
   },
   { kind: 'tests', rank: 'summary', test: /^1\.\.\d+$/ },
   // jest, vitest
@@ -59,7 +61,7 @@ const RUN: readonly Recogniser[] = [
   },
   // pytest
   { kind: 'tests', rank: 'failure', test: /^_{3,} .+ _{3,}$/, until: /^(?:_{3,} .+ _{3,}|=+ .+ =+)$/ },
-  { kind: 'tests', rank: 'error', test: /^(?:(?:SUB)?FAILED|ERROR|SUBFAIL)(?:\[.*?\])? \S+(?:::|\.py)/ },
+  { kind: 'tests', rank: 'error', test: /^(?:(?:SUB)?FAILED|ERROR|SUBFAIL)(?:[[(].*?[\])])? \S+(?:::|\.py)/ },
   {
     kind: 'tests',
     rank: 'summary',
@@ -94,12 +96,13 @@ const RUN: readonly Recogniser[] = [
     until: /^\s*<(?:\/testsuite|testcase)\b/,
     before: 1,
   },
+  { kind: 'tests', rank: 'quiet', test: /^\s*<testcase\b/ },
   // Playwright, mocha, RSpec
   {
     kind: 'tests',
     rank: 'failure',
     test: /^\s+\d+\) \S/,
-    until: /^\s{1,4}\d+\) |^\s+\d+ (?:failed|passed|flaky|skipped|interrupted)\b/,
+    until: /^\s{1,4}\d+\) |^\s*[✔✓] |^\s+\d+ (?:failed|passed|flaky|skipped|interrupted)\b/,
   },
   {
     kind: 'tests',
@@ -126,8 +129,8 @@ const RUN: readonly Recogniser[] = [
     rank: 'failure',
     test: /^(?:\S.*?(?:\(\d+,\d+\)|:\d+(?::\d+)?)(?: - |: ))?(?:fatal |internal compiler |syntax )?error(?: ?[A-Z]+\d+|\[[\w:-]+\])?: /i,
   },
-  { kind: 'build', rank: 'failure', test: /^\s+\d+:\d+\s+error\s/, before: -1 },
-  { kind: 'build', rank: 'warning', test: /^\s+\d+:\d+\s+warn(?:ing)?\s/, before: -1 },
+  { kind: 'build', rank: 'failure', test: /^\s+\d+:\d+\s+error\s/, before: 'heading' },
+  { kind: 'build', rank: 'warning', test: /^\s+\d+:\d+\s+warn(?:ing)?\s/, before: 'heading' },
   {
     kind: 'build',
     rank: 'failure',
@@ -138,7 +141,6 @@ const RUN: readonly Recogniser[] = [
     kind: 'build',
     rank: 'failure',
     test: /^\S+\.(?:go|py|js|ts|rb|java|php|sh|c|cc|cpp|h|swift|kt|rs):\d+:\d+: (?!warning|note|info)/,
-    before: 0,
   },
   {
     kind: 'build',
@@ -152,7 +154,7 @@ const RUN: readonly Recogniser[] = [
   },
   { kind: 'build', rank: 'quiet', test: /^\S+:\d+(?::\d+)?: (?:note|info): / },
   // Stack traces
-  { kind: 'trace', rank: 'failure', test: /^\s*Traceback \(most recent call last\)/ },
+  { kind: 'trace', rank: 'failure', test: /^\s*Traceback \(most recent call last\)/, after: 1 },
   {
     kind: 'trace',
     rank: 'failure',

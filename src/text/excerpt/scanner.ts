@@ -1,17 +1,21 @@
+import { type DocumentReader, documentReader, LOOK_LINES } from './documents.ts';
 import type { Line } from './line-reader.ts';
+import { QuestionMatches } from './question.ts';
 import { type ExcerptKind, type Recognised, type Recogniser, recognise } from './recognisers.ts';
 import { shapeOf } from './shape.ts';
 
 /** Lines that belong together, with their importance. Higher priorities are shown first. */
 export interface Item {
-  readonly lines: Line[];
-  priority: number;
+  readonly lines: readonly Line[];
+  readonly priority: number;
 }
 
+/** Similar lines: those that a recogniser found, and the first examples of others. */
 interface Group {
   readonly rank: Recognised['rank'];
-  readonly items: Block[];
+  readonly blocks: Block[];
   count: number;
+  /** Number of the last line. */
   last: number;
 }
 
@@ -20,17 +24,26 @@ interface Block {
   readonly rank: Recognised['rank'];
   /** Index of the line that was recognised. Lines before it are context. */
   readonly headline: number;
+  /** Position among the similar lines, from 1. */
+  readonly nth: number;
 }
+
+/** Lines with priorities from here on are shown even if two similar lines are shown. */
+export const REPEATABLE = 250;
 
 /** Stored examples per shape, by importance. Of summaries the last ones are kept. */
 const EXAMPLES = { failure: 24, error: 12, summary: 24, warning: 3, quiet: 1, none: 2 } as const;
-/** Maximum lines of the details of a failure. */
+/** Maximum lines of the details of a failure, and of a warning. */
 const BLOCK_LINES = 48;
-/** Lines after an error without a block of details. */
+const WARNING_LINES = 5;
+/** Lines of the first failure that come before everything else. */
+const WHOLE_LINES = 28;
+/** Lines after an error that has no indented details. */
 const CONTEXT_AFTER = 2;
 const GROUPS = 3000;
-const HEAD_LINES = 24;
-const TAIL_LINES = 40;
+const DOCUMENT_ITEMS = 2000;
+const HEAD_LINES = 16;
+const TAIL_LINES = 24;
 /** Slots of the table that counts shapes. */
 const COUNTED_SHAPES = 2 ** 17;
 
@@ -38,124 +51,180 @@ const COUNTED_SHAPES = 2 ** 17;
 const DETAIL =
   /^(?:\s+at |Caused by: |\s*\.\.\. \d+ more|During handling|The above exception|E\s{2,}|>\s|\s*\^+\s*$|\s*\|)/;
 
-/** Collects the important lines of a program's output while it is read. Its memory is bounded. */
+/** Collects the important lines of a text while it is read. Its memory is bounded. */
 export class Scanner {
+  readonly #kind: ExcerptKind | undefined;
+  readonly #question: QuestionMatches | null;
+  readonly #votes = new Map<ExcerptKind, number>();
+  /** The first lines until it is known whether the text is a document. */
+  #start: Line[] | null = [];
+  #document: DocumentReader | null = null;
+  #found: Item[] = [];
   readonly #counts = new Uint32Array(COUNTED_SHAPES);
-  #groups = new Map<number, Group>();
+  readonly #groups = new Map<number, Group>();
   readonly #head: Line[] = [];
   #tail: Line[] = [];
-  /** The last unindented line, such as the file name above messages of eslint. */
+  /** The last unindented line, such as the file name above the messages of eslint. */
   #heading: Line | null = null;
   #open: { readonly block: Block; readonly by?: Recogniser; readonly indent: number; after: number } | null =
     null;
-  readonly votes = new Map<ExcerptKind, number>();
   #lines = 0;
 
+  constructor({ kind, question }: { kind?: ExcerptKind; question?: string }) {
+    this.#kind = kind;
+    this.#question = question ? new QuestionMatches(question) : null;
+  }
+
+  /** The kind of the text, as far as it was read. */
+  get kind(): ExcerptKind {
+    if (this.#kind || this.#document) return this.#kind ?? this.#document!.kind;
+    let best: ExcerptKind = 'text';
+    let most = 0;
+    for (const [kind, count] of this.#votes) if (count > most) [best, most] = [kind, count];
+    return best;
+  }
+
   add(line: Line): void {
-    const { text } = line;
+    if (!this.#start) this.#take(line);
+    else if (this.#start.push(line) >= LOOK_LINES) this.#decide();
+  }
+
+  #decide(): void {
+    const start = this.#start ?? [];
+    this.#start = null;
+    this.#document = documentReader(start, this.#kind);
+    for (const line of start) this.#take(line);
+  }
+
+  #take(line: Line): void {
     this.#lines++;
-    const blank = text.trim() === '';
+    const blank = line.text.trim() === '';
     if (this.#head.length < HEAD_LINES) this.#head.push(own(line));
-    const found = blank ? null : recognise(text);
-    if (found?.kind) this.votes.set(found.kind, (this.votes.get(found.kind) ?? 0) + 1);
-    const inside = this.#open !== null && this.#extend(line, blank, found);
-    if (!blank && !inside) this.#classify(line, found!);
+    if (!blank) this.#question?.add(line);
+    if (this.#document) this.#addToDocument(line, blank);
+    else this.#addToRun(line, blank);
     this.#tail.push(line);
-    if (this.#tail.length > 2 * TAIL_LINES) this.#tail = this.#tail.slice(-TAIL_LINES);
-    if (!blank && indentOf(text) === 0) this.#heading = line;
+    if (this.#tail.length > 4 * TAIL_LINES) this.#tail = this.#tail.slice(-2 * TAIL_LINES);
+  }
+
+  #addToDocument(line: Line, blank: boolean): void {
+    if (blank) return;
+    this.#document!.add(own(line), this.#find);
+    if (this.#document!.kind === 'json' && recognise(line.text).kind === 'log') this.#addToRun(line, false);
+    if (this.#found.length > 2 * DOCUMENT_ITEMS) {
+      this.#found.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
+      this.#found.length = DOCUMENT_ITEMS;
+    }
+  }
+
+  readonly #find = (line: Line, priority: number, context: readonly Line[] = []) => {
+    this.#found.push({ lines: context.includes(line) ? context : [...context, line], priority });
+  };
+
+  #addToRun(line: Line, blank: boolean): void {
+    const found = blank ? null : recognise(line.text);
+    if (found?.kind) this.#votes.set(found.kind, (this.#votes.get(found.kind) ?? 0) + 1);
+    const inside = this.#open !== null && this.#extend(line, blank, found);
+    if (found) this.#count(line, found, inside);
+    if (!blank && indentOf(line.text) === 0) this.#heading = line;
   }
 
   /** Adds the line to the open block. Returns false if the block ended before it. */
-  #extend(line: Line, blank: boolean, found: Recognised | null): boolean {
-    const { block, by, indent } = this.#open!;
-    let belongs = block.lines.length - block.headline < BLOCK_LINES;
-    if (by?.until) belongs &&= !by.until.test(line.text);
+  #extend({ text, ...place }: Line, blank: boolean, found: Recognised | null): boolean {
+    const open = this.#open!;
+    const { block, by, indent } = open;
+    const most = block.rank === 'warning' ? WARNING_LINES : BLOCK_LINES;
+    let belongs = block.lines.length - block.headline < most;
+    if (by?.until) belongs &&= !by.until.test(text);
     else if (!blank) {
-      const nested = indentOf(line.text) > indent || DETAIL.test(line.text);
-      const first =
-        by?.test.test(line.text) === true || found?.rank === 'failure' || found?.rank === 'summary';
-      belongs &&= (nested && !(first && indentOf(line.text) <= indent)) || this.#open!.after-- > 0;
-      if (first && !nested) belongs = false;
+      const deeper = indentOf(text) > indent;
+      const starts = found?.rank === 'failure' || found?.rank === 'summary' || found?.rank === 'warning';
+      belongs &&= deeper || (!starts && (DETAIL.test(text) || (found?.rank !== 'quiet' && open.after-- > 0)));
     }
-    if (belongs) block.lines.push(own(line));
+    if (belongs) block.lines.push(own({ text, ...place }));
     else this.#open = null;
     return belongs;
   }
 
-  #classify(line: Line, { rank, by }: Recognised): void {
+  /** Counts the line with the similar ones, and keeps it if it is one of the first. */
+  #count(line: Line, { rank, by }: Recognised, inside: boolean): void {
     const shape = shapeOf(line.text);
-    const slot = shape % COUNTED_SHAPES;
-    const count = ++this.#counts[slot]!;
+    const count = ++this.#counts[shape % COUNTED_SHAPES]!;
     let group = this.#groups.get(shape);
     if (!group) {
-      // A shape whose example was removed is frequent or one of very many.
-      if (count > 1 && (rank === null || rank === 'quiet')) return;
+      // A shape whose example was removed is frequent, or one of very many.
+      if (inside || (count > 1 && (rank === null || rank === 'quiet'))) return;
       if (this.#groups.size >= GROUPS) this.#makeRoom();
-      group = { rank, items: [], count: 0, last: 0 };
+      group = { rank, blocks: [], count: 0, last: 0 };
       this.#groups.set(shape, group);
     }
     group.count++;
     group.last = line.number;
-    const most = EXAMPLES[rank ?? 'none'];
-    if (group.items.length >= most) {
-      if (rank !== 'summary') return;
-      group.items.shift();
-    }
+    if (inside) return;
     const before = this.#before(line, by, rank);
-    const block: Block = { lines: [...before, own(line)], rank, headline: before.length };
-    group.items.push(block);
-    if (rank !== 'failure' && rank !== 'error') return;
-    const after = rank === 'error' && !by ? CONTEXT_AFTER : by?.test.source.includes('Traceback') ? 1 : 0;
-    this.#open = { block, by, indent: indentOf(line.text), after };
+    const block: Block = {
+      lines: [...before, line].map(own),
+      rank,
+      headline: before.length,
+      nth: group.count,
+    };
+    if (rank === 'summary' && group.blocks.length >= EXAMPLES.summary) group.blocks.shift();
+    if (group.blocks.length < EXAMPLES[rank ?? 'none']) group.blocks.push(block);
+    // Details of a failure that is not kept belong to its block too, so that they do not count as rare lines.
+    if (rank !== 'failure' && rank !== 'error' && !(rank === 'warning' && by)) return;
+    this.#open = { block, by, indent: indentOf(line.text), after: by ? (by.after ?? 0) : CONTEXT_AFTER };
   }
 
   #before(line: Line, by: Recogniser | undefined, rank: Recognised['rank']): Line[] {
-    if (by?.before === -1) return this.#heading ? [own(this.#heading)] : [];
+    if (by?.before === 'heading') return this.#heading ? [this.#heading] : [];
     const count = by ? (by.before ?? 0) : rank === 'error' ? 1 : 0;
-    const lines =
-      count === 0 ? [] : this.#tail.slice(-count).filter(({ number }) => number >= line.number - count);
-    return lines.filter(({ text }) => text.trim() !== '').map(own);
+    if (count === 0) return [];
+    const lines = this.#tail.slice(-count).filter(({ number }) => number >= line.number - count);
+    return lines.filter(({ text }) => text.trim() !== '' && (by?.before || recognise(text).rank !== 'quiet'));
   }
 
-  /** Removes examples of frequent shapes; if all are rare, every second one. */
+  /** Removes examples of frequent shapes; if most are rare, every second one. */
   #makeRoom(): void {
-    const isPlain = ({ rank }: Group) => rank === null || rank === 'quiet';
-    for (const [shape, group] of this.#groups)
-      if (isPlain(group) && group.count > 2) this.#groups.delete(shape);
+    for (const [shape, { rank, count }] of this.#groups)
+      if ((rank === null || rank === 'quiet') && count > 2) this.#groups.delete(shape);
     if (this.#groups.size < GROUPS * 0.75) return;
     let i = 0;
     for (const shape of this.#groups.keys()) if (i++ % 2 === 1) this.#groups.delete(shape);
   }
 
-  /** Returns the collected lines with their priorities. */
-  items(): { items: Item[]; folds: Map<number, number> } {
-    const items: Item[] = [];
-    const folds = new Map<number, number>();
-    const blocks: Block[] = [];
+  /** Returns the collected lines with their priorities. Call it once, after the last line. */
+  items(): Item[] {
+    if (this.#start) this.#decide();
+    this.#document?.end(this.#find);
+    const items: Item[] = [...this.#found];
+    const failures: Block[] = [];
     for (const group of this.#groups.values()) {
-      const { rank, count } = group;
-      const last = group.items.at(-1)?.lines.at(-1)?.number ?? 0;
-      if (count > group.items.length) folds.set(last, count - group.items.length);
-      if (rank === 'failure' || rank === 'error') blocks.push(...group.items);
+      if (group.rank === 'failure' || group.rank === 'error') failures.push(...group.blocks);
       else
-        for (const [i, { lines }] of group.items.entries())
-          items.push({ lines, priority: this.#plainPriority(group, i) });
+        for (const [i, { lines }] of group.blocks.entries())
+          items.push({ lines, priority: this.#priority(group, i) });
     }
-    items.push(...failureItems(blocks));
-    const tail = this.#tail.filter(({ text }) => text.trim() !== '').slice(-TAIL_LINES);
-    for (const [i, line] of tail.reverse().entries())
-      items.push({ lines: [line], priority: i < 4 ? 940 - i : i < 10 ? 560 - i : 200 - i });
-    for (const [i, line] of this.#head.entries())
-      items.push({ lines: [line], priority: i < 3 ? 640 - i : 210 - i });
-    return { items, folds };
+    items.push(...failureItems(failures));
+    this.#question?.best((line, score) => items.push({ lines: [line], priority: 560 + 400 * score }));
+    const written = (lines: Line[]) => lines.filter(({ text }) => text.trim() !== '');
+    for (const [i, line] of written(this.#tail).slice(-TAIL_LINES).reverse().entries())
+      items.push({ lines: [line], priority: i < 4 ? 960 - i : i < 10 ? 480 - i : 200 - i });
+    for (const [i, line] of written(this.#head).entries())
+      items.push({ lines: [line], priority: i < 3 ? 650 - i : (this.#document ? 320 : 210) - i });
+    return items;
   }
 
-  #plainPriority({ rank, count, items, last }: Group, i: number): number {
-    const nearEnd = items[i]!.lines[0]!.number / Math.max(1, last);
-    if (rank === 'summary') return 700 + 50 * nearEnd + i;
-    if (rank === 'warning') return 420 - 20 * Math.log2(count) - 60 * i;
-    const variety = this.#groups.size / Math.max(1, this.#lines);
-    return (rank === 'quiet' ? 250 : 300) - 60 * variety - 15 * Math.log2(count) - 40 * i;
+  /** Returns how many lines are similar to this one, and the number of the last. */
+  similar(line: Line): { readonly count: number; readonly last: number } | undefined {
+    return this.#groups.get(shapeOf(line.text));
+  }
+
+  #priority({ rank, count, blocks }: Group, i: number): number {
+    if (rank === 'summary') return 700 + (50 * blocks[i]!.lines[0]!.number) / this.#lines;
+    if (rank === 'warning') return 440 - 20 * Math.log2(count) - 60 * i;
+    // Rare shapes are interesting where most lines are similar.
+    const variety = this.#groups.size / this.#lines;
+    return (rank === 'quiet' ? 290 : 300) - 60 * variety - 15 * Math.log2(count) - 40 * i;
   }
 }
 
@@ -165,7 +234,7 @@ function failureItems(blocks: Block[]): Item[] {
   // A runner may list a failure twice: once in the list of tests, once with details.
   const longest = new Map<string, Block>();
   for (const block of blocks) {
-    const name = block.lines[block.headline]!.text.trim().replace(/\s*\(\d[\d.]*m?s\)$/, '');
+    const name = block.lines[block.headline]!.text.trim().replace(/\s*\(?\d[\d.]*\s?m?s\)?$/, '');
     const known = longest.get(name);
     if (!known || known.lines.length - known.headline < block.lines.length - block.headline)
       longest.set(name, block);
@@ -173,22 +242,26 @@ function failureItems(blocks: Block[]): Item[] {
   const unique = [...longest.values()];
   const first = unique.find(({ rank }) => rank === 'failure') ?? unique[0];
   return unique.flatMap((block, i): Item[] => {
-    const { lines, headline, rank } = block;
-    const step = Math.min(i, 90);
+    const { headline, rank, nth } = block;
+    const lines = block.lines.slice(0, block.lines.findLastIndex(({ text }) => text.trim() !== '') + 1);
+    // Failures of another shape come before more of the same.
+    const step = Math.min(90, i + 6 * (nth - 1));
     if (block === first)
-      return lines.map((line, k) => ({ lines: [line], priority: 1000 - Math.abs(k - headline) }));
-    const body = [...lines.slice(0, headline), ...lines.slice(headline + 1)];
-    const top = rank === 'failure' ? 640 : 620;
-    const head = { lines: [lines[headline]!], priority: top - step };
-    return body.length === 0 ? [head] : [head, { lines: body, priority: 520 - step }];
+      return lines.map((line, k) => ({
+        lines: [line],
+        priority: (k < WHOLE_LINES ? 1000 : 600) - Math.abs(k - headline),
+      }));
+    const head = { lines: [lines[headline]!], priority: (rank === 'failure' ? 640 : 620) - step };
+    const body = lines.filter((_, k) => k !== headline);
+    return body.length === 0 ? [head] : [head, { lines: body, priority: 540 - step / 2 }];
   });
+}
+
+/** Copies the text, because a slice of a chunk keeps the whole chunk in memory. */
+function own(line: Line): Line {
+  return { ...line, text: ` ${line.text}`.slice(1) };
 }
 
 function indentOf(text: string): number {
   return text.length - text.trimStart().length;
-}
-
-/** Copies the text, because a slice keeps the whole chunk in memory. */
-function own(line: Line): Line {
-  return { ...line, text: ` ${line.text}`.slice(1) };
 }

@@ -27,7 +27,9 @@ export function shapeOf(text: string): number {
     }
     // One word: letters count unless the word has a digit or a slash.
     const started = hash;
-    let variable = false;
+    let variable = code === 0x2f || code === 0x7e;
+    let dots = false;
+    let slashes = false;
     let to = at;
     for (; to < end; to++) {
       const char = text.charCodeAt(to);
@@ -36,7 +38,9 @@ export function shapeOf(text: string): number {
         add(char);
         continue;
       }
-      if ((char >= 0x30 && char <= 0x39) || char === 0x2f || char === 0x5c) variable = true;
+      if (char === 0x2e) dots = true;
+      if (char === 0x2f || char === 0x5c) slashes = true;
+      if ((char >= 0x30 && char <= 0x39) || (dots && slashes)) variable = true;
       else if (!variable) add(char);
       if (char === 0x3d || char === 0x3a || char === 0x2c || char === 0x28 || char === 0x5b) {
         to++;

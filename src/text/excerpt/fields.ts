@@ -1,0 +1,119 @@
+import type { Line } from './line-reader.ts';
+
+/** Different values that a column may have before it counts as free text. */
+const VALUES = 48;
+const COLUMNS = 64;
+/** Standard deviations from the mean that make a number an outlier. */
+const OUTLIER = 5;
+
+interface Extreme {
+  value: number;
+  line: Line;
+}
+
+/** The values of one column of a table, or of one key of JSON objects. */
+class Column {
+  rows = 0;
+  #values: Map<string, { count: number; readonly line: Line }> | null = new Map();
+  #numbers = 0;
+  #mean = 0;
+  #squares = 0;
+  #min: Extreme | null = null;
+  #max: Extreme | null = null;
+
+  add(value: string, line: Line): void {
+    this.rows++;
+    if (this.#values) {
+      const known = this.#values.get(value);
+      if (known) known.count++;
+      else if (this.#values.size < VALUES) this.#values.set(value, { count: 1, line });
+      else this.#values = null;
+    }
+    const number = NUMBER.test(value) ? Number.parseFloat(value) : Number.NaN;
+    if (!Number.isFinite(number)) return;
+    this.#numbers++;
+    const before = number - this.#mean;
+    this.#mean += before / this.#numbers;
+    this.#squares += before * (number - this.#mean);
+    if (!this.#min || number < this.#min.value) this.#min = { value: number, line };
+    if (!this.#max || number > this.#max.value) this.#max = { value: number, line };
+  }
+
+  /** Calls `found` for lines with rare values and extreme numbers. The rarity is from 0 (first example) to 1. */
+  unusual(found: (line: Line, rarity: number) => void): void {
+    if (this.rows < 5) return;
+    for (const { count, line } of this.#values?.values() ?? []) {
+      const isRare = count <= Math.max(1, this.rows / 50) && this.#values!.size <= this.rows / 4;
+      found(line, isRare ? 1 - Math.min(0.3, Math.log10(count) / 10) : 0.1);
+    }
+    if (this.#numbers < 0.8 * this.rows) return;
+    const deviation = Math.sqrt(this.#squares / this.#numbers);
+    for (const extreme of [this.#max, this.#min]) {
+      if (!extreme) continue;
+      const isOutlier = Math.abs(extreme.value - this.#mean) > OUTLIER * deviation;
+      found(extreme.line, isOutlier ? 0.95 : extreme === this.#max ? 0.3 : 0.2);
+    }
+  }
+}
+
+const NUMBER = /^\s*[-+]?\d{1,15}(?:\.\d+)?(?:\s?[%A-Za-z]{1,3})?\s*$/;
+
+/** Finds rows with rare values and extreme numbers, in one pass and with bounded memory. */
+export class Fields {
+  readonly #columns = new Map<string, Column>();
+
+  add(name: string, value: string, line: Line): void {
+    let column = this.#columns.get(name);
+    if (!column) {
+      if (this.#columns.size >= COLUMNS) return;
+      column = new Column();
+      this.#columns.set(name, column);
+    }
+    column.add(value.length > 40 ? value.slice(0, 40) : value, line);
+  }
+
+  unusual(found: (line: Line, rarity: number) => void): void {
+    for (const column of this.#columns.values()) column.unusual(found);
+  }
+}
+
+/** Reads keys and scalar values of JSON text that comes in lines or pieces. */
+export class JsonPairs {
+  #depth = 0;
+  #key = '';
+  #text = '';
+  #inString = false;
+  #escaped = false;
+
+  /** Calls `found` with each key and scalar value that ends in the line, and the depth of its object. */
+  read(line: string, found: (key: string, value: string, depth: number) => void): void {
+    for (let at = 0; at < line.length; at++) {
+      const char = line[at]!;
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false;
+        else if (char === '\\') this.#escaped = true;
+        else if (char === '"') this.#inString = false;
+        if (this.#text.length < 60) this.#text += char;
+      } else if (char === '"') {
+        this.#inString = true;
+        this.#text = char;
+      } else if (char === ':') {
+        this.#key = this.#text;
+        this.#text = '';
+      } else if (char === '{' || char === '[') {
+        this.#depth++;
+        this.#key = this.#text = '';
+      } else if (char === ',' || char === '}' || char === ']') {
+        this.#end(found);
+        if (char !== ',') this.#depth = Math.max(0, this.#depth - 1);
+      } else if (char > ' ' && this.#text.length < 60) this.#text += char;
+    }
+    // A line end never ends a string, and a pretty-printed value ends with its line.
+    if (!this.#inString && this.#text !== '' && this.#key !== '') this.#end(found);
+  }
+
+  #end(found: (key: string, value: string, depth: number) => void): void {
+    if (this.#key !== '' && this.#text !== '') found(this.#key, this.#text, this.#depth);
+    this.#key = this.#text = '';
+  }
+}
