@@ -117,6 +117,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     },
     projects: {
       open: async (folder, o) => (await import('./projects/project-files.ts')).openProject(folder, o),
+      create: async (folder, o) => (await import('./projects/project-files.ts')).createProject(folder, o),
       find: async (from, o) => (await import('./projects/project-files.ts')).findProject(from, o),
     },
     agents: {

@@ -187,6 +187,20 @@ test('a broken settings file is rejected with line and column, and nothing is wr
   }
 });
 
+test('a broken settings file of one client does not stop the installation for the others', async () => {
+  using folder = new ScratchFolder();
+  fill(folder.path, { '.claude/settings.json': '{ broken' });
+  const ran = await folder.relay(['install', 'claude', 'gemini', '--json']);
+  assert.equal(ran.code, 1);
+  assert.match(ran.stderr, /claude was not changed: .*settings\.json cannot be used/);
+  const { ok, reports, failed } = JSON.parse(ran.stdout);
+  assert.deepEqual(
+    [ok, reports.length, reports[0].client, failed.length, failed[0].client, failed[0].code],
+    [false, 1, 'gemini', 1, 'claude', 'bad_file'],
+  );
+  assert.ok(folder.has('.gemini/settings.json') && !folder.has('.mcp.json'));
+});
+
 test('a dry run shows the diff and writes nothing', async () => {
   using folder = new ScratchFolder();
   fill(folder.path);

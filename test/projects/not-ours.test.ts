@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createProject, findProject, openProject } from '../../src/app/projects/project-files.ts';
+import { coldStart } from '../../src/client/projects/cold-start.ts';
 import { ENTRY } from '../cli/program.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 
@@ -25,6 +27,81 @@ test('a state.json of another program next to a PROJECT.md is never changed', as
   assert.equal(synced.code, 1);
   assert.match(synced.stderr, /state\.json cannot be used: it seems to belong to another program/);
   assert.equal(folder.read('state.json'), OTHERS);
+});
+
+test('with a state.json of another program, the project files live in .relay and everything finds them', async () => {
+  using folder = new ScratchFolder();
+  folder.git('init', '-q');
+  folder.write('state.json', OTHERS);
+  const made = await folder.relay(['project', 'init']);
+  assert.equal(made.code, 0, made.stderr);
+  assert.match(made.stdout, /wrote {2}\.relay\/state\.json/);
+  assert.equal(folder.read('state.json'), OTHERS);
+  const project = (await findProject(join(folder.path, '.git', '..')))!;
+  await project.sync({ task: 'Boil', done: ['fill'], decisions: [NEW_DECISION] });
+  folder.write('deep/x.ts', '');
+  const stdin = JSON.stringify({ cwd: join(folder.path, 'deep'), session_id: 's', trigger: 'manual' });
+  const brief = (await folder.relay(['hook', 'claude', 'session-start'], { stdin })).stdout;
+  assert.match(brief, /## State \(\.relay\/state\.json, synced just now\)\\n- Task: Boil/);
+  assert.match(
+    brief,
+    /! state\.json in the project folder belongs to another program\. The project files are in \.relay\/\./,
+  );
+  assert.doesNotMatch(brief, /running/);
+  assert.equal((await folder.relay(['hook', 'claude', 'pre-compact'], { stdin })).code, 0);
+  assert.match(folder.read('.relay/state.json'), /"checkpoint"/);
+
+  // Git tracks the project files there, and nothing else of the folder.
+  assert.ok(await project.commit('sync'));
+  assert.deepEqual(folder.git('ls-files').trim().split('\n'), [
+    '.relay/PROJECT.md',
+    '.relay/decisions.md',
+    '.relay/state.json',
+    '.relay/todos.json',
+  ]);
+  folder.write('.relay/decisions.md', folder.read('.relay/decisions.md').replace('slowly', 'fast'));
+  assert.match(JSON.stringify(await project.check()), /history was rewritten/);
+  assert.equal(folder.read('state.json'), OTHERS);
+  const status = await project.git.status();
+  assert.deepEqual(
+    status.inFlight.map(({ path }) => path),
+    ['deep/', 'state.json'],
+  );
+});
+
+const NEW_DECISION = { title: 'Boil slowly', context: 'gas', decision: 'slowly', consequences: 'late tea' };
+
+test('one setting names another folder for the project files, and init creates the folder of the project', async () => {
+  using folder = new ScratchFolder();
+  const made = await folder.relay(['project', 'init', 'new/shop', '--files', 'docs/relay']);
+  assert.equal(made.code, 0, made.stderr);
+  assert.deepEqual(folder.json('new/shop/.relay/project.json'), { folder: 'docs/relay' });
+  const project = (await findProject(join(folder.path, 'new/shop/docs')))!;
+  await project.sync({ task: 'Boil' });
+  assert.equal(folder.json('new/shop/docs/relay/state.json').current_task, 'Boil');
+  assert.ok(!folder.has('new/shop/state.json'));
+  for (const bad of ['../out', '/tmp/out', '.', 'a/../../out', 'C:\\x']) {
+    const refused = await createProject(join(folder.path, 'other'), { files: bad }).catch((error) => error);
+    assert.match(refused.message, /"folder" must be the relative path of a folder inside the project/, bad);
+  }
+  folder.write('new/shop/.relay/project.json', '{"folder": "../../elsewhere"}');
+  const broken = await folder.relay(['project', 'start'], { cwd: join(folder.path, 'new/shop') });
+  assert.match(broken.stderr, /\.relay\/project\.json cannot be used/);
+});
+
+test('files of ours next to a foreign state.json are copied into .relay', async () => {
+  using folder = new ScratchFolder();
+  folder.write('PROJECT.md', '# Shop\n\nSells tea.\n');
+  folder.write('state.json', OTHERS);
+  const before = (await coldStart(openProject(folder.path), null)).draft;
+  assert.match(
+    before.warnings.join(),
+    /state\.json .* belongs to another program\. To put .*: relay project init/,
+  );
+  await (await createProject(folder.path, {})).init();
+  assert.equal(folder.read('.relay/PROJECT.md'), '# Shop\n\nSells tea.\n');
+  const { draft } = await coldStart(openProject(folder.path), null);
+  assert.equal(draft.title, 'Project brief: Shop');
 });
 
 test('the pre-compact hook of Gemini, which runs at every prompt, rewrites nothing', async () => {

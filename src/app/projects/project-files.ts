@@ -1,11 +1,21 @@
 import { isUtf8 } from 'node:buffer';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, posix, resolve } from 'node:path';
 import { systemEnv } from '../../base/env.ts';
 import { isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
+import { jsonObjectIn } from '../../base/json.ts';
 import { PROJECT_FILE_BYTES } from '../../base/limits.ts';
-import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../../client/projects/files.ts';
+import {
+  type FileText,
+  isOurs,
+  LOCAL_FOLDER,
+  PLACE_FILE,
+  PROJECT_FILES,
+  type ProjectFiles,
+  placed,
+  SIGNS,
+} from '../../client/projects/files.ts';
 import { Project } from '../../client/projects/project.ts';
 import type { ProjectOptions } from '../../interfaces/cli/host.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
@@ -16,7 +26,28 @@ import { withFileLock } from './project-lock.ts';
 /** Opens the project in this folder. It does not search the folders above. */
 export function openProject(folder: string, o: ProjectOptions = {}): Project {
   const whole = resolve(folder);
-  return new Project(projectFiles(whole, o), projectGit(whole, o.gitMs), systemEnv.now);
+  const place = o.place ?? findPlace(whole);
+  return new Project(projectFiles(whole, { ...o, place }), projectGit(whole, o.gitMs, place), systemEnv.now);
+}
+
+/** Opens a new project. See `ProjectHost.create`. */
+export async function createProject(
+  folder: string,
+  { files, ...o }: ProjectOptions & { readonly files?: string },
+): Promise<Project> {
+  const whole = resolve(folder);
+  try {
+    mkdirSync(whole, { recursive: true });
+  } catch (error) {
+    const what = `The folder ${whole} cannot be created: ${(error as NodeJS.ErrnoException).code}.`;
+    throw new RelayError('failed', { what, hint: 'Pass another folder.' });
+  }
+  if (files === undefined) return openProject(whole, { ...o, place: newPlace(whole) });
+  const place = readPlace(JSON.stringify({ folder: files }));
+  const project = openProject(whole, { ...o, place });
+  const setting = `${JSON.stringify({ folder: place.slice(0, -1) })}\n`;
+  await project.files.locked(() => project.files.write(PLACE_FILE, setting));
+  return project;
 }
 
 /**
@@ -30,24 +61,29 @@ export async function findProject(from: string, o: ProjectOptions = {}): Promise
 
 /** Returns access to the project files in a folder. */
 export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFiles {
+  const { place = '' } = o;
   const guarded = (name: string) => {
-    if (!o.followLinks) assertInside(folder, name);
-    return join(folder, name);
+    const path = placed(name, place);
+    if (!o.followLinks) assertInside(folder, path);
+    return join(folder, path);
   };
   let held: (() => Promise<void>) | null = null;
   let queue: Promise<unknown> = Promise.resolve();
   return {
     folder,
+    place,
     async needInside(name) {
       guarded(name);
     },
-    has: async (name) => statSync(resolve(folder, name), { throwIfNoEntry: false }) !== undefined,
+    has: async (name) =>
+      statSync(resolve(folder, placed(name, place)), { throwIfNoEntry: false }) !== undefined,
     modifiedAt: async (name) => statSync(resolve(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
-    read: async (name, maxBytes) => readText(guarded(name), name, maxBytes),
+    read: async (name, maxBytes) => readText(guarded(name), placed(name, place), maxBytes),
     async write(name, text) {
       if (!held) throw new Error('a project file is written only inside locked()');
       const path = guarded(name);
-      if (name.startsWith(`${LOCAL_FOLDER}/`)) await makeLocalFolder(folder, guarded(IGNORE));
+      if (placed(name, place).startsWith(`${LOCAL_FOLDER}/`)) await shareLocalFiles(guarded(IGNORE), name);
+      mkdirSync(dirname(path), { recursive: true });
       await writeAtomically(path, text, { before: held }).catch(cannotWrite(folder));
     },
     async list(below = '.') {
@@ -131,12 +167,54 @@ async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
   }
 }
 
-/** Patterns that identify our project files. Other programs also use names such as state.json. */
-const OURS: { readonly [name: string]: RegExp } = {
-  'PROJECT.md': /./,
-  'state.json': /"(?:current_task|next_steps)"/,
-  'todos.json': /"todos"/,
-};
+/** Files in our local folder that belong to the project and are committed. */
+const SHARED: readonly string[] = [PLACE_FILE, ...PROJECT_FILES];
+const SHARED_IGNORE = `*\n${SHARED.map((name) => `!${name.replace(`${LOCAL_FOLDER}/`, '')}\n`).join('')}`;
+
+/** Lets git track the project files in our local folder, unless a person changed its .gitignore. */
+async function shareLocalFiles(ignore: string, name: string): Promise<void> {
+  if (!SHARED.includes(name)) return;
+  if (readText(ignore, IGNORE)?.text === '*\n') await writeAtomically(ignore, SHARED_IGNORE);
+}
+
+/**
+ * Returns the place of the project files in a folder: the folder that `.relay/project.json` names, or
+ * `.relay/` if it has project files, or the folder itself.
+ */
+function findPlace(folder: string): string {
+  const setting = readText(join(folder, PLACE_FILE), PLACE_FILE)?.text;
+  if (setting !== undefined) return readPlace(setting);
+  return hasSigns(folder, `${LOCAL_FOLDER}/`) ? `${LOCAL_FOLDER}/` : '';
+}
+
+function readPlace(setting: string): string {
+  const named = jsonObjectIn(setting)?.folder;
+  if (typeof named === 'string' && isInside(named)) return `${posix.normalize(named).replace(/\/$/, '')}/`;
+  const what = '"folder" must be the relative path of a folder inside the project';
+  throw new RelayError('bad_file', { file: PLACE_FILE, what, line: 1, column: 1 });
+}
+
+/** Returns whether a path is relative and leads to a subfolder. */
+function isInside(path: string): boolean {
+  const normal = posix.normalize(path.replaceAll('\\', '/'));
+  return !isAbsolute(path) && !/^(?:\.\.?(?:\/|$)|[A-Za-z]:)/.test(normal);
+}
+
+/**
+ * Returns the place for new project files: `.relay/` if another program uses one of their names in the folder.
+ */
+function newPlace(folder: string): string {
+  const present = findPlace(folder);
+  const foreign = SIGNS.some((name) => {
+    try {
+      const text = readText(join(folder, name), name)?.text;
+      return text !== undefined && !isOurs(name, text);
+    } catch {
+      return false;
+    }
+  });
+  return present === '' && foreign ? `${LOCAL_FOLDER}/` : present;
+}
 
 /**
  * Returns the nearest folder with project files, starting at `from` and going upwards. The search ends at the
@@ -144,23 +222,25 @@ const OURS: { readonly [name: string]: RegExp } = {
  */
 export function findProjectFolder(from: string, home: string): string | null {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
-    for (const [name, sign] of Object.entries(OURS)) {
-      if (hasSign(folder, name, sign)) return folder;
-    }
+    if (statSync(join(folder, PLACE_FILE), { throwIfNoEntry: false })) return folder;
+    if (hasSigns(folder, '') || hasSigns(folder, `${LOCAL_FOLDER}/`)) return folder;
     const top = dirname(folder) === folder || folder === home;
     if (top || statSync(join(folder, '.git'), { throwIfNoEntry: false })) return null;
   }
 }
 
 /**
- * Returns whether a file exists and matches the pattern. A link that leads out of the folder also counts, so
- * that reading the file later reports the link as an error.
+ * Returns whether one of our project files is in this place. A link that leads out of the folder also counts,
+ * so that reading the file later reports the link as an error.
  */
-function hasSign(folder: string, name: string, sign: RegExp): boolean {
-  try {
-    assertInside(folder, name);
-    return sign.test(readText(join(folder, name), name)?.text ?? '');
-  } catch (error) {
-    return isRelayError(error, 'link_outside');
-  }
+function hasSigns(folder: string, place: string): boolean {
+  return SIGNS.some((name) => {
+    try {
+      assertInside(folder, `${place}${name}`);
+      const text = readText(join(folder, place, name), name)?.text ?? '';
+      return text.trim() !== '' && text.trim() !== '{}' && isOurs(name, text);
+    } catch (error) {
+      return isRelayError(error, 'link_outside');
+    }
+  });
 }

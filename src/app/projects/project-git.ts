@@ -2,7 +2,13 @@ import { existsSync, promises, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
-import { type GitStatus, LOCAL_FOLDER, PROJECT_FILES, type ProjectGit } from '../../client/projects/files.ts';
+import {
+  type GitStatus,
+  LOCAL_FOLDER,
+  PROJECT_FILES,
+  type ProjectGit,
+  placed,
+} from '../../client/projects/files.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
 /**
@@ -24,12 +30,13 @@ const NO_BLOB = '0'.repeat(40);
  * into git's output limit.
  */
 const BLOBS_AT_ONCE = 15;
-const OWN = new Set<string>(PROJECT_FILES);
 
 /**
  * Runs git in a folder. Most results are empty if git or the repository is missing, or if git takes too long.
  */
-export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
+export function projectGit(folder: string, timeoutMs?: number, place = ''): ProjectGit {
+  const own = new Set([place, ...PROJECT_FILES.map((name) => `${place}${name}`)]);
+  const at = (names: readonly string[]) => names.map((name) => placed(name, place));
   const inRepository = async (args: readonly string[], o: GitOptions) => {
     if (!repositoryAround(folder)) throw new Error('not a git repository');
     return String(await runGit(folder, args, { timeoutMs, ...o }));
@@ -49,16 +56,16 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
     async status() {
       const { branch, commit, inFlight } = readStatus(await git(...STATUS, '--', '.').catch(() => ''));
       const prefix = repositoryAround(folder)?.prefix ?? '';
-      const own = inFlight
+      const shown = inFlight
         .map(({ path, state }) => ({
           path: path.startsWith(prefix) ? path.slice(prefix.length) : path,
           state,
         }))
-        .filter(({ path }) => !OWN.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
+        .filter(({ path }) => !own.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
       return {
         branch,
         commit,
-        inFlight: own,
+        inFlight: shown,
         untracked: inFlight.filter(({ state }) => state === '??').length,
       };
     },
@@ -84,7 +91,7 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
       return found;
     },
     async history(name, limit) {
-      const log = [...HISTORY, `--max-count=${limit}`, '--format=%x00%H %P', '--', name];
+      const log = [...HISTORY, `--max-count=${limit}`, '--format=%x00%H %P', '--', placed(name, place)];
       const text = await git(...log).catch(noHistory);
       const changes = readLog(text).reverse();
       const blobs = [...new Set(changes.flatMap(({ before, after }) => [...before, after]))];
@@ -116,9 +123,9 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
       const theirs = (await commit('CHERRY_PICK_HEAD')) ?? (picked ? await commit(picked) : undefined);
       return theirs ? { base: (await commit(`${theirs}^`)) ?? null, ours, theirs } : null;
     },
-    textIn: (commit, name) => git('cat-file', 'blob', `${commit}:./${name}`).catch(() => ''),
+    textIn: (commit, name) => git('cat-file', 'blob', `${commit}:./${placed(name, place)}`).catch(() => ''),
     async resolved(names) {
-      if (names.length > 0) await gitAsUser('add', '--', ...names);
+      if (names.length > 0) await gitAsUser('add', '--', ...at(names));
     },
     async mergeLines({ base, ours, theirs }) {
       const place = await promises.mkdtemp(join(tmpdir(), 'relay-merge-'));
@@ -150,10 +157,10 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
         throw new RelayError('failed', { what: `${folder} is not in a git repository.`, hint });
       }
       try {
-        await gitAsUser('add', '--', ...names);
-        const changed = await git(...STAGED, '--', ...names);
+        await gitAsUser('add', '--', ...at(names));
+        const changed = await git(...STAGED, '--', ...at(names));
         if (changed.trim() === '') return null;
-        await gitAsUser('commit', '--quiet', '-m', message, '--', ...names);
+        await gitAsUser('commit', '--quiet', '-m', message, '--', ...at(names));
       } catch (error) {
         const hint = 'The project files were written. Commit them by hand.';
         throw new RelayError('failed', { what: `git failed to commit: ${(error as Error).message}`, hint });

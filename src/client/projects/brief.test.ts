@@ -17,8 +17,16 @@ function draft(lines: number, text: (n: number) => string): Draft {
         at: NOW - 7_200_000,
         verb: 'synced',
         lines: Array.from({ length: lines }, line),
+        more: 0,
       },
-      { title: 'Commits', source: 'git log', at: null, verb: '', lines: [{ text: 'abc fix', rank: 0.5 }] },
+      {
+        title: 'Commits',
+        source: 'git log',
+        at: null,
+        verb: '',
+        lines: [{ text: 'abc fix', rank: 0.5 }],
+        more: 0,
+      },
     ],
     closing: ['Before you end: relay project sync'],
   };

@@ -22,7 +22,8 @@ export function part(
   verb = '',
   at: number | string | null | undefined = null,
 ) {
-  return { title, source, at: typeof at === 'number' ? at : timeOf(at), verb, lines };
+  // `more` counts entries for which there is no line, because no brief has room for them.
+  return { title, source, at: typeof at === 'number' ? at : timeOf(at), verb, lines, more: 0 };
 }
 
 export interface BriefLine {
@@ -128,8 +129,9 @@ async function fit(draft: Draft, maxTokens: number, now: number, measure: Measur
   const all = draft.parts.flatMap((part) => part.lines.map(({ rank }) => rank)).sort((a, b) => a - b);
   // A line has at least two tokens, so at most `maxTokens / 2` lines can fit.
   const ranks = all.slice(0, Math.ceil(maxTokens / 2));
+  const total = draft.parts.reduce((sum, { more }) => sum + more, all.length);
   const build = async (count: number): Promise<Measured> => {
-    const brief = render(keepLines(draft, ranks, count), all.length - count, now, maxTokens);
+    const brief = render(keepLines(draft, ranks, count), total - count, now, maxTokens);
     return { ...brief, cost: await measure(brief.text) };
   };
   // Start with few lines and double their number, so that few texts are counted that do not fit.

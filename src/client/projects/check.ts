@@ -1,3 +1,4 @@
+import { commentNotes } from './cold-start.ts';
 import type { NewDecision } from './decisions.ts';
 import {
   acceptances,
@@ -53,6 +54,8 @@ export async function checkProject(
     const file = PROJECT_FILES.find((name) => what.includes(name)) ?? '';
     say(file, 'wrong', what, what.includes('git conflict markers') ? 'relay project merge' : byHand);
   }
+  for (const what of commentNotes(view))
+    say(view.commented[0]!, 'warning', what, 'remove them if other programs read the file');
   for (const id of repeatedIds(view.todos))
     say(TODOS_JSON, 'wrong', `the id ${id} is used twice`, 'relay project merge');
   return [...found, ...(await checkHistory(view, files, git))];

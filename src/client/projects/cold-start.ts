@@ -42,7 +42,8 @@ export async function coldStart(
   const view = await project.read(o);
   const build = await readBuild(project.files);
   const [status, commits] = await asked;
-  return { draft: draftOf(view, { status, commits, build }, about), now: view.now };
+  const draft = draftOf(view, { status, commits, build }, about);
+  return { draft: withPlace(draft, view.place), now: view.now };
 }
 
 /** Facts that are not in the project files. */
@@ -136,7 +137,7 @@ export function ahead({ state }: ProjectView): (string | null | undefined)[] {
 }
 
 function warnings(view: ProjectView): string[] {
-  const found = [...view.broken];
+  const found = [...view.broken, ...foreignNotes(view), ...commentNotes(view)];
   const missing = missingFiles(view);
   if (missing.length > 0)
     found.push(`Missing: ${missing.join(', ')}. Create these files with: relay project init`);
@@ -147,6 +148,35 @@ function warnings(view: ProjectView): string[] {
     found.push(`The todos were ${when}. Look through them: relay todo review`);
   }
   return found;
+}
+
+/** Says that a file with the name of a project file belongs to another program. */
+export function foreignNotes({ foreign, place }: ProjectView): string[] {
+  const instead =
+    place === ''
+      ? 'To put the project files into .relay: relay project init'
+      : `The project files are in ${place}.`;
+  return foreign.map((name) => `${name} in the project folder belongs to another program. ${instead}`);
+}
+
+/** Mentions comments and trailing commas once for all files. */
+export function commentNotes({ commented }: ProjectView): string[] {
+  if (commented.length === 0) return [];
+  return [`Comments or trailing commas in ${commented.join(', ')} are kept, but plain JSON has neither.`];
+}
+
+/** Adds the folder of the project files to the sources in a draft. */
+export function withPlace(draft: Draft, place: string): Draft {
+  if (place === '') return draft;
+  const FILE = `(${[PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD].join('|').replaceAll('.', '\\.')})`;
+  const inSource = (text: string) => text.replace(new RegExp(`(?<![/\\w])${FILE}`, 'g'), `${place}$1`);
+  const evidence = new RegExp(`\\[${FILE}(:\\d+)?\\]$`);
+  const parts = draft.parts.map((each) => ({
+    ...each,
+    source: inSource(each.source),
+    lines: each.lines.map((line) => ({ ...line, text: line.text.replace(evidence, `[${place}$1$2]`) })),
+  }));
+  return { ...draft, parts };
 }
 
 function taskPart(handoff: Handoff): BriefPart {
@@ -276,7 +306,7 @@ function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
       .sort((a, b) => a.rank - b.rank)
       .slice(0, MAX_TODOS)
       .map(({ todo, rank }) => ({ text: todoLine(todo, now), rank }));
-    return part(title, TODOS_JSON, lines, 'reviewed', lastReview);
+    return { ...part(title, TODOS_JSON, lines, 'reviewed', lastReview), more: found.length - lines.length };
   };
   const other = open.filter((todo) => !isUrgent(todo));
   return {
@@ -339,6 +369,7 @@ function changesPart({ state, now }: ProjectView, commits: readonly Commit[]): B
   const since = timeOf(state?.last_sync);
   const told = since === null ? commits.slice(0, 5) : commits.filter(({ at }) => at > since);
   const lines = told.map(({ hash, at, subject }) => `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`);
-  const title = since === null ? 'Latest commits' : 'Commits since the last sync';
+  const cut = told.length === MAX_COMMITS ? `, the newest ${MAX_COMMITS}` : '';
+  const title = since === null ? 'Latest commits' : `Commits since the last sync${cut}`;
   return part(title, 'git log', ranked(lines, RANK.rest, 1));
 }

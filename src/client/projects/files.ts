@@ -15,9 +15,25 @@ export const PROJECT_FILES = [PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD] 
 
 /**
  * Folder for data that belongs to this machine: the lock, the seal of the decisions and the time of the last
- * reminder.
+ * reminder. It also has the project files if another program uses their names in the project folder.
  */
 export const LOCAL_FOLDER = '.relay';
+/** File with the setting `folder`: the folder of the project files, relative to the project folder. */
+export const PLACE_FILE = `${LOCAL_FOLDER}/project.json`;
+
+/** Patterns that identify our project files. Other programs also use names such as state.json. */
+const OURS: { readonly [name: string]: RegExp } = {
+  [PROJECT_MD]: /./,
+  [STATE_JSON]: /"(?:current_task|next_steps)"|^\s*(?:\{\s*\}\s*)?$/,
+  [TODOS_JSON]: /"todos"|^\s*(?:\{\s*\}\s*)?$/,
+};
+/** Names of the files that identify a project folder. */
+export const SIGNS = Object.keys(OURS);
+
+/** Returns whether a file with the name of a project file belongs to this program. */
+export function isOurs(name: string, text: string): boolean {
+  return OURS[name]?.test(text) ?? true;
+}
 
 export interface FileText {
   /** Content as it is on disk, with its byte order mark and its line ends. */
@@ -30,6 +46,11 @@ export interface FileText {
 export interface ProjectFiles {
   /** Path of the folder, for messages to people. */
   readonly folder: string;
+  /**
+   * Folder of the four project files, relative to `folder`: empty, or a path that ends with a slash. Their bare
+   * names mean the files there. `./state.json` always means the file in the project folder.
+   */
+  readonly place: string;
   /** Throws if a symbolic link leads out of the folder. `read` and `write` check this too. */
   needInside(name: string): Promise<void>;
   /** Returns whether a file or folder exists. */
@@ -142,6 +163,11 @@ export interface ProjectGit {
   commit(names: readonly string[], message: string): Promise<string | null>;
 }
 
+/** Returns the path of a file. A bare name of a project file means the file in `place`. */
+export function placed(name: string, place: string): string {
+  return (PROJECT_FILES as readonly string[]).includes(name) ? `${place}${name}` : name;
+}
+
 /** Formats a time as `2026-04-20T10:00:00+08:00`: whole seconds, with the UTC offset of this machine. */
 export function stamp(at: number): string {
   const zone = -new Date(at).getTimezoneOffset();
@@ -219,11 +245,13 @@ export function sidesOf(text: string): Sides {
   return sides;
 }
 
-/** Opens a JSON project file for reading and for edits that keep its formatting. */
+/**
+ * Opens a JSON project file for reading and for edits that keep its formatting, comments and trailing commas.
+ */
 export function openJsonFile(file: string, text: string): JsonDocument {
   let doc: JsonDocument;
   try {
-    doc = new JsonDocument(text);
+    doc = new JsonDocument(text, { comments: true });
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     needResolved(file, text);

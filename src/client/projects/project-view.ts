@@ -9,10 +9,12 @@ import {
   conflictLine,
   DECISIONS_MD,
   type FileText,
+  isOurs,
   openJsonFile,
   PROJECT_FILES,
   PROJECT_MD,
   type ProjectFiles,
+  placed,
   STATE_JSON,
   TODOS_JSON,
   textAt,
@@ -51,13 +53,16 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
   }
   for (const name of [PROJECT_MD, DECISIONS_MD]) {
     const line = conflictLine(found.get(name)?.text ?? '');
-    if (line !== null) broken.push(new RelayError('conflicted', { file: name, line }).message);
+    if (line !== null)
+      broken.push(new RelayError('conflicted', { file: placed(name, files.place), line }).message);
   }
+  const commented: string[] = [];
   const json = (name: string) => {
     const file = found.get(name);
     if (!file) return null;
     try {
-      const doc = openJsonFile(name, file.text);
+      const doc = openJsonFile(placed(name, files.place), file.text);
+      if (jsonObjectIn(file.text.replace(/^\uFEFF/, '')) === null) commented.push(placed(name, files.place));
       if (!o.quick && !o.unchecked) broken.push(...faults(name, doc));
       return doc;
     } catch (error) {
@@ -75,8 +80,14 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     folderName: files.folder.split(/[\\/]/).filter(Boolean).at(-1) ?? files.folder,
     /** Names of the existing files, each with the time of its last change in ms. */
     modified: new Map([...found].map(([name, file]) => [name, file.modifiedAt])),
+    /** Folder of the project files, relative to the project folder. */
+    place: files.place,
     /** Problems of the files, one sentence each. */
     broken,
+    /** Files with comments or trailing commas, which are kept. Other programs may not read these files. */
+    commented,
+    /** Names of project files that another program uses in the project folder. */
+    foreign: await foreignFiles(files),
     identity: projectMd ? readProjectMd(projectMd.text) : null,
     state: state && isProjectState(state) ? readState(state) : null,
     handoffs: state ? readHandoffs(state) : [],
@@ -86,6 +97,15 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     /** Parsed documents, in which line numbers can be looked up. */
     documents: { state, todos },
   };
+}
+
+async function foreignFiles(files: ProjectFiles): Promise<string[]> {
+  const names: string[] = [];
+  for (const name of [STATE_JSON, TODOS_JSON]) {
+    const file = await files.read(`./${name}`).catch(() => null);
+    if (file && !isOurs(name, file.text)) names.push(name);
+  }
+  return names;
 }
 
 /**

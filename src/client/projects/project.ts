@@ -14,6 +14,7 @@ import {
 } from './decisions.ts';
 import {
   DECISIONS_MD,
+  isOurs,
   type MergedFile,
   needResolved,
   openJsonFile,
@@ -87,10 +88,17 @@ export class Project {
       const missing = PROJECT_FILES.filter((name) => !kept.includes(name));
       for (const name of missing) {
         const text = name === PROJECT_MD ? projectMd(facts) : TEMPLATES[name](at, facts.decisions);
-        await this.files.write(name, text);
+        await this.files.write(name, (await this.#inRoot(name)) ?? text);
       }
       return { written: missing, kept };
     });
+  }
+
+  /** Returns the text of our file in the project folder, if new files are written elsewhere. */
+  async #inRoot(name: string): Promise<string | null> {
+    if (this.files.place === '') return null;
+    const text = (await this.files.read(`./${name}`).catch(() => null))?.text;
+    return text !== undefined && isOurs(name, text) ? text : null;
   }
 
   /** Reads the project files. Throws if none of them exists. */
@@ -253,7 +261,7 @@ export class Project {
     const doc = openJsonFile(name, await this.#text(name, at));
     if (name === STATE_JSON && !isProjectState(doc)) {
       const what =
-        'it seems to belong to another program, because it has neither "current_task" nor "progress"';
+        'it seems to belong to another program, because it has neither "current_task" nor "progress". relay project init puts the project files into .relay instead';
       throw new RelayError('bad_file', { file: name, what, line: 1, column: 1 });
     }
     return doc;

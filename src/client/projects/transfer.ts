@@ -3,13 +3,14 @@ import { REDACTED, redact } from '../../base/redact.ts';
 import type { Header } from '../../contract/threads.ts';
 import { type BriefLine, type BriefPart, type Draft, maskedLine, part, plainLine, ranked } from './brief.ts';
 import { readBuild } from './build-commands.ts';
-import { ahead, commandsPart, decisionsPart, RANK, todoLine } from './cold-start.ts';
+import { ahead, commandsPart, decisionsPart, foreignNotes, RANK, todoLine, withPlace } from './cold-start.ts';
 import {
   ago,
   PROJECT_FILES,
   PROJECT_MD,
   type ProjectFiles,
   type ProjectGit,
+  placed,
   STATE_JSON,
   TODOS_JSON,
 } from './files.ts';
@@ -104,14 +105,15 @@ export async function transferDraft(
     commits,
     target,
   ].filter(({ lines }) => lines.length > 0);
-  return {
+  const draft = {
     title: `Hand-off to ${transfer.to}: ${view.identity?.name ?? view.folderName}`,
-    warnings: [...view.broken, ...maskedSecrets(parts)],
+    warnings: [...view.broken, ...foreignNotes(view), ...maskedSecrets(parts)],
     parts,
     closing: [
       'For the whole brief: relay project start. Before you end: relay project sync --done "..." --next "..."',
     ],
   };
+  return withPlace(draft, view.place);
 }
 
 /** Maximum number of commands in a hand-off. The whole brief has all of them. */
@@ -276,7 +278,9 @@ async function inFlightPart(files: ProjectFiles, git: ProjectGit, topic: Topic):
   );
   const own = (count: number) => (count > 0 ? `, ${count} of them project files, which are not listed` : '');
   const news = untracked - inFlight.filter(({ state }) => state === '??').length;
-  const hidden = [...diff.keys()].filter((path) => OWN.includes(path)).length;
+  const hidden = [...diff.keys()].filter((path) =>
+    PROJECT_FILES.some((name) => placed(name, files.place) === path),
+  ).length;
   const totals: string[] = [];
   if (diff.size > 0)
     totals.push(
@@ -291,7 +295,6 @@ async function inFlightPart(files: ProjectFiles, git: ProjectGit, topic: Topic):
   ]);
 }
 
-const OWN: readonly string[] = PROJECT_FILES;
 /** Command that prints the totals of changed files and lines. */
 const SHORTSTAT = 'git diff HEAD --shortstat --no-renames --relative';
 

@@ -130,6 +130,11 @@ export interface ProjectHost {
   /** Opens the project in this folder. The project files may not exist yet. */
   open(folder: string, o?: ProjectOptions): Promise<Project>;
   /**
+   * Creates the folder if it is missing, and opens it as a new project. `files` names a subfolder for the
+   * project files. Without it, they are in the folder, or in .relay if another program uses their names.
+   */
+  create(folder: string, o: ProjectOptions & { readonly files?: string }): Promise<Project>;
+  /**
    * Finds the project in the folder, or in its nearest parent folder with project files. Returns null if
    * there is none.
    */
@@ -162,6 +167,8 @@ export interface ProjectOptions {
   readonly lockMs?: number;
   /** Follow symbolic links that point outside the folder. */
   readonly followLinks?: boolean;
+  /** Folder of the project files, relative to the project folder and with a slash at the end. */
+  readonly place?: string;
 }
 
 /** Installs the skill, the hooks and the MCP entry in coding agents. */

@@ -1,3 +1,4 @@
+import { isRelayError, type RelayError } from '../../../base/errors.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { InstallReport } from '../host.ts';
 import { oneOf } from '../human.ts';
@@ -49,13 +50,22 @@ that does not parse is not changed. Installing a second time changes nothing. --
     const [followLinks, approveTools] = [flags['follow-links'], flags['approve-tools']];
     const request = { scope, action, only, dryRun, followLinks, approveTools } as const;
     const reports: ({ client: string; scope: string } & InstallReport)[] = [];
+    const failures: { client: string; error: RelayError }[] = [];
     for (const client of args) {
-      const { notes, ...report } = await installer.run({ client, ...request });
-      reports.push({ client, scope, ...report, notes: notes.map(io.typed) });
+      try {
+        const { notes, ...report } = await installer.run({ client, ...request });
+        reports.push({ client, scope, ...report, notes: notes.map(io.typed) });
+      } catch (error) {
+        // A settings file that cannot be changed concerns one client. The others are installed.
+        if (!isRelayError(error) || args.length === 1) throw error;
+        failures.push({ client, error });
+        io.warn(`${client} was not changed: ${error.message} ${io.typed(error.hintFor('cli'))}`.trim());
+      }
     }
     const drifted = reports.some(({ changes }) => changes.some(({ what }) => what !== 'same'));
-    const ok = !flags.check || !drifted;
-    io.result({ ok, scope, action, dry_run: dryRun ?? false, reports }, () =>
+    const ok = failures.length === 0 && (!flags.check || !drifted);
+    const failed = failures.map(({ client, error: { code, message } }) => ({ client, code, message }));
+    io.result({ ok, scope, action, dry_run: dryRun ?? false, reports, failed }, () =>
       reports.map((report) => render(report, io, { ...flags, scope })).join('\n\n'),
     );
     return ok ? 0 : 1;

@@ -14,24 +14,34 @@ import { LINKS_FLAG, needText, PROJECT_FLAGS, projectCommand, theProject } from 
 const init = answerCommand({
   usage: '[dir]',
   details: `Fills in name, description, stack and folders from package.json, pyproject.toml, Cargo.toml, go.mod, the README and
-git. Guesses are marked "(guessed from …)" until you edit them. Lists decisions that already have their own files, such as those in docs/adr. Does not change existing files.`,
-  flags: { force: { help: 'overwrite existing files; their content is lost' }, ...LINKS_FLAG },
+git. Guesses are marked "(guessed from …)" until you edit them. Lists decisions that already have their own files, such as those in docs/adr. Does not change existing files. If state.json or todos.json belongs to another program, the files
+are created in .relay instead. Commands and hooks find them there.`,
+  flags: {
+    force: { help: 'overwrite existing files; their content is lost' },
+    files: {
+      value: 'DIR',
+      help: 'folder for the files, relative to the project; stored in .relay/project.json',
+    },
+    ...LINKS_FLAG,
+  },
   examples: `
     relay project init  # create the files in this folder
-    relay project init ../api  # create them in another folder`,
+    relay project init ../api  # create them in another folder, which is created if it is missing
+    relay project init --files docs/relay  # keep them in a subfolder`,
   async ask({ io, host, flags, args }) {
     const folder = resolve(io.cwd, args[0] ?? '.');
-    const project = await host.projects.open(folder, { followLinks: flags['follow-links'] });
-    return { folder, ...(await project.init({ force: flags.force })) };
+    const o = { followLinks: flags['follow-links'], files: flags.files };
+    const project = await host.projects.create(folder, o);
+    return { folder, place: project.files.place, ...(await project.init({ force: flags.force })) };
   },
-  print: ({ written, kept }, { style, typed }) =>
+  print: ({ written, kept, place }, { style, typed }) =>
     [
-      ...written.map((name) => `${style.green('wrote')}  ${name}`),
-      ...kept.map((name) => `${style.dim('kept')}   ${name} ${style.dim('(it exists already)')}`),
+      ...written.map((name) => `${style.green('wrote')}  ${place}${name}`),
+      ...kept.map((name) => `${style.dim('kept')}   ${place}${name} ${style.dim('(it exists already)')}`),
       '',
       written.length > 0
         ? typed(
-            'Check PROJECT.md: correct the lines marked "(guessed from …)" or delete the mark. Then start each session with: relay project start',
+            `Check ${place}PROJECT.md: correct the lines marked "(guessed from …)" or delete the mark. Then start each session with: relay project start`,
           )
         : 'Nothing to do. Use --force to overwrite the files.',
     ].join('\n'),

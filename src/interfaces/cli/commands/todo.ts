@@ -3,13 +3,14 @@ import { ago, timeOf } from '../../../client/projects/files.ts';
 import {
   openTodos,
   PRIORITIES,
+  sameId,
   sortTodos,
   TODO_STATUSES,
   type Todo,
   type TodoChange,
 } from '../../../client/projects/todos.ts';
-import { type Command, defineCommand, type Flags } from '../command.ts';
-import { oneOf } from '../human.ts';
+import { badUsage, type Command, defineCommand, type Flags } from '../command.ts';
+import { oneOf, parseCount } from '../human.ts';
 import type { Io } from '../io.ts';
 import { needText, PROJECT_FLAGS, projectCommand, theProject } from './project-call.ts';
 
@@ -95,24 +96,48 @@ const block = defineTodoChange({
   change: (flags) => ({ status: 'blocked', reason: needText('--reason', flags.reason) }),
 });
 
+/** Number of todos on a page. */
+const PAGE_TODOS = 50;
+
 const list = projectCommand({
   flags: {
     all: { help: 'include completed todos' },
     status: { value: TODO_STATUSES.join('|'), help: 'only todos with this status' },
+    count: { short: 'n', value: 'N', help: `show at most N (${PAGE_TODOS})` },
+    after: { value: 'ID', help: 'continue after this todo' },
   },
   examples: `
     relay todo list  # list open todos
+    relay todo list --after TODO-050  # show the next page
     relay todo list --status blocked --json  # print blocked todos as JSON`,
   async ask(project, { io, flags }) {
     const status = oneOf('--status', flags.status, TODO_STATUSES);
     const { broken, todos: all, lastReview } = await project.read();
     for (const sentence of broken) io.warn(sentence);
-    const todos = sortTodos(all).filter((todo) =>
+    const found = sortTodos(all).filter((todo) =>
       status ? todo.status === status : flags.all || todo.status !== 'completed',
     );
-    return { todos, last_review: lastReview };
+    const last = found.findIndex(({ id }) => flags.after !== undefined && sameId('TODO', id, flags.after));
+    if (flags.after !== undefined && last < 0)
+      throw badUsage(
+        `There is no todo ${flags.after} in this list.`,
+        'Pass the id of the last todo you saw.',
+      );
+    const most = parseCount(flags.count, '--count', { min: 1 }) ?? PAGE_TODOS;
+    const todos = found.slice(last + 1, last + 1 + most);
+    return {
+      todos,
+      total: found.length,
+      left: found.length - last - 1 - todos.length,
+      last_review: lastReview,
+    };
   },
-  print: ({ todos }, io) => todoRows(todos, io),
+  print({ todos, total, left }, io) {
+    const rows = todoRows(todos, io);
+    if (left === 0) return rows;
+    const how = io.typed(`relay todo list --after ${todos.at(-1)!.id}`);
+    return `${rows}\n${io.style.dim(`${left} of ${total} not shown yet: ${how}, with the same options`)}`;
+  },
 });
 
 const review = defineCommand({
