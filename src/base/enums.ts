@@ -28,6 +28,10 @@ export const INSTANCE_STATUSES = ['pending', 'running', 'done', 'failed', 'skipp
  */
 export const READ_KINDS = ['headers', 'states', 'previews', 'listings', 'searches'] as const;
 
+/** Reasons why the answer of a model is incomplete. */
+export const INCOMPLETE = ['refused', 'cut', 'empty'] as const;
+export type Incomplete = (typeof INCOMPLETE)[number];
+
 /** Ways in which the reader of a prompt can get what the prompt leaves out. */
 export const READERS = ['tools', 'shell', 'none'] as const;
 

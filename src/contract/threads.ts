@@ -1,5 +1,6 @@
-import { bytes } from '../base/format.ts';
-import type { JsonObject } from '../base/json.ts';
+import { INCOMPLETE, type Incomplete } from '../base/enums.ts';
+import { bytes, count } from '../base/format.ts';
+import type { Json, JsonObject } from '../base/json.ts';
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
 import type * as shapes from '../schemas/threads.ts';
 import type { Preview } from '../text/preview/preview.ts';
@@ -58,6 +59,41 @@ export function unsearchedText({ indexing, artifacts }: shapes.Unsearched): stri
     ? 'The rest is being indexed: search again in a moment.'
     : 'This relay indexes no more of one artifact.';
   return `${searched} ${rest}`;
+}
+
+/** Describes how much of an artifact was shown: `4.4 KiB of 205 KiB of app.diff`. */
+export function partlyShown({ name, size }: Pick<shapes.Artifact, 'name' | 'size'>, shown: number): string {
+  return `${bytes(Math.min(shown, size))} of ${bytes(size)} of ${name.replace(/\s+/g, ' ').slice(0, 80)}`;
+}
+
+/** Reads from an event how much of its context a prompt showed, and whether the answer is incomplete. */
+export function readShortcomings(payload: { readonly [field: string]: Json | undefined }): Shortcomings {
+  const incomplete = INCOMPLETE.find((why) => why === payload.incomplete);
+  return {
+    ...(Array.isArray(payload.partial) ? { partial: payload.partial.map(String) } : {}),
+    ...(Number.isInteger(payload.pulled_tokens) ? { pulled_tokens: Number(payload.pulled_tokens) } : {}),
+    ...(incomplete ? { incomplete } : {}),
+  };
+}
+
+type Shortcomings = Pick<shapes.StepInstance, 'partial' | 'pulled_tokens' | 'incomplete'>;
+
+const INCOMPLETE_ANSWER: { readonly [why in Incomplete]: (who: string) => string } = {
+  cut: (who) => `The answer of ${who} was cut off at the token limit (max-tokens).`,
+  refused: (who) => `${who} refused to answer.`,
+  empty: (who) => `The answer of ${who} is empty.`,
+};
+
+/** Returns sentences about a prompt that showed only a part of its context, or got an incomplete answer. */
+export function promptWarnings(
+  who: string,
+  { partial = [], pulled_tokens: pulled = 0, incomplete }: Shortcomings,
+): string[] {
+  const more = pulled > 0 ? `, and pulled ${count(pulled)} tokens` : '';
+  return [
+    ...(partial.length > 0 ? [`${who} saw only ${partial.join(', ')}${more}.`] : []),
+    ...(incomplete ? [INCOMPLETE_ANSWER[incomplete](who)] : []),
+  ];
 }
 
 type OfThread<T> = (thread_id: string) => Promise<T>;

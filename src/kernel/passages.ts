@@ -224,7 +224,11 @@ function hitOf(
   terms: readonly Term[],
 ): Hit {
   const passage = text.slice(pieces[first]!.start, pieces[last]!.end);
-  const { marked, share } = mark(passage, terms);
+  const held = new Set(pieces.slice(first, last + 1).flatMap(({ has }) => has));
+  const { marked, share } = mark(
+    passage,
+    terms.filter((_, i) => held.has(i)),
+  );
   const snippet = `${first > 0 ? '…' : ''}${marked.trim()}${last < pieces.length - 1 ? '…' : ''}`;
   return { key, score: worth * (1 + share / 10), snippet, line: pieces[first]!.line, fields };
 }

@@ -3,6 +3,7 @@ import {
   ARTIFACT_TYPE,
   CONTENT_KINDS,
   ENVELOPE_SCHEMA,
+  INCOMPLETE,
   INSTANCE_STATUSES,
   READ_KINDS,
   READERS,
@@ -490,6 +491,11 @@ const pipelineStep = z.object({
 });
 export interface PipelineStep extends Shape<typeof pipelineStep> {}
 
+/** Says how much of the state and of the pinned artifacts a prompt showed, if it did not show everything. */
+const partial = z
+  .array(text)
+  .describe('context that was shown only in part, such as "4.4 KiB of 205 KiB of app.diff"');
+
 const stepInstance = z.object({
   /** Name of the instance: `review`, or `review[3]` for the item 3 of a list. */
   step: text,
@@ -514,6 +520,9 @@ const stepInstance = z.object({
   pasted_tokens: z.number().nullable(),
   output_tokens: z.number().nullable(),
   output_ref: optionalText.describe('for a failed step: artifact with the output of its last attempt'),
+  partial: partial.optional(),
+  pulled_tokens: count.optional().describe('tokens that the model pulled from its context'),
+  incomplete: z.enum(INCOMPLETE).optional().describe('why the answer of the model is incomplete'),
   retries: z.array(
     z.object({
       at: time,
@@ -697,6 +706,7 @@ const rendered = z.object({
   /** Number of characters at the start of the user message that do not depend on the question. */
   stable: count.describe('number of characters at its start that do not depend on the question'),
   artifacts: z.array(shownArtifact).describe('artifacts shown, pinned ones first'),
+  partial: partial.optional(),
   /** Tokens of the whole prompt. */
   tokens: tokenCount,
   /**

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startFakeModel } from '../../examples/fake-model.ts';
+import { type Reply, startFakeModel } from '../../examples/fake-model.ts';
 import { atTerminal, cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { assertWhole, json, killAfter, prepareRun, randomPipeline, type Shown } from './long-run.ts';
@@ -43,6 +43,45 @@ test('results go to stdout, progress of steps to stderr, and details are shown b
   assert.match(shown.stdout, /input word +"milk"/);
   assert.match(shown.stdout, /second +done/);
   assert.equal((await relay(['pipeline', 'run', 'two.yaml', '--resume'], o)).code, 3);
+});
+
+test('steps that saw only a part of their context, or got an incomplete answer, are warnings', async () => {
+  using at = temporaryHome();
+  const replies: Reply[] = [
+    { calls: [{ name: 'pull', arguments: { ref: 'app.diff', lines: '1-3' } }] },
+    { text: 'looks fi', cut: true },
+  ];
+  await using model = await startFakeModel(() => replies[model.asked.length - 1]!);
+  const yaml = `agents: { sh: { shell: true }, count: { shell: "wc -c" }, m: { provider: anthropic } }
+steps:
+  - { id: diff, agent: sh, prompt: 'seq -f "+ changed line number %g of the importer" 5000', output: { name: app.diff } }
+  - { id: size, agent: count, context: [diff], prompt: count it }
+  - { id: review, agent: m, context: [diff], needs: [size], prompt: Review the diff. }
+  - { id: end, agent: sh, needs: [review], prompt: echo done }
+`;
+  writeFileSync(join(at.home, 'review.yaml'), yaml);
+  const o = { home: at.home, env: model.env };
+  const ran = await relay(['pipeline', 'run', 'review.yaml'], o);
+  assert.equal(ran.code, 6, ran.stderr);
+  assert.equal(ran.stdout, 'done\n');
+  assert.match(ran.stderr, /warning size saw only [\d.]+ KiB of 208\.9 KiB of app\.diff\.\n/);
+  assert.match(
+    ran.stderr,
+    /review saw only [\d.]+ KiB of 208\.9 KiB of app\.diff, and pulled \d+ tokens\.\n/,
+  );
+  assert.match(ran.stderr, /The answer of review was cut off at the token limit/);
+  const { run } = JSON.parse((await relay(['pipeline', 'list', '--json'], o)).stdout).runs[0];
+  const { stdout } = await relay(['tail', run, '--all', '--json'], o);
+  const events: { type: string; payload: { step?: string; incomplete?: string; partial?: string[] } }[] =
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  const done = events.find(({ type, payload }) => type === 'step.done' && payload.step === 'review')!;
+  assert.equal(done.payload.incomplete, 'cut');
+  assert.match(done.payload.partial![0]!, /of app\.diff$/);
+  const shown = await relay(['pipeline', 'show', run], o);
+  assert.match(shown.stdout, /review +done +.*it saw only/);
 });
 
 test('stdout and stderr of a failed step can be read later', async () => {

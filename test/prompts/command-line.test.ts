@@ -60,6 +60,10 @@ test('pulls of a model before its answer are printed with the cost, and stdout h
   assert.equal(stdout, 'It says item 2999 is gold.\n');
   assert.match(stderr, /anthropic\/\S+ pulled \d+ tokens: pull list\.txt grep=item 2999/);
   assert.match(stderr, /billed [\d,]+ in \(120 cached\), \d+ out/);
+  assert.match(
+    stderr,
+    /anthropic\/\S+ saw only [\d.]+ KiB of 51\.6 KiB of list\.txt, and pulled \d+ tokens\./,
+  );
   const next = await relay(['run', 'the last thing?', '--no-tools', '--json'], o);
   assert.equal(model.asked.at(-1)!.tools.length, 0, next.stderr);
   const { prompts, billed } = JSON.parse((await relay(['stats', '--json'], o)).stdout);

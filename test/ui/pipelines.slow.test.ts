@@ -43,6 +43,13 @@ test('a run shows its graph, each step with prompt and output, and live changes'
   });
   await graph.getByRole('button', { name: /^style\W+failed/ }).click();
   await page.getByText('no linter').waitFor();
+  await asAgent(dashboard.relay, 'planner').threads.record(demo.run, 'step.done', {
+    step: 'security',
+    partial: ['4.4 KiB of 205 KiB of app.diff'],
+    incomplete: 'refused',
+  });
+  await page.getByText('security saw only 4.4 KiB of 205 KiB of app.diff.').waitFor();
+  await page.getByText('security refused to answer.').waitFor();
   assert.deepEqual(dashboard.problems, []);
 });
 

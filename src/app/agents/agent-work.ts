@@ -10,9 +10,15 @@ import { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Worker } from '../../client/pipelines/run-lease.ts';
 import { type StepCall, StepFailure, type StepRunners } from '../../client/pipelines/step-runner.ts';
 import { type AnswerCache, type CachedAnswer, Prompts } from '../../client/prompts/prompts.ts';
-import type { PromptRequest, ThreadsAs } from '../../client/prompts/types.ts';
+import {
+  type Bundle,
+  incompleteness,
+  type PromptRequest,
+  type ThreadsAs,
+} from '../../client/prompts/types.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
+import { partlyShown } from '../../contract/threads.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { StoreSecret } from '../../domain/store-secret.ts';
 import type { AgentWork, OpenClient, Programs } from '../../interfaces/cli/host.ts';
@@ -175,6 +181,16 @@ function stepRunners({
 }: RunnerParts): StepRunners {
   const previews = ({ context }: StepCall) =>
     Promise.all(context.map((artifact) => artifactFrame(artifact, frameSecret)));
+  /** How much of its context a step sees if it gets only the previews. */
+  const previewed = ({ context }: StepCall) =>
+    context
+      .filter(({ preview }) => preview.truncated)
+      .map((artifact) => partlyShown(artifact, utf8Bytes(artifact.preview.text)));
+  /** How much of its context a step sees in its prompt, which shows a limited number of artifacts. */
+  const seenIn = ({ partial }: Bundle, { context }: StepCall) => [
+    ...partial,
+    ...context.slice(PROMPT_PREVIEWS).map((artifact) => partlyShown(artifact, 0)),
+  ];
   /** Text of a task for a remote agent: the prompt and the previews of its context. */
   const taskText = async (call: StepCall) => [call.prompt, ...(await previews(call))].join('\n\n');
   const priced = async ({ prompt, context }: StepCall, text: string) => {
@@ -204,20 +220,25 @@ function stepRunners({
         onOutput(text);
       };
       const o = { signal, onText, only, ...call.pulls };
-      const { text, billed, cut, pulls } = await prompts.answer(bundle, chosen, o).catch((error: Error) => {
+      const answer = await prompts.answer(bundle, chosen, o).catch((error: Error) => {
         throw heard === '' ? error : new StepFailure(error.message, heard);
       });
-      return { content: text, by: chosen.name, billed, cut, pulls, prompt: bundle };
+      const { text, billed, cut, pulls } = answer;
+      const partial = seenIn(bundle, call);
+      const incomplete = incompleteness(answer);
+      return { content: text, by: chosen.name, billed, cut, pulls, prompt: bundle, partial, incomplete };
     },
     async cli(call, o) {
       const { cli, args, prompt_by: promptBy } = call.agent;
       const prompt = await bundleOf(call, 'shell', call.agent.system);
       const text = `${prompt.system}\n\n${prompt.user}`;
-      return { ...(await cliStep({ cli, args, promptBy }, call, text, { env, cwd, ...o })), prompt };
+      const result = await cliStep({ cli, args, promptBy }, call, text, { env, cwd, ...o });
+      return { ...result, prompt, partial: seenIn(prompt, call) };
     },
     async shell(call, o) {
       const words = call.agent.command === null ? [] : [call.prompt];
-      return shellStep(call, [...words, ...(await previews(call))].join('\n\n'), { env, cwd, ...o });
+      const text = [...words, ...(await previews(call))].join('\n\n');
+      return { ...(await shellStep(call, text, { env, cwd, ...o })), partial: previewed(call) };
     },
     async capability(call) {
       const { capability } = call.agent;
@@ -258,7 +279,12 @@ function stepRunners({
       });
       if (answer.status !== 'done')
         throw new StepFailure(answer.summary ?? answer.text.slice(0, 300), answer.text);
-      return { content: answer.text, by: to ?? channel, prompt: await priced(call, task) };
+      return {
+        content: answer.text,
+        by: to ?? channel,
+        prompt: await priced(call, task),
+        partial: previewed(call),
+      };
     },
     async a2a(call, { signal }) {
       const { url } = call.agent;
@@ -266,7 +292,7 @@ function stepRunners({
       const prompt = await taskText(call);
       const { output, failed } = await a2aBridgeRunner(url).run({ prompt, signal });
       if (failed !== undefined) throw new StepFailure(failed, output);
-      return { content: output, by: url, prompt: await priced(call, prompt) };
+      return { content: output, by: url, prompt: await priced(call, prompt), partial: previewed(call) };
     },
   };
 }

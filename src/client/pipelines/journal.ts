@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts';
 import { everyItem } from '../../base/pages.ts';
-import type { ThreadsApi } from '../../contract/threads.ts';
+import { readShortcomings, type StepInstance, type ThreadsApi } from '../../contract/threads.ts';
 import type { StepStatus } from './step-runner.ts';
 
 /** State of a run, computed from the events of its thread. */
@@ -22,7 +22,7 @@ export interface RunRecord {
   readonly steps: ReadonlyMap<string, StepRecord>;
 }
 
-export interface StepRecord {
+export interface StepRecord extends Pick<StepInstance, 'partial' | 'pulled_tokens' | 'incomplete'> {
   readonly step: string;
   readonly status: StepStatus;
   readonly attempts: number;
@@ -104,6 +104,7 @@ function takeStep(steps: Map<string, StepRecord>, what: string, id: string, said
       attempts: Number(said.attempts ?? known.attempts),
       duration_ms: Number(said.duration_ms ?? 0),
       ...(said.cached === true ? { cached: true } : {}),
+      ...readShortcomings(said),
     });
   } else if (what === 'started')
     steps.set(id, { ...known, status: 'running', attempts: Number(said.attempt) });

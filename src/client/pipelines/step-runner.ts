@@ -1,3 +1,4 @@
+import type { Incomplete } from '../../base/enums.ts';
 import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { STEP_OUTPUT_BYTES } from '../../base/limits.ts';
@@ -37,6 +38,9 @@ export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
   /** Author of the result; the name of the agent by default. */
   readonly by?: string;
   readonly source_refs?: readonly string[];
+  /** How much the agent was shown of the context that it was not shown completely. */
+  readonly partial?: readonly string[];
+  readonly incomplete?: Incomplete;
   /** Number of tokens that a model got, and the number it would have got with everything pasted. */
   readonly prompt?: Pick<Bundle, 'tokens' | 'pasted'>;
 }

@@ -1,6 +1,7 @@
 import { isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
+import type { JsonObject } from '../../base/json.ts';
 import {
   ANSWER_TAIL_CHARS,
   ARTIFACT_SOURCES,
@@ -11,7 +12,7 @@ import type { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { readText } from '../../base/utf8.ts';
 import type { Artifact } from '../../contract/threads.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
-import { type AnswerCache, promptFigures, readCachedAnswer } from '../prompts/prompts.ts';
+import { type AnswerCache, partialField, promptFigures, readCachedAnswer } from '../prompts/prompts.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';
@@ -91,7 +92,7 @@ export class StepWork {
     const worked = await slots.run(() => this.#attempts(call));
     if ('status' in worked) return worked;
     const outcome = await this.#storeResult(worked.result, call.key, worked.attempts);
-    if (cacheKey && outcome.status === 'done') {
+    if (cacheKey && outcome.status === 'done' && !worked.result.incomplete) {
       const place = { thread_id: this.#parts.run, ref: outcome.artifact.ref };
       await this.#parts.cache.put(cacheKey, place, step.cacheMs!);
     }
@@ -226,7 +227,15 @@ export class StepWork {
     artifact: Artifact,
     text: string,
     attempts: number,
-    { billed, cut, prompt, pulls, cached }: Partial<StepResult> & { readonly cached?: boolean } = {},
+    {
+      billed,
+      cut,
+      prompt,
+      pulls,
+      cached,
+      incomplete,
+      ...seen
+    }: Partial<StepResult> & { readonly cached?: boolean } = {},
   ): Promise<void> {
     const { run, env } = this.#parts;
     const { id, agent } = this.#instance;
@@ -247,6 +256,9 @@ export class StepWork {
       attempts,
       duration_ms: this.#began ? env.now() - this.#began : 0,
       ...(cached ? { cached } : {}),
+      ...partialField(seen),
+      ...(pulls?.calls ? { pulled_tokens: pulls.tokens } : {}),
+      ...(incomplete ? { incomplete } : {}),
       ...(refused ? { patch_refused: refused } : {}),
     });
   }
@@ -286,7 +298,7 @@ export class StepWork {
     return outcome;
   }
 
-  async #note(what: string, payload: { [field: string]: string | number | boolean }): Promise<void> {
+  async #note(what: string, payload: JsonObject): Promise<void> {
     const threads = this.#parts.threads(this.#instance.step.agent);
     await threads.record(this.#parts.run, `step.${what}`, { step: this.#instance.id, ...payload });
   }

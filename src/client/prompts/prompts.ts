@@ -1,3 +1,4 @@
+import type { Incomplete } from '../../base/enums.ts';
 import type { Env } from '../../base/env.ts';
 import { badRequest, isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
@@ -12,7 +13,6 @@ import { answerPatch } from './answer-patch.ts';
 import { type Answered, answerWithPulls, type Pulling } from './thread-tools.ts';
 import {
   type Bundle,
-  type Incomplete,
   incompleteness,
   type Model,
   type ModelAnswer,
@@ -79,7 +79,7 @@ export class Prompts {
         tail: answer.text.slice(-ANSWER_TAIL_CHARS),
       }),
     });
-    if (o.cache) {
+    if (o.cache && !outcome.incomplete) {
       const { cache } = this.#parts;
       const place = { thread_id: outcome.thread_id, ref: outcome.artifact_ref };
       await cache.put(await keyOf(bundle, model.name), place, ANSWER_CACHE_MS);
@@ -119,6 +119,7 @@ export class Prompts {
       state_after: state_ref,
       ref: artifact.ref,
       ...promptFigures(bundle, { billed, pulls }),
+      ...partialField(bundle),
       answer_tokens: artifact.tokens.content,
       ...(cut ? { cut } : {}),
       ...(incomplete ? { incomplete } : {}),
@@ -141,7 +142,7 @@ export class Prompts {
   /** Records a prompt that got no answer. It is recorded too, because the receiver has read it. */
   async handedOver(bundle: Bundle, to: string): Promise<void> {
     const about = { to, words: clip(bundle.words), bundle: bundle.fingerprint };
-    const figures = { ...about, ...promptFigures(bundle, {}) };
+    const figures = { ...about, ...promptFigures(bundle, {}), ...partialField(bundle) };
     await this.#parts.threads(to).record(bundle.thread_id, 'prompt.handed_over', figures);
   }
 
@@ -240,6 +241,11 @@ export function promptFigures(
   };
 }
 
+/** Returns the field of an event that says how much of its context a prompt showed. Empty if it showed all. */
+export function partialField({ partial = [] }: Partial<Pick<Bundle, 'partial'>>): { partial?: string[] } {
+  return partial.length > 0 ? { partial: [...partial] } : {};
+}
+
 function outcome(
   bundle: Bundle,
   model: string,
@@ -252,6 +258,7 @@ function outcome(
     artifact_ref: artifact.ref,
     model,
     session_cache_hit: false as boolean,
+    partial: bundle.partial,
     patch: { status: 'none', ops: 0 } as PatchOutcome,
     tokens: {
       /** All tokens that the model saw, each counted once. */
@@ -309,6 +316,7 @@ async function makeBundle(
     words,
     artifacts,
     truncated: made.truncated,
+    partial: made.partial ?? [],
     fingerprint: await sha256Hex(JSON.stringify(said)),
     tokens: counted,
     pasted: { ...pasted, tokens: pasted.tokens + counted.tokens - made.tokens.tokens },

@@ -1,3 +1,4 @@
+import type { Incomplete } from '../../base/enums.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { RenderOptions, ShownArtifact, ThreadsApi } from '../../contract/threads.ts';
@@ -115,9 +116,6 @@ export interface ModelAnswer {
   readonly turn?: readonly object[];
 }
 
-/** Reason why an answer is incomplete. */
-export type Incomplete = 'refused' | 'cut' | 'empty';
-
 /** Returns why an answer is incomplete. Returns undefined if it is complete. */
 export function incompleteness({ text, cut, refused }: ModelAnswer): Incomplete | undefined {
   if (refused) return 'refused';
@@ -144,6 +142,8 @@ export interface Bundle extends PromptText {
   readonly artifacts: readonly ShownArtifact[];
   /** True if the prompt leaves out a part of the state. */
   readonly truncated: boolean;
+  /** How much the prompt shows of the state and the pinned artifacts that it does not show completely. */
+  readonly partial: readonly string[];
   /**
    * Hash of the system text, the header, the artifacts and the words. Prompts with the same content have the
    * same hash, even in different threads.

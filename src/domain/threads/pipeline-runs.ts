@@ -1,7 +1,14 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { reaches } from '../../contract/authorize.ts';
-import type { PipelineRun, PipelineStep, RunItem, RunStatus, StepInstance } from '../../contract/threads.ts';
+import {
+  type PipelineRun,
+  type PipelineStep,
+  type RunItem,
+  type RunStatus,
+  readShortcomings,
+  type StepInstance,
+} from '../../contract/threads.ts';
 import { checkCount } from '../names.ts';
 import { allRecords, fromJson, recordsOf } from '../records.ts';
 import type { StoredEvent } from './event.ts';
@@ -168,6 +175,7 @@ class RunFold {
         attempts: number(payload.attempts) ?? instance.attempts,
         duration_ms: number(payload.duration_ms),
         cached: payload.cached === true,
+        ...readShortcomings(payload),
       });
     else if (instance.ref !== null) return;
     else if (what === 'started') {

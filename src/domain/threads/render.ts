@@ -17,6 +17,7 @@ import type { Caller } from '../../contract/caller.ts';
 import {
   type Artifact,
   isReport,
+  partlyShown,
   type RenderedMessage,
   type RenderOptions,
   type ShownArtifact,
@@ -91,6 +92,12 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const pastedText = [plainLines(state), transcript, ...task].filter((part) => part !== '').join('\n\n');
   const pasted = addContentTokens(await texts.count(`${system}\n${pastedText}`), artifacts);
   if (!o.dry) log.ledger.recordPrompt(head.root, { shown: tokens, pasted });
+  const partial = [
+    ...(view.shown < view.items ? [`${view.shown} of ${view.items} items of the state`] : []),
+    ...pinned
+      .filter(({ cut }) => cut)
+      .map(({ artifact }) => partlyShown(artifact, shownBytes([...pinned, ...chosen], artifact))),
+  ];
   const { format = 'openai' } = o;
   const message: RenderedMessage = { role: 'user', content: user };
   const messages =
@@ -105,10 +112,17 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     header: view.text,
     stable: start.length - view.text.length + view.stable,
     artifacts: shown.map(describeShown),
+    ...(partial.length > 0 ? { partial } : {}),
     tokens,
     pasted,
   };
 };
+
+/** Returns how many bytes of an artifact the previews and passages of a prompt contain. */
+function shownBytes(all: readonly ShownPreview[], { ref }: Artifact): number {
+  const texts = all.filter(({ artifact }) => artifact.ref === ref).map(({ text }) => text);
+  return utf8Bytes(texts.join('').replace(/^\[line \d+\] …?|…$/gm, ''));
+}
 
 /**
  * Describes an artifact that the prompt shows. A pinned artifact can be shown twice: its beginning, and

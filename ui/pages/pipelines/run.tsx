@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { PipelineRun, StepInstance } from '../../../src/contract/threads.ts';
+import { type PipelineRun, promptWarnings, type StepInstance } from '../../../src/contract/threads.ts';
 import { query, setParam, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Id } from '../../parts/copy-button.tsx';
@@ -71,6 +71,13 @@ function Body({ run }: { run: PipelineRun }) {
   const choose = (step: string) => setParam('step', step);
   return (
     <div class="stack">
+      {run.instances
+        .flatMap((instance) => promptWarnings(instance.step, instance))
+        .map((warning) => (
+          <p key={warning} class="warning" role="status">
+            <ForeignText text={warning} max={1_000} />
+          </p>
+        ))}
       <section class="panel" aria-labelledby="graph">
         <h2 id="graph">Steps</h2>
         <StepGraph

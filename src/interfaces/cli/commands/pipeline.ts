@@ -9,6 +9,7 @@ import { type RunOptions, type RunSummary, stepOf } from '../../../client/pipeli
 import { readPipeline, soundPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import type { Progress } from '../../../client/pipelines/step-runner.ts';
 import { PIPELINE_RUNNER } from '../../../contract/tasks.ts';
+import { promptWarnings } from '../../../contract/threads.ts';
 import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
 import type { AgentWork, Host } from '../host.ts';
 import { moment, parseCount, plural, printable, rows, span } from '../human.ts';
@@ -22,7 +23,10 @@ depend on it. A step that needs a skipped step is skipped too. Neither happens i
 the dependent step asks for the status of the step it needs (steps.ID.status). After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
 repeated, failed and interrupted steps run again with the same RELAY_STEP_KEY. Only one process works on a run at a time. If
 that process is alive, the command fails. If relay cannot tell, the command waits until the lease ends; --take-over does not
-wait. The output of the last steps goes to standard output, everything else to standard error.`,
+wait. The output of the last steps goes to standard output, everything else to standard error.
+
+A step whose prompt showed only a part of its context, or whose model gave an empty, refused or cut answer, gets a warning
+at the end. The exit code is 6 if the run is done and an answer is incomplete.`,
   flags: {
     input: { value: 'NAME=VALUE', multiple: true, short: 'i', help: 'set an input of the pipeline' },
     'max-parallel': { value: 'N', help: 'run at most N steps at once' },
@@ -161,11 +165,25 @@ async function printRun(io: Io, work: AgentWork, summary: RunSummary): Promise<n
       }
     }
     if (io.interactive && last !== undefined && last !== LINE_FEED) io.stdout.write('\n');
+    for (const warning of stepWarnings(summary)) io.warn(warning);
     io.note(`${tally(summary)} · run ${run}`);
   }
-  if (status === 'done' || status === 'partial') return EXIT.ok;
+  const isIncomplete = summary.steps.some(({ incomplete }) => incomplete !== undefined);
+  if (status === 'done' || status === 'partial') return isIncomplete ? EXIT.incomplete : EXIT.ok;
   if (!io.json) io.note(`continue with: relay pipeline run --run ${run}`);
   return status === 'interrupted' ? INTERRUPTED : EXIT.failed;
+}
+
+/** Maximum number of steps whose warnings are printed after a run. */
+const WARNED_STEPS = 10;
+
+function stepWarnings({ run, steps }: RunSummary): string[] {
+  const warnings = steps.flatMap((step) => promptWarnings(step.step, step));
+  const more = warnings.length - WARNED_STEPS;
+  return [
+    ...warnings.slice(0, WARNED_STEPS).map(printable),
+    ...(more > 0 ? [`${plural(more, 'more warning')}: relay pipeline show ${run}`] : []),
+  ];
 }
 
 const LINE_FEED = 0x0a;
@@ -403,11 +421,13 @@ const show = answerCommand({
 function stepTable({ steps }: RunSummary, style: Style): string {
   const width = Math.max(4, ...steps.map(({ step }) => step.length)) + 2;
   return steps
-    .map(({ step, status, ref, why, duration_ms, attempts, cached, attempt_refs }) => {
+    .map((record) => {
+      const { step, status, ref, why, duration_ms, attempts, cached, attempt_refs } = record;
       const notes = [
         ...(cached ? ['from the cache'] : duration_ms !== undefined ? [seconds(duration_ms)] : []),
         ...(attempts > 1 ? [`${attempts} attempts`] : []),
         ...(why ? [why] : []),
+        ...promptWarnings('it', record).map(printable),
         ...(ref ? [ref] : []),
         ...(attempt_refs ? [`output of failed attempts: ${attempt_refs.join(', ')}`] : []),
       ];

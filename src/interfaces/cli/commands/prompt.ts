@@ -11,17 +11,11 @@ import {
 } from '../../../base/limits.ts';
 import type { PromptOutcome } from '../../../client/prompts/prompts.ts';
 import { PROVIDER_LIST, PROVIDERS, variableOf } from '../../../client/prompts/providers.ts';
-import type {
-  Billed,
-  Bundle,
-  Incomplete,
-  Model,
-  PromptRequest,
-  Pull,
-} from '../../../client/prompts/types.ts';
+import type { Billed, Bundle, Model, PromptRequest, Pull } from '../../../client/prompts/types.ts';
+import { promptWarnings } from '../../../contract/threads.ts';
 import { badUsage, defineCommand, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork, ProgramRun } from '../host.ts';
-import { count, parseCount, passedOn, span } from '../human.ts';
+import { count, parseCount, passedOn, printable, span } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
 import { findArtifact, findThread, THREAD_FLAG, useThread } from './thread-choice.ts';
 
@@ -172,17 +166,11 @@ function bill({ input_tokens, output_tokens, cached_input_tokens = 0 }: Billed):
   return `; billed ${count(input_tokens)} in${cached}, ${count(output_tokens)} out`;
 }
 
-const INCOMPLETE: { readonly [why in Incomplete]: (model: string) => string } = {
-  cut: (model) => `The answer of ${model} was cut off at the token limit; see --max-tokens.`,
-  refused: (model) => `${model} refused to answer.`,
-  empty: (model) => `The answer of ${model} is empty.`,
-};
-
 /** Prints the outcome of a prompt as notes on stderr. */
 function printOutcome(io: Io, outcome: PromptOutcome): void {
-  const { thread_id, artifact_ref, state_ref, billed, patch, session_cache_hit, incomplete, model, tokens } =
-    outcome;
-  if (incomplete) io.warn(INCOMPLETE[incomplete](model));
+  const { thread_id, artifact_ref, state_ref, billed, patch, session_cache_hit, model, tokens } = outcome;
+  for (const warning of promptWarnings(model, { ...outcome, pulled_tokens: tokens.pulled }))
+    io.warn(printable(warning));
   if (patch.status === 'refused')
     io.warn(`The state change by ${model} was rejected: ${patch.why}. The answer is stored.`);
   const cost = session_cache_hit
