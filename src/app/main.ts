@@ -2,6 +2,7 @@ import type { Host } from '../interfaces/cli/host.ts';
 import { type Globals, runCli } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, initHome, loadConfig } from './config.ts';
 import { bucketAddress, readFlag } from './option-readers.ts';
+import { outputHost } from './outputs/output-host.ts';
 import { packageVersion, RUNTIME } from './own-package.ts';
 import { homeEngine } from './serve/pid-file.ts';
 import { findHome, makeHome } from './store/home.ts';
@@ -127,6 +128,9 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       openRemote: async (url, o) =>
         (await import('./agents/named-agents.ts')).openAgent(url, o, config(), env, host),
       serveMcp: async (o) => (await import('./mcp/mcp-stdio.ts')).serveMcp(host, o),
+    },
+    get outputs() {
+      return outputHost(host.home, globals.url !== undefined, config, warn);
     },
     server: async () => (await import('./serve/server-control.ts')).serverControl(config(), env, warn),
     settings: async () => (await import('./settings.ts')).openSettings(host.home, env),

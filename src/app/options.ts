@@ -1,4 +1,10 @@
-import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS, MODEL_SILENCE_MS } from '../base/limits.ts';
+import {
+  CHANNEL_MESSAGES,
+  CHANNEL_RETENTION_MS,
+  LEASE_MS,
+  MODEL_SILENCE_MS,
+  OUTPUTS_BYTES,
+} from '../base/limits.ts';
 import { PROVIDER_NAMES } from '../client/prompts/providers.ts';
 import {
   atLeast,
@@ -82,6 +88,12 @@ export const OPTIONS = {
     env: 'RELAY_CHANNEL_MESSAGES',
     default: CHANNEL_MESSAGES,
     read: atLeast(1),
+  },
+  output_storage: {
+    help: 'Bytes that the outputs stored by `relay tee` may take together. The oldest outputs are deleted first.',
+    env: 'RELAY_OUTPUT_STORAGE',
+    default: OUTPUTS_BYTES,
+    read: atLeast(0),
   },
   http_fetch: {
     help: 'Whether threads may fetch pages from the public internet with the capability http.fetch.',

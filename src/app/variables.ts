@@ -71,6 +71,10 @@ export const VARIABLES: readonly Variable[] = [
     name: 'APPDATA',
     help: 'The folder with the settings of VS Code on Windows, for `relay install … --user`.',
   },
+  {
+    name: 'RELAY_TEE',
+    help: 'Set by `relay tee` for its command: the pipe that it reads, so that a `relay tee` in it makes no excerpt.',
+  },
   { name: 'RELAY_COMMAND', help: 'The command name of this program in the commands that it prints.' },
   { name: 'RELAY_DEBUG', help: 'Set it to 1 to print the stack trace of an unexpected error.' },
   {

@@ -25,6 +25,39 @@ export function concatBytes(
   return bytes;
 }
 
+/** Returns several bodies as one stream. A body is opened when the body before it has been read. */
+export function joinBodies(
+  opens: readonly (() => Promise<Uint8Array | ReadableStream<Uint8Array>>)[],
+): ReadableStream<Uint8Array> {
+  const unopened = [...opens];
+  let reader: ReturnType<typeof readerOf> | null = null;
+  return new ReadableStream({
+    async pull(controller) {
+      for (;;) {
+        const next = await reader?.read();
+        if (next && !next.done) return controller.enqueue(next.value);
+        const body = await unopened.shift()?.();
+        if (body === undefined) return controller.close();
+        if (body instanceof Uint8Array) return controller.enqueue(body);
+        reader = readerOf(body);
+      }
+    },
+    cancel: (reason) => reader?.cancel(reason),
+  });
+}
+
+/** Replaces bytes that are not UTF-8 by U+FFFD. */
+export function replaceInvalid(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const encoder = new TextEncoder();
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, out) => out.enqueue(encoder.encode(decoder.decode(chunk, { stream: true }))),
+      flush: (out) => out.enqueue(encoder.encode(decoder.decode())),
+    }),
+  );
+}
+
 /** Reads a body to its end and discards it. Throws if reading fails. */
 export async function readOut(body: Uint8Array | ReadableStream<Uint8Array>): Promise<void> {
   if (body instanceof Uint8Array) return;

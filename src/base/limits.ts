@@ -70,6 +70,14 @@ export const MIN_TTL_MS = SECOND;
  * may contain pointers.
  */
 export const MAX_TTL_MS = 3650 * DAY;
+/** Lifetime of an output that `relay tee` stores. */
+export const OUTPUT_TTL_MS = 7 * DAY;
+/** Maximum size of an output that `relay tee` stores. Above `PAYLOAD_BYTES` it is stored in parts. */
+export const OUTPUT_BYTES = 256 * MiB;
+/** Default size of all stored outputs together. */
+export const OUTPUTS_BYTES = 1024 * MiB;
+/** Default maximum of tokens that `relay tee` prints, and its minimum, which leaves room for the last line. */
+export const OUTPUT_TOKENS = { default: 1_200, min: 200, max: 100_000 };
 /** Maximum number of pointers that one request can renew. */
 export const RENEWED_POINTERS = 100;
 

@@ -1,5 +1,6 @@
-import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, constants as files, mkdtempSync, openSync, read, rmSync, writeSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -46,6 +47,42 @@ export async function runInForeground(
   return await untilEnd(child, line, o);
 }
 
+/** Time without output after which a program that has ended is not read further, because others hold its pipe. */
+const BACKGROUND_MS = 1_000;
+
+/**
+ * Runs a program in the foreground and reads stdout and stderr through one pipe, so that their order is kept.
+ * `env` gets the read end of the pipe, or null if there are two pipes. `isOpen` is true if background processes of the
+ * program may still write.
+ */
+export async function runCaptured(
+  line: CommandLine & Required<Pick<CommandLine, 'args'>>,
+  o: { env(readEnd: number | null): NodeJS.ProcessEnv; onOutput(chunk: Uint8Array): Promise<void> },
+): Promise<ProgramEnd & { readonly isOpen: boolean }> {
+  using pipe = openSharedPipe();
+  const output = pipe?.writeEnd ?? 'pipe';
+  const child = spawn(line.command, line.args, {
+    env: o.env(pipe?.readEnd ?? null),
+    stdio: ['inherit', output, output],
+  });
+  using _ = passSignals(child);
+  const ended = once(child, pipe ? 'exit' : 'close');
+  ended.catch(() => {});
+  let isOpen = false;
+  if (pipe) isOpen = await pipe.drain(ended, o.onOutput);
+  else
+    await Promise.all(
+      [child.stdout!, child.stderr!].map(async (stream) => {
+        for await (const chunk of stream) await o.onOutput(chunk);
+      }),
+    );
+  try {
+    return { ...endOf((await ended) as ExitArguments), isOpen };
+  } catch (error) {
+    throw notStarted(line, error as NodeJS.ErrnoException);
+  }
+}
+
 /** Runs a supervised program to its end. `signal` stops it with everything it started: SIGTERM first, SIGKILL later. */
 export async function runSupervised(
   line: CommandLine,
@@ -70,11 +107,101 @@ async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOption
     // A broken stream says nothing about how the program ends.
   }
   try {
-    const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
-    return { code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), signal };
+    return endOf((await ended) as ExitArguments);
   } catch (error) {
     throw notStarted(line, error as NodeJS.ErrnoException);
   }
+}
+
+type ExitArguments = [code: number | null, signal: NodeJS.Signals | null];
+
+function endOf([code, signal]: ExitArguments): ProgramEnd {
+  return { code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), signal };
+}
+
+interface SharedPipe extends Disposable {
+  readonly readEnd: number;
+  readonly writeEnd: number;
+  /** Reads to the end of the pipe, or until it is silent after the program has ended. Returns true in this case. */
+  drain(ended: Promise<unknown>, onOutput: (chunk: Uint8Array) => Promise<void>): Promise<boolean>;
+}
+
+/**
+ * Opens a named pipe for stdout and stderr of one program. The pipes of `spawn` are sockets: a program cannot open
+ * /dev/stderr on them, and there is one for each stream. Returns null on systems without named pipes.
+ */
+function openSharedPipe(): SharedPipe | null {
+  if (process.platform === 'win32') return null;
+  const folder = mkdtempSync(join(tmpdir(), 'relay-tee-'));
+  const path = join(folder, 'output');
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  if (spawnSync('mkfifo', ['-m', '600', path]).status !== 0) {
+    remove();
+    return null;
+  }
+  // Opening one end would wait for the other end, so open both ends first.
+  const both = openSync(path, files.O_RDWR | files.O_NONBLOCK);
+  const [readEnd, writeEnd] = [openSync(path, files.O_RDONLY), openSync(path, files.O_WRONLY)];
+  closeSync(both);
+  let isWritable = true;
+  return {
+    readEnd,
+    writeEnd,
+    async drain(ended, onOutput) {
+      // The program has its own copies of this end. The pipe ends when all of them are closed.
+      closeSync(writeEnd);
+      isWritable = false;
+      let state: 'running' | 'ended' | 'silent' | 'drained' = 'running';
+      let silence: ReturnType<typeof setTimeout> | undefined;
+      const stopWhenSilent = () => {
+        clearTimeout(silence);
+        if (state !== 'ended') return;
+        silence = setTimeout(() => {
+          state = 'silent';
+          // A byte ends the read that waits in a thread. Otherwise this process could not exit.
+          const own = openSync(path, files.O_WRONLY | files.O_NONBLOCK);
+          writeSync(own, WAKE);
+          closeSync(own);
+        }, BACKGROUND_MS);
+      };
+      // A program that could not be started is reported by the caller.
+      ended
+        .catch(() => {})
+        .then(() => {
+          if (state === 'running') state = 'ended';
+          stopWhenSilent();
+        });
+      const isSilent = () => state === 'silent';
+      for (let chunk = await readSome(readEnd); chunk !== null; chunk = await readSome(readEnd)) {
+        const output = isSilent() ? chunk.subarray(0, -1) : chunk;
+        if (output.byteLength > 0) await onOutput(output);
+        if (isSilent()) return true;
+        stopWhenSilent();
+      }
+      clearTimeout(silence);
+      state = 'drained';
+      return false;
+    },
+    [Symbol.dispose]() {
+      remove();
+      closeSync(readEnd);
+      if (isWritable) closeSync(writeEnd);
+    },
+  };
+}
+
+const WAKE = '\n';
+const CHUNK_BYTES = 64 * 1024;
+
+/** Reads the next bytes of a file in a thread. Returns null at its end. */
+function readSome(fd: number): Promise<Uint8Array | null> {
+  const buffer = new Uint8Array(CHUNK_BYTES);
+  return new Promise((resolve, reject) =>
+    read(fd, buffer, 0, CHUNK_BYTES, null, (error, bytes) => {
+      if (error) reject(error);
+      else resolve(bytes > 0 ? buffer.subarray(0, bytes) : null);
+    }),
+  );
 }
 
 /** Time between SIGTERM and SIGKILL. */

@@ -1,3 +1,4 @@
+import { joinBodies } from '../base/byte-streams.ts';
 import { systemEnv } from '../base/env.ts';
 import { RelayError } from '../base/errors.ts';
 import { uuid } from '../base/ids.ts';
@@ -5,6 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
 import type { ChannelsApi, InboxApi, Published } from '../contract/channels.ts';
+import { outputParts } from '../contract/outputs.ts';
 import { type PointerRef, parsePointer, parseReadable, pointerUrl } from '../contract/pointer-url.ts';
 import type {
   Cost,
@@ -245,6 +247,17 @@ export class ContextRelay {
     return this.#ask(parsePointer(url), options, 'receipts', ({ receipts }, id) => receipts.get(id));
   }
 
+  /** Adds the further parts of an output that exceeds the size of a payload. */
+  #withParts(ref: PointerRef, first: Pulled, options: PullBytesOptions): Pulled {
+    const ids = options.range ? [] : outputParts(first.about.metadata);
+    if (ids.length === 0) return first;
+    const parts = ids.map((id) => async () => {
+      const part = await this.#ask({ ...ref, id }, options, 'pull', ({ pointers }) => pointers.pull(id));
+      return part.body;
+    });
+    return { ...first, body: joinBodies([async () => first.body, ...parts]) };
+  }
+
   /** Calls the relay that stores the pointer. */
   async #ask<T>(
     ref: PointerRef,
@@ -327,7 +340,8 @@ export class ContextRelay {
     }
     const { range } = options;
     const request = look ? { look } : { idempotency_key: idempotencyKey, range, keyless: ref.key === null };
-    const pulled = await this.#ask(ref, options, 'pull', ({ pointers }, id) => pointers.pull(id, request));
+    const first = await this.#ask(ref, options, 'pull', ({ pointers }, id) => pointers.pull(id, request));
+    const pulled = this.#withParts(ref, first, options);
     try {
       const result = await abortable(use(pulled, ref.key), options.signal, 'pull');
       if (look && options.counts !== false && options.counts!()) await this.#countLook(ref, options);

@@ -89,7 +89,7 @@ const DEAD = 'dead';
  * Returns the boot id and the start time of a process, or null if there is no /proc. Returns `DEAD` for a
  * zombie.
  */
-function birthOf(pid: number): string | null {
+export function birthOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The process name in parentheses may contain any character, so parse the text after the last

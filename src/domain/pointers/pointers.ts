@@ -1,4 +1,4 @@
-import { countRead, readOut } from '../../base/byte-streams.ts';
+import { countRead, joinBodies, readOut, replaceInvalid } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { checkIdempotencyKey, ownKey, toHex, uuid } from '../../base/ids.ts';
 import type { TokenCount } from '../../base/tokens.ts';
@@ -6,6 +6,7 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 import type { ActivityKind } from '../../contract/activity.ts';
 import { authorize } from '../../contract/authorize.ts';
 import { type Caller, type CallerAt, doneBy, isAnonymous } from '../../contract/caller.ts';
+import { OUTPUT, OUTPUT_PART, outputParts } from '../../contract/outputs.ts';
 import { handleOf, pointerUrl } from '../../contract/pointer-url.ts';
 import {
   type Cost,
@@ -275,6 +276,9 @@ export class Pointers {
     await engine.records.delete(pullsKey(id));
     await engine.records.delete(receiptsKey(id));
     await this.#list.remove(id, record);
+    for (const part of outputParts(record.metadata))
+      if ((await this.#parts.lookup.find(part))?.metadata.kind === OUTPUT_PART)
+        await this.delete(caller, part);
     noteRevocation(this.#parts.deps, caller, id, record);
   }
 
@@ -343,9 +347,21 @@ export class Pointers {
   async #take(caller: Caller, loaded: Loaded, part: PartRequest, { signal }: LocalOptions): Promise<Part> {
     const { record } = loaded;
     refuseCiphertext(record);
+    const texts = workFor(caller, this.#parts.deps.texts);
+    if (record.metadata.kind === OUTPUT)
+      return texts.part(this.#openOutput(caller, loaded), part, { signal });
     if (!record.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
     const body = await openPayload(this.#parts.deps, loaded);
-    return workFor(caller, this.#parts.deps.texts).part(body, part, { signal, size: record.size });
+    return texts.part(body, part, { signal, size: record.size });
+  }
+
+  /** Opens the output of a command with all its parts, as valid UTF-8. */
+  #openOutput(caller: Caller, loaded: Loaded): ReadableStream<Uint8Array> {
+    const { deps, lookup } = this.#parts;
+    const parts = outputParts(loaded.record.metadata).map(
+      (id) => async () => openPayload(deps, await lookup.readable(caller, id)),
+    );
+    return replaceInvalid(joinBodies([() => openPayload(deps, loaded), ...parts]));
   }
 
   async #countBlob(

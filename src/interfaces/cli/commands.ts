@@ -5,12 +5,17 @@ import { type Group, group, noun, type Sections, verbs } from './command.ts';
  * the command or its help is called, because importing all files would take longer than a fast command runs.
  */
 export const SECTIONS: Sections = {
-  Pointers: verbs(() => import('./commands/pointer.ts'), {
-    push: 'Store a payload and get a pointer to it',
-    pull: 'Read the payload of a pointer, or a part of it',
-    peek: 'Show the metadata of a pointer without reading its payload',
-    rm: 'Revoke pointers and delete their payloads',
-  }),
+  Pointers: {
+    ...verbs(() => import('./commands/pointer.ts'), {
+      push: 'Store a payload and get a pointer to it',
+      pull: 'Read the payload of a pointer, or a part of it',
+      peek: 'Show the metadata of a pointer without reading its payload',
+      rm: 'Revoke pointers and delete their payloads',
+    }),
+    ...verbs(() => import('./commands/tee.ts'), {
+      tee: 'Run a command, store long output and print an excerpt of it',
+    }),
+  },
   Channels: {
     ...verbs(() => import('./commands/messages.ts'), {
       watch: 'Show new messages of a channel as they arrive',

@@ -15,6 +15,7 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { FrameSecret } from '../../text/frame.ts';
+import type { Io } from './io.ts';
 
 /** Services that the app provides to the commands. Each service loads its code on the first call. */
 export interface Host {
@@ -27,6 +28,7 @@ export interface Host {
   readonly store: StoreHost;
   readonly projects: ProjectHost;
   readonly agents: AgentHost;
+  readonly outputs: OutputHost;
   /** Controls the server of the local store. */
   server(): Promise<ServerControl>;
   /** Reads the options in the home folder. It works even if some options are invalid. */
@@ -123,6 +125,57 @@ export interface Repaired {
   readonly artifacts: number;
   /** Artifacts whose content is missing in the store, by thread and reference. */
   readonly missing: readonly string[];
+}
+
+/** Outputs of commands that `relay tee` stores: in the local store, or on a server that `--url` names. */
+export interface OutputHost {
+  /** Runs a command, prints its output or an excerpt, and returns its exit code. */
+  tee(io: Io, o: TeeOptions): Promise<number>;
+  /** Lists the stored outputs, newest first. Stores outputs of killed commands first. */
+  list(): Promise<StoredOutput[]>;
+  /** Deletes all stored outputs. */
+  prune(): Promise<{ readonly outputs: number; readonly bytes: number }>;
+  /** Notes that the pipe at standard output gets pulled text, so that `relay tee` does not cut it again. */
+  notePulled(): Promise<void>;
+}
+
+export interface TeeOptions {
+  /** The program and its arguments. Empty to read standard input. */
+  readonly command: readonly string[];
+  /** Maximum tokens that are printed. */
+  readonly budget: number;
+  /** Lifetime of the stored output in seconds. */
+  readonly ttl?: number;
+  /** Formats the last line of an excerpt. `omitted` is the first range of lines that the excerpt leaves out. */
+  lastLine(
+    handle: string,
+    about: Omit<OutputFacts, 'shown'>,
+    omitted?: { readonly from: number; readonly to: number },
+  ): string;
+}
+
+/** Metadata of a stored output. */
+export interface OutputFacts {
+  /** The program and its first argument. */
+  readonly command: string;
+  /** Null if the exit code is unknown: for standard input, or if `relay tee` was killed. */
+  readonly exit: number | null;
+  readonly lines: number;
+  readonly tokens: number;
+  /** Tokens that were printed instead of the output. */
+  readonly shown: number;
+  /** Stored bytes. */
+  readonly bytes: number;
+  /** Line from which on nothing was stored. */
+  readonly cut?: number;
+}
+
+export interface StoredOutput extends OutputFacts {
+  readonly handle: string;
+  readonly id: string;
+  /** Time in ISO 8601, UTC. */
+  readonly created_at: string;
+  readonly expires_at: string;
 }
 
 /** Access to folders with project files. */

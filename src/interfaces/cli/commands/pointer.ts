@@ -199,6 +199,7 @@ URL it reads the pointer from standard input.`,
     const { io, flags } = call;
     const part = partOf(flags, 'relay pull <url>');
     const { client, remote, url } = await openPointer(call);
+    await call.host.outputs.notePulled();
     if (flags.cost) {
       const cost = await client.cost(url, part);
       return io.result(cost, `${tokensInWords(cost)}, ${bytes(cost.bytes)}`);

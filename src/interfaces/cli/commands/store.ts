@@ -32,16 +32,22 @@ const init = answerCommand({
 const prune = answerCommand({
   localOnly: true,
   details:
-    'Expired data is already invisible; this command frees its disk space. A running server does this automatically.',
-  examples: 'relay prune  # clean up the local store',
-  async ask({ host }) {
+    'Expired data is already invisible; this command frees its disk space. A running server does this automatically. --outputs also deletes every output that relay tee has stored.',
+  flags: { outputs: { help: 'also delete all outputs stored by relay tee' } },
+  examples: `
+    relay prune  # clean up the local store
+    relay prune --outputs  # also delete stored outputs of commands`,
+  async ask({ host, flags }) {
+    const { outputs } = flags.outputs ? await host.outputs.prune() : {};
     await using store = await host.store.open();
-    return await store.sweep();
+    return { ...(await store.sweep()), ...(outputs === undefined ? {} : { outputs }) };
   },
-  print: (swept) =>
-    swept.blobs === 0 && swept.records === 0
-      ? 'nothing to prune'
-      : `pruned ${plural(swept.blobs, 'payload')} and ${plural(swept.records, 'record')}, ${bytes(swept.bytes)}`,
+  print: ({ outputs, blobs, records, bytes: freed }) => {
+    const deleted = outputs === undefined ? '' : `deleted ${plural(outputs, 'output')}; `;
+    return blobs === 0 && records === 0
+      ? `${deleted}nothing to prune`
+      : `${deleted}pruned ${plural(blobs, 'payload')} and ${plural(records, 'record')}, ${bytes(freed)}`;
+  },
 });
 
 const du = answerCommand({

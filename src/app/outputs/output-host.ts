@@ -1,0 +1,37 @@
+import type { OutputHost } from '../../interfaces/cli/host.ts';
+import type { Config } from '../config.ts';
+import type { Warn } from '../store/open-core.ts';
+
+/** Returns access to outputs. CONTEXTRELAY_URL alone does not send outputs to another machine, only `--url` does. */
+export function outputHost(
+  home: string,
+  isRemote: boolean,
+  readConfig: () => Config,
+  warn?: Warn,
+): OutputHost {
+  const open = async () => {
+    // A command with short output runs even if the configuration is broken.
+    const config = readConfig();
+    const remote = isRemote ? config.remote : null;
+    const { openRelay } = await import('../store/open-relay.ts');
+    const { OutputStore } = await import('./output-store.ts');
+    return new OutputStore(await openRelay({ ...config, remote }, {}, { warn }), config);
+  };
+  return {
+    tee: async (io, o) => (await import('./tee.ts')).tee(io, o, { home, isRemote, open }),
+    async list() {
+      await using store = await open();
+      if (!isRemote) await store.recover();
+      return await store.list();
+    },
+    async prune() {
+      await using store = await open();
+      await store.recover();
+      return await store.keepWithin(0);
+    },
+    async notePulled() {
+      const { notePulled, pipeId } = await import('./spool.ts');
+      notePulled(home, pipeId(1));
+    },
+  };
+}

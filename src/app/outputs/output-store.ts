@@ -1,0 +1,130 @@
+import { streamFrom } from '../../base/byte-streams.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { OUTPUT_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
+import { everyItem } from '../../base/pages.ts';
+import { OUTPUT, OUTPUT_PART } from '../../contract/outputs.ts';
+import type { ListedPointer, Pushed } from '../../contract/pointers.ts';
+import type { OpenClient, OutputFacts, StoredOutput } from '../../interfaces/cli/host.ts';
+import { ExcerptBuilder } from '../../text/excerpt/excerpt.ts';
+import type { Config } from '../config.ts';
+import { ownTextWork } from '../store/own-text-work.ts';
+import { Spool } from './spool.ts';
+
+/** Bytes of an output that were kept: in memory, or in a spool. */
+export interface KeptBytes {
+  readonly size: number;
+  read(from: number, to: number): Uint8Array;
+  chunks(from?: number, to?: number): Iterable<Uint8Array>;
+}
+
+/** Parts live longer than the pointer that names them. */
+const PART_EXTRA_S = 3600;
+/** Bytes before the end of a part in which a line end is looked for. */
+const LOOK_BYTES = 64 * 1024;
+const LINE_FEED = 0x0a;
+
+/** Outputs in a relay. They are pointers with `metadata.kind` "output". */
+export class OutputStore implements AsyncDisposable {
+  readonly #open: OpenClient;
+  readonly #config: Pick<Config, 'home' | 'output_storage'>;
+
+  constructor(open: OpenClient, config: Pick<Config, 'home' | 'output_storage'>) {
+    this.#open = open;
+    this.#config = config;
+  }
+
+  /** Stores an output. An output above the size of a payload is stored in parts, and the last push commits it. */
+  async save(kept: KeptBytes, facts: OutputFacts, o: { ttl?: number; key?: string }): Promise<Pushed> {
+    const client = await this.#open.client();
+    const encrypted = this.#open.remote !== null;
+    const ttl = o.ttl ?? OUTPUT_TTL_MS / 1000;
+    const ends = partEnds(kept);
+    const parts: string[] = [];
+    const push = (i: number, metadata: object, ttlS: number) => {
+      const [from, to] = [ends[i - 1] ?? 0, ends[i]!];
+      const idempotencyKey = o.key && (i === 0 ? o.key : `${o.key}-${i}`);
+      const options = { size: to - from, metadata: { ...metadata }, ttl: ttlS, encrypted, idempotencyKey };
+      return client.pushDetailed(streamFrom(asyncChunks(kept, from, to)), options);
+    };
+    for (let i = 1; i < ends.length; i++)
+      parts.push((await push(i, { kind: OUTPUT_PART }, ttl + PART_EXTRA_S)).id);
+    return push(0, { kind: OUTPUT, ...facts, ...(parts.length > 0 ? { parts } : {}) }, ttl);
+  }
+
+  /** Stores the outputs of commands whose `relay tee` was killed. */
+  async recover(): Promise<void> {
+    for (const spool of Spool.abandoned(this.#config.home)) {
+      using kept = spool;
+      if (kept.size <= 0) continue;
+      const builder = new ExcerptBuilder({ counter: ownTextWork });
+      for (const chunk of kept.chunks()) builder.write(chunk);
+      const { lines, tokens } = await builder.finish();
+      const facts = { command: kept.command, exit: null, lines, tokens, shown: 0, bytes: kept.size };
+      await this.save(kept, facts, { key: kept.id }).catch((error) => {
+        // The killed process had stored it already, with its exit code.
+        if (!isRelayError(error, 'idempotency_conflict')) throw error;
+      });
+    }
+  }
+
+  /** Lists the outputs, newest first. */
+  async list(): Promise<StoredOutput[]> {
+    const outputs: StoredOutput[] = [];
+    const pages = everyItem('pointers', (o) => this.#open.relay.pointers.list(o), PAGE_ITEMS);
+    for await (const pointer of pages)
+      if (pointer.metadata.kind === OUTPUT) outputs.push(storedOutput(pointer));
+    return outputs;
+  }
+
+  /** Deletes the oldest outputs, so that the others have at most `bytes` bytes. */
+  async keepWithin(bytes = this.#config.output_storage): Promise<{ outputs: number; bytes: number }> {
+    const deleted = { outputs: 0, bytes: 0 };
+    let kept = 0;
+    for (const output of await this.list()) {
+      kept += output.bytes;
+      if (kept <= bytes) continue;
+      await this.#open.relay.pointers.delete(output.id);
+      deleted.outputs++;
+      deleted.bytes += output.bytes;
+    }
+    return deleted;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#open[Symbol.asyncDispose]();
+  }
+}
+
+const PAGE_ITEMS = 200;
+
+function storedOutput({ id, handle, metadata, created_at, expires_at, size }: ListedPointer): StoredOutput {
+  const number = (value: unknown) => (typeof value === 'number' ? value : 0);
+  return {
+    handle: handle ?? id,
+    id,
+    command: String(metadata.command),
+    exit: typeof metadata.exit === 'number' ? metadata.exit : null,
+    lines: number(metadata.lines),
+    tokens: number(metadata.tokens),
+    shown: number(metadata.shown),
+    bytes: typeof metadata.bytes === 'number' ? metadata.bytes : size,
+    created_at,
+    expires_at,
+  };
+}
+
+/** Ends of the parts of an output. A part ends at a line end if one is near. */
+function partEnds(kept: KeptBytes): number[] {
+  const ends: number[] = [];
+  for (let from = 0; kept.size - from > PAYLOAD_BYTES; from = ends.at(-1)!) {
+    const most = from + PAYLOAD_BYTES;
+    const look = kept.read(most - LOOK_BYTES, most);
+    const line = look.lastIndexOf(LINE_FEED);
+    ends.push(line === -1 ? most : most - look.length + line + 1);
+  }
+  return [...ends, kept.size];
+}
+
+async function* asyncChunks(kept: KeptBytes, from: number, to: number): AsyncGenerator<Uint8Array> {
+  yield* kept.chunks(from, to);
+}

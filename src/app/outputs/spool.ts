@@ -1,0 +1,171 @@
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { systemEnv } from '../../base/env.ts';
+import { uuid } from '../../base/ids.ts';
+import { birthOf, isAlive, type ServerRecord } from '../serve/pid-file.ts';
+import { makeHome } from '../store/home.ts';
+
+/** First line of a spool, as JSON. */
+interface Header extends Pick<ServerRecord, 'pid' | 'birth'> {
+  /** Idempotency key of the push. If two processes store the same spool, only one pointer is created. */
+  readonly id: string;
+  readonly command: string;
+}
+
+const HEADER_BYTES = 1024;
+const READ_BYTES = 256 * 1024;
+
+/**
+ * File in the home with the output of a running command, after a first line that names its process. If the process
+ * is killed, the next command that lists or stores outputs finds the file and stores it.
+ */
+export class Spool implements Disposable {
+  readonly id: string;
+  readonly command: string;
+  readonly #path: string;
+  readonly #fd: number;
+  size: number;
+
+  private constructor(
+    path: string,
+    fd: number,
+    size: number,
+    { id, command }: Pick<Header, 'id' | 'command'>,
+  ) {
+    this.#path = path;
+    this.#fd = fd;
+    this.size = size;
+    this.id = id;
+    this.command = command;
+  }
+
+  static create(home: string, command: string): Spool {
+    const folder = makeFolder(home);
+    const { pid } = process;
+    const header: Header = { id: uuid(systemEnv), pid, birth: birthOf(pid), command };
+    const path = join(folder, `${header.id}.spool`);
+    const fd = openSync(path, 'wx+', 0o600);
+    const spool = new Spool(path, fd, 0, header);
+    try {
+      writeAll(fd, Buffer.from(`${JSON.stringify(header).padEnd(HEADER_BYTES - 1)}\n`));
+    } catch (error) {
+      spool[Symbol.dispose]();
+      throw error;
+    }
+    return spool;
+  }
+
+  /** Opens the spools whose process has ended. */
+  static *abandoned(home: string): Generator<Spool> {
+    const folder = makeFolder(home);
+    for (const name of readdirSync(folder).filter((file) => file.endsWith('.spool'))) {
+      const path = join(folder, name);
+      const fd = openSync(path, 'r');
+      const header = readHeader(fd);
+      const spool = new Spool(path, fd, fstatSync(fd).size - HEADER_BYTES, header ?? { id: '', command: '' });
+      if (header === null) spool[Symbol.dispose]();
+      else if (isAlive(header)) closeSync(fd);
+      else yield spool;
+    }
+  }
+
+  append(chunk: Uint8Array): void {
+    writeAll(this.#fd, chunk);
+    this.size += chunk.byteLength;
+  }
+
+  /** Makes the file durable. An error is reported by the next write. */
+  sync(): void {
+    fdatasync(this.#fd, () => {});
+  }
+
+  /** Reads bytes of the output. */
+  read(from: number, to: number): Uint8Array {
+    const buffer = new Uint8Array(to - from);
+    return buffer.subarray(0, readSync(this.#fd, buffer, 0, buffer.length, HEADER_BYTES + from));
+  }
+
+  *chunks(from = 0, to = this.size): Generator<Uint8Array> {
+    for (let at = from; at < to; at += READ_BYTES) yield this.read(at, Math.min(at + READ_BYTES, to));
+  }
+
+  /** Closes and deletes the file. */
+  [Symbol.dispose](): void {
+    closeSync(this.#fd);
+    rmSync(this.#path, { force: true });
+  }
+}
+
+/** Returns null if the file was cut before its first line was complete. Then it has no output. */
+function readHeader(fd: number): Header | null {
+  try {
+    const bytes = Buffer.alloc(HEADER_BYTES);
+    readSync(fd, bytes, 0, HEADER_BYTES, 0);
+    return JSON.parse(bytes.toString());
+  } catch {
+    return null;
+  }
+}
+
+function writeAll(fd: number, data: Uint8Array): void {
+  for (let rest = data; rest.byteLength > 0; ) rest = rest.subarray(writeSync(fd, rest));
+}
+
+const folderOf = (home: string) => join(home, 'outputs');
+
+function makeFolder(home: string): string {
+  makeHome(home);
+  mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
+  return folderOf(home);
+}
+
+/** Returns an id that both ends of a pipe share on Linux, or null if the file is not a pipe. */
+export function pipeId(fd: number): string | null {
+  try {
+    const file = fstatSync(fd);
+    return file.isFIFO() ? `${file.dev}-${file.ino}` : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Number of notes about pulled pipes that are kept. Each takes a file, which a later note overwrites. */
+const PULL_NOTES = 64;
+
+function notePath(home: string, pipe: string): string {
+  return join(folderOf(home), `pulled-${Number(pipe.split('-')[1]) % PULL_NOTES}`);
+}
+
+/** Notes that a pipe gets pulled or excerpted text, so that `relay tee` at its other end passes it on unchanged. */
+export function notePulled(home: string, pipe: string | null): void {
+  try {
+    if (pipe === null) return;
+    makeFolder(home);
+    writeFileSync(notePath(home, pipe), pipe, { mode: 0o600 });
+  } catch {
+    // The home is read-only. A pull must work there too.
+  }
+}
+
+/** Returns whether a pipe got pulled text, and deletes the note, because inode numbers are reused. */
+export function takePulledNote(home: string, pipe: string | null): boolean {
+  try {
+    if (pipe === null || readFileSync(notePath(home, pipe), 'utf8') !== pipe) return false;
+    rmSync(notePath(home, pipe), { force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}

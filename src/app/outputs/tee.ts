@@ -1,0 +1,127 @@
+import { basename } from 'node:path';
+import { OUTPUT_BYTES, PAYLOAD_BYTES } from '../../base/limits.ts';
+import { redact } from '../../base/redact.ts';
+import type { TeeOptions } from '../../interfaces/cli/host.ts';
+import type { Io } from '../../interfaces/cli/io.ts';
+import { runCaptured, runInForeground } from '../../runners/processes.ts';
+import { ownTextWork } from '../store/own-text-work.ts';
+import { Capture } from './capture.ts';
+import type { OutputStore } from './output-store.ts';
+import { pipeId, takePulledNote } from './spool.ts';
+
+interface TeeParts {
+  readonly home: string;
+  /** True if the output goes to another machine. */
+  readonly isRemote: boolean;
+  open(): Promise<OutputStore>;
+}
+
+/** Tokens of the budget that are reserved for the last line. */
+const LAST_LINE_TOKENS = 100;
+/** Time in ms that a command has to end after a signal. Some clients kill everything 200 ms after SIGTERM. */
+const SIGNAL_MS = 100;
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Runs a command, or reads standard input, and prints its output or an excerpt. Returns the exit code. */
+export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeeParts): Promise<number> {
+  const { command, budget } = o;
+  const { stdin, env, interactive: live } = io;
+  const stdout = io.stdout.raw ?? io.stdout;
+  const [program, ...args] = command;
+  // The output goes into the pipe of another `relay tee`, which makes the excerpt.
+  const isNested = env.RELAY_TEE !== undefined && env.RELAY_TEE === pipeId(1);
+  if (isNested && program !== undefined)
+    return (await runInForeground({ command: program, args }, { env, terminal: true })).code;
+
+  let pipe = pipeId(0);
+  let exit: number | null = null;
+  let store: OutputStore | undefined;
+  const capture = new Capture({
+    home,
+    command: program === undefined ? 'standard input' : commandName(program, args[0]),
+    budget: isNested ? Number.POSITIVE_INFINITY : budget,
+    lastLineTokens: LAST_LINE_TOKENS,
+    maxBytes: isRemote ? PAYLOAD_BYTES : OUTPUT_BYTES,
+    live,
+    print: (data) => (live ? stdout.send(data) : stdout.write(data)),
+    printLast: (text) => (live ? io.stderr : stdout).write(text),
+    isPulled: () => takePulledNote(home, pipe),
+    async save({ kept, excerpt, cut, key, command }) {
+      const { lines, tokens, shownTokens } = excerpt;
+      const about = { command, exit, lines, tokens, bytes: kept.size, ...(cut === undefined ? {} : { cut }) };
+      const lastLine = (handle: string) => o.lastLine(handle, about, excerpt.omitted[0]);
+      const shown = shownTokens + (await ownTextWork.count(lastLine('relay:10000'))).tokens;
+      store = await open();
+      const pushed = await store.save(kept, { ...about, shown: live ? tokens : shown }, { ttl: o.ttl, key });
+      return lastLine(pushed.handle ?? pushed.id);
+    },
+    warn: (what) => io.warn(what),
+  });
+  let isOver = false;
+  let received: NodeJS.Signals | null = null;
+  const stopped = Promise.withResolvers<NodeJS.Signals>();
+  const onSignal = (signal: NodeJS.Signals) => {
+    stopped.resolve(signal);
+    capture.flush();
+    if (!live) setTimeout(() => isOver || capture.end({ hurry: true }), SIGNAL_MS).unref();
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  try {
+    if (program === undefined) {
+      received = await readInput();
+      return 0;
+    }
+    const end = await runCaptured(
+      { command: program, args },
+      {
+        env: (readEnd) => {
+          pipe = readEnd === null ? null : pipeId(readEnd);
+          // Inode numbers are reused, so there may be a note about an earlier pipe.
+          takePulledNote(home, pipe);
+          return { ...env, RELAY_TEE: pipe ?? '' };
+        },
+        onOutput: (chunk) => capture.write(chunk),
+      },
+    );
+    exit = end.code;
+    if (end.isOpen)
+      io.note('A background process of the command is still running. Its output is not read further.');
+    return end.code;
+  } finally {
+    isOver = true;
+    await capture.end();
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+    await cleanUp();
+    // A thread still reads standard input, so this process could not exit in another way.
+    if (received !== null) process.kill(process.pid, received);
+  }
+
+  /** Reads standard input to its end and returns null, or returns the signal that came first. */
+  async function readInput(): Promise<NodeJS.Signals | null> {
+    for (;;) {
+      const chunk = await Promise.race([stdin.take(), stopped.promise]);
+      if (chunk === null || typeof chunk === 'string') return chunk;
+      await capture.write(chunk);
+    }
+  }
+
+  async function cleanUp(): Promise<void> {
+    await using opened = store;
+    if (!opened || isRemote) return;
+    await opened.recover();
+    await opened.keepWithin();
+  }
+}
+
+/** Returns the program and its first argument. Further arguments are not stored, because they may be secrets. */
+function commandName(program: string, first = ''): string {
+  const argument = first.startsWith('--')
+    ? first.split('=')[0]!
+    : first.startsWith('-')
+      ? first.slice(0, 2)
+      : first;
+  return redact(`${basename(program)} ${argument}`.trim()).slice(0, COMMAND_CHARS);
+}
+
+const COMMAND_CHARS = 100;
