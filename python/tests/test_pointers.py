@@ -49,6 +49,25 @@ def test_bytes_come_back_exactly_and_are_not_text(relay: ContextRelay) -> None:
     assert caught.value.code == "not_text"
 
 
+def test_a_handle_stands_for_the_url(relay: ContextRelay) -> None:
+    pushed = relay.push_detailed("short name", metadata={"a": 1})
+    handle = pushed.handle
+    assert handle is not None and handle.startswith("relay:")
+    assert relay.pull(handle) == "short name"
+    assert relay.peek(handle) == {"a": 1}
+    found = relay.inspect(handle)
+    assert (found.id, found.handle) == (pushed.id, handle)
+    assert relay.receipts(handle)["handle"] == handle
+    assert [each["id"] for each in relay.renew([handle])] == [pushed.id]
+    relay.delete(handle)
+    with pytest.raises(NotFoundError):
+        relay.pull(handle)
+    for mistyped in ("relay:12x", "relay:0", "relay:"):
+        with pytest.raises(BadInputError) as caught:
+            relay.pull(mistyped)
+        assert "is not a handle" in str(caught.value)
+
+
 def test_a_peek_returns_the_metadata_or_an_empty_object(relay: ContextRelay) -> None:
     url = relay.push("rows", metadata={"step": "sql", "rows": 3})
     assert relay.peek(url) == {"step": "sql", "rows": 3}

@@ -18,14 +18,14 @@ export const PUSH_TOOL = {
 
 export const PEEK_TOOL = {
   name: 'peek_context',
-  description: 'Read what a relay URL is about without pulling it. Use this first.',
+  description: 'Read what a relay URL or handle (relay:128) is about without pulling it. Use this first.',
   doing: 'peeking context',
 } as const;
 
 export const PULL_TOOL = {
   name: 'pull_context',
   description:
-    'Read the text behind a relay URL, or a part of it. For a very large text, returns its token cost first.',
+    'Read the text behind a relay URL or handle, or a part of it. For a very large text, returns its token cost first.',
   input: { part: 'outline, lines=10-40, grep=REGEX, json=/a/b, or all' },
   doing: 'pulling context',
 } as const;

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
+import { systemEnv } from '../../src/base/env.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { startChild } from './child.ts';
 import { filesIn, temporaryHome } from './home.ts';
@@ -65,4 +69,16 @@ test('eight processes that create a store and write to it at once lose nothing a
     'no body is left over',
   );
   await engine[Symbol.asyncDispose]();
+});
+
+test('eight processes that push at once get distinct handles', async (t) => {
+  const home = temporaryHome(t);
+  const children = Array.from({ length: PROCESSES }, () => startChild('push-handles', { home, rounds: 10 }));
+  const made = (await Promise.all(children.map((child) => child.rest<[string, string][]>()))).flat(2);
+  assert.equal(made.length, PROCESSES * 20);
+  assert.equal(new Set(made.map(([handle]) => handle)).size, made.length);
+  await using engine = await openSqlite({ home });
+  const core = new RelayCore({ engine, env: systemEnv, texts: ownTextWork });
+  const { pointers } = core.relay(LOCAL_CALLER, 'http://relay.test');
+  for (const [handle, id] of made) assert.equal((await pointers.peek(handle)).id, id);
 });

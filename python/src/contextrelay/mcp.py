@@ -46,13 +46,13 @@ TOOLS: List[JsonObject] = [
     },
     {
         "name": "peek_context",
-        "description": "Read what a relay URL is about without pulling it. Use this first.",
+        "description": "Read what a relay URL or handle (relay:128) is about without pulling it. Use this first.",
         "inputSchema": {"type": "object", "properties": {"url": _TEXT}, "required": ["url"]},
         "annotations": {"readOnlyHint": True},
     },
     {
         "name": "pull_context",
-        "description": "Read the text behind a relay URL, or a part of it.",
+        "description": "Read the text behind a relay URL or handle, or a part of it.",
         "inputSchema": {
             "type": "object",
             "properties": {

@@ -1,4 +1,4 @@
-"""Parses and formats pointers: ``https://host/pull/<uuid>#key=…``, or only the id."""
+"""Parses and formats pointers: ``https://host/pull/<uuid>#key=…``, only the id, or a handle such as ``relay:128``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from .errors import BadInputError
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_HANDLE = re.compile(r"relay:[1-9][0-9]{0,13}")
 _PULL = re.compile(r"(.*)/pull/([^/]+)/?")
 
 
@@ -17,8 +18,9 @@ _PULL = re.compile(r"(.*)/pull/([^/]+)/?")
 class PointerRef:
     """A parsed pointer."""
 
+    #: Id of the pointer, or its handle.
     id: str
-    #: Base URL: ``https://host`` with the path before ``/pull/``. None if the pointer is only an id.
+    #: Base URL: ``https://host`` with the path before ``/pull/``. None if the pointer is an id or a handle.
     base: Optional[str]
     #: The Fernet key from the URL fragment. It is never sent to a server.
     key: Optional[str]
@@ -30,13 +32,18 @@ def pointer_url(base: str, pointer_id: str, key: Optional[str] = None) -> str:
 
 
 def parse_pointer(text: str) -> PointerRef:
-    """Parses a pointer. Raises BadInputError if the text is neither a pointer URL nor an id."""
+    """Parses a pointer. Raises BadInputError if the text is not a pointer URL, an id or a handle."""
     trimmed = text.strip()
     if _UUID.fullmatch(trimmed):
         return PointerRef(trimmed.lower(), None, None)
+    if trimmed.startswith("relay:"):
+        handle, _, fragment = trimmed.partition("#")
+        if not _HANDLE.fullmatch(handle):
+            raise _bad_url(f'"{handle[:40]}" is not a handle such as relay:128')
+        return PointerRef(handle, None, fragment[len("key=") :] if fragment.startswith("key=") else None)
     url = split_url(trimmed)
     if url is None:
-        raise _bad_url("it is neither a URL nor an id")
+        raise _bad_url("it is neither a URL nor an id nor a handle")
     if url.scheme not in ("http", "https"):
         raise _bad_url(f"{url.scheme}: is not http: or https:")
     match = _PULL.fullmatch(url.path)

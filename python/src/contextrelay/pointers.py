@@ -64,6 +64,8 @@ class Pushed:
     size: Optional[int] = None
     #: ``{"tokens", "tokenizer", "estimated"}``, if the tokens were counted.
     tokens: Optional[JsonObject] = None
+    #: Short name of the pointer within the tenant, such as ``relay:128``. None on a relay without handles.
+    handle: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Inspected:
     pulls_left: Optional[int] = None
     #: On a relay with API keys: name of the agent, as its client states it. Nothing verifies it.
     agent: Optional[str] = None
+    #: Short name of the pointer within the tenant, such as ``relay:128``.
+    handle: Optional[str] = None
 
 
 class PointerFlows:
@@ -191,7 +195,7 @@ class PointerFlows:
         self._connection.learn(url)
         if key is not None:
             url = pointer_url(parse_pointer(url).base or self._connection.base, pointer_id, key)
-        details = {name: answer.get(name) for name in ("channel", "expires_at", "size", "tokens")}
+        details = {name: answer.get(name) for name in ("channel", "expires_at", "size", "tokens", "handle")}
         return Pushed(url, pointer_id, **details)
 
     def pull_bytes(self, url: str) -> Flow[bytes]:
@@ -426,6 +430,7 @@ def _described(answer: Answer, pointer_id: str) -> Inspected:
         key_check=text.get("relay-key-check"),
         pulls_left=_whole(text.get("relay-pulls-left")),
         agent=_decoded(answer, "relay-agent"),
+        handle=text.get("relay-handle"),
     )
 
 

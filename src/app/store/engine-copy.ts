@@ -140,6 +140,8 @@ export async function reopenEngine(
   await using store = await openPlace(place, 'source', { warn });
   const was = await store.engine.moving.moveStatus();
   await store.engine.moving.thaw();
+  // The new store may have given handles since the move.
+  if (was !== null) await skipHandles(store.engine);
   return { store: store.name, was: was?.to ?? null };
 }
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import {
   isLoopback,
   type PointerRef,
   parseHandle,
+  parsePointer,
   parseReadable,
   pointerUrl,
 } from '../../contract/pointer-url.ts';
@@ -60,11 +62,12 @@ async function overHttp(config: Config, remote: string, o: ConnectionOptions): P
     ...o,
   };
   const { httpRelay } = await import('../../sdk/http-relay.ts');
+  const relay = httpRelay(connection);
   return {
-    relay: httpRelay(connection),
+    relay,
     client: clientOf({ ...connection, counter: ownTextWork, channelKeys: channelKeys(config) }),
     remote,
-    resolve: async (url) => url,
+    ...handleKeys(config, relay, remote.replace(/\/+$/, ''), async (url) => url),
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -89,7 +92,10 @@ async function onStore(config: Config, { agent, ...o }: StoreOptions): Promise<O
       channelKeys: channelKeys(config),
     }),
     remote: null,
-    resolve: (url) => resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),
+    // The address of a cluster may contain a password, so only its hash is filed.
+    ...handleKeys(config, relay, config.engine ? hash('sha256', config.engine) : 'store', (url) =>
+      resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),
+    ),
     [Symbol.asyncDispose]: open[Symbol.asyncDispose],
   };
 }
@@ -108,6 +114,34 @@ function channelKeys(config: Config): (channel: string) => Promise<string | unde
   return async (channel) => (await import('./keyring.ts')).openKeyring(config.home).get(channel);
 }
 
+/**
+ * Returns how a command finds the key of an encrypted payload by its handle. `place` is the name of the relay in
+ * the keyring.
+ */
+function handleKeys(
+  config: Config,
+  relay: Relay,
+  place: string,
+  resolve: OpenClient['resolve'],
+): Pick<OpenClient, 'resolve' | 'keepKey'> {
+  const keyring = async () => (await import('./keyring.ts')).openKeyring(config.home);
+  const nameOf = async (handle: string) => `${place} ${(await relay.keys.self()).tenant} ${handle}`;
+  return {
+    async resolve(url) {
+      const { id, base, key } = parseReadable(url);
+      if (base !== null || key !== null || parseHandle(id) === null) return resolve(url);
+      const kept = await (await keyring()).pointerKey(() => nameOf(id));
+      return kept === undefined ? id : `${id}#key=${kept}`;
+    },
+    async keepKey({ url, handle, expires_at }) {
+      const { key } = parsePointer(url);
+      if (handle === undefined || key === null) return null;
+      await (await keyring()).keepPointerKey(await nameOf(handle), key, expires_at);
+      return handle;
+    },
+  };
+}
+
 /** Base URL that stands for the local store. A host name that ends with `.invalid` never resolves. */
 const STORE = 'http://store.invalid';
 
@@ -118,9 +152,9 @@ const STORE = 'http://store.invalid';
  */
 async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {
   const ref = parseReadable(url);
-  if (ref.address !== undefined || parseHandle(ref.id) !== null) return url;
+  if (ref.address !== undefined) return url;
   const here = pointerUrl(STORE, ref.id, ref.key);
-  if (ref.base === null) return here;
+  if (ref.base === null) return parseHandle(ref.id) === null ? here : url;
   const ours = own.some((base) => byNumber(base) === byNumber(ref.base!));
   if (!ours && !isLoopback(new URL(ref.base).hostname)) return url;
   if (await holds(relay, ref)) return here;

@@ -9,6 +9,7 @@ import type { Prompts } from '../../client/prompts/prompts.ts';
 import type { Model, ModelChoice, PromptWay } from '../../client/prompts/types.ts';
 import type { Inbox } from '../../contract/channels.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
+import type { Pushed } from '../../contract/pointers.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
@@ -261,6 +262,10 @@ export interface Keyring {
   put(channel: string, key: string): Promise<void>;
   /** Deletes the encryption key of a channel. Returns false if there was none. */
   remove(channel: string): Promise<boolean>;
+  /** Returns the key of an encrypted payload. Calls `name` only if there are such keys. */
+  pointerKey(name: () => Promise<string>): Promise<string | undefined>;
+  /** Files the key of an encrypted payload and drops the keys of expired ones. */
+  keepPointerKey(name: string, key: string, expiresAt: string): Promise<void>;
 }
 
 /**
@@ -302,9 +307,14 @@ export interface OpenClient extends AsyncDisposable {
   readonly remote: string | null;
   /**
    * Rewrites a pointer so that `client` can read it. A pointer with an address of this machine may be in the
-   * local store.
+   * local store. A handle gets the key that `keepKey` has filed.
    */
   resolve(url: string): Promise<string>;
+  /**
+   * Files the key in the URL of an encrypted payload in the keyring of this machine, under the relay, the tenant
+   * and the handle. Returns the handle, or null if the relay gave none.
+   */
+  keepKey(pushed: Pushed): Promise<string | null>;
 }
 
 export interface McpOptions {

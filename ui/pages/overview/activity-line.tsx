@@ -115,7 +115,10 @@ function renderSubject(e: Activity, preposition: string | undefined, names: Name
     );
   }
   return e.pointer !== undefined ? (
-    <NamedLink id={e.pointer} at={to('pointers', e.pointer)} name={undefined} names={names} />
+    <>
+      <NamedLink id={e.pointer} at={to('pointers', e.pointer)} name={undefined} names={names} />
+      {e.handle !== undefined && <span class="soft"> {e.handle}</span>}
+    </>
   ) : (
     name
   );

@@ -17,7 +17,7 @@ import { revealHidden } from '../../viewers/reveal-hidden.ts';
 import { Payload } from './payload.tsx';
 import { Receipts } from './receipts.tsx';
 
-/** A pointer at its own address, or in the list (`above`). The key after `#key=` stays in this page. */
+/** A pointer at its own address, or in the list (`above`). The address has its id or its handle. The key after `#key=` stays in this page. */
 export function Pointer({ parts: [id = ''], above = false }: { parts: readonly string[]; above?: boolean }) {
   const key = apiKey.value;
   const client = useMemo(
@@ -26,21 +26,23 @@ export function Pointer({ parts: [id = ''], above = false }: { parts: readonly s
     [key],
   );
   const fragment = useFragment();
-  const url = `${location.origin}/pull/${id}${fragment}`;
-  const found = useAsked(() => client.inspect(url), [id, key, fragment]);
+  const isHandle = id.startsWith('relay:');
+  const pointer = (isHandle ? id : `${location.origin}/pull/${id}`) + fragment;
+  const found = useAsked(() => client.inspect(pointer), [id, key, fragment]);
+  const url = `${location.origin}/pull/${found.value?.id ?? id}${fragment}`;
   return (
     <>
       <PageHead
-        title={titleOf(found.value) ?? `Pointer ${id.slice(0, 8)}`}
+        title={titleOf(found.value) ?? `Pointer ${isHandle ? id : id.slice(0, 8)}`}
         above={above ? { title: 'Pointers', href: to('pointers') } : undefined}
         actions={<CopyButton text={url} what="address" label="Copy address" />}
       />
       <PointerResult found={found} id={id}>
         {(about) => (
           <>
-            <About about={about} id={id} />
+            <About about={about} />
             <Payload client={client} url={url} about={about} key={`${url} ${key}`} />
-            <Receipts client={client} id={id} />
+            <Receipts client={client} id={about.id} />
           </>
         )}
       </PointerResult>
@@ -94,12 +96,13 @@ function PointerResult({
   );
 }
 
-function About({ about, id }: { about: Inspected; id: string }) {
+function About({ about }: { about: Inspected }) {
   const encrypted = about.content_type === FERNET_CONTENT_TYPE;
   return (
     <section class="panel" aria-label="About the pointer">
       <p class="page-facts">
-        <Id value={id} what="pointer id" />
+        {about.handle !== undefined && <Id value={about.handle} what="handle" />}
+        <Id value={about.id} what="pointer id" />
         {about.size !== null && <span>{bytes(about.size)}</span>}
         {about.tokens && (
           <span title={`counted with ${about.tokens.tokenizer}`}>{count(about.tokens.tokens)} tokens</span>

@@ -29,12 +29,12 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
     ),
   },
   {
-    title: 'Id',
-    width: '100px',
-    cell: ({ id, url }) => (
+    title: 'Handle',
+    width: '120px',
+    cell: ({ id, handle, url }) => (
       <span class="id">
         <span class="mono" title={id}>
-          {id.slice(0, 8)}
+          {handle ?? id.slice(0, 8)}
         </span>
         <CopyButton text={url} what="URL" />
       </span>

@@ -26,7 +26,7 @@ PUSH_WORDS = (
 )
 PULL_NAME = "contextrelay_pull"
 PULL_WORDS = (
-    "Read the text behind a relay URL, or a part of it: part is outline, lines=10-40, grep=REGEX, json=/a/b, or all. "
+    "Read the text behind a relay URL or handle, or a part of it: part is outline, lines=10-40, grep=REGEX, json=/a/b, or all. "
     "Without part, a very large text returns its outline."
 )
 

@@ -49,9 +49,10 @@ const push = defineCommand({
 expiry. In a pipe it prints only the pointer. Without API keys, anyone who has the pointer can pull the payload until it
 expires or is revoked. With API keys, only your tenant (the keys of your account) can, unless you pass --visibility link.
 With --encrypt the relay stores only ciphertext. The key is the #key= part of the pointer, which is never sent to
-the relay. Metadata is not encrypted. The file name is stored as metadata, except with --encrypt.`,
+the relay; --keep-key also saves it on this machine under the handle. Metadata is not encrypted. The file name is stored as metadata, except with --encrypt.`,
   flags: {
     encrypt: { short: 'e', help: 'encrypt on this machine; the relay never sees the key' },
+    'keep-key': { help: 'with --encrypt: save the key on this machine, so that relay pull relay:N decrypts' },
     ttl: { value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or a number of seconds (24h)' },
     meta: { short: 'm', value: 'K=V', multiple: true, help: 'add metadata; K:=JSON for numbers and lists' },
     name: { value: 'NAME', help: 'same as --meta name=NAME (name of the file)' },
@@ -80,13 +81,18 @@ the relay. Metadata is not encrypted. The file name is stored as metadata, excep
       visibility: oneOf('--visibility', flags.visibility, ['link', 'tenant']),
       count: flags.count ?? (!flags['no-count'] && io.interactive),
     };
+    if (flags['keep-key'] && !flags.encrypt)
+      throw badUsage('--keep-key needs --encrypt.', 'Use: relay push FILE --encrypt --keep-key');
     const source = await openPayload(io, args[0]);
     const metadata = options.encrypted ? options.metadata : withFileName(options.metadata, source);
     const kept = keepBeginning(source.body);
-    const client = await (await open()).client();
+    const opened = await open();
+    const client = await opened.client();
     const body = withProgress(io, kept.body, source);
     const pushed = await client.pushDetailed(body, { ...options, metadata, size: source.size });
     printPushed(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
+    if (flags['keep-key'] && (await opened.keepKey(pushed)) === null)
+      io.warn('the key was not saved, because this relay gives pointers no handles.');
     if (pushed.visibility === 'tenant' && options.visibility === undefined && !io.interactive)
       io.note(`It can be pulled ${TENANT_ONLY}. With --visibility link the pointer alone is enough.`);
     if (flags.encrypt) await warnOfEncryption(io, client, options);

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { relay, temporaryHome } from './program.ts';
+
+function start(t: TestContext, { serves = false } = {}) {
+  const place = temporaryHome();
+  t.after(async () => {
+    if (serves) await relay(['down'], { home });
+    place[Symbol.dispose]();
+  });
+  const { home } = place;
+  const run = (args: readonly string[], stdin?: string) => relay(args, { home, stdin });
+  const push = async (text: string, ...flags: string[]) => {
+    const { stdout, stderr } = await run(['push', '--json', ...flags], text);
+    assert.ok(stdout, stderr);
+    return JSON.parse(stdout) as { handle: string; id: string; url: string };
+  };
+  const pull = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(['pull', ...args]);
+    return code === 0 ? stdout : `${code} ${stderr}`;
+  };
+  return { home, run, push, pull };
+}
+
+const numberOf = (handle: string) => handle.slice('relay:'.length);
+
+test('commands take a handle, or only its number', async (t) => {
+  const { run, push, pull } = start(t);
+  const { handle, id } = await push('one\ntwo\n');
+  assert.match(handle, /^relay:[1-9]\d*$/);
+  assert.equal(await pull(handle), 'one\ntwo\n');
+  assert.equal(await pull(numberOf(handle), '--lines', '2'), 'two\n');
+  assert.equal((await run(['pull', '-'], `${handle}\n`)).stdout, 'one\ntwo\n');
+  assert.equal(JSON.parse((await run(['peek', numberOf(handle), '--json'])).stdout).id, id);
+  assert.equal(JSON.parse((await run(['receipts', numberOf(handle), '--json'])).stdout).handle, handle);
+  assert.match(
+    await pull('relay:12x'),
+    /^2 .*"12x" is not a number from 1[\s\S]*A handle looks like relay:128/,
+  );
+  assert.match(await pull('99999999'), /^3 .*relay:99999999 does not exist[\s\S]*Check the number/);
+  assert.equal((await run(['rm', numberOf(handle)])).code, 0);
+  assert.match(await pull(handle), /^3 /);
+});
+
+test('a handle is not reused after a restore, a move or a reopening', async (t) => {
+  const { home, run, push, pull } = start(t);
+  const kept = await push('kept');
+  const ok = async (...args: string[]) => {
+    const { code, stderr } = await run(args);
+    assert.equal(code, 0, stderr);
+  };
+  const [backup, moved] = [join(home, 'backup'), join(home, 'moved')];
+  await ok('backup', backup, '--home', home);
+  const lost = await push('lost');
+  await ok('restore', backup, '--force', '--home', home);
+  const restored = await push('restored');
+  await ok('engine', 'copy', home, moved);
+  const there = await push('moved', '--home', moved);
+  await ok('engine', 'reopen', home);
+  const reopened = await push('reopened');
+  const numbers = [kept, lost, restored, there, reopened].map(({ handle }) => Number(numberOf(handle)));
+  assert.deepEqual(
+    numbers,
+    numbers.toSorted((a, b) => a - b),
+  );
+  assert.equal(new Set(numbers).size, numbers.length, JSON.stringify(numbers));
+  assert.equal(await pull(kept.handle), 'kept');
+  assert.match(await pull(lost.handle), /^3 /);
+});
+
+test('the key of an encrypted payload is kept only on request, for this relay and this handle', async (t) => {
+  const { run, push, pull } = start(t, { serves: true });
+  const up = JSON.parse((await run(['up', '--detach', '--port', '0', '--json'])).stdout);
+  const secret = await push('secret', '--encrypt', '--keep-key');
+  const unkept = await push('unkept', '--encrypt');
+  assert.equal(await pull(secret.handle), 'secret');
+  assert.match(await pull(unkept.handle), /^4 .*has no key/);
+  const remote = await push('remote', '--encrypt', '--keep-key', '--url', up.url);
+  assert.equal(await pull(numberOf(remote.handle), '--url', up.url), 'remote');
+  assert.match(await pull(secret.handle, '--url', up.url), /^4 /);
+  assert.match((await run(['push', '--keep-key'], 'x')).stderr, /--keep-key needs --encrypt/);
+});
