@@ -1,4 +1,4 @@
-import { joinBodies } from '../base/byte-streams.ts';
+import { joinBodies, replaceInvalid } from '../base/byte-streams.ts';
 import { systemEnv } from '../base/env.ts';
 import { RelayError } from '../base/errors.ts';
 import { uuid } from '../base/ids.ts';
@@ -6,7 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
 import type { ChannelsApi, InboxApi, Published } from '../contract/channels.ts';
-import { outputParts } from '../contract/outputs.ts';
+import { OUTPUT, outputParts } from '../contract/outputs.ts';
 import { type PointerRef, parsePointer, parseReadable, pointerUrl } from '../contract/pointer-url.ts';
 import type {
   Cost,
@@ -131,7 +131,9 @@ export class ContextRelay {
       let taken: Part | undefined;
       const counts = 'outline' in part ? false : () => taken !== undefined && usesPull(part, taken);
       return this.#pullAndUse(url, { ...options, counts }, async (pulled, key) => {
-        taken = await takePart(await decryptPulled(pulled, key), part, nativeMatcher);
+        const plain = key === null ? pulled.body : await decryptPulled(pulled, key);
+        const isOutput = pulled.about.metadata.kind === OUTPUT;
+        taken = await takePart(isOutput ? replaceInvalid(toStream(plain)) : plain, part, nativeMatcher);
         return taken;
       });
     }
@@ -247,15 +249,22 @@ export class ContextRelay {
     return this.#ask(parsePointer(url), options, 'receipts', ({ receipts }, id) => receipts.get(id));
   }
 
-  /** Adds the further parts of an output that exceeds the size of a payload. */
-  #withParts(ref: PointerRef, first: Pulled, options: PullBytesOptions): Pulled {
+  /** Joins the parts of an output that exceeds the size of a payload, decrypted. Other payloads stay as they are. */
+  #withParts(
+    ref: PointerRef,
+    first: Pulled,
+    options: PullBytesOptions,
+  ): [pulled: Pulled, key: string | null] {
+    const { key } = ref;
     const ids = options.range ? [] : outputParts(first.about.metadata);
-    if (ids.length === 0) return first;
-    const parts = ids.map((id) => async () => {
+    if (ids.length === 0) return [first, key];
+    const plain = async (part: Pulled) => (key === null ? part.body : decryptPulled(part, key));
+    const further = ids.map((id) => async () => {
       const part = await this.#ask({ ...ref, id }, options, 'pull', ({ pointers }) => pointers.pull(id));
-      return part.body;
+      return plain(part);
     });
-    return { ...first, body: joinBodies([async () => first.body, ...parts]) };
+    const about = key === null ? first.about : { ...first.about, content_type: null };
+    return [{ ...first, about, body: joinBodies([() => plain(first), ...further]) }, null];
   }
 
   /** Calls the relay that stores the pointer. */
@@ -341,9 +350,9 @@ export class ContextRelay {
     const { range } = options;
     const request = look ? { look } : { idempotency_key: idempotencyKey, range, keyless: ref.key === null };
     const first = await this.#ask(ref, options, 'pull', ({ pointers }, id) => pointers.pull(id, request));
-    const pulled = this.#withParts(ref, first, options);
+    const [pulled, key] = this.#withParts(ref, first, options);
     try {
-      const result = await abortable(use(pulled, ref.key), options.signal, 'pull');
+      const result = await abortable(use(pulled, key), options.signal, 'pull');
       if (look && options.counts !== false && options.counts!()) await this.#countLook(ref, options);
       this.#unfinished.delete(ref.id);
       return result;

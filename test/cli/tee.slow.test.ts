@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { PAYLOAD_BYTES } from '../../src/base/limits.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import { startRelay } from '../http/relay-under-test.ts';
+import { smallDisk } from '../sqlite/small-disk.ts';
 import { until } from '../until.ts';
 import { cleanEnv, ENTRY, NODE, relay, shell, temporaryHome } from './program.ts';
 
@@ -16,8 +18,8 @@ const o = { home, cwd: place.home };
 const outputs = async () => JSON.parse((await relay(['tee', 'list', '--json'], o)).stdout).outputs;
 
 /** Returns the sizes of the spools. */
-function spools(): number[] {
-  const folder = join(home, 'outputs');
+function spools(where = home): number[] {
+  const folder = join(where, 'outputs');
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.spool')) : [];
   return names.map((name) => statSync(join(folder, name)).size);
 }
@@ -46,24 +48,39 @@ test('after kill -9 of the command, its output is stored', async () => {
   assert.match(ran.stdout, /· exit 137 · relay pull \d+ --lines/);
 });
 
+test('on a full disk everything is printed with one warning, and no file is left', async (t) => {
+  const disk = smallDisk(t, '3m');
+  if (!disk) return;
+  const script = 'yes "a line of forty characters, and no more" | head -n 120000 | cat -n';
+  const whole = (await shell(script, o)).stdout;
+  const ran = await relay(['tee', '--', 'sh', '-c', `${script}; exit 3`], { home: disk, cwd: place.home });
+  assert.equal(ran.code, 3);
+  assert.ok(ran.stdout === whole);
+  assert.match(ran.stderr, /^warning The output is not stored, so all of it is printed: .*\n$/);
+  assert.deepEqual(spools(disk), []);
+});
+
+/** Prints 30 MB in long lines with numbers. */
+const LONG = `yes "${'ten chars '.repeat(20)}" | head -n 145000 | cat -n`;
+
 test('an output above the size of a payload is one handle, and its lines are read across parts', async () => {
-  const script = 'yes "a line of forty characters, and no more" | head -n 700000 | cat -n';
-  const ran = await shell(`$relay tee -- sh -c '${script}'`, o);
-  const [{ handle, bytes, lines }] = await outputs();
-  assert.match(ran.stdout, new RegExp(`\\[${handle} · 700 000 lines · `));
-  assert.ok(bytes > PAYLOAD_BYTES);
-  assert.equal(lines, 700_000);
-  const whole = (await shell(script, o)).bytes;
-  const pulled = await relay(['pull', handle], o);
-  const sha256 = (data: Buffer) => createHash('sha256').update(data).digest('hex');
-  assert.equal(sha256(pulled.bytes), sha256(whole));
+  const whole = (await shell(LONG, o)).bytes;
   // The first part ends with the last whole line that fits.
   const first = whole.lastIndexOf('\n', PAYLOAD_BYTES - 1);
-  const line = Number(/(\d+)\t[^\n]*$/.exec(whole.toString('latin1', first - 60, first))![1]);
-  const part = await relay(['pull', handle, '--lines', `${line}-${line + 1}`], o);
-  assert.match(part.stdout, new RegExp(`^ *${line}\\t.*\\n *${line + 1}\\t.*\\n$`));
-  assert.match((await relay(['pull', handle, '--lines', '-1'], o)).stdout, /^ *700000\t/);
-  assert.equal((await relay(['rm', handle], o)).code, 0);
+  const line = Number(/(\d+)\t[^\n]*$/.exec(whole.toString('latin1', first - 250, first))![1]);
+  await using server = await startRelay();
+  for (const url of [[], ['--url', server.url]]) {
+    const ran = await relay(['tee', ...url, '--', 'sh', '-c', LONG], o);
+    const [, handle] =
+      /\[(relay:\d+) · 145 000 lines · [^\n]*\]\n$/.exec(ran.stdout) ?? assert.fail(ran.stderr);
+    const pull = (...args: string[]) => relay(['pull', handle!, ...url, ...args], o);
+    assert.ok((await pull()).bytes.equals(whole));
+    const part = await pull('--lines', `${line}-${line + 1}`);
+    assert.match(part.stdout, new RegExp(`^ *${line}\\t.*\\n *${line + 1}\\t.*\\n$`));
+    assert.match((await pull('--lines', '-1')).stdout, /^ *145000\t/);
+    assert.equal((await relay(['rm', handle!, ...url], o)).code, 0);
+  }
+  assert.equal((await server.core.relay(LOCAL_CALLER, server.url).pointers.list()).pointers.length, 0);
   const { blobs } = JSON.parse((await relay(['du', '--json'], o)).stdout);
   assert.ok(blobs.bytes < 1024 * 1024, 'all parts are deleted');
 });

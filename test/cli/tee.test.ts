@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { startRelay } from '../http/relay-under-test.ts';
 import { until } from '../until.ts';
 import { runHere } from './in-process.ts';
 import { atTerminal, cleanEnv, ENTRY, NODE, relay, shell, temporaryHome } from './program.ts';
@@ -144,6 +145,23 @@ test('CONTEXTRELAY_URL does not send outputs to another relay', async () => {
   const { pull } = lastLine(ran.stdout);
   assert.match(pull, /^CONTEXTRELAY_URL= relay pull/);
   assert.equal((await shell(pull.replace('relay', '$relay'), { ...o, env })).code, 0);
+});
+
+test('with --url the output is encrypted, and this machine can read it by its handle', async () => {
+  await using server = await startRelay();
+  const ran = await relay(['tee', '--url', server.url, '--', 'sh', '-c', "seq 1 3000; printf 'caf\\351'"], o);
+  const line = ran.stdout.trimEnd().split('\n').at(-1)!;
+  const [, number] =
+    / · relay pull (\d+) --url http\S+ --lines \d+-\d+ \|/.exec(line) ?? assert.fail(ran.stdout + ran.stderr);
+  const tail = await here('pull', number!, '--url', server.url, '--lines', '2999-');
+  assert.equal(tail.stdout, '2999\n3000\ncaf\ufffd\n');
+  const stored = await (await fetch(`${server.url}/pull/relay:${number}?raw=1`)).text();
+  assert.match(stored, /^gAAAAA/);
+  const listed = JSON.parse((await here('tee', 'list', '--url', server.url, '--json')).stdout).outputs;
+  assert.deepEqual(
+    listed.map((output: { command: string }) => output.command),
+    ['sh -c'],
+  );
 });
 
 test('the oldest outputs are deleted above the limit, and prune --outputs deletes all', async () => {

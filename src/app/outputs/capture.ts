@@ -29,8 +29,8 @@ export interface KeptOutput {
   readonly command: string;
   readonly kept: KeptBytes;
   readonly excerpt: Excerpt;
-  /** Idempotency key, if the output is in a spool too. */
-  readonly key?: string;
+  /** Id of the spool, if the output is in one. */
+  readonly id?: string;
   /** Line from which on nothing was kept. */
   readonly cut?: number;
 }
@@ -87,7 +87,7 @@ export class Capture {
       this.#spill();
     } catch (error) {
       clearInterval(this.#timer);
-      this.#ended = this.#giveUp(error);
+      this.#ended = this.#giveUp(error).finally(() => this.#spool?.[Symbol.dispose]());
     }
   }
 
@@ -137,7 +137,7 @@ export class Capture {
         return await this.#printAll();
       const { command, live, printLast } = this.#o;
       if (hurry && !live) printLast(`${excerpt.text}\n`);
-      const lastLine = await this.#o.save({ kept, excerpt, command, key: this.#spool?.id, cut: this.#cut });
+      const lastLine = await this.#o.save({ kept, excerpt, command, id: this.#spool?.id, cut: this.#cut });
       printLast(hurry || live ? `${lastLine}\n` : `${excerpt.text}\n${lastLine}\n`);
     } catch (error) {
       await this.#giveUp(error);
@@ -158,7 +158,7 @@ export class Capture {
   }
 }
 
-function inMemory(bytes: Uint8Array): KeptBytes {
+function inMemory(bytes: Uint8Array<ArrayBuffer>): KeptBytes {
   const read = (from: number, to: number) => bytes.subarray(from, to);
   return { size: bytes.byteLength, read, chunks: (from = 0, to = bytes.byteLength) => [read(from, to)] };
 }

@@ -1,9 +1,13 @@
 import { streamFrom } from '../../base/byte-streams.ts';
+import { systemEnv } from '../../base/env.ts';
 import { isRelayError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { OUTPUT_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
 import { OUTPUT, OUTPUT_PART } from '../../contract/outputs.ts';
 import type { ListedPointer, Pushed } from '../../contract/pointers.ts';
+import { FERNET_CONTENT_TYPE, fernetEncrypt, generateFernetKey } from '../../formats/fernet.ts';
 import type { OpenClient, OutputFacts, StoredOutput } from '../../interfaces/cli/host.ts';
 import { ExcerptBuilder } from '../../text/excerpt/excerpt.ts';
 import type { Config } from '../config.ts';
@@ -13,7 +17,7 @@ import { Spool } from './spool.ts';
 /** Bytes of an output that were kept: in memory, or in a spool. */
 export interface KeptBytes {
   readonly size: number;
-  read(from: number, to: number): Uint8Array;
+  read(from: number, to: number): Uint8Array<ArrayBuffer>;
   chunks(from?: number, to?: number): Iterable<Uint8Array>;
 }
 
@@ -33,22 +37,32 @@ export class OutputStore implements AsyncDisposable {
     this.#config = config;
   }
 
-  /** Stores an output. An output above the size of a payload is stored in parts, and the last push commits it. */
-  async save(kept: KeptBytes, facts: OutputFacts, o: { ttl?: number; key?: string }): Promise<Pushed> {
+  /**
+   * Stores an output. Above the size of a payload it is stored in parts, and the push of the first part commits it. On
+   * another machine it is encrypted, and its key is filed here.
+   */
+  async save(kept: KeptBytes, facts: OutputFacts, o: { ttl?: number; id?: string } = {}): Promise<Pushed> {
     const client = await this.#open.client();
-    const encrypted = this.#open.remote !== null;
+    const key = this.#open.remote === null ? null : generateFernetKey(systemEnv);
     const ttl = o.ttl ?? OUTPUT_TTL_MS / 1000;
     const ends = partEnds(kept);
-    const parts: string[] = [];
-    const push = (i: number, metadata: object, ttlS: number) => {
+    const push = async (i: number, metadata: JsonObject, ttlS: number) => {
       const [from, to] = [ends[i - 1] ?? 0, ends[i]!];
-      const idempotencyKey = o.key && (i === 0 ? o.key : `${o.key}-${i}`);
-      const options = { size: to - from, metadata: { ...metadata }, ttl: ttlS, encrypted, idempotencyKey };
-      return client.pushDetailed(streamFrom(asyncChunks(kept, from, to)), options);
+      const options = { metadata, ttl: ttlS, idempotencyKey: o.id && `${o.id}-${i}` };
+      if (key === null)
+        return client.pushDetailed(streamFrom(asyncChunks(kept, from, to)), { ...options, size: to - from });
+      const token = await fernetEncrypt(key, kept.read(from, to), { now: systemEnv.now() });
+      return client.pushDetailed(encodeUtf8(token), { ...options, contentType: FERNET_CONTENT_TYPE });
     };
+    const parts: string[] = [];
     for (let i = 1; i < ends.length; i++)
       parts.push((await push(i, { kind: OUTPUT_PART }, ttl + PART_EXTRA_S)).id);
-    return push(0, { kind: OUTPUT, ...facts, ...(parts.length > 0 ? { parts } : {}) }, ttl);
+    const metadata = { kind: OUTPUT, ...facts, ...(parts.length > 0 ? { parts } : {}) };
+    const pushed = await push(0, metadata, ttl);
+    if (key === null) return pushed;
+    const keyed = { ...pushed, url: `${pushed.url}#key=${key}` };
+    // A relay without handles gets the whole URL in the last line.
+    return (await this.#open.keepKey(keyed)) === null ? { ...keyed, handle: keyed.url } : keyed;
   }
 
   /** Stores the outputs of commands whose `relay tee` was killed. */
@@ -60,7 +74,7 @@ export class OutputStore implements AsyncDisposable {
       for (const chunk of kept.chunks()) builder.write(chunk);
       const { lines, tokens } = await builder.finish();
       const facts = { command: kept.command, exit: null, lines, tokens, shown: 0, bytes: kept.size };
-      await this.save(kept, facts, { key: kept.id }).catch((error) => {
+      await this.save(kept, facts, { id: kept.id }).catch((error) => {
         // The killed process had stored it already, with its exit code.
         if (!isRelayError(error, 'idempotency_conflict')) throw error;
       });

@@ -92,7 +92,7 @@ export class Spool implements Disposable {
   }
 
   /** Reads bytes of the output. */
-  read(from: number, to: number): Uint8Array {
+  read(from: number, to: number): Uint8Array<ArrayBuffer> {
     const buffer = new Uint8Array(to - from);
     return buffer.subarray(0, readSync(this.#fd, buffer, 0, buffer.length, HEADER_BYTES + from));
   }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { OUTPUT_BYTES, PAYLOAD_BYTES } from '../../base/limits.ts';
+import { OUTPUT_BYTES } from '../../base/limits.ts';
 import { redact } from '../../base/redact.ts';
 import type { TeeOptions } from '../../interfaces/cli/host.ts';
 import type { Io } from '../../interfaces/cli/io.ts';
@@ -42,18 +42,18 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     command: program === undefined ? 'standard input' : commandName(program, args[0]),
     budget: isNested ? Number.POSITIVE_INFINITY : budget,
     lastLineTokens: LAST_LINE_TOKENS,
-    maxBytes: isRemote ? PAYLOAD_BYTES : OUTPUT_BYTES,
+    maxBytes: OUTPUT_BYTES,
     live,
     print: (data) => (live ? stdout.send(data) : stdout.write(data)),
     printLast: (text) => (live ? io.stderr : stdout).write(text),
     isPulled: () => takePulledNote(home, pipe),
-    async save({ kept, excerpt, cut, key, command }) {
+    async save({ kept, excerpt, cut, id, command }) {
       const { lines, tokens, shownTokens } = excerpt;
       const about = { command, exit, lines, tokens, bytes: kept.size, ...(cut === undefined ? {} : { cut }) };
       const lastLine = (handle: string) => o.lastLine(handle, about, excerpt.omitted[0]);
       const shown = shownTokens + (await ownTextWork.count(lastLine('relay:10000'))).tokens;
       store = await open();
-      const pushed = await store.save(kept, { ...about, shown: live ? tokens : shown }, { ttl: o.ttl, key });
+      const pushed = await store.save(kept, { ...about, shown: live ? tokens : shown }, { ttl: o.ttl, id });
       return lastLine(pushed.handle ?? pushed.id);
     },
     warn: (what) => io.warn(what),

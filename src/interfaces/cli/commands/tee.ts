@@ -16,14 +16,14 @@ output is stored while it arrives, and an excerpt is printed: original lines wit
 line has the handle and says how to pull the rest. Standard error is printed with standard output, in order. Exit code,
 signals, standard input, folder and environment are those of the command. At a terminal everything is shown as it comes;
 the command writes to a pipe, so some programs print colors only with FORCE_COLOR=1. Outputs stay in the local store for
-7 days, up to 256 MiB each and 1 GiB together (option output_storage), even if CONTEXTRELAY_URL is set. Of the command, the
-program and its first argument are stored. relay tee list shows the stored outputs.`,
+7 days, up to 256 MiB each and 1 GiB together (option output_storage), even if CONTEXTRELAY_URL is set. Only --url stores
+them on another relay: encrypted, with the key in the keyring of this machine. Of the command, the program and its first
+argument are stored, not encrypted. relay tee list shows the stored outputs.`,
   flags: {
     tokens: { value: 'N', help: `print at most N tokens (${OUTPUT_TOKENS.default})` },
     ttl: { value: 'TIME', help: 'keep the output for 90s, 15m, 2h or 7d (7d)' },
   },
   takes: { max: 1_000 },
-  localOnly: true,
   takesRest: true,
   examples: `
     relay tee -- npm test  # run the tests, and print an excerpt if the output is long
