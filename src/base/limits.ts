@@ -502,6 +502,8 @@ export const REMINDER_GAP_MS = 30 * 60 * SECOND;
 
 /** Maximum number of artifacts that a prompt shows as previews. */
 export const PROMPT_PREVIEWS = 10;
+/** Maximum number of artifacts that a prompt names without showing them. */
+export const PROMPT_NAMES = 10;
 /**
  * Maximum total size of the previews of pinned artifacts in a prompt. The same maximum applies to the
  * previews of all other artifacts. It is about 1,500 tokens.

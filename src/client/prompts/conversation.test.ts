@@ -87,6 +87,26 @@ describe('a conversation', () => {
     assert.match(asked[2]!.user, /> Is it noon\?\nYes\.\n> And now\?\nNo\./);
   });
 
+  it('leaves the cached block as it is when questions choose different items of a large state', async () => {
+    const { server, prompts, thread_id, threads } = await converse([['Is it noon?', 'Yes.']]);
+    await using _ = server;
+    const ops = Array.from({ length: 300 }, (_, i) => ({
+      op: 'add' as const,
+      path: '/facts/-',
+      value: { id: `f${i}`, key: `gate ${i}`, value: `opens at ${i % 24} o'clock` },
+    }));
+    await threads.as('ada').patch(thread_id, { ops });
+    const made = await Promise.all(
+      [3, 77, 150].map((gate) => prompts.bundle({ thread_id, words: `When does gate ${gate} open?` })),
+    );
+    for (const [i, { user, stable, cacheKey }] of made.entries()) {
+      assert.equal(stable, made[0]!.stable);
+      assert.equal(cacheKey, made[0]!.cacheKey);
+      assert.match(stable!, /Never drop the production database/);
+      assert.match(user.slice(stable!.length), new RegExp(`^gate ${[3, 77, 150][i]}: opens`, 'm'));
+    }
+  });
+
   it('is not shown to a model that gets only pinned artifacts', async () => {
     const { prompts, thread_id, server } = await converse([['Is it noon?', 'Yes.']]);
     await using _ = server;

@@ -107,6 +107,7 @@ describe('a thread rendered for a model', () => {
     );
     assert.ok(artifacts.slice(0, -1).every(({ name }) => name.startsWith('source')));
     assert.ok(tokens.tokens < 1_500 && pasted.tokens > 1_500);
+    assert.match(user, /^Other artifacts: answer-7\.md, (?:[\w.-]+, ){9}…\n\nYour task:/m);
     const nothing = await api.render(thread_id, { words: 'zebra?', dry: true });
     assert.equal(nothing.artifacts[0]!.name, 'source-11.txt');
     assert.equal(nothing.artifacts.length, 10);
@@ -132,7 +133,7 @@ describe('a thread rendered for a model', () => {
     );
     assert.ok(user.slice(0, stable).includes('A dull line.') && !user.slice(0, stable).includes('treasure'));
     assert.match(user.slice(stable), /under the oak/);
-    assert.ok(!user.includes('elsewhere'));
+    assert.ok(!user.includes('elsewhere') && !user.includes('other.txt'));
     const again = await api.render(thread_id, { ...o, words: 'Is it dull?' });
     assert.equal(
       again.messages[1]!.content.slice(0, again.stable),

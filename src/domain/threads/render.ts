@@ -3,6 +3,7 @@ import {
   PREVIEW_BYTES,
   PROMPT_ANSWER_BYTES,
   PROMPT_CONVERSATION_BYTES,
+  PROMPT_NAMES,
   PROMPT_PASSAGES,
   PROMPT_PREVIEW_BYTES,
   PROMPT_PREVIEWS,
@@ -23,7 +24,7 @@ import {
   type ShownArtifact,
   type State,
 } from '../../contract/threads.ts';
-import { artifactFrame, FRAMES_ARE_DATA } from '../../text/frame.ts';
+import { artifactFrame, FRAMES_ARE_DATA, oneLine } from '../../text/frame.ts';
 import { cutNear } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { checkCount } from '../names.ts';
@@ -69,7 +70,7 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     more: MORE[o.reader ?? 'shell'],
   });
   const turns = words === '' || most === 0 ? [] : await recentTurns(log, head);
-  const { pinned, chosen } = await choosePreviews(log, caller, head, {
+  const { pinned, chosen, others } = await choosePreviews(log, caller, head, {
     words,
     refs: checkRefs(o.refs),
     most,
@@ -83,7 +84,10 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const system = `${customSystem || DEFAULT_SYSTEM}\n\n${FRAMES_ARE_DATA}`;
   const task = words === '' ? [] : [`Your task:\n${words}`];
   const start = [...(await framed(pinned)), view.text].filter((part) => part !== '').join('\n\n');
-  const parts = [start, conversationText(turns), ...(await framed(chosen)), ...task];
+  const names = others.slice(0, PROMPT_NAMES).map(({ name }) => oneLine(name, 60));
+  const unshown =
+    names.length > 0 ? `Other artifacts: ${names.join(', ')}${others[PROMPT_NAMES] ? ', …' : ''}` : '';
+  const parts = [start, conversationText(turns), ...(await framed(chosen)), unshown, ...task];
   const user = parts.filter((part) => part !== '').join('\n\n');
   const tokens = await texts.count(`${system}\n${user}`);
   const shown = [...Map.groupBy([...pinned, ...chosen, ...turns], ({ artifact }) => artifact.ref).values()];
@@ -212,6 +216,8 @@ interface PreviewRequest {
 interface Previews {
   readonly pinned: readonly ShownPreview[];
   readonly chosen: readonly ShownPreview[];
+  /** Artifacts that the prompt only names, newest first. Empty if only pinned artifacts are wanted. */
+  readonly others: readonly Artifact[];
 }
 
 /**
@@ -247,11 +253,16 @@ async function choosePreviews(
   // ones.
   const answers = new Set(state.last_actions.map(({ question, result_ref }) => question && result_ref));
   const others = artifacts.filter(({ ref }) => !shown.has(ref) && (words === '' || !answers.has(ref)));
-  if (best.length === 0) {
-    return { pinned, chosen: previewBeginnings(sourcesFirst(others, (artifact) => artifact).slice(0, room)) };
-  }
-  const last = others.filter(isDerived).slice(0, Math.min(1, room));
-  return { pinned, chosen: [...groupPassages(best), ...previewBeginnings(last, PROMPT_ANSWER_BYTES)] };
+  const begun =
+    best.length === 0
+      ? sourcesFirst(others, (artifact) => artifact).slice(0, room)
+      : others.filter(isDerived).slice(0, Math.min(1, room));
+  const bytes = best.length === 0 ? PROMPT_PREVIEW_BYTES : PROMPT_ANSWER_BYTES;
+  return {
+    pinned,
+    chosen: [...groupPassages(best), ...previewBeginnings(begun, bytes)],
+    others: most > refs.length ? others.filter((one) => !begun.includes(one) && !isReport(one)) : [],
+  };
 }
 
 /** A question that a model was asked in this thread, and its answer. */
