@@ -46,7 +46,12 @@ export default {
         ];
         return () =>
           Promise.all(
-            Array.from({ length: AT_ONCE }, async (_, i) => (await asks[i % asks.length]!()).arrayBuffer()),
+            // On a busy machine, the server closes a connection of the attacker that waits longer than two minutes.
+            Array.from({ length: AT_ONCE }, (_, i) =>
+              asks[i % asks.length]!()
+                .then((answer) => answer.arrayBuffer())
+                .catch(() => null),
+            ),
           );
       },
     }),

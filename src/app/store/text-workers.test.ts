@@ -3,6 +3,9 @@ import { test } from 'node:test';
 import { until } from '../../../test/until.ts';
 import { streamFrom } from '../../base/byte-streams.ts';
 import { isRelayError } from '../../base/errors.ts';
+import type { StoredEvent } from '../../domain/threads/event.ts';
+import { emptyHead } from '../../domain/threads/fold.ts';
+import { bareRoot } from '../../domain/threads/keys.ts';
 import { ownTextWork } from './own-text-work.ts';
 import { TextWorkers } from './text-workers.ts';
 
@@ -45,6 +48,21 @@ test('worker threads count tokens and read parts like the main thread', async ()
   assert.deepEqual(await workers.preview('html', content), await ownTextWork.preview('html', content));
   assert.deepEqual(await workers.count(streamed()), await workers.count('{"a": [1, 2]}\n'));
   await assert.rejects(workers.part(whole, { json: '/b' }), (error) => isRelayError(error, 'bad_part'));
+});
+
+test('folds that start together read their events one after the other', async () => {
+  await using workers = new TextWorkers();
+  const read: string[] = [];
+  const events = async function* (name: string): AsyncGenerator<StoredEvent> {
+    for (const at of [1, 2]) {
+      read.push(`${name}${at}`);
+      yield { type: 'message.received', at, payload: {} };
+    }
+  };
+  const start = emptyHead(bareRoot('550e8400-e29b-41d4-a716-446655440000'));
+  const job = { kind: 'states', start, versions: [] } as const;
+  await Promise.all(['a', 'b', 'c'].map((name) => workers.fold(job, events(name))));
+  assert.deepEqual(read, ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']);
 });
 
 test('the pool can be closed at any time, and restarts on the next call', async () => {

@@ -97,6 +97,8 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;
   readonly #short: Lane;
   readonly #long: Lane;
+  /** Queue for folds. One at a time reads its first events, which are parsed in this process. */
+  readonly #reading = new Lane(1);
   readonly #idle: TextThread[] = [];
   readonly #threads = new Set<TextThread>();
 
@@ -129,10 +131,12 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   ): Promise<FoldAnswers[K]> {
     // The thread only gets the message that reading the events failed. The caller gets the original error.
     let failure: { readonly error: unknown } | null = null;
+    await this.#turn(this.#reading, o?.tenant ?? '', o?.signal);
     const body = await readBeginning(
       streamFrom(encoded(events, (error) => (failure = { error }))),
       INLINE_BLOB_BYTES,
-    );
+      // Other requests get a turn of the event loop before the next fold begins to read.
+    ).finally(() => setImmediate(() => this.#leave(this.#reading)));
     try {
       return (await this.#run({ body, fold }, o)) as FoldAnswers[K];
     } catch (error) {
@@ -145,14 +149,18 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     return this.#run({ body: '', index }, o) as Promise<Hit[]>;
   }
 
+  get #lanes(): readonly Lane[] {
+    return [this.#short, this.#long, this.#reading];
+  }
+
   /** Number of running and waiting jobs. */
   get jobs(): { running: number; waiting: number } {
-    const [short, long] = [this.#short, this.#long];
-    return { running: short.running + long.running, waiting: short.waiting + long.waiting };
+    const waiting = this.#lanes.reduce((sum, lane) => sum + lane.waiting, 0);
+    return { running: this.#short.running + this.#long.running, waiting };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const lane of [this.#short, this.#long])
+    for (const lane of this.#lanes)
       for (let turn = lane.shift(); turn; turn = lane.shift()) turn.reject(abortedError());
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
@@ -170,10 +178,13 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     try {
       return await this.#work(job, signal);
     } finally {
-      lane.running--;
-      this.#wake(this.#short);
-      this.#wake(this.#long);
+      this.#leave(lane);
     }
+  }
+
+  #leave(lane: Lane): void {
+    lane.running--;
+    for (const each of this.#lanes) this.#wake(each);
   }
 
   async #work(job: TextJob, signal?: AbortSignal): Promise<TextResult> {

@@ -449,12 +449,13 @@ class Heads {
 
   /**
    * Yields all events after a sequence number. The first pages are small, so that finding an early version
-   * reads little. Regularly yields to the event loop, even if the engine answers at once.
+   * reads little. From the third page on, it yields to the event loop before each page, because an engine may
+   * answer at once.
    */
   async *events(root: ThreadRoot, after: number, first = 32): AsyncGenerator<SeenEvent> {
     let from = after;
-    let bytes = 0;
-    for (let limit = first; ; limit = Math.min(limit * 2, PAGE)) {
+    for (let limit = first, pages = 0; ; limit = Math.min(limit * 2, PAGE), pages++) {
+      if (pages > 1) await pause(0);
       const page = { after: from, limit, maxBytes: PAGE_BYTES };
       const { entries } = await this.#engine.logs.read(logOf(root), page);
       if (entries.length === 0) return;
@@ -462,11 +463,7 @@ class Heads {
         const event = await this.withOps(fromJson(data));
         yield { seq, event };
         from = seq;
-        bytes += jsonBytes(asJson(event));
       }
-      if (bytes < PAGE_BYTES) continue;
-      bytes = 0;
-      await pause(0);
     }
   }
 
@@ -520,6 +517,8 @@ type SnapshotMark = Pick<Head, 'version' | 'seq' | 'count'>;
 
 /** Content of a snapshot blob: everything that a fold would otherwise compute from the first event on. */
 interface SnapshotBody extends SnapshotMark, Pick<Head, 'state' | 'totals'> {
+  /** Size of the state. Missing in snapshots of older versions of the relay. */
+  readonly bytes?: number;
   readonly refs: string[];
   readonly keys: [string, KeyUse][];
 }
@@ -561,7 +560,7 @@ class Snapshots {
     // Snapshots of older versions of the relay do not count prompts. Fold the log instead.
     if (body.totals.prompts === undefined) return null;
     const { version, seq, count, state, totals, refs } = body;
-    const bytes = jsonBytes(state);
+    const bytes = body.bytes ?? jsonBytes(state);
     return { ...emptyHead(root), version, seq, count, state, bytes, totals, refs, keys: new Map(body.keys) };
   }
 
@@ -581,10 +580,10 @@ class Snapshots {
    * a mark is overwritten later.
    */
   async save(head: Head): Promise<void> {
-    const { root, version, seq, count, state, totals } = head;
+    const { root, version, seq, count, state, bytes, totals } = head;
     // Copy the references, because the cached head keeps growing during the write.
     const refs = head.refs.slice(0, totals.artifacts);
-    const body: SnapshotBody = { version, seq, count, state, totals, refs, keys: [...head.keys] };
+    const body: SnapshotBody = { version, seq, count, state, bytes, totals, refs, keys: [...head.keys] };
     await this.#engine.blobs.put(snapshotBlob(root, version), new TextEncoder().encode(JSON.stringify(body)));
     const dropped = await compareAndSet('the list of snapshots', async () => {
       const stored = await this.#marks.get(snapshotsKey(root));
