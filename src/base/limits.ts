@@ -209,7 +209,7 @@ export const VIEW_SUMMARY_TOKENS = 150;
 export const SNAPSHOT_LOG_BYTES = 32 * KiB;
 /** Maximum number of snapshots of a thread. If there are more, every second snapshot is deleted. */
 export const SNAPSHOTS = 256;
-/** Maximum memory for the cached states of all threads together. */
+/** Maximum size of the cached states of all threads together, as JSON. In memory they take 2 to 3.5 times as much. */
 export const STATE_CACHE_BYTES = 64 * MiB;
 /**
  * Number of recent idempotency keys that a thread remembers. Clients retry within minutes, so older keys are

@@ -106,7 +106,7 @@ export class Mirror {
         const path = join(folder, 'state.json');
         // The file is not synced to disk. If a power failure loses it, it is written again.
         await writeAtomically(path, state, { mode: 0o600, flush: false });
-        this.#states.set(root, stampOf(path)!);
+        remember(this.#states, root, stampOf(path)!);
         this.#expected.delete(root);
       }
     });
@@ -152,6 +152,8 @@ export class Mirror {
         this.#unmark(root);
       } finally {
         this.#writing.delete(root);
+        // Do not keep the states of threads whose files cannot be written, for example on a full disk.
+        this.#expected.delete(root);
       }
     });
   }
@@ -226,7 +228,7 @@ export class Mirror {
         if (text.length > 1024 * 1024 || contents.length === FILES_AT_ONCE) await flush();
       }
       if (text !== '') await flush();
-      this.#ends.set(head.root, { size: written, count, seq });
+      remember(this.#ends, head.root, { size: written, count, seq });
     } finally {
       closeSync(file);
     }
@@ -268,6 +270,15 @@ function appendAll(file: number, text: string): number {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
   return bytes.length;
+}
+
+/** Number of threads whose files are remembered. The files of other threads are read again at the next commit. */
+const REMEMBERED_THREADS = 10_000;
+
+function remember<T>(files: Map<ThreadRoot, T>, root: ThreadRoot, value: T): void {
+  files.delete(root);
+  files.set(root, value);
+  if (files.size > REMEMBERED_THREADS) files.delete(files.keys().next().value!);
 }
 
 /**
