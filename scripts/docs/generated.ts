@@ -1,7 +1,7 @@
 /** The generated pages of docs/. `npm run docs` writes them, and a test fails when one is outdated. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TOOLS } from '../../src/interfaces/mcp/tools.ts';
+import { TOOL_GROUPS, TOOLS } from '../../src/interfaces/mcp/tools.ts';
 import { apiPage } from './api-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { pipelineFields } from './pipeline-fields.ts';
@@ -30,9 +30,14 @@ function withPart(path: string, part: string): string {
 
 /** Returns a table of the MCP tools with the descriptions that models read. */
 function toolTable(): string {
-  const rows = TOOLS.map(({ name, description, local, writesProject }) => {
+  const row = ({ name, description, local, writesProject }: (typeof TOOLS)[number], group?: string) => {
     const where = writesProject ? 'stdio, in a project' : local ? 'stdio' : 'everywhere';
-    return `| \`${name}\` | ${description} | ${where} |`;
-  });
+    return `| \`${name}\` | ${description} | ${group ? `with \`--tools ${group}\`` : where} |`;
+  };
+  const groups = Object.entries(TOOL_GROUPS);
+  const rows = [
+    ...TOOLS.map((tool) => row(tool)),
+    ...groups.flatMap(([group, tools]) => tools.map((tool) => row(tool, group))),
+  ];
   return ['| tool | what its description says | offered |', '|---|---|---|', ...rows].join('\n');
 }

@@ -5,7 +5,7 @@ import { uuid } from '../base/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
-import type { ChannelsApi, InboxApi, Published } from '../contract/channels.ts';
+import type { ChannelsApi, InboxApi, Message, Published } from '../contract/channels.ts';
 import { OUTPUT, outputParts } from '../contract/outputs.ts';
 import { type PointerRef, parsePointer, parseReadable, pointerUrl } from '../contract/pointer-url.ts';
 import type {
@@ -22,7 +22,15 @@ import type { AgentsApi, TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
 import { usesPull } from '../text/parts/part-request.ts';
 import { takePart } from '../text/parts/take-part.ts';
-import { CIPHERTEXT, channelKey, checkKey, decryptPulled, isCiphertext, sealKey } from './encryption.ts';
+import {
+  CIPHERTEXT,
+  channelKey,
+  checkKey,
+  decryptPulled,
+  isCiphertext,
+  sealKey,
+  unsealMessage,
+} from './encryption.ts';
 import { Files } from './files.ts';
 import { abortable } from './http-client.ts';
 import type {
@@ -86,6 +94,16 @@ export class ContextRelay {
    */
   async hasChannelKey(channel: string): Promise<boolean> {
     return (await channelKey(this.#channelKeys, channel)) !== undefined;
+  }
+
+  /**
+   * Returns a message of a channel with the payload key in its URL, if this client has the key of the channel.
+   * Otherwise returns the message unchanged. `subscribe` does this by itself.
+   */
+  async unseal(channel: string, message: Message): Promise<Message> {
+    return message.sealed_key === undefined
+      ? message
+      : unsealMessage(message, await channelKey(this.#channelKeys, channel));
   }
 
   /** Returns whether the relay requires API keys. */

@@ -32,7 +32,10 @@ interface Setup {
   };
 }
 
-const CLIENTS: { readonly [name in ClientName]: Setup } = {
+/** OpenCode has no profile yet. */
+type Asking = Exclude<ClientName, 'opencode'>;
+
+const CLIENTS: { readonly [name in Asking]: Setup } = {
   claude: {
     tool: 'Bash',
     args: { command: COMMAND, description: 'Make a file' },
@@ -97,7 +100,7 @@ const CLIENTS: { readonly [name in ClientName]: Setup } = {
  */
 async function answeredByAPerson(
   t: TestContext,
-  name: ClientName,
+  name: Asking,
   o: { readonly words: string; readonly afterMs: number },
 ): Promise<{ text: string; outcome: unknown } | null> {
   const found = installedClient(name);

@@ -7,6 +7,7 @@ const PACKAGES = {
   claude: ['@anthropic-ai/claude-code', '2.1.325'],
   codex: ['@openai/codex', '0.166.0'],
   gemini: ['@google/gemini-cli', '0.61.0'],
+  opencode: ['opencode-ai', '1.18.33'],
 } as const;
 
 export type ClientName = keyof typeof PACKAGES;
@@ -22,13 +23,23 @@ export function installedClient(name: ClientName): { program: string } | { missi
     const failed = install(`${package_}@${version}`);
     if (failed) return { missing: `${package_} could not be installed: ${failed}` };
   }
-  const program = join(FOLDER, 'node_modules', '.bin', name);
+  const program = programOf(name);
   const { status, stdout, stderr, error } = spawnSync(program, ['--version'], {
     encoding: 'utf8',
     timeout: 60_000,
   });
   if (status === 0 && stdout.includes(version)) return { program };
   return { missing: `${name} --version does not answer: ${error?.message ?? stderr.slice(0, 200)}` };
+}
+
+/**
+ * Returns the path of the program. The executable of OpenCode is in a package per platform, which its own script
+ * would link. npm may not run this script.
+ */
+function programOf(name: ClientName): string {
+  const modules = join(FOLDER, 'node_modules');
+  const platform = `opencode-${process.platform}-${process.arch}`;
+  return name === 'opencode' ? join(modules, platform, 'bin', name) : join(modules, '.bin', name);
 }
 
 /** Installs into a separate folder, which is not part of the package and is kept for later runs. */

@@ -18,7 +18,10 @@ interface Start {
   readonly env: { readonly [name: string]: string };
 }
 
-const CLIENTS: { readonly [name in ClientName]: (folder: ScratchFolder, model: string) => Start } = {
+/** Clients that run commands as hooks. */
+type Hooked = Exclude<ClientName, 'opencode'>;
+
+const CLIENTS: { readonly [name in Hooked]: (folder: ScratchFolder, model: string) => Start } = {
   claude: (_folder, model) => ({
     args: ['-p', 'hello', '--output-format', 'stream-json', '--verbose'],
     env: {
@@ -77,7 +80,7 @@ async function createProject(): Promise<ScratchFolder> {
 const withRelay = (folder: ScratchFolder) => `${join(folder.root, 'bin')}${delimiter}${process.env.PATH}`;
 
 /** Sends one prompt; returns the client's output and the requests to the model. */
-async function ask(client: ClientName, program: string, folder: ScratchFolder, o: Partial<Start> = {}) {
+async function ask(client: Hooked, program: string, folder: ScratchFolder, o: Partial<Start> = {}) {
   await using model = new FakeModel();
   const { args, env } = CLIENTS[client](folder, await model.start());
   const ran = await runClient(program, [...args, ...(o.args ?? [])], {

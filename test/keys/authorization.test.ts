@@ -166,9 +166,12 @@ const TOOLS: { readonly [tool: string]: { scope: Scope; args: object; channel?: 
   peek_context: { scope: 'pull', args: { url: NOWHERE } },
   pull_context: { scope: 'pull', args: { url: NOWHERE } },
   bridge_task: { scope: 'tasks', args: { task: 'x', task_channel: 'secret' }, channel: true },
+  task_result: { scope: 'tasks', args: { task: NOWHERE } },
+  agent_list: { scope: 'tasks', args: {} },
   channel_publish: { scope: 'push', args: { channel: 'secret', message: 'x' }, channel: true },
   channel_read: { scope: 'subscribe', args: { channel: 'secret' }, channel: true },
   inbox_read: { scope: 'subscribe', args: { agent: 'ann' } },
+  inbox_follow: { scope: 'subscribe', args: { agent: 'ann', channel: 'secret' }, channel: true },
   inbox_mark_read: { scope: 'subscribe', args: { agent: 'ann', cursors: { secret: 1 } }, channel: true },
   thread_header: { scope: 'threads', args: { thread_id: NOWHERE } },
   thread_patch: { scope: 'threads', args: { thread_id: NOWHERE, ops: [{ op: 'remove', path: '/x' }] } },
@@ -201,7 +204,9 @@ test('MCP: a tool is neither offered nor served without its scope, nor served on
 async function mcp({ key }: CreatedKey): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
   const requestInit = { headers: { Authorization: `Bearer ${key}` } };
-  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', relay.url), { requestInit }));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL('/mcp?tools=agents', relay.url), { requestInit }),
+  );
   return client;
 }
 

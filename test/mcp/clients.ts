@@ -31,7 +31,9 @@ export async function overStdio(
 
 /** Connects the official client over HTTP. */
 export function overHttp(url: string, era: Era, headers: Record<string, string> = {}): Promise<TestClient> {
-  const transport = new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit: { headers } });
+  const transport = new StreamableHTTPClientTransport(new URL(url.includes('/mcp') ? url : `${url}/mcp`), {
+    requestInit: { headers },
+  });
   return connected(transport, era, () => null);
 }
 

@@ -31,13 +31,18 @@ for (const era of ERAS) {
       test('a text is pushed, peeked and pulled', async () => {
         const url = await mcp.call('push_context', { data: 'héllo, agent', summary: 'a greeting' });
         assert.match(url, POINTER);
-        assert.equal(await mcp.call('peek_context', { url }), '{\n  "summary": "a greeting"\n}');
+        const { expires_at, ...peeked } = JSON.parse(await mcp.call('peek_context', { url }));
+        assert.ok(Date.parse(expires_at) > Date.now());
+        assert.deepEqual(peeked.metadata, { summary: 'a greeting' });
+        assert.equal(peeked.encrypted, false);
+        assert.equal(peeked.type, 'text/plain; charset=utf-8');
+        assert.ok(peeked.size > 0 && peeked.tokens > 0, JSON.stringify(peeked));
         assert.equal(await mcp.call('pull_context', { url }), 'héllo, agent');
       });
 
-      test('a peek without metadata says so, and a missing pointer is an error', async () => {
+      test('a peek without metadata has none, and a missing pointer is an error', async () => {
         const url = await mcp.call('push_context', { data: 'x' });
-        assert.equal(await mcp.call('peek_context', { url }), '(no metadata available)');
+        assert.deepEqual(JSON.parse(await mcp.call('peek_context', { url })).metadata, {});
         const gone = url.replace(/[^/]+$/, '00000000-0000-4000-8000-000000000000');
         assert.match(await mcp.call('peek_context', { url: gone }), /^Error peeking context: /);
         assert.match(await mcp.call('pull_context', { url: gone }), /^Error pulling context: /);

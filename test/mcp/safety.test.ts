@@ -53,7 +53,8 @@ describe('over a pipe', () => {
       channel: 'open',
     });
     assert.match(url, /^http:\S+#key=[\w-]{43}=$/);
-    assert.deepEqual(JSON.parse(await stdio.call('peek_context', { url })), { summary: 'about it' });
+    const peeked = JSON.parse(await stdio.call('peek_context', { url }));
+    assert.deepEqual([peeked.metadata, peeked.encrypted], [{ summary: 'about it' }, true]);
     assert.equal(warned.length, 2);
     assert.match(warned[0]!, /summary is not encrypted/);
     assert.match(warned[1]!, /channel open has no key/);

@@ -38,11 +38,14 @@ test('the first four tools have the parameters that existing clients use', async
     };
   };
   assert.deepEqual(shape('push_context'), {
-    required: ['data'],
+    required: undefined,
     data: ['string', undefined],
+    path: ['string', undefined],
     channel: ['string', undefined],
     encrypted: ['boolean', false],
     summary: ['string', undefined],
+    ttl: ['number', undefined],
+    max_pulls: ['number', undefined],
   });
   assert.deepEqual(shape('peek_context'), { required: ['url'], url: ['string', undefined] });
   assert.deepEqual(shape('pull_context'), {
@@ -53,9 +56,11 @@ test('the first four tools have the parameters that existing clients use', async
   assert.deepEqual(shape('bridge_task'), {
     required: ['task'],
     task: ['string', undefined],
+    to: ['string', undefined],
     task_channel: ['string', 'agent-tasks'],
     done_channel: ['string', 'agent-done'],
     timeout: ['number', 600],
+    wait: ['boolean', true],
   });
 });
 
@@ -67,7 +72,19 @@ test('--tools limits the list, and refuses an unknown name', async () => {
   assert.deepEqual(tools.map(({ name }) => name).sort(), ['pull_context', 'push_context']);
   const wrong = await run(['mcp', '--tools', 'push'], { home: home.home });
   assert.equal(wrong.code, 2);
-  assert.match(wrong.stderr, /There is no tool "push"/);
+  assert.match(wrong.stderr, /There is no tool or group "push".*\n.*The groups are: agents\./);
+});
+
+test('a group adds its tools to the default ones, over stdio and HTTP', async () => {
+  await using relay = await startRelay();
+  await using stdio = await overStdio(home.home, '2025-11-25', { args: ['--tools', 'agents'] });
+  await using http = await overHttp(`${relay.url}/mcp?tools=agents`, '2025-11-25');
+  for (const mcp of [stdio, http]) {
+    const names = (await mcp.client.listTools()).tools.map(({ name }) => name);
+    assert.equal(names.at(-1), 'agent_list');
+    assert.ok(names.includes('push_context'));
+    assert.equal(await mcp.call('agent_list'), '(no agents)');
+  }
 });
 
 test('over HTTP there is no tool that reads folders', async () => {

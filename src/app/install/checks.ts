@@ -21,7 +21,14 @@ import {
   type Scope,
   type SettingsTarget,
 } from './clients.ts';
-import { isOurServer, otherHandlers, ourHandlers, ourHook, serverCommandLine } from './entries.ts';
+import {
+  isOurServer,
+  otherHandlers,
+  ourHandlers,
+  ourHook,
+  serverCommandLine,
+  splitTools,
+} from './entries.ts';
 import { type InstallSettings, runInstall } from './installer.ts';
 import { isOurProgram, shellLine } from './launcher.ts';
 import { fireHooks, listTools } from './trial-runs.ts';
@@ -175,7 +182,7 @@ async function tryServer({ file, entries, value }: Installed, o: Trying): Promis
   ];
   const server = serversAt(entry.path, value).relay;
   if (!isOurServer(server)) return trial('warning', `no entry in ${file}, so the agent has no relay tools`);
-  const [command = '', ...args] = serverCommandLine(server);
+  const [command = '', ...args] = splitTools(serverCommandLine(server)).words;
   const fault = programFault(shellLine({ command, args: args.slice(0, -1) }, []), own, env);
   if (fault !== null) return trial(fault.state, fault.found, fault.fix);
   try {

@@ -84,12 +84,13 @@ export function clientPlan(
   scope: Scope,
   places: Places,
   launcher: Launcher,
-  o: { readonly approveTools?: boolean } = {},
+  o: { readonly approveTools?: boolean; readonly tools?: string } = {},
 ): ClientPlan {
   const { env, home } = places;
   const ours = scope === 'project';
   const base = ours ? places.project : home;
-  const stdio = { command: launcher.command, args: [...launcher.args, 'mcp'] };
+  const tools = o.tools === undefined ? [] : ['--tools', o.tools];
+  const stdio = { command: launcher.command, args: [...launcher.args, 'mcp', ...tools] };
   const shared = skillIn(join(base, '.agents'));
   const withoutHooks = (file: string, path: readonly string[], server: JsonObject): ClientPlan => ({
     targets: [shared, settings('jsonc', file, [mcp(path, server)])],

@@ -63,6 +63,7 @@ test('our entries are recognized by the command that they run', () => {
   }
   assert.ok(
     isOurServer({ command: '/x/relay', args: ['mcp'] }) &&
+      isOurServer({ command: '/x/relay', args: ['mcp', '--tools', 'agents'] }) &&
       isOurServer({ type: 'local', command: ['relay', 'mcp'] }),
   );
   assert.ok(
@@ -185,4 +186,15 @@ test('a key that is new in our entry is added to an old entry of ours', () => {
     env_vars: ['B'],
   });
   assert.match(mine, /env_vars = \["C", "B"\]/);
+});
+
+test('chosen tool groups stay when the entry is written again', () => {
+  const path = ['mcp', 'relay'];
+  const entry = (args: readonly string[]) =>
+    ({ kind: 'mcp', path, value: { command: 'relay', args } }) as Entry;
+  const chosen = addEntries('{}', [entry(['mcp', '--tools', 'agents'])], false);
+  assert.deepEqual(JSON.parse(chosen).mcp.relay.args, ['mcp', '--tools', 'agents']);
+  assert.equal(addEntries(chosen, [entry(['mcp'])], false), chosen);
+  const other = addEntries(chosen, [entry(['mcp', '--tools', 'push_context'])], false);
+  assert.deepEqual(JSON.parse(other).mcp.relay.args, ['mcp', '--tools', 'push_context']);
 });

@@ -45,11 +45,17 @@ export function serverCommandLine(value: Json | undefined): string[] {
 
 /** Returns whether an MCP server runs `relay mcp`. It accepts every form that clients write. */
 export function isOurServer(value: Json | undefined): boolean {
-  const words = serverCommandLine(value);
+  const { words } = splitTools(serverCommandLine(value));
   return (
     words.at(-1) === 'mcp' &&
     words.some((word) => /(?:^|[/\\])(?:context)?relay(?:\.js|\.ts|\.cmd)?$/.test(word))
   );
+}
+
+/** Separates `--tools NAMES` from the end of the command line of an MCP server. */
+export function splitTools(line: readonly string[]): { words: readonly string[]; tools: readonly string[] } {
+  const end = line.at(-2) === '--tools' ? -2 : line.length;
+  return { words: line.slice(0, end), tools: line.slice(end) };
 }
 
 /**
@@ -116,9 +122,13 @@ function addServer(doc: JsonDocument, { path, value }: ServerEntry): void {
 function mergedServer(present: Json | undefined, value: JsonObject): JsonObject {
   if (!isJsonObject(present)) return value;
   const { env, env_vars: names } = present;
+  const { tools } = splitTools(serverCommandLine(present));
+  const keep = splitTools(serverCommandLine(value)).tools.length > 0 ? [] : tools;
+  const line = value.args === undefined ? 'command' : 'args';
   return {
     ...present,
     ...value,
+    ...(keep.length > 0 ? { [line]: [...(value[line] as string[]), ...keep] } : {}),
     ...(isJsonObject(env) && isJsonObject(value.env) ? { env: { ...value.env, ...env } } : {}),
     ...(Array.isArray(names) && Array.isArray(value.env_vars)
       ? { env_vars: [...new Set([...names, ...value.env_vars])] }

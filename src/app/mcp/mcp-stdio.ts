@@ -1,15 +1,19 @@
+import { constants, open as openFile, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
+import { resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { config as configureZod } from 'zod';
 import { systemEnv } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
-import { BRIEF_TOKENS } from '../../base/limits.ts';
+import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
+import { BRIEF_TOKENS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import type { Host, McpOptions } from '../../interfaces/cli/host.ts';
 import { serveMcpStdio } from '../../interfaces/mcp/stdio.ts';
 import type { RelayAccess, ToolContext } from '../../interfaces/mcp/tool.ts';
-import { readToolNames } from '../../interfaces/mcp/tools.ts';
+import { readToolChoice } from '../../interfaces/mcp/tools.ts';
 import { findProject, findProjectFolder } from '../projects/project-files.ts';
 import { homeSecret } from '../store/home.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
+import { agentName } from '../store/sessions.ts';
 
 /** Time in ms that running calls may still take after the client has disconnected. */
 const END_GRACE_MS = 2_000;
@@ -19,14 +23,15 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   // Do not compile validators. That pays off only after thousands of messages, but a stdio client sends
   // dozens and waits for the first answer.
   configureZod({ jitless: true });
-  const tools = o.tools === null ? null : readToolNames(o.tools);
+  const tools = o.tools === null ? null : readToolChoice(o.tools);
   const opened: { relay: Promise<RelayAccess & AsyncDisposable> | null } = { relay: null };
-  const openClient = async () => {
-    const open = await host.relay.open();
+  const openClient = async (client: string | undefined) => {
+    const agent = agentName(host.home, process.env, o.folder, CLIENTS.find((name) => client?.includes(name)));
+    const open = await host.relay.open(agent === null ? {} : { agent });
     return { ...open, client: await open.client() };
   };
-  const open = (): Promise<RelayAccess> => {
-    opened.relay ??= openClient().catch((error) => {
+  const open = (client?: string): Promise<RelayAccess> => {
+    opened.relay ??= openClient(client).catch((error) => {
       // The next tool call tries again, because the store may only have been busy.
       opened.relay = null;
       throw error;
@@ -44,6 +49,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     may: () => true,
     project: folder === null ? undefined : () => host.projects.open(folder),
     typed: o.typed,
+    readFile: (path, roots) => readInside(path, [o.folder, ...roots.flatMap(folderOf)]),
     brief: (about) => briefOf(o.folder, about, o.typed),
   };
   const { stdin, stdout, onError, onWarning } = o;
@@ -51,6 +57,32 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   // The client has disconnected, so exit even if something still keeps the process alive.
   setTimeout(() => process.exit(), END_GRACE_MS).unref();
   await (await opened.relay)?.[Symbol.asyncDispose]();
+}
+
+/** Names of clients, as they are part of the name that a client states over MCP. */
+const CLIENTS = ['claude', 'codex', 'gemini', 'opencode'];
+
+/** Returns the folder that a root names, as a list with one or no item. */
+function folderOf(root: string): string[] {
+  return root.startsWith('file:') && URL.canParse(root) ? [fileURLToPath(root)] : [];
+}
+
+/**
+ * Reads a file that is inside one of the folders. Symbolic links are resolved first, so that a link inside a folder
+ * cannot name a file outside.
+ */
+async function readInside(path: string, folders: readonly string[]): Promise<Uint8Array> {
+  const failed = (why: string) => badRequest(`The file ${JSON.stringify(path)} ${why}.`);
+  const file = await realpath(resolve(folders[0]!, path)).catch(() => null);
+  if (file === null) throw failed('does not exist');
+  const real = await Promise.all(folders.map((folder) => realpath(folder).catch(() => null)));
+  if (!real.some((folder) => folder !== null && file.startsWith(folder.endsWith(sep) ? folder : folder + sep)))
+    throw failed('is not in a folder of this session');
+  await using opened = await openFile(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  const found = await opened.stat();
+  if (!found.isFile()) throw failed('is no regular file');
+  if (found.size > PAYLOAD_BYTES) throw tooLarge('a payload', PAYLOAD_BYTES);
+  return opened.readFile();
 }
 
 /**

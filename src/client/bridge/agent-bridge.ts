@@ -149,7 +149,7 @@ export class AgentBridge {
   async #answer(id: string, { url, status, summary }: FoundResult): Promise<TaskAnswer> {
     const text = await this.#pull(url).catch(async (error) => {
       if (!isRelayError(error, 'key_missing')) throw error;
-      return this.#pull(await this.#announced(id, parsePointer(url).id));
+      return this.#pull(await announcedResult(this.#client, id, parsePointer(url).id));
     });
     return { id, status, text, summary, url };
   }
@@ -157,26 +157,26 @@ export class AgentBridge {
   async #pull(url: string): Promise<string> {
     return this.#client.pull(await ownPointer(url, this.#options.resolve));
   }
+}
 
-  /**
-   * Finds the message of a result on the done channel and returns its URL. Only this URL contains the key
-   * that decrypts an encrypted result.
-   */
-  async #announced(id: string, result: string): Promise<string> {
-    const { created_at: since, done_channel } = await this.#client.tasks.get(id);
-    // Without the channel's key, this client cannot decrypt the messages, so it does not search them.
-    if (await this.#client.hasChannelKey(done_channel)) {
-      const last = await this.#client.channels.position(done_channel);
-      const signal = AbortSignal.timeout(LOOK_BACK_MS);
-      for await (const { url, metadata, seq } of this.#client.subscribe(done_channel, { since, signal })) {
-        const pointer = url && metadata?.task_id === id ? parsePointer(url) : null;
-        if (pointer?.id === result && pointer.key !== null) return url!;
-        if (seq >= last) break;
-      }
+/**
+ * Finds the message of an encrypted result on the done channel and returns its URL. Only this URL contains the key
+ * that decrypts the result.
+ */
+export async function announcedResult(client: ContextRelay, id: string, result: string): Promise<string> {
+  const { created_at: since, done_channel } = await client.tasks.get(id);
+  // Without the channel's key, this client cannot decrypt the messages, so it does not search them.
+  if (await client.hasChannelKey(done_channel)) {
+    const last = await client.channels.position(done_channel);
+    const signal = AbortSignal.timeout(LOOK_BACK_MS);
+    for await (const { url, metadata, seq } of client.subscribe(done_channel, { since, signal })) {
+      const pointer = url && metadata?.task_id === id ? parsePointer(url) : null;
+      if (pointer?.id === result && pointer.key !== null) return url!;
+      if (seq >= last) break;
     }
-    const hint = `The result is encrypted. Add the key of its channel with: relay channel key add ${done_channel}`;
-    throw new RelayError('key_missing', { hint });
   }
+  const hint = `The result is encrypted. Add the key of its channel with: relay channel key add ${done_channel}`;
+  throw new RelayError('key_missing', { hint });
 }
 
 const SUMMARY_CHARS = 80;

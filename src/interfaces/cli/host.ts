@@ -242,6 +242,8 @@ export interface InstallRequest {
   readonly followLinks?: boolean;
   /** Let Codex call our tools without asking. */
   readonly approveTools?: boolean;
+  /** Value of `relay mcp --tools` in the entry of the MCP server. */
+  readonly tools?: string;
 }
 
 export interface InstallReport {

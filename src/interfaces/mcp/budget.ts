@@ -49,6 +49,8 @@ export async function pullWithinBudget(url: string, call: PullCall): Promise<Ans
 /** Returns a part of a payload, cut to the token budget. */
 export async function partWithinBudget(url: string, part: PartRequest, call: PullCall): Promise<Answer> {
   const taken = await call.client.pullPart(url, part, { signal: call.signal });
+  // A search without a match has no text. Say how much was searched.
+  if (taken.text === '') return { text: taken.about };
   const text = await cutToBudget(taken.text, call.context);
   return { text: taken.truncated ? `${text}\n[${taken.about}]` : text };
 }
@@ -108,7 +110,7 @@ async function notText(url: string, found: Inspected, call: PullCall): Promise<R
   const kind = found.max_pulls === null ? binaryKind(await readStart(url, call)) : 'binary data';
   return new RelayError('not_text', {
     what: 'text to return',
-    hint: `It is ${kind}, ${formatNumber(found.size ?? 0)} bytes. Save it: relay pull ${url} --out FILE`,
+    hint: `It is ${kind}, ${formatNumber(found.size ?? 0)} bytes. Save it: relay pull ${found.id} --out FILE`,
   });
 }
 

@@ -15,6 +15,7 @@ import type { CallerContext } from '../protocol.ts';
 import { createWatches, isMethod, subscribedUris } from './resources.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
+import { readToolChoice } from './tools.ts';
 
 export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'extend' | 'onError'> {
   readonly texts: TextWork;
@@ -39,11 +40,13 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   });
   return async (original, by) => {
     const context = createContext(by, o);
+    const wanted = new URL(original.url).searchParams.get('tools');
+    const tools = wanted === null ? null : readToolChoice(wanted);
     const { request, message } = await readMessage(original, o.messageBytes);
     if (isMethod(message, 'subscriptions/listen') && streams.size >= MCP_STREAMS)
       throw new RelayError('busy', { what: 'too many change streams are open' });
     const handler: McpHttpHandler = createMcpHandler(
-      ({ era }) => makeMcpServer(context, { ...o, tools: null, subscribe: era === 'modern' }),
+      ({ era }) => makeMcpServer(context, { ...o, tools, subscribe: era === 'modern' }),
       {
         bus: createEventBus(message, context, o, {
           begun: () => streams.add(handler),

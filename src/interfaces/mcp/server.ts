@@ -9,12 +9,12 @@ import * as z from 'zod';
 import { isRelayError, toRelayError } from '../../base/errors.ts';
 import { addResources } from './resources.ts';
 import type { Answer, Tool, ToolCall, ToolContext } from './tool.ts';
-import { toolsFor } from './tools.ts';
+import { type ToolChoice, toolsFor } from './tools.ts';
 
 export interface McpServerOptions {
   readonly version: string;
-  /** Names of the tools to offer. Null means all tools. */
-  readonly tools: readonly string[] | null;
+  /** Tools to offer. Null means the default tools. */
+  readonly tools: ToolChoice | null;
   /**
    * Whether clients can subscribe to resources. This is not possible if each request creates its own server.
    */
@@ -63,11 +63,14 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
     },
   );
   for (const tool of toolsFor(context, o.tools)) {
-    const { name, description, verb, writesProject, schema: inputSchema } = tool;
+    const { name, description, verb, writesProject } = tool;
+    const inputSchema = context.local ? tool.schema : tool.httpSchema;
     // Clients may run read-only tools without asking the user.
     const reads = verb === null ? !writesProject : verb.route?.startsWith('GET ');
     const config = { description, inputSchema, ...(reads ? { annotations: { readOnlyHint: true } } : {}) };
-    server.registerTool(name, config, (args, ctx) => callTool(tool, args as ToolArguments, context, ctx, o));
+    server.registerTool(name, config, (args, ctx) =>
+      callTool(tool, args as ToolArguments, { context, server, ctx, o }),
+    );
   }
   addResources(server, context, o.onWarning);
   addPrompts(server);
@@ -111,17 +114,20 @@ const INSTRUCTIONS =
 /** Arguments that the library has already checked against the schema of the tool. */
 type ToolArguments = Parameters<Tool['run']>[0];
 
-async function callTool(
-  tool: Tool,
-  args: ToolArguments,
-  context: ToolContext,
-  ctx: ServerContext,
-  o: McpServerOptions,
-): Promise<CallToolResult> {
+interface CallParts {
+  readonly context: ToolContext;
+  readonly server: McpServer;
+  readonly ctx: ServerContext;
+  readonly o: McpServerOptions;
+}
+
+async function callTool(tool: Tool, args: ToolArguments, parts: CallParts): Promise<CallToolResult> {
+  const { context, server, ctx, o } = parts;
   try {
     const call: ToolCall = {
-      ...(await context.open()),
+      ...(await context.open(server.server.getClientVersion()?.name)),
       context,
+      roots: () => rootsOf(server),
       signal: ctx.mcpReq.signal,
       progress: progressReporter(ctx),
       warn: async (text) => {
@@ -132,13 +138,29 @@ async function callTool(
     return toResult(await tool.run(args, call));
   } catch (error) {
     if (!isRelayError(error) && !ctx.mcpReq.signal.aborted) o.onError(error);
-    return toResult({ text: `Error ${tool.doing}: ${reason(error, context)}`, failed: true });
+    return toResult({ text: `Error ${tool.doing}: ${reason(error, tool, context)}`, failed: true });
   }
 }
 
+/** Returns the folders of the client, if it supports roots. */
+async function rootsOf({ server }: McpServer): Promise<string[]> {
+  if (server.getClientCapabilities()?.roots === undefined) return [];
+  const { roots } = await server.listRoots().catch(() => ({ roots: [] }));
+  return roots.map(({ uri }) => uri);
+}
+
+/**
+ * Matches a text that may be a JSON array, string, number or literal. Gemini CLI parses the first text block as
+ * JSON and rejects the whole answer if the value is not an object.
+ */
+const JSON_NON_OBJECT = /^\s*(?:\[.*\]|".*"|-?\d[\d.eE+-]*|true|false|null)\s*$/s;
+
 function toResult({ text, links = [], failed }: Answer): CallToolResult {
+  // Put another block first, so that the text itself stays verbatim in every client.
+  const note = JSON_NON_OBJECT.test(text) ? [{ type: 'text' as const, text: 'JSON:' }] : [];
   return {
     content: [
+      ...note,
       { type: 'text', text },
       ...links.map(({ uri, name }) => ({ type: 'resource_link' as const, uri, name })),
     ],
@@ -147,10 +169,11 @@ function toResult({ text, links = [], failed }: Answer): CallToolResult {
 }
 
 /** Returns the message and the hint of an error. Over HTTP, it hides the details of unexpected errors. */
-function reason(error: unknown, context: ToolContext): string {
+function reason(error: unknown, tool: Tool, context: ToolContext): string {
   const known = toRelayError(error, context.replaced);
   const { typed = (text) => text } = context;
-  if (known.code !== 'internal') return `${known.message} ${typed(known.hintFor('mcp'))}`;
+  const hint = tool.hints?.[known.code] ?? typed(known.hintFor('mcp'));
+  if (known.code !== 'internal') return `${known.message} ${hint}`;
   if (!context.local) return 'The relay failed. See its log.';
   return error instanceof Error ? error.message : String(error);
 }

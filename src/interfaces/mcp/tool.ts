@@ -15,7 +15,10 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly input: I;
+  /** Input over HTTP, if it has fewer fields than over stdio. */
+  readonly httpInput?: z.ZodObject;
   readonly schema: StandardSchemaWithJSON;
+  readonly httpSchema: StandardSchemaWithJSON;
   /**
    * The verb that decides who may call the tool, and whether the tool only reads. Null for tools that work on
    * project files.
@@ -27,6 +30,8 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly writesProject?: true;
   /** Name of the activity in the error text: `Error <doing>: <reason>`. */
   readonly doing: string;
+  /** Hints by error code that name tools. They replace hints that name shell commands. */
+  readonly hints?: { readonly [code: string]: string };
   run(args: z.output<I>, call: ToolCall): Promise<Answer>;
 }
 
@@ -43,8 +48,9 @@ export interface ToolContext {
   readonly budget: number;
   /** Whether the package on disk was replaced since the server started. */
   replaced?(): boolean;
-  /** Opens the relay. The first tool that needs the relay calls it, so an idle server opens no relay. */
-  open(): Promise<RelayAccess>;
+  /** Opens the relay. The first tool that needs the relay calls it, so an idle server opens no relay. `client` is
+   * the name that the MCP client states. */
+  open(client?: string): Promise<RelayAccess>;
   /**
    * Returns whether the API key of the caller has the scope of the verb. Access to channels is checked later,
    * in the call.
@@ -52,6 +58,11 @@ export interface ToolContext {
   may(verb: Verb): boolean;
   /** Rewrites the commands in a hint to the form that works on the machine of the client. */
   typed?(text: string): string;
+  /**
+   * Reads a file in the folder of the client or in one of `roots` (URLs). Present only with `local`: over HTTP, it
+   * would read the disk of the server.
+   */
+  readFile?(path: string, roots: readonly string[]): Promise<Uint8Array>;
   /** Returns the brief of the project in the client's folder. Present only with `local`. */
   brief?(about: string | undefined): Promise<string>;
   /**
@@ -72,6 +83,8 @@ export interface ToolCall extends RelayAccess {
   readonly context: ToolContext;
   /** Aborted when the client cancels the call. */
   readonly signal: AbortSignal;
+  /** Returns the folders (URLs) that the client works in. Empty if the client does not tell them. */
+  roots(): Promise<readonly string[]>;
   /** Sends a progress message to clients that requested progress. */
   progress(message: string): Promise<void>;
   /** Writes a warning to the log of the client and to the log of the server. The answer does not change. */
@@ -90,8 +103,10 @@ export interface Link {
   readonly name: string;
 }
 
-export function defineTool<I extends z.ZodObject>(tool: Omit<Tool<I>, 'schema'>): Tool {
-  return { ...tool, schema: schemaOf(tool.input.strict()) } as unknown as Tool;
+export function defineTool<I extends z.ZodObject>(tool: Omit<Tool<I>, 'schema' | 'httpSchema'>): Tool {
+  const schema = schemaOf(tool.input.strict());
+  const httpSchema = tool.httpInput ? schemaOf(tool.httpInput.strict()) : schema;
+  return { ...tool, schema, httpSchema } as unknown as Tool;
 }
 
 /**

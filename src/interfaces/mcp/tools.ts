@@ -1,12 +1,12 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Tool, ToolContext } from './tool.ts';
-import { BRIDGE_TOOLS } from './tools/bridge.ts';
+import { AGENT_TOOLS, BRIDGE_TOOLS } from './tools/bridge.ts';
 import { CHANNEL_TOOLS } from './tools/channels.ts';
 import { POINTER_TOOLS } from './tools/pointers.ts';
 import { PROJECT_TOOLS } from './tools/project.ts';
 import { THREAD_TOOLS } from './tools/threads.ts';
 
-/** All tools. The list is part of every prompt of every client, so a tool must be worth its tokens. */
+/** The default tools. The list is part of every prompt of every client, so a tool must be worth its tokens. */
 export const TOOLS: readonly Tool[] = [
   ...POINTER_TOOLS,
   ...BRIDGE_TOOLS,
@@ -15,27 +15,43 @@ export const TOOLS: readonly Tool[] = [
   ...PROJECT_TOOLS,
 ];
 
-/**
- * Returns the tools that the caller may use in this context. `wanted` limits them by name. Null means all
- * tools.
- */
-export function toolsFor(context: ToolContext, wanted: readonly string[] | null): Tool[] {
-  return TOOLS.filter(
+/** Groups of tools that are off by default. `relay mcp --tools NAME` adds a group to the default tools. */
+export const TOOL_GROUPS: { readonly [group: string]: readonly Tool[] } = { agents: AGENT_TOOLS };
+
+/** The tools that a client wants. */
+export interface ToolChoice {
+  /** Names of single tools. Empty: all default tools. */
+  readonly names: readonly string[];
+  readonly groups: readonly string[];
+}
+
+/** Returns the tools that the client wants and that the caller may use in this context. */
+export function toolsFor(context: ToolContext, wanted: ToolChoice | null): Tool[] {
+  const { names, groups } = wanted ?? { names: [], groups: [] };
+  const grouped = Object.entries(TOOL_GROUPS).flatMap(([group, tools]) =>
+    tools.filter(({ name }) => groups.includes(group) || names.includes(name)),
+  );
+  return [...TOOLS.filter(({ name }) => names.length === 0 || names.includes(name)), ...grouped].filter(
     (tool) =>
-      (wanted === null || wanted.includes(tool.name)) &&
       (!tool.local || context.local) &&
       (!tool.writesProject || context.project !== undefined) &&
       (tool.verb === null || context.may(tool.verb)),
   );
 }
 
-/** Parses the value of --tools, such as `push_context,pull_context`. */
-export function readToolNames(text: string): string[] {
-  const names = text.split(/[\s,]+/).filter(Boolean);
-  const unknown = names.find((name) => !TOOLS.some((tool) => tool.name === name));
-  if (unknown === undefined && names.length > 0) return names;
+/**
+ * Parses the value of --tools: groups to add to the default tools, such as `agents`, or names of single tools, which
+ * replace the default tools.
+ */
+export function readToolChoice(text: string): ToolChoice {
+  const words = text.split(/[\s,]+/).filter(Boolean);
+  const known = [...TOOLS, ...Object.values(TOOL_GROUPS).flat()].map(({ name }) => name);
+  const isGroup = (word: string) => Object.hasOwn(TOOL_GROUPS, word);
+  const unknown = words.find((word) => !isGroup(word) && !known.includes(word));
+  if (unknown === undefined && words.length > 0)
+    return { names: words.filter((word) => !isGroup(word)), groups: words.filter(isGroup) };
   throw new RelayError('bad_usage', {
-    what: unknown === undefined ? '--tools is empty.' : `There is no tool "${unknown}".`,
-    hint: `The tools are: ${TOOLS.map(({ name }) => name).join(', ')}.`,
+    what: unknown === undefined ? '--tools is empty.' : `There is no tool or group "${unknown}".`,
+    hint: `The groups are: ${Object.keys(TOOL_GROUPS).join(', ')}. The tools are: ${known.join(', ')}.`,
   });
 }

@@ -19,6 +19,7 @@ that does not parse is not changed. Installing a second time changes nothing. --
     check: { help: 'list missing or changed entries; exit code 1 if there are any' },
     remove: { help: 'remove what was installed' },
     'approve-tools': { help: 'let Codex call the relay tools without asking' },
+    tools: { value: 'GROUPS', help: 'also offer these groups of MCP tools (agents); see relay mcp --tools' },
     only: { multiple: true, value: PARTS.join('|'), help: 'install only this part' },
     ...LINKS_FLAG,
   },
@@ -48,7 +49,8 @@ that does not parse is not changed. Installing a second time changes nothing. --
     const action = flags.remove ? 'remove' : 'add';
     const dryRun = flags['dry-run'] || flags.check;
     const [followLinks, approveTools] = [flags['follow-links'], flags['approve-tools']];
-    const request = { scope, action, only, dryRun, followLinks, approveTools } as const;
+    if (flags.tools !== undefined) (await import('../../mcp/tools.ts')).readToolChoice(flags.tools);
+    const request = { scope, action, only, dryRun, followLinks, approveTools, tools: flags.tools } as const;
     const reports: ({ client: string; scope: string } & InstallReport)[] = [];
     const failures: { client: string; error: RelayError }[] = [];
     for (const client of args) {

@@ -492,7 +492,7 @@ const mcp = defineCommand({
 store, or the server in CONTEXTRELAY_URL with CONTEXTRELAY_API_KEY. It exits when the client closes the connection. A
 relay server offers the same tools over HTTP at /mcp.`,
   flags: {
-    tools: { value: 'A,B', help: 'offer only these tools' },
+    tools: { value: 'A,B', help: 'add these groups of tools (agents), or offer only these tools' },
     budget: {
       value: 'TOKENS',
       help: `largest pull in tokens; a larger payload must be pulled in parts (${count(MCP_BUDGET_TOKENS)})`,
@@ -500,6 +500,7 @@ relay server offers the same tools over HTTP at /mcp.`,
   },
   examples: `
     relay mcp  # use this as the command in the client
+    relay mcp --tools agents  # also offer the tools of a group
     relay mcp --tools push_context,peek_context,pull_context  # offer only three tools`,
   async run({ io, host, flags }) {
     const budget = parseCount(flags.budget, '--budget', { min: 100, max: 10_000_000 }) ?? MCP_BUDGET_TOKENS;

@@ -1,7 +1,9 @@
 import * as z from 'zod';
-import { RelayError } from '../../../base/errors.ts';
+import { isRelayError, RelayError } from '../../../base/errors.ts';
+import { AgentBridge, announcedResult } from '../../../client/bridge/agent-bridge.ts';
 import { a2a } from '../../../contract/a2a.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
+import { agents, DONE_CHANNEL, TASK_CHANNEL, tasks } from '../../../contract/tasks.ts';
 import { type FoundResult, ResultWaiters } from '../../../sdk/result-waiters.ts';
 import { pullWithinBudget } from '../budget.ts';
 import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts';
@@ -10,50 +12,119 @@ import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts'
 const PROGRESS_MS = 5_000;
 /** Maximum timeout in seconds: one day. */
 const MAX_TIMEOUT_S = 86_400;
-const SUMMARY_CHARS = 80;
+/** Time in ms in which an agent that sends no heartbeats must take a task. Without a sign of it, the call ends. */
+const TAKEN_MS = 10_000;
 
 export const BRIDGE_TOOLS = [
   defineTool({
     name: 'bridge_task',
-    description: 'Send a task to an agent (relay bridge) on a channel, wait, and return its result.',
+    description: 'Send a task to an agent (relay bridge), wait, and return its result.',
     input: z.object({
       task: z.string().describe('everything the agent needs to know'),
-      task_channel: z.string().default('agent-tasks'),
-      done_channel: z.string().default('agent-done'),
+      to: z.string().optional().describe('name of the agent; omit for any'),
+      task_channel: z.string().default(TASK_CHANNEL),
+      done_channel: z.string().default(DONE_CHANNEL),
       timeout: z.number().min(1).max(MAX_TIMEOUT_S).default(600).describe('seconds'),
+      wait: z.boolean().default(true).describe('false: return at once, then call task_result'),
     }),
     verb: a2a.send,
     doing: 'bridging the task',
-    async run({ task, task_channel, done_channel, timeout }, call) {
-      const { client, signal } = call;
+    async run({ task, to, task_channel, done_channel, timeout, wait }, call) {
+      const { client, signal, resolve } = call;
       // Listen before the task is pushed. Otherwise a fast result could be missed.
-      using listening = await new ResultWaiters(client).listen(done_channel);
-      const metadata = { summary: task.slice(0, SUMMARY_CHARS), done_channel };
-      const url = await client.push(task, { channel: task_channel, metadata, signal });
-      const { id } = parsePointer(url);
-      const stopProgress = reportProgress(url, task_channel, call);
+      using listening = wait ? await new ResultWaiters(client).listen(done_channel) : null;
+      const bridge = new AgentBridge(client, {
+        taskChannel: task_channel,
+        doneChannel: done_channel,
+        resolve,
+      });
+      const nobody = await nobodyListens(task_channel, to, call);
+      const { id, url } = await bridge.send(task, { to, signal });
+      if (listening === null) return { text: `Sent as ${id}. Call task_result later.${nobody}` };
+      const stopProgress = reportProgress(url, bridge.channelFor(to), call);
+      const untaken = nobody === '' ? null : signalIfUntaken(url, call);
       try {
-        const timedOut = AbortSignal.timeout(timeout * 1000);
-        const either = AbortSignal.any([signal, timedOut]);
-        const found = await listening.wait(id, { signal: either, unmarked: true });
-        if (found) return await answer(found, call);
+        const signals = [signal, AbortSignal.timeout(timeout * 1000), ...(untaken ? [untaken.signal] : [])];
+        const found = await listening.wait(id, { signal: AbortSignal.any(signals), unmarked: true });
+        if (found) return await answer(id, found, call);
         signal.throwIfAborted();
       } finally {
         stopProgress();
+        untaken?.stop();
       }
       throw new RelayError('failed', {
-        what: `No result within ${timeout} s.`,
-        hint: `The task is ${url}. Its result will arrive on the channel ${done_channel}.`,
+        what: untaken?.signal.aborted
+          ? `Nobody has taken the task.${nobody}`
+          : `No result within ${timeout} s.${nobody}`,
+        hint: `The task stays queued as ${url}. Its result will arrive on the channel ${done_channel}: call task_result with task ${id}.`,
       });
+    },
+  }),
+  defineTool({
+    name: 'task_result',
+    description: 'Get the result of a task, or its state.',
+    input: z.object({ task: z.string().describe('id from bridge_task') }),
+    verb: tasks.get,
+    doing: 'reading the task',
+    hints: { not_found: 'Pass the id that bridge_task returned.' },
+    async run({ task }, call) {
+      const { id } = parsePointer(task.trim());
+      const { state, agent, stuck, result } = await call.relay.tasks.get(id);
+      return result ? answer(id, result, call) : { text: JSON.stringify({ state, agent, stuck }) };
     },
   }),
 ];
 
-async function answer({ url, status }: FoundResult, call: ToolCall): Promise<Answer> {
-  const pulled = await pullWithinBudget(await call.resolve(url), call);
+/** Tools of the group `agents`. */
+export const AGENT_TOOLS = [
+  defineTool({
+    name: 'agent_list',
+    description: 'List agents: bridges take tasks, followers have an inbox. One JSON per line.',
+    input: z.object({}),
+    verb: agents.list,
+    doing: 'listing the agents',
+    async run(_, { relay }) {
+      const lines = (await relay.agents.list()).agents.map(({ name, kind, alive, last_seen, channels }) =>
+        JSON.stringify({ name, kind, alive, last_seen, channels }),
+      );
+      return { text: lines.join('\n') || '(no agents)' };
+    },
+  }),
+];
+
+async function answer(id: string, { url, status }: FoundResult, call: ToolCall): Promise<Answer> {
+  const pull = async (pointer: string) => pullWithinBudget(await call.resolve(pointer), call);
+  const pulled = await pull(url).catch(async (error) => {
+    if (!isRelayError(error, 'key_missing')) throw error;
+    return pull(await announcedResult(call.client, id, parsePointer(url).id));
+  });
   const links = [pointerLink(parsePointer(url).id, 'the result')];
-  if (status !== 'failed') return { ...pulled, links };
-  return { text: `The task failed: ${pulled.text}`, links, failed: true };
+  if (status === 'done') return { ...pulled, links };
+  const how = status === 'canceled' ? 'was canceled' : 'failed';
+  return { text: `The task ${how}: ${pulled.text}`, links, failed: true };
+}
+
+/** Returns a sentence that says that no bridge is alive to take a task, or an empty text. */
+async function nobodyListens(channel: string, to: string | undefined, { relay }: ToolCall): Promise<string> {
+  // Older relays have no list of agents, and some keys may not read it.
+  const listed = await relay.agents.list().catch(() => null);
+  const takes = listed?.agents.some(
+    ({ name, alive, bridge }) =>
+      alive && bridge?.task_channel === channel && (to === undefined || name === to),
+  );
+  if (listed === null || takes) return '';
+  const where = to === undefined ? `on ${channel}` : `as ${to} on ${channel}`;
+  return ` No agent listens ${where}; a person can start one with: relay bridge start`;
+}
+
+/** Returns a signal that aborts if nobody was notified of the task or has pulled it within `TAKEN_MS`. */
+function signalIfUntaken(url: string, { client }: ToolCall): { signal: AbortSignal; stop(): void } {
+  const untaken = new AbortController();
+  const timer = setTimeout(async () => {
+    const found = await client.receipts(url).catch(() => null);
+    if (found?.reached === 'stored') untaken.abort();
+  }, TAKEN_MS);
+  return { signal: untaken.signal, stop: () => clearTimeout(timer) };
 }
 
 /**

@@ -36,7 +36,8 @@ export const CHANNEL_TOOLS = [
     async run({ channel, since, limit }, { client, context, signal }) {
       const messages = await recentMessages(client, channel, { since, limit: Math.floor(limit), signal });
       if (messages.length === 0) return { text: since === undefined ? '(no messages)' : '(no new messages)' };
-      return { text: await cutToBudget(messages.map(messageLine).join('\n'), context) };
+      const opened = await Promise.all(messages.map((message) => client.unseal(channel, message)));
+      return { text: await cutToBudget(opened.map(messageLine).join('\n'), context) };
     },
   }),
   defineTool({
@@ -45,10 +46,17 @@ export const CHANNEL_TOOLS = [
     input: z.object({ agent: z.string(), limit: z.number().min(1).max(MAX_MESSAGES).default(20) }),
     verb: inbox.read,
     doing: 'reading the inbox',
-    async run({ agent, limit }, { relay, context }) {
-      const { messages, more, cursors } = await relay.inbox.read(agent, { limit: Math.floor(limit) });
+    async run({ agent, limit }, { relay, client, context }) {
+      const found = await relay.inbox.read(agent, { limit: Math.floor(limit) });
+      const { messages, more, cursors, following } = found;
+      if (following.length === 0)
+        return { text: `${agent} follows no channel, so nothing reaches it. Call inbox_follow.` };
       if (messages.length === 0) return { text: '(no new messages)' };
-      const lines = messages.map(messageLine).join('\n');
+      const opened = messages.map(async (message) => ({
+        ...(await client.unseal(message.channel, message)),
+        channel: message.channel,
+      }));
+      const lines = (await Promise.all(opened)).map(messageLine).join('\n');
       const text = await cutToBudget(lines, context);
       // Some messages were cut. Return no cursors, so that the client does not mark unseen messages as read.
       if (text !== lines)
@@ -60,7 +68,19 @@ export const CHANNEL_TOOLS = [
     },
   }),
   defineTool({
+    name: 'inbox_follow',
+    description: 'Let the messages of a channel reach the inbox of an agent.',
+    input: z.object({ agent: z.string(), channel: z.string() }),
+    verb: inbox.follow,
+    doing: 'following the channel',
+    async run({ agent, channel }, { relay }) {
+      await relay.inbox.follow(agent, channel);
+      return { text: `${agent} follows ${channel} from now on.` };
+    },
+  }),
+  defineTool({
     name: 'inbox_mark_read',
+    hints: { not_found: 'Call inbox_follow first.' },
     description: 'Mark inbox messages as read.',
     input: z.object({
       agent: z.string(),
@@ -77,8 +97,8 @@ export const CHANNEL_TOOLS = [
 
 /** Serializes a message as one line of JSON. */
 export function messageLine(message: Message & { readonly channel?: string }): string {
-  const { channel, seq, ts, from, url, msg, metadata } = message;
-  return JSON.stringify({ channel, seq, at: new Date(ts).toISOString(), from, url, msg, metadata });
+  const { channel, seq, ts, from, agent, url, msg, metadata } = message;
+  return JSON.stringify({ channel, seq, at: new Date(ts).toISOString(), from, agent, url, msg, metadata });
 }
 
 interface ReadOptions {

@@ -14,6 +14,13 @@ import { type Answer, defineTool, stateLink, type ToolCall } from '../tool.ts';
 
 const HITS = 10;
 
+const THREAD_HINTS = {
+  not_found: 'Check thread_id. thread_patch without thread_id starts a new thread.',
+};
+const ARTIFACT_HINTS = {
+  not_found: 'Check thread_id and ref. thread_header lists the artifacts of a thread.',
+};
+
 export const THREAD_TOOLS = [
   defineTool({
     name: 'thread_header',
@@ -26,6 +33,7 @@ export const THREAD_TOOLS = [
     }),
     verb: threads.header,
     doing: 'reading the thread',
+    hints: THREAD_HINTS,
     async run({ thread_id, list, question, tokens }, call) {
       const { budget } = call.context;
       const state = await call.relay.threads.state(thread_id, { counted: false });
@@ -51,6 +59,7 @@ export const THREAD_TOOLS = [
     }),
     verb: threads.patch,
     doing: 'changing the thread',
+    hints: THREAD_HINTS,
     async run({ ops, thread_id, version }, { relay }) {
       if (ops.length === 0) throw badRequest('"ops" is empty.');
       const id = thread_id ?? (await relay.threads.create()).thread_id;
@@ -64,6 +73,7 @@ export const THREAD_TOOLS = [
     input: z.object({ thread_id: z.string(), name: z.string().describe('report.md'), content: z.string() }),
     verb: threads.putArtifact,
     doing: 'storing the artifact',
+    hints: THREAD_HINTS,
     async run({ thread_id, name, content }, { relay }) {
       const body = new TextEncoder().encode(content);
       const { ref, type, size, state_ref } = await relay.threads.putArtifact(thread_id, { body, name });
@@ -80,6 +90,7 @@ export const THREAD_TOOLS = [
     }),
     verb: threads.artifact,
     doing: 'reading the artifact',
+    hints: ARTIFACT_HINTS,
     async run({ thread_id, ref, part }, call): Promise<Answer> {
       const artifact = await call.relay.threads.artifact(thread_id, ref, { counted: false });
       const partRequest = part ? parsePartText(part) : undefined;
@@ -91,7 +102,7 @@ export const THREAD_TOOLS = [
       if (partRequest) {
         const o = { ...partRequest, max_tokens: call.context.budget };
         const { text, about, truncated } = await call.relay.threads.part(thread_id, ref, o);
-        return { text: truncated ? `${text}\n[${about}]` : text };
+        return { text: truncated ? `${text}\n[${about}]` : text || about };
       }
       if (partRequest === null && !call.context.local) checkAnswerSize(artifact.size);
       const { body } = await call.relay.threads.content(thread_id, ref);
@@ -104,6 +115,7 @@ export const THREAD_TOOLS = [
     input: z.object({ thread_id: z.string(), query: z.string() }),
     verb: threads.search,
     doing: 'searching',
+    hints: THREAD_HINTS,
     async run({ thread_id, query }, call) {
       const answer = await call.relay.threads.search(thread_id, query, { limit: HITS, counted: false });
       const { hits, state = [], unsearched } = answer;
