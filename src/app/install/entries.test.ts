@@ -190,8 +190,7 @@ test('a key that is new in our entry is added to an old entry of ours', () => {
 
 test('chosen tool groups stay when the entry is written again', () => {
   const path = ['mcp', 'relay'];
-  const entry = (args: readonly string[]) =>
-    ({ kind: 'mcp', path, value: { command: 'relay', args } }) as Entry;
+  const entry = (args: string[]) => ({ kind: 'mcp', path, value: { command: 'relay', args } }) as Entry;
   const chosen = addEntries('{}', [entry(['mcp', '--tools', 'agents'])], false);
   assert.deepEqual(JSON.parse(chosen).mcp.relay.args, ['mcp', '--tools', 'agents']);
   assert.equal(addEntries(chosen, [entry(['mcp'])], false), chosen);

@@ -26,7 +26,12 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   const tools = o.tools === null ? null : readToolChoice(o.tools);
   const opened: { relay: Promise<RelayAccess & AsyncDisposable> | null } = { relay: null };
   const openClient = async (client: string | undefined) => {
-    const agent = agentName(host.home, process.env, o.folder, CLIENTS.find((name) => client?.includes(name)));
+    const agent = agentName(
+      host.home,
+      process.env,
+      o.folder,
+      CLIENTS.find((name) => client?.includes(name)),
+    );
     const open = await host.relay.open(agent === null ? {} : { agent });
     return { ...open, client: await open.client() };
   };
@@ -76,7 +81,9 @@ async function readInside(path: string, folders: readonly string[]): Promise<Uin
   const file = await realpath(resolve(folders[0]!, path)).catch(() => null);
   if (file === null) throw failed('does not exist');
   const real = await Promise.all(folders.map((folder) => realpath(folder).catch(() => null)));
-  if (!real.some((folder) => folder !== null && file.startsWith(folder.endsWith(sep) ? folder : folder + sep)))
+  if (
+    !real.some((folder) => folder !== null && file.startsWith(folder.endsWith(sep) ? folder : folder + sep))
+  )
     throw failed('is not in a folder of this session');
   await using opened = await openFile(file, constants.O_RDONLY | constants.O_NONBLOCK);
   const found = await opened.stat();
