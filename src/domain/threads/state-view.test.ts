@@ -5,7 +5,7 @@ import { madeUpState, realStates, stateOf } from '../../../test/threads/made-up-
 import { VIEW_TOKENS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { State } from '../../contract/threads.ts';
-import { stateView, type ViewOptions } from './state-view.ts';
+import { searchState, stateView, type ViewOptions } from './state-view.ts';
 
 /**
  * Token counter with a cache. The function `countTokens` of test/token-count.ts clears its cache, and this
@@ -217,6 +217,25 @@ describe('the text view of a state', () => {
     assert.ok(countTokens(constraint!) <= 75, text);
     assert.match(sections.get('/decisions')![0]!, /^(?:word )+… \[9,999 characters in all\]$/);
     assert.equal(truncated, true);
+  });
+
+  it('finds closed items and earlier questions by a search, and cuts a long item at a sentence', () => {
+    const long = `The importer is slow. ${'It reads every row twice. '.repeat(40)}`.trim();
+    const state = stateOf({
+      facts: [{ id: 'f', key: 'importer', value: long }],
+      plan: [{ id: 'p', step: 'Measure the importer', status: 'done' }],
+      last_actions: [
+        { description: 'answered', question: 'Is the importer slow?', result_ref: '0'.repeat(26) },
+      ],
+    });
+    const found = new Map(searchState(state, 'importer').map(({ path, text }) => [path, text]));
+    assert.match(
+      found.get('/facts/0')!,
+      /^importer: The importer is slow\..+ twice\. … \[1,0\d\d characters in all\]$/,
+    );
+    assert.equal(found.get('/plan/0'), 'Measure the importer (done)');
+    assert.equal(found.get('/last_actions/0'), `Is the importer slow? (answer ${'0'.repeat(26)})`);
+    assert.deepEqual(searchState(state, 'zebra'), []);
   });
 
   it('puts items that match the question first, and still shows what always matters', async () => {

@@ -124,11 +124,7 @@ export async function stateView(
   const lines = new Map<Item, Line>();
   let used = 0;
   /** Adds lines until one does not fit. Returns true if all lines fit. */
-  const take = async (
-    from: readonly Shown[],
-    most: number,
-    kinds = new Set<ViewKind>(),
-  ): Promise<boolean> => {
+  const take = async (from: readonly Shown[], most: number, kinds = new Set<ViewKind>()) => {
     for (const item of from) {
       if (lines.has(item)) continue;
       const line = made.get(item) ?? (await makeLine(item, counter));
@@ -163,26 +159,14 @@ export async function stateView(
     const all = [...lines.values()];
     const start = sections(all.slice(0, stable)).join('\n');
     const chosen = sections(all.slice(stable));
-    const text = [
-      start,
-      ...(chosen.length > 0 ? [MATCHES_HEADING, ...chosen] : []),
-      ...footerLine(omitted, more),
-    ]
-      .filter((part) => part !== '')
-      .join('\n');
+    if (chosen.length > 0) chosen.unshift(MATCHES_HEADING);
+    const text = [start, ...chosen, ...footerLine(omitted, more)].filter((part) => part !== '').join('\n');
     const tokens = await counter.count(text);
     if (tokens.tokens > budget && all.length > 0) lines.delete(all.at(-1)!.item);
     else {
-      const truncated = all.length < items.length || all.some(({ cut }) => cut);
-      return {
-        text,
-        stable: start.length,
-        tokens,
-        omitted,
-        shown: all.length,
-        items: items.length,
-        truncated,
-      };
+      const shown = all.length;
+      const truncated = shown < items.length || all.some(({ cut }) => cut);
+      return { text, stable: start.length, tokens, omitted, shown, items: items.length, truncated };
     }
   }
 }
@@ -203,7 +187,11 @@ export function searchState(state: State, query: string, limit = SEARCH_HITS): S
   const items = itemsOf(state).filter(({ kind }) => kind !== 'artifacts');
   return matchingItems(items, query)
     .slice(0, limit)
-    .map(({ path, text }) => ({ path, text: oneLine(text).slice(0, SEARCHED_CHARS).toWellFormed() }));
+    .map(({ path, text }) => {
+      const flat = oneLine(text);
+      const isLong = flat.length > SEARCHED_CHARS;
+      return { path, text: isLong ? `${cutAtSentence(flat, SEARCHED_CHARS)}${lengthNote(text)}` : flat };
+    });
 }
 
 /** Maximum number of characters of an item in the result of a search. */
@@ -218,11 +206,7 @@ function itemsOf(state: State): Item[] {
     of: (item: T, index: number) => Omit<Item, 'path'>,
   ): Item[] => from.map((item, index) => ({ path: `/${list}/${index}`, ...of(item, index) }));
   const ifOpen = (item: object, kind: ViewKind) => (isClosed(item) ? undefined : kind);
-  const newest = new Map(
-    newestFirst(facts)
-      .toReversed()
-      .map((fact) => [fact.key, fact]),
-  );
+  const byKey = Map.groupBy(newestFirst(facts), ({ key }) => key);
   const all = [
     ...items('plan', state.plan, (step) => ({
       kind: ifOpen(step, isInProgress(step) ? 'steps_in_progress' : 'next_steps'),
@@ -249,7 +233,7 @@ function itemsOf(state: State): Item[] {
     ...newestFirst(
       items('facts', facts, (fact) => {
         const { key, value, at } = fact;
-        const older = newest.get(key) !== fact;
+        const older = byKey.get(key)![0] !== fact;
         const text = `${key}: ${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}`;
         return { kind: 'facts', text: older ? `${text} (older)` : text, at, older };
       }),
@@ -331,19 +315,20 @@ async function makeLine(item: Shown, counter: TokenCounter): Promise<Line> {
   const whole = oneLine(`${number}${item.text.slice(0, READ_CHARS)}`);
   const tokens = await countLine(whole);
   if (tokens <= most && item.text.length <= READ_CHARS) return { item, text: whole, tokens, cut: false };
-  const length = ` … [${count(item.text.length)} characters in all]`;
   for (
     let chars = Math.min(whole.length, Math.ceil((whole.length * most) / tokens));
     ;
     chars = (chars * 3) / 4
   ) {
-    const text = `${cutAtSentence(whole, Math.floor(chars))}${length}`;
+    const text = `${cutAtSentence(whole, Math.floor(chars))}${lengthNote(item.text)}`;
     const tokens = await countLine(text);
     if (tokens <= most + LENGTH_TOKENS || chars < 1) return { item, text, tokens, cut: true };
   }
 }
 
-/** Maximum number of tokens of the note that says how long a cut item is. */
+/** Says how long an item is that is cut. */
+const lengthNote = ({ length }: string) => ` … [${count(length)} characters in all]`;
+/** Maximum number of tokens of this note. */
 const LENGTH_TOKENS = 12;
 
 /**
