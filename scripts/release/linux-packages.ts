@@ -27,11 +27,18 @@ export interface PackageOptions {
 const SUMMARY = 'Agents hand each other a short pointer instead of the payload';
 const SCRIPTS = ['postinst', 'prerm', 'postrm'] as const;
 
+/** Files from which shells load completions of installed packages. */
+const completions = (kind: 'deb' | 'rpm') => ({
+  bash: 'usr/share/bash-completion/completions/relay',
+  zsh: `usr/share/zsh/${kind === 'deb' ? 'vendor-completions' : 'site-functions'}/_relay`,
+  fish: 'usr/share/fish/vendor_completions.d/relay.fish',
+});
+
 /**
  * Writes all files of a deb or rpm package into the folder `root`, under the paths at which they are
  * installed.
  */
-async function layOut(root: string, program: string): Promise<void> {
+async function layOut(root: string, program: string, kind: 'deb' | 'rpm'): Promise<void> {
   const put = (path: string, source: string, mode: number) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     copyFileSync(source, join(root, path));
@@ -50,6 +57,10 @@ async function layOut(root: string, program: string): Promise<void> {
     join(root, 'usr/share/doc/contextrelay/changelog.gz'),
     gzipSync(readFileSync('CHANGELOG.md')),
   );
+  for (const [shell, path] of Object.entries(completions(kind))) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), must(resolve(program), ['completion', shell]), { mode: 0o644 });
+  }
   const man = join(root, 'usr/share/man/man1');
   await writeManPages(man);
   for (const page of readdirSync(man)) {
@@ -62,7 +73,7 @@ export async function makeDeb({ version, program, folder, quick }: PackageOption
   const root = join(folder, '.deb');
   rmSync(root, { recursive: true, force: true });
   try {
-    await layOut(root, program);
+    await layOut(root, program, 'deb');
     mkdirSync(join(root, 'DEBIAN'));
     const control = {
       Package: 'contextrelay',
@@ -103,7 +114,7 @@ export async function makeRpm({ version, program, folder, quick }: PackageOption
   const root = join(top, 'root');
   rmSync(top, { recursive: true, force: true });
   try {
-    await layOut(root, program);
+    await layOut(root, program, 'rpm');
     const script = (name: string) =>
       readFileSync(join('deploy/package', name), 'utf8').replace(/^#!.*\n/, '');
     const spec = `
@@ -128,6 +139,9 @@ A relay for agents: command line, server, MCP server and A2A agent in one execut
 %config(noreplace) %attr(0640, root, root) /etc/contextrelay/relay.env
 %doc /usr/share/doc/contextrelay
 /usr/share/man/man1/*
+${Object.values(completions('rpm'))
+  .map((path) => `/${path}`)
+  .join('\n')}
 %post
 ${script('postinst')}
 %preun

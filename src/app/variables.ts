@@ -32,6 +32,10 @@ export const VARIABLES: readonly Variable[] = [
     name: 'RELAY_AGENT',
     help: 'The name of this agent, for `inbox`, `follow`, tasks, and as the sender and author of what it writes.',
   },
+  {
+    name: 'RELAY_REMINDER',
+    help: 'The minutes between two reminders of the stop hook to run `relay project sync`; 30 by default, `off` for none.',
+  },
   { name: 'RELAY_THREAD', help: 'The thread that commands use if none is given.' },
   {
     name: 'RELAY_HANDOFF',

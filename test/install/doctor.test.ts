@@ -181,8 +181,51 @@ test('doctor ends even if a server, a hook and an MCP server hang, and leaves no
     'URL does not answer',
     ...Array(2).fill('it did not answer within 5 s'),
     'it did not end within 5 s',
+    'it did not end within 5 s',
   ]);
   const pids = readdirSync(pidsIn).filter((name) => name !== 'none');
   assert.ok(pids.length > 0);
   await until(() => !pids.some((pid) => isAlive({ pid: Number(pid), birth: null })));
+});
+
+test('a brief from a plugin and from relay install is reported, with the commands that remove one', async () => {
+  using folder = new ScratchFolder();
+  folder.write('../home/.claude/settings.json', '{"enabledPlugins": {"context-relay@contextrelay": true}}');
+  const extension = '{"name": "context-relay", "version": "0.2.0"}';
+  folder.write('../home/.gemini/extensions/relay/gemini-extension.json', extension);
+  const { stdout } = await folder.relay(['install', 'claude', 'gemini', 'opencode']);
+  const twice = (client: string, plugin: string, remove: string) =>
+    `In ${client}, the brief comes 2 times: from relay install ${client} and ${plugin}; remove one: relay install ${client} --remove, or ${remove}`;
+  const claude = twice(
+    'claude',
+    'the plugin context-relay@contextrelay',
+    'claude plugin uninstall context-relay@contextrelay',
+  );
+  assert.ok(stdout.includes(claude), stdout);
+  assert.ok(
+    stdout.includes(
+      twice('gemini', 'the extension context-relay', 'gemini extensions uninstall context-relay'),
+    ),
+  );
+  assert.doesNotMatch(stdout, /In opencode/);
+  const again = (await folder.relay(['install', 'opencode', '--user'])).stdout;
+  assert.match(again, /In opencode, the brief comes 2 times: .* and relay install opencode --user/);
+  const checked = (await folder.relay(['doctor', '--timeout', '60s'])).stdout;
+  assert.match(
+    checked,
+    /warning {2}claude: brief: the brief comes 2 times: .*\n +→ remove one: relay install claude --remove/,
+  );
+  await folder.relay(['install', 'claude', '--remove', '--only', 'hooks']);
+  assert.doesNotMatch((await folder.relay(['install', 'claude', '--only', 'mcp'])).stdout, /In claude/);
+});
+
+test('doctor says which clients start without the brief', async () => {
+  using folder = new ScratchFolder();
+  await folder.relay(['install', 'openclaw', 'vscode', '--user']);
+  const { stdout } = await folder.relay(['doctor', '--timeout', '60s']);
+  for (const client of ['openclaw', 'vscode'])
+    assert.match(
+      stdout,
+      new RegExp(`ok +${client}, for you: brief: This client has no hook .*without the brief`),
+    );
 });

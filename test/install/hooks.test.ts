@@ -99,6 +99,12 @@ test('the stop hook reminds of the sync once, and only if there is something to 
     (await runHook(folder, 'claude', 'stop', { session_id: 's', stop_hook_active: true })).stdout,
     '',
   );
+  const stdin = JSON.stringify({ cwd: folder.path, session_id: 's' });
+  for (const RELAY_REMINDER of ['off', '400'])
+    assert.equal(
+      (await folder.relay(['hook', 'claude', 'stop'], { stdin, env: { RELAY_REMINDER } })).stdout,
+      '',
+    );
   const reminded = JSON.parse((await runHook(folder, 'claude', 'stop', { session_id: 's' })).stdout);
   assert.deepEqual(Object.keys(reminded), ['systemMessage']);
   assert.match(
@@ -236,4 +242,13 @@ test('a hook answers even if the client keeps its end of the pipe open', async (
   const code = await new Promise((done) => child.once('close', done));
   assert.equal(code, 0);
   assert.match(out, /Sell tea/);
+});
+
+test('Cursor gets the brief in its own format, for the folder of its window', async () => {
+  using folder = await createProject();
+  const stdin = JSON.stringify({ conversation_id: 'c', workspace_roots: [folder.path] });
+  const ran = await folder.relay(['hook', 'cursor', 'session-start'], { stdin, cwd: folder.home });
+  assert.match(JSON.parse(ran.stdout).additional_context, /^# Project brief: /);
+  const vscode = await folder.relay(['hook', 'vscode', 'session-start'], { stdin: '{"sessionId": "s"}' });
+  assert.match(JSON.parse(vscode.stdout).hookSpecificOutput.additionalContext, /^# Project brief: /);
 });

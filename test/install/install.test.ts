@@ -287,6 +287,39 @@ test('installing offers --approve-tools for Codex, writes it on request and keep
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
+test('installing offers --approve-tools for Gemini too, and keeps it', async () => {
+  using folder = new ScratchFolder();
+  const offer = /Gemini CLI asks you before it runs a relay tool.*relay install gemini --approve-tools/;
+  assert.match((await folder.relay(['install', 'gemini'])).stdout, offer);
+  assert.doesNotMatch((await folder.relay(['install', 'gemini', '--approve-tools'])).stdout, offer);
+  assert.equal(folder.json('.gemini/settings.json').mcpServers.relay.trust, true);
+  assert.doesNotMatch((await folder.relay(['install', 'gemini'])).stdout, offer);
+  assert.equal(folder.json('.gemini/settings.json').mcpServers.relay.trust, true);
+});
+
+test('hooks of Cursor and VS Code and the plugin of OpenCode are added next to others, and removed', async () => {
+  using folder = new ScratchFolder();
+  const others = {
+    '.cursor/hooks.json':
+      '{"version": 1, "hooks": {"sessionStart": [{"command": "./mine.sh"}], "stop": []}}\n',
+    '.opencode/plugins/mine.js': 'export const Mine = async () => ({});\n',
+  };
+  fill(folder.path, others);
+  const before = snapshot(folder.path);
+  assert.equal((await folder.relay(['install', 'cursor', 'vscode', 'opencode'])).code, 0);
+  const { sessionStart } = folder.json('.cursor/hooks.json').hooks;
+  assert.deepEqual([sessionStart[0].command, sessionStart.length], ['./mine.sh', 2]);
+  assert.match(sessionStart[1].command, /hook cursor session-start/);
+  assert.match(folder.json('.github/hooks/relay.json').hooks.SessionStart[0].command, /hook vscode/);
+  assert.match(folder.read('.opencode/plugins/relay.js'), /"hook","opencode"/);
+  assert.equal((await folder.relay(['install', 'cursor', 'vscode', 'opencode', '--check'])).code, 0);
+  assert.equal((await folder.relay(['install', 'cursor', 'vscode', 'opencode', '--remove'])).code, 0);
+  assert.deepEqual(snapshot(folder.path), before);
+  folder.write('.opencode/plugins/relay.js', 'export const Other = 1;\n');
+  const refused = await folder.relay(['install', 'opencode']);
+  assert.match(refused.stderr, /another program has a file with this name/);
+});
+
 test('with --only, only that part is reported', async () => {
   using folder = new ScratchFolder();
   const ran = await folder.relay(['install', 'gemini', '--only', 'mcp', '--json']);

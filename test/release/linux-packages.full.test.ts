@@ -83,6 +83,8 @@ for (const kind of KINDS) {
       await ok(kind.install(VERSIONS[0]));
       assert.match(await ok('id contextrelay'), /contextrelay/);
       assert.match(await ok('zcat /usr/share/man/man1/relay-push.1.gz'), /relay\\-push/);
+      const shells = 'bash-completion/completions/relay zsh/*/_relay fish/vendor_completions.d/relay.fish';
+      for (const path of shells.split(' ')) assert.match(await ok(`cat /usr/share/${path}`), /relay/, path);
       assert.match(await ok('ls -l /etc/contextrelay/relay.env'), /^-rw-r----- 1 root contextrelay/);
       const verified = spawnSync(
         'systemd-analyze',

@@ -4,18 +4,18 @@ import { isAbsolute, join } from 'node:path';
 import { isRelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { plainLine } from '../../client/projects/brief.ts';
-import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
-import { readToml } from '../../formats/toml.ts';
 import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/commands/hook.ts';
 import type { Check, InstallReport } from '../../interfaces/cli/host.ts';
 import { findProgram } from '../../runners/find-program.ts';
 import type { Environment } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { findProject } from '../projects/project-files.ts';
+import { readSettings, repeatedBrief } from './brief-sources.ts';
 import {
   CLIENTS,
   type Client,
   clientPlan,
+  NO_HOOKS,
   type Places,
   RELAY_VARIABLES,
   type Scope,
@@ -53,6 +53,10 @@ export async function* installChecks(settings: InstallSettings, deadline: Deadli
       scopes.add(scope);
       yield { name: what === '' ? name : `${name}: ${what}`, ...check };
     }
+  }
+  for (const client of scopes.size === 0 ? [] : CLIENTS) {
+    const repeated = await repeatedBrief(client, settings.places, settings.launcher('project'));
+    if (repeated !== null) yield { name: `${client}: brief`, state: 'warning', ...repeated };
   }
   if (scopes.size === 0 || (await findProject(settings.places.project)) !== null) return;
   yield {
@@ -125,6 +129,9 @@ async function clientChecks(
   return [
     ...files,
     ...tried.map((check) => (check.state === 'ok' ? check : { ...check, fix: check.fix ?? again })),
+    ...(installed.some(({ parts }) => parts.includes('hooks'))
+      ? []
+      : [{ name: 'brief', state: 'ok' as const, found: NO_HOOKS }]),
     ...othersIn(client, installed),
     ...(await trustChecks(client, scope, installed, places)),
   ];
@@ -149,11 +156,11 @@ interface Trying {
   readonly deadline: Deadline;
 }
 
-async function tryHooks({ file, entries, value }: Installed, o: Trying): Promise<Trial[]> {
+async function tryHooks({ file, entries, value, text }: Installed, o: Trying): Promise<Trial[]> {
   const { client, own, deadline } = o;
   const { env } = o.places;
   if (!entries.some(({ kind }) => kind === 'hooks')) return [];
-  const hooks = ourHandlers(value, client);
+  const hooks = text === undefined ? ourHandlers(value, client) : await pluginHooks(file, text, client);
   if (hooks.length === 0) {
     const found = `${file} has none, so a session starts without the brief`;
     return [{ what: 'hooks', file, state: 'warning', found }];
@@ -170,6 +177,17 @@ async function tryHooks({ file, entries, value }: Installed, o: Trying): Promise
       ...(fault ?? { state: 'ok', found: 'ran and had the expected effect' }),
     };
   });
+}
+
+/** Returns the hooks that a plugin runs. Returns none if the plugin is missing or is not the one that we write. */
+async function pluginHooks(file: string, text: string, client: string) {
+  const found = await readFile(file, 'utf8').catch(() => null);
+  const [command = '', ...args]: string[] = JSON.parse(/^const RELAY = (.*);$/m.exec(text)?.[1] ?? '[]');
+  const line = (word: string) => shellLine({ command, args }, [word]);
+  return Object.entries(found === text ? HOOK_EVENTS[client as HookClient] : {}).map(([word, event]) => ({
+    event: event!,
+    handler: { command: line(word) },
+  }));
 }
 
 async function tryServer({ file, entries, value }: Installed, o: Trying): Promise<Trial[]> {
@@ -323,18 +341,6 @@ function serversAt(path: readonly string[], value: JsonObject): JsonObject {
   let found: Json | undefined = value;
   for (const step of path.slice(0, -1)) found = isJsonObject(found) ? found[step] : undefined;
   return isJsonObject(found) ? found : {};
-}
-
-/** Reads a settings file. Returns an empty object if the file is missing or invalid. */
-async function readSettings(file: string): Promise<JsonObject> {
-  try {
-    const text = await readFile(file, 'utf8');
-    const toml = file.endsWith('.toml');
-    const value = toml ? readToml(text) : jsonValue(parseJsonText(text, { comments: true }));
-    return isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 /**

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/commands/hook.ts';
 import type { Entry } from './entries.ts';
 import { hookLine, type Launcher } from './launcher.ts';
+import { opencodePlugin } from './opencode-plugin.ts';
 
 export const CLIENTS = ['claude', 'codex', 'gemini', 'opencode', 'openclaw', 'cursor', 'vscode'] as const;
 export type Client = (typeof CLIENTS)[number];
@@ -29,8 +30,12 @@ export interface SkillTarget {
 }
 
 export interface SettingsTarget {
-  /** `jsonc` allows comments and trailing commas; in `json` they are errors that the user should see. */
-  readonly kind: 'json' | 'jsonc' | 'toml';
+  /**
+   * `jsonc` allows comments and trailing commas; in `json` they are errors that the user should see. A `file` is
+   * ours as a whole and has the content `text`.
+   */
+  readonly kind: 'json' | 'jsonc' | 'toml' | 'file';
+  readonly text?: string;
   readonly parts: readonly Part[];
   readonly file: string;
   readonly entries: readonly Entry[];
@@ -64,11 +69,21 @@ export const RELAY_VARIABLES = [
  */
 const EXPANDED = Object.fromEntries(RELAY_VARIABLES.map((name) => [name, `\${${name}:-}`]));
 
-/** The Codex setting with which the tools of a server run without asking the user. */
-export const CODEX_APPROVAL = { default_tools_approval_mode: 'approve' };
-/** Note for the user. It is printed only if `CODEX_APPROVAL` is not in the settings. */
-export const CODEX_APPROVAL_OFFER =
-  'Codex asks you before it runs a relay tool that writes. codex exec cannot ask, so it rejects these tools. To allow them without asking: relay install codex --approve-tools';
+/** Settings of a server with which its tools run without asking the user, and a note that offers them. */
+export const APPROVALS: {
+  readonly [client: string]: { readonly setting: JsonObject; readonly offer: string };
+} = {
+  codex: {
+    setting: { default_tools_approval_mode: 'approve' },
+    offer:
+      'Codex asks you before it runs a relay tool that writes. codex exec cannot ask, so it rejects these tools. To allow them without asking: relay install codex --approve-tools',
+  },
+  gemini: {
+    setting: { trust: true },
+    offer:
+      'Gemini CLI asks you before it runs a relay tool. gemini -p cannot ask, so it rejects these tools. To allow them without asking: relay install gemini --approve-tools',
+  },
+};
 
 export const CODEX_TRUST =
   'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust the hooks of relay.';
@@ -76,8 +91,9 @@ export const CODEX_TRUST =
 export const CODEX_TRUST_AGAIN =
   'The hooks changed, so Codex runs none of them until you trust them again: start codex, type /hooks, and trust the hooks of relay.';
 
-const NO_HOOKS =
-  'relay has no hooks for this client. The skill tells the agent when to read the brief and when to sync.';
+/** Note for a client that cannot get the brief by itself. `relay doctor` reports it too. */
+export const NO_HOOKS =
+  'This client has no hook that relay can use, so a session starts without the brief. The skill tells the agent to read it.';
 
 export function clientPlan(
   client: Client,
@@ -92,6 +108,7 @@ export function clientPlan(
   const tools = o.tools === undefined ? [] : ['--tools', o.tools];
   const stdio = { command: launcher.command, args: [...launcher.args, 'mcp', ...tools] };
   const shared = skillIn(join(base, '.agents'));
+  const approval = o.approveTools ? APPROVALS[client]?.setting : {};
   const withoutHooks = (file: string, path: readonly string[], server: JsonObject): ClientPlan => ({
     targets: [shared, settings('jsonc', file, [mcp(path, server)])],
     notes: [NO_HOOKS],
@@ -111,7 +128,6 @@ export function clientPlan(
     }
     case 'codex': {
       const folder = (!ours && env.CODEX_HOME) || join(base, '.codex');
-      const approval = o.approveTools ? CODEX_APPROVAL : {};
       const server = { ...stdio, env_vars: [...RELAY_VARIABLES], ...approval };
       return {
         targets: [
@@ -120,7 +136,7 @@ export function clientPlan(
           settings('toml', join(folder, 'config.toml'), [mcp(['mcp_servers'], server)]),
         ],
         notes: [
-          CODEX_APPROVAL_OFFER,
+          APPROVALS.codex!.offer,
           CODEX_TRUST,
           ...(ours ? ['Codex reads the .codex of a folder only when that folder is trusted.'] : []),
         ],
@@ -129,11 +145,14 @@ export function clientPlan(
     case 'gemini': {
       const entries = [
         hooksEntry('gemini', launcher, places),
-        mcp(['mcpServers'], { ...stdio, env: EXPANDED }),
+        mcp(['mcpServers'], { ...stdio, env: EXPANDED, ...approval }),
       ];
       return {
         targets: [shared, settings('jsonc', join(base, '.gemini', 'settings.json'), entries)],
-        notes: ours ? ['Gemini CLI reads the settings of a folder only when that folder is trusted.'] : [],
+        notes: [
+          APPROVALS.gemini!.offer,
+          ...(ours ? ['Gemini CLI reads the settings of a folder only when that folder is trusted.'] : []),
+        ],
       };
     }
     case 'opencode': {
@@ -142,7 +161,19 @@ export function clientPlan(
       const commented = join(folder, 'opencode.jsonc');
       const file = existsSync(commented) ? commented : join(folder, 'opencode.json');
       const command = [stdio.command, ...stdio.args];
-      return withoutHooks(file, ['mcp'], { type: 'local', command, enabled: true });
+      const plugins = join(ours ? join(base, '.opencode') : folder, 'plugins', 'relay.js');
+      const events = {};
+      return {
+        targets: [
+          shared,
+          settings('jsonc', file, [mcp(['mcp'], { type: 'local', command, enabled: true })]),
+          {
+            ...settings('file', plugins, [{ kind: 'hooks', client, events }]),
+            text: opencodePlugin(launcher),
+          },
+        ],
+        notes: [],
+      };
     }
     case 'openclaw': {
       if (ours) {
@@ -152,11 +183,29 @@ export function clientPlan(
       const folder = env.OPENCLAW_STATE_DIR || join(home, '.openclaw');
       return withoutHooks(join(folder, 'openclaw.json'), ['mcp', 'servers'], stdio);
     }
-    case 'cursor':
-      return withoutHooks(join(base, '.cursor', 'mcp.json'), ['mcpServers'], stdio);
+    case 'cursor': {
+      const folder = join(base, '.cursor');
+      return {
+        targets: [
+          shared,
+          settings('jsonc', join(folder, 'mcp.json'), [mcp(['mcpServers'], stdio)]),
+          settings('json', join(folder, 'hooks.json'), [hooksEntry('cursor', launcher, places)]),
+        ],
+        notes: [],
+      };
+    }
     case 'vscode': {
       const folder = ours ? join(base, '.vscode') : codeFolder(places);
-      return withoutHooks(join(folder, 'mcp.json'), ['servers'], { type: 'stdio', ...stdio });
+      const server = settings('jsonc', join(folder, 'mcp.json'), [
+        mcp(['servers'], { type: 'stdio', ...stdio }),
+      ]);
+      // VS Code has no folder of its own for the hooks of a user.
+      if (!ours) return { targets: [shared, server], notes: [NO_HOOKS] };
+      const hooks = join(base, '.github', 'hooks', 'relay.json');
+      return {
+        targets: [shared, server, settings('json', hooks, [hooksEntry('vscode', launcher, places)])],
+        notes: ['Hooks are a preview in VS Code: it runs them if chat.useHooks is on.'],
+      };
     }
   }
 }
@@ -165,7 +214,7 @@ function skillIn(folder: string): Target {
   return { kind: 'skill', parts: ['skill'], folder: join(folder, 'skills', SKILL_NAME) };
 }
 
-function settings(kind: SettingsTarget['kind'], file: string, entries: readonly Entry[]): Target {
+function settings(kind: SettingsTarget['kind'], file: string, entries: readonly Entry[]): SettingsTarget {
   return { kind, parts: entries.map((entry) => entry.kind), file, entries };
 }
 
@@ -179,10 +228,16 @@ function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places
     const handler = { type: 'command', command, timeout: HOOK_SECONDS };
     // Gemini CLI expects the time limit in milliseconds. It shows the name in its list of hooks.
     const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };
-    return [event, client === 'gemini' ? gemini : handler] as const;
+    return [event!, client === 'gemini' ? gemini : handler] as const;
   });
-  return { kind: 'hooks', client, events: Object.fromEntries(events) };
+  return { kind: 'hooks', client, events: Object.fromEntries(events), ...FLAT[client] };
 }
+
+/** Formats of clients whose handlers are not in groups. */
+const FLAT: { readonly [client: string]: { readonly flat: true; readonly fields?: JsonObject } } = {
+  cursor: { flat: true, fields: { version: 1 } },
+  vscode: { flat: true },
+};
 
 function codeFolder({ home, env, platform }: Places): string {
   if (platform === 'win32') return join(env.APPDATA || join(home, 'AppData', 'Roaming'), 'Code', 'User');

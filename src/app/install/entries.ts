@@ -8,10 +8,16 @@ import { readToml } from '../../formats/toml.ts';
  */
 export type Entry = HooksEntry | ServerEntry;
 
-/** Hooks of a client: `{"hooks": {"SessionStart": [{"hooks": [{type, command, timeout}]}]}}`. */
+/**
+ * Hooks of a client: `{"hooks": {"SessionStart": [{"hooks": [{type, command, timeout}]}]}}`. With `flat`, the
+ * handlers are not in groups: `{"hooks": {"SessionStart": [{type, command, timeout}]}}`.
+ */
 interface HooksEntry {
   readonly kind: 'hooks';
   readonly client: string;
+  readonly flat?: boolean;
+  /** Other fields that the file needs. */
+  readonly fields?: JsonObject;
   readonly events: { readonly [event: string]: JsonObject & { readonly command: string } };
 }
 
@@ -136,8 +142,9 @@ function mergedServer(present: Json | undefined, value: JsonObject): JsonObject 
   };
 }
 
-function addHooks(doc: JsonDocument, { client, events }: HooksEntry): void {
+function addHooks(doc: JsonDocument, { client, events, flat, fields = {} }: HooksEntry): void {
   needObjects(doc, ['hooks']);
+  for (const [name, value] of Object.entries(fields)) if (!doc.find([name])) doc.set([name], value);
   for (const ours of ourHandlers(doc.get(), client).reverse()) {
     const [wanted, path] = [events[ours.event], pathOf(ours)];
     if (wanted) for (const [key, value] of Object.entries(wanted)) doc.set([...path, key], value);
@@ -148,7 +155,7 @@ function addHooks(doc: JsonDocument, { client, events }: HooksEntry): void {
     if (present.has(event)) continue;
     const list = doc.find(['hooks', event]);
     if (list && list.kind !== 'array') throw new Occupied(`"hooks.${event}" must be a list`);
-    doc.append(['hooks', event], { hooks: [handler] });
+    doc.append(['hooks', event], flat ? handler : { hooks: [handler] });
   }
 }
 
@@ -164,9 +171,9 @@ function removeHooks(doc: JsonDocument, client: string, keep: readonly string[])
  * above it that is then empty.
  */
 function removeHandler(doc: JsonDocument, path: JsonPath, keep: readonly string[]): void {
-  const group = path.slice(0, -2);
+  const group = path.length === 3 ? path : path.slice(0, -2);
   const siblings = doc.get(path.slice(0, -1));
-  if (Array.isArray(siblings) && siblings.length > 1) doc.remove(path);
+  if (path.length > 3 && Array.isArray(siblings) && siblings.length > 1) doc.remove(path);
   else removeUpwards(doc, group, keep);
 }
 
@@ -206,16 +213,18 @@ export function otherHandlers(
 function allHandlers(settings: Json | undefined) {
   const hooks = isJsonObject(settings) && isJsonObject(settings.hooks) ? settings.hooks : {};
   return Object.entries(hooks).flatMap(([event, groups]) =>
-    (Array.isArray(groups) ? groups : []).flatMap((entry, group) =>
-      (isJsonObject(entry) && Array.isArray(entry.hooks) ? entry.hooks : []).flatMap((handler, index) =>
-        isJsonObject(handler) ? [{ event, group, index, handler }] : [],
-      ),
-    ),
+    (Array.isArray(groups) ? groups : []).flatMap((entry, group) => {
+      if (!isJsonObject(entry)) return [];
+      const flat = !Array.isArray(entry.hooks);
+      return (flat ? [entry] : (entry.hooks as Json[])).flatMap((handler, index) =>
+        isJsonObject(handler) ? [{ event, group, index, handler, flat }] : [],
+      );
+    }),
   );
 }
 
-function pathOf({ event, group, index }: OurHandler): JsonPath {
-  return ['hooks', event, group, 'hooks', index];
+function pathOf({ event, group, index, flat }: OurHandler): JsonPath {
+  return flat ? ['hooks', event, group] : ['hooks', event, group, 'hooks', index];
 }
 
 function needObjects(doc: JsonDocument, path: readonly string[]): void {

@@ -15,6 +15,7 @@ import {
   removeEntries,
   removeTomlServer,
 } from './entries.ts';
+import { isOurPlugin } from './opencode-plugin.ts';
 
 /** A file before and after the change. Null means that the file does not exist. */
 export interface FilePlan {
@@ -62,11 +63,16 @@ export async function planRemove(
   if (before === null) return { ...plan, after: null };
   if (!partial && receipt?.after === digest(before)) return { ...plan, after: original };
   const after = guarded(path, () => withoutOurs(target, before, original));
-  const nothingLeft = receipt?.original === null && /^\s*(?:\{\s*\})?\s*$/.test(after);
+  const nothingLeft =
+    (receipt?.original === null || target.kind === 'file') && /^\s*(?:\{\s*\})?\s*$/.test(after);
   return { ...plan, after: nothingLeft ? null : after };
 }
 
-function withOurs({ kind, entries }: SettingsTarget, text: string): string {
+function withOurs({ kind, entries, text: whole }: SettingsTarget, text: string): string {
+  if (kind === 'file') {
+    if (text !== '' && !isOurPlugin(text)) throw new Occupied('another program has a file with this name');
+    return whole!;
+  }
   if (kind !== 'toml') return addEntries(text, entries, kind === 'jsonc');
   const servers = entries.filter((entry) => entry.kind === 'mcp');
   return servers.reduce((added, { value }) => addTomlServer(added, value), text);
@@ -75,6 +81,7 @@ function withOurs({ kind, entries }: SettingsTarget, text: string): string {
 /** Removes our entries. Objects and lists that `original` contains stay, even if they are empty. */
 export function withoutOurs(target: SettingsTarget, text: string, original: string | null = null): string {
   if (target.kind === 'toml') return removeTomlServer(text);
+  if (target.kind === 'file') return isOurPlugin(text) ? '' : text;
   const keep = presentContainers(original ?? '', target.entries);
   return text.trim() === '' ? text : removeEntries(text, target.entries, keep);
 }

@@ -10,11 +10,11 @@ import { ownFile, ownFiles } from '../own-package.ts';
 import { findProject } from '../projects/project-files.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import { assertInside } from '../symlink-guard.ts';
+import { repeatedBrief } from './brief-sources.ts';
 import {
+  APPROVALS,
   CLIENTS,
   type Client,
-  CODEX_APPROVAL,
-  CODEX_APPROVAL_OFFER,
   CODEX_TRUST,
   CODEX_TRUST_AGAIN,
   clientPlan,
@@ -84,13 +84,26 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
           : await runInstall(request as ClientRequest, settings);
       if (request.action === 'remove') return report;
       const { project } = settings.places;
+      const repeated = isClient(request.client)
+        ? await repeatedBrief(request.client, settings.places, launcher)
+        : null;
+      const twice = repeated === null ? [] : [`In ${request.client}, ${repeated.found}; ${repeated.fix}`];
       const next = request.scope === 'project' && (await findProject(project)) === null ? [NEXT] : [];
       return {
         ...report,
-        notes: [...(launcher.command === 'relay' ? [] : [launcherNote(launcher)]), ...report.notes, ...next],
+        notes: [
+          ...(launcher.command === 'relay' ? [] : [launcherNote(launcher)]),
+          ...report.notes,
+          ...twice,
+          ...next,
+        ],
       };
     },
   };
+}
+
+function isClient(name: string): name is Client {
+  return CLIENTS.some((client) => client === name);
 }
 
 function launcherNote({ command, args, portable }: Launcher): string {
@@ -173,12 +186,14 @@ async function plan(
     const partial = entries.length < target.entries.length;
     plans.push(await (action === 'add' ? planAdd(wanted, receipt) : planRemove(wanted, receipt, partial)));
   }
-  const approved = plans.some(({ after }) => after?.includes(Object.keys(CODEX_APPROVAL)[0]!));
-  const again = plans.some(
-    ({ parts, before, after }) => parts.includes('hooks') && losesCodexTrust(before, after),
-  );
+  const approval = APPROVALS[client];
+  const setting = new RegExp(`"?${Object.keys(approval?.setting ?? {})[0]}"?\\s*[:=]`);
+  const approved = plans.some(({ after }) => after !== null && setting.test(after));
+  const again =
+    client === 'codex' &&
+    plans.some(({ parts, before, after }) => parts.includes('hooks') && losesCodexTrust(before, after));
   const open = notes
-    .filter((note) => note !== CODEX_APPROVAL_OFFER || !approved)
+    .filter((note) => note !== approval?.offer || !approved)
     .map((note) => (note === CODEX_TRUST && again ? CODEX_TRUST_AGAIN : note));
   return { plans, notes: [...told, ...open], changes: [...kept, ...plans.map(describe)] };
 }

@@ -24,10 +24,30 @@ const GEMINI_EVENTS = {
   stop: 'AfterAgent',
 } as const;
 
-/** Names of the hook events in each client, for the clients that can run commands as hooks. */
-export const HOOK_EVENTS = { claude: CLAUDE_EVENTS, codex: CLAUDE_EVENTS, gemini: GEMINI_EVENTS };
-export type HookClient = keyof typeof HOOK_EVENTS;
+/** OpenCode has no hooks for commands. A plugin runs ours. It has no place for a reminder. */
+const OPENCODE_EVENTS = {
+  'session-start': 'experimental.chat.system.transform',
+  'prompt-submit': 'chat.message',
+  'pre-compact': 'experimental.session.compacting',
+} as const;
+/** Cursor and VS Code take context only at the start of a session. */
+const CURSOR_EVENTS = { 'session-start': 'sessionStart', 'pre-compact': 'preCompact' } as const;
+const VSCODE_EVENTS = { 'session-start': 'SessionStart', 'pre-compact': 'PreCompact', stop: 'Stop' } as const;
+
 type HookEvent = keyof typeof CLAUDE_EVENTS;
+export type HookClient = 'claude' | 'codex' | 'gemini' | 'opencode' | 'cursor' | 'vscode';
+
+/** Names of the hook events in each client. A client without an event has no place for its answer. */
+export const HOOK_EVENTS: {
+  readonly [client in HookClient]: { readonly [event in HookEvent]?: string };
+} = {
+  claude: CLAUDE_EVENTS,
+  codex: CLAUDE_EVENTS,
+  gemini: GEMINI_EVENTS,
+  opencode: OPENCODE_EVENTS,
+  cursor: CURSOR_EVENTS,
+  vscode: VSCODE_EVENTS,
+};
 
 const CLIENTS = Object.keys(HOOK_EVENTS);
 const EVENTS = Object.keys(CLAUDE_EVENTS);
@@ -36,7 +56,7 @@ const hook = defineCommand({
   usage: `<${CLIENTS.join('|')}> <${EVENTS.join('|')}>`,
   details: `Reads the JSON of the client from standard input and answers in the format of the client. An error never blocks the
 client: it is printed on standard error and the exit code is 0. RELAY_AGENT is the name of the inbox (the name of the client
-by default).`,
+by default). RELAY_REMINDER is the number of minutes between two reminders of the stop hook (30), or off.`,
   takes: { max: 9 },
   failsOpen: true,
   examples: `echo '{"cwd":"."}' | relay hook claude session-start  # print the brief that Claude Code gets`,
@@ -95,9 +115,11 @@ function hookInput(fields: JsonObject): HookInput {
     const field = fields[name];
     return typeof field === 'string' && field !== '' ? field : null;
   };
+  const roots = fields.workspace_roots;
   return {
-    cwd: text('cwd'),
-    session: text('session_id'),
+    // Cursor sends the folders of its window instead of the working directory.
+    cwd: text('cwd') ?? (Array.isArray(roots) && typeof roots[0] === 'string' ? roots[0] : null),
+    session: text('session_id') ?? text('sessionId') ?? text('conversation_id'),
     trigger: text('trigger'),
     continuing: fields.stop_hook_active === true,
   };
@@ -143,6 +165,7 @@ interface HookAnswer {
  */
 function renderAnswer(client: HookClient, event: HookEvent, answer: HookAnswer): string {
   const { context, message } = answer;
+  if (client === 'cursor') return `${JSON.stringify({ additional_context: context })}\n`;
   const additional = { hookEventName: HOOK_EVENTS[client][event], additionalContext: context };
   const output = JSON.stringify({
     hookSpecificOutput: context ? additional : undefined,
@@ -226,13 +249,13 @@ async function remindOfSync(
   project: Project,
   input: HookInput,
   _client: HookClient,
-  { io: { typed } }: { readonly io: Io },
+  { io: { typed, env } }: { readonly io: Io },
 ): Promise<HookAnswer> {
-  if (input.continuing) return {};
+  const gap = reminderGap(env.RELAY_REMINDER);
+  if (input.continuing || gap === null) return {};
   const now = Date.now();
   const since = timeOf((await project.state())?.last_sync);
-  if (since === null || now - since < REMINDER_GAP_MS || (await wasReminded(project, input.session, now)))
-    return {};
+  if (since === null || now - since < gap || (await wasReminded(project, input.session, now, gap))) return {};
   const [commits, { inFlight }] = await Promise.all([
     project.git.commits({ since, limit: 50 }),
     project.git.status(),
@@ -248,10 +271,21 @@ async function remindOfSync(
 
 const REMINDED = `${LOCAL_FOLDER}/reminded.json`;
 
-async function wasReminded(project: Project, session: string | null, now: number): Promise<boolean> {
+/** Returns the interval of reminders in ms from RELAY_REMINDER, a number of minutes. Returns null for `off`. */
+function reminderGap(minutes: string | undefined): number | null {
+  if (minutes === 'off' || minutes === '0') return null;
+  return Number(minutes) > 0 ? Number(minutes) * 60_000 : REMINDER_GAP_MS;
+}
+
+async function wasReminded(
+  project: Project,
+  session: string | null,
+  now: number,
+  gap: number,
+): Promise<boolean> {
   const last = await project.files.read(REMINDED);
   const note = JSON.stringify({ session });
-  if (last && last.text === note && now - last.modifiedAt < REMINDER_GAP_MS) return true;
+  if (last && last.text === note && now - last.modifiedAt < gap) return true;
   await project.files.locked(() => project.files.write(REMINDED, note));
   return false;
 }

@@ -18,7 +18,7 @@ that does not parse is not changed. Installing a second time changes nothing. --
     'dry-run': { help: 'show the changes without making them' },
     check: { help: 'list missing or changed entries; exit code 1 if there are any' },
     remove: { help: 'remove what was installed' },
-    'approve-tools': { help: 'let Codex call the relay tools without asking' },
+    'approve-tools': { help: 'let Codex or Gemini CLI call the relay tools without asking' },
     tools: { value: 'GROUPS', help: 'also offer these groups of MCP tools (agents); see relay mcp --tools' },
     only: { multiple: true, value: PARTS.join('|'), help: 'install only this part' },
     ...LINKS_FLAG,
@@ -33,8 +33,11 @@ that does not parse is not changed. Installing a second time changes nothing. --
   async run({ io, host, flags, args }) {
     if (flags.project && flags.user)
       throw badUsage('--project and --user cannot be used together.', 'Use one of them.');
-    if (flags['approve-tools'] && !args.includes('codex'))
-      throw badUsage('--approve-tools works only for Codex.', 'Use: relay install codex --approve-tools');
+    if (flags['approve-tools'] && !args.some((client) => client === 'codex' || client === 'gemini'))
+      throw badUsage(
+        '--approve-tools works only for Codex and Gemini CLI.',
+        'Use: relay install codex gemini --approve-tools',
+      );
     const installer = await host.program.installer();
     for (const client of args) {
       if (installer.clients.includes(client)) continue;
