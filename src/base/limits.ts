@@ -236,6 +236,10 @@ export const AUTO_COMPACT_REFS = 1_000;
 export const ARTIFACT_BYTES = 50 * MiB;
 export const ARTIFACT_NAME_CHARS = 256;
 export const ARTIFACT_SOURCES = 100;
+/** Default of the maximum size of an excerpt, in tokens. */
+export const EXCERPT_TOKENS = 1_200;
+/** Maximum that a client may request for an excerpt, in tokens. */
+export const EXCERPT_MAX_TOKENS = 20_000;
 /** Maximum size of the preview of an artifact. Models get the preview instead of the content. */
 export const PREVIEW_BYTES = 2 * KiB;
 /** Number of bytes of the content that are read to make a preview. */

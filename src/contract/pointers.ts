@@ -36,6 +36,8 @@ export interface PushInput extends PushOptions {
   readonly idempotency_key?: string;
   /** Counts the tokens. The answer then includes the number. */
   readonly count?: boolean;
+  /** Maximum tokens of an excerpt. The answer then includes the excerpt. */
+  readonly excerpt?: number;
   /**
    * Returns options that are known only after the body has been read. In JSON, these fields may come after
    * the data.
@@ -101,7 +103,7 @@ export const pointers = {
     // that channel.
     channels: ({ channel, metadata }) => [channel, channel ? text(metadata?.done_channel) : null],
     headers: { idempotency_key: 'Idempotency-Key' },
-    query: ['count'],
+    query: ['count', 'excerpt'],
     raw: ['channel', 'ttl', 'max_pulls', 'visibility'],
     byHand: 'both',
   }),

@@ -2,6 +2,7 @@ import { countRead } from '../base/byte-streams.ts';
 import type { TokenCount, TokenCounter } from '../base/tokens.ts';
 import type { Caller, CallerAt } from '../contract/caller.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
+import type { Excerpt, ExcerptOptions } from '../text/excerpt/excerpt.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../text/preview/preview.ts';
 import type { StoredEvent } from './threads/event.ts';
@@ -16,6 +17,7 @@ import type { FoldAnswers, FoldJob, FoldKind } from './threads/fold-job.ts';
 export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;
   part(body: BlobBody, request: PartRequest, o?: WorkOptions): Promise<Part>;
+  excerpt(body: BlobBody, options: Pick<ExcerptOptions, 'budget'>, o?: WorkOptions): Promise<Excerpt>;
   preview(kind: PreviewKind, content: Content, o?: WorkOptions): Promise<Preview>;
   /** Folds the events of a thread. Rejects with `too_costly` if the fold needs too much time or memory. */
   fold<K extends FoldKind>(
@@ -50,6 +52,7 @@ export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, t
   return {
     count: (text, o) => texts.count(seen(text), { ...o, tenant }),
     part: (body, request, o) => texts.part(seen(body), request, { ...o, tenant }),
+    excerpt: (body, options, o) => texts.excerpt(seen(body), options, { ...o, tenant }),
     // The content of a preview is counted elsewhere, so it is not reported again.
     preview: (kind, content, o) => texts.preview(kind, content, { ...o, tenant }),
     fold: (job, events, o) => texts.fold(job, events, { ...o, tenant }),

@@ -1,12 +1,14 @@
 import { isRelayError } from '../base/errors.ts';
 import { count, exactBytes } from '../base/format.ts';
 import { sha256Hex } from '../base/hash.ts';
+import { EXCERPT_TOKENS } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import type { Inspected, Pushed } from '../contract/pointers.ts';
 import type { ContextRelay } from '../sdk/context-relay.ts';
 import { PEEK_TOOL, PULL_A_PART, PULL_TOOL, PUSH_TOOL } from '../sdk/context-tools.ts';
 import { datedFrame } from '../text/frame.ts';
-import { makePreview, type PreviewKind } from '../text/preview/preview.ts';
+import { makePreview } from '../text/preview/preview.ts';
+import { neutralise } from '../text/sanitize/neutralise.ts';
 
 export interface LargeResultOptions {
   /** A larger result becomes a pointer; 16 KiB by default, about 4 000 tokens. */
@@ -91,6 +93,7 @@ export class LargeResults {
       // Encryption gives different bytes each time, so a repeated idempotency key would be rejected.
       idempotencyKey: encrypted ? undefined : `result-${key}`,
       count: true,
+      excerpt: EXCERPT_TOKENS,
       contentType: 'text/plain; charset=utf-8',
       metadata: { summary: what, tool },
       signal,
@@ -100,7 +103,9 @@ export class LargeResults {
       ...pushed,
       what,
       size: bytes.byteLength,
-      start: bytes.subarray(0, PREVIEW_BYTES),
+      shown: pushed.excerpt
+        ? { what: `an excerpt of ${what}`, text: neutralise(pushed.excerpt) }
+        : await beginningOf(what, bytes.subarray(0, PREVIEW_BYTES), bytes.byteLength),
       by: tool,
       at: created_at ?? pushed.expires_at,
     });
@@ -142,6 +147,12 @@ function warn(error: unknown): void {
 /** Bytes of a payload that are enough for a preview. */
 export const PREVIEW_BYTES = 16 * 1024;
 
+/** A part of a text, and its name in a frame. */
+interface ShownPart {
+  readonly what: string;
+  readonly text: string;
+}
+
 interface LargeText {
   readonly url: string;
   readonly id: string;
@@ -149,30 +160,27 @@ interface LargeText {
   readonly what: string;
   readonly size: number;
   readonly tokens?: TokenCount;
-  /** Its beginning; null if it was not read. */
-  readonly start: Uint8Array | null;
+  /** The part to show; null if it was not read. */
+  readonly shown: ShownPart | null;
   readonly by: string;
   /** Creation time in ISO 8601. */
   readonly at: string;
 }
 
 /**
- * Returns the replacement of a text that is too large for a prompt: what it is, its token count, its beginning framed
+ * Returns the replacement of a text that is too large for a prompt: what it is, its token count, a part of it framed
  * as foreign data, and how to read more. The same pointer always gives the same bytes, so that prompt caches work.
  */
 async function describeLargeText(large: LargeText): Promise<string> {
-  const { url, id, what, size, tokens, start, by, at } = large;
+  const { url, id, what, size, tokens, shown, by, at } = large;
   const price = tokens
     ? `, ${tokens.estimated ? 'about ' : ''}${count(tokens.tokens)} tokens (${tokens.tokenizer})`
     : '';
   const lines = [`Too large to show: ${what}, ${exactBytes(size)}${price}. It is at ${url}`];
-  if (start) {
-    const preview = makePreview(kindOf(start), { start, size, lineCount: 0, isText: true });
+  if (shown) {
     // The author of the text could not know its id, so the id can be the frame's secret.
     const secret = async () => new TextEncoder().encode(id);
-    lines.push(
-      await datedFrame(preview.text, { what: `the beginning of ${what}`, by, at: Date.parse(at) }, secret),
-    );
+    lines.push(await datedFrame(shown.text, { what: shown.what, by, at: Date.parse(at) }, secret));
   }
   lines.push(PULL_A_PART);
   return lines.join('\n');
@@ -189,20 +197,22 @@ export async function describePointer(
   // An encrypted payload has no readable beginning, and a pull may be one of few.
   const looks = !url.includes('#key=') && found.max_pulls === null && found.text !== false;
   const range = { start: 0, end: Math.min(PREVIEW_BYTES, found.size ?? PREVIEW_BYTES) };
+  const what = found.text === false ? 'the payload, which is not text' : 'the payload';
+  const size = found.size ?? maxBytes;
   const told = await describeLargeText({
     url,
     id: found.id,
-    what: found.text === false ? 'the payload, which is not text' : 'the payload',
-    size: found.size ?? maxBytes,
+    what,
+    size,
     tokens: found.tokens,
-    start: looks ? await relay.pullBytes(url, { range, signal }) : null,
+    shown: looks ? await beginningOf(what, await relay.pullBytes(url, { range, signal }), size) : null,
     by: found.from ?? '',
     at: found.created_at ?? new Date(0).toISOString(),
   });
   return `Not pulled: the limit for one result is ${exactBytes(maxBytes)}. ${told}`;
 }
 
-function kindOf(start: Uint8Array): PreviewKind {
-  const first = new TextDecoder().decode(start.subarray(0, 64)).trimStart()[0];
-  return first === '{' || first === '[' ? 'json' : 'text';
+async function beginningOf(what: string, start: Uint8Array, size: number): Promise<ShownPart> {
+  const { text } = await makePreview('text', { start, size, lineCount: 0, isText: true });
+  return { what: `the beginning of ${what}`, text };
 }

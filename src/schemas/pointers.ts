@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RUNGS } from '../base/enums.ts';
-import { MAX_PULLS, MAX_TTL_MS, RENEWED_POINTERS } from '../base/limits.ts';
+import { EXCERPT_MAX_TOKENS, MAX_PULLS, MAX_TTL_MS, RENEWED_POINTERS } from '../base/limits.ts';
 import { deadReason } from './channels.ts';
 import {
   BYTES,
@@ -16,6 +16,7 @@ import {
   partFields,
   pointerId,
   pointerName,
+  queryNumber,
   type SchemaRows,
   type Shape,
   seconds,
@@ -39,6 +40,8 @@ const pushed = z.object({
   size: count,
   /** Number of tokens. Present only if the tokens have been counted. */
   tokens: tokenCount.optional(),
+  /** Present only if it was requested and the relay could read the payload. */
+  excerpt: z.string().optional().describe('the most important lines of the payload, with their numbers'),
   visibility: z
     .literal('tenant')
     .optional()
@@ -131,6 +134,9 @@ export const pointerSchemas = {
     input: pushFields.extend({
       idempotency_key: optionalText,
       count: looseFlag.optional().describe('also count the tokens'),
+      excerpt: queryNumber(1, EXCERPT_MAX_TOKENS).describe(
+        'also return an excerpt of at most this many tokens',
+      ),
     }),
     output: pushed,
   },

@@ -20,6 +20,7 @@ import type {
 } from '../contract/pointers.ts';
 import type { AgentsApi, TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
+import { excerpt } from '../text/excerpt/excerpt.ts';
 import { usesPull } from '../text/parts/part-request.ts';
 import { takePart } from '../text/parts/take-part.ts';
 import {
@@ -304,14 +305,22 @@ export class ContextRelay {
     const pushed = await this.#send(new TextEncoder().encode(token), {
       ...options,
       contentType: FERNET_CONTENT_TYPE,
-      // The relay sees only the ciphertext, so its count would be wrong. This client counts the plain text
-      // below.
+      // The relay sees only the ciphertext. This client counts the plain text and makes its excerpt below.
       count: false,
+      excerpt: undefined,
       sealedKey: shared && (await sealKey(shared, key)),
       keyCheck: await fernetKeyCheck(key),
     });
     const tokens = text === null ? {} : { tokens: await this.#counter!.count(text) };
-    return { ...pushed, url: pointerUrl(parsePointer(pushed.url).base!, pushed.id, key), ...tokens };
+    const shown = options.excerpt
+      ? { excerpt: (await excerpt([plain], { budget: options.excerpt, counter: this.#counter })).text }
+      : {};
+    return {
+      ...pushed,
+      url: pointerUrl(parsePointer(pushed.url).base!, pushed.id, key),
+      ...tokens,
+      ...shown,
+    };
   }
 
   async #send(
@@ -330,6 +339,7 @@ export class ContextRelay {
       visibility: options.visibility,
       idempotency_key: options.idempotencyKey,
       count: options.count,
+      excerpt: options.excerpt,
       sealed_key: options.sealedKey,
       key_check: options.keyCheck,
     };

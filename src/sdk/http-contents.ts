@@ -184,9 +184,17 @@ function contentHeaders({ content_type, metadata }: Pick<PushInput, 'content_typ
   };
 }
 
-function pushCall({ body, idempotency_key, late: _, size: __, count, ...options }: PushInput): HttpCall {
+function pushCall({
+  body,
+  idempotency_key,
+  late: _,
+  size: __,
+  count,
+  excerpt,
+  ...options
+}: PushInput): HttpCall {
   const call = (sent: PushInput['body'], headers: Record<string, string>, fields: object) => {
-    const query = toQuery({ ...fields, count: count || undefined });
+    const query = toQuery({ ...fields, count: count || undefined, excerpt });
     const request = upload(sent, idempotency_key, headers);
     return buildCall(pointers.push, {}, { ...request, query, doing: 'push' });
   };

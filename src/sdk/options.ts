@@ -102,6 +102,11 @@ export interface PushOptions {
   readonly size?: number;
   /** Counts the tokens of the payload. `pushDetailed` returns the count. */
   readonly count?: boolean;
+  /**
+   * Maximum tokens of an excerpt: the most important lines of the payload, with their numbers. `pushDetailed`
+   * returns it.
+   */
+  readonly excerpt?: number;
   /** Aborts the push. */
   readonly signal?: AbortSignal;
 }

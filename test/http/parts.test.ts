@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type Failure, pushRaw, type RelayUnderTest, startRelay } from './relay-under-test.ts';
 
 let relay: RelayUnderTest;
@@ -56,6 +57,19 @@ test('cost answers the token price of the whole and of a part, counted', async (
   assert.ok(part.tokens! < Number(whole.tokens));
   const peeked = await fetch(text.replace('/pull/', '/peek/'));
   assert.equal(peeked.headers.get('relay-tokens'), `${whole.tokens}; o200k_base`);
+});
+
+test('?excerpt=N answers a push with its most important lines, as does the client for an encrypted one', async () => {
+  const log = Array.from({ length: 9000 }, (_, i) => `2026-11-01 INFO request ${i} done, no error`);
+  log[6000] = '2026-11-01 ERROR payment 88213 failed';
+  const { answer } = await pushRaw(relay, log.join('\n'), '?excerpt=300');
+  assert.match(answer.excerpt!, /^6001 2026-11-01 ERROR payment 88213 failed$/m);
+  assert.match(answer.excerpt!, /^9000 2026/m);
+  const client = new ContextRelay({ baseUrl: relay.url });
+  const encrypted = await client.pushDetailed(log.join('\n'), { encrypted: true, excerpt: 300 });
+  assert.match(encrypted.excerpt!, /^6001 2026-11-01 ERROR payment/m);
+  const wrong = await pushRaw(relay, 'x', '?excerpt=0');
+  assert.equal(wrong.response.status, 400);
 });
 
 test('?count=1 counts at the push', async () => {

@@ -76,6 +76,7 @@ export interface PushAnswer {
   channel: string | null;
   expires_at: string;
   size: number;
+  readonly excerpt?: string;
 }
 
 export async function pushRaw(

@@ -46,7 +46,7 @@ export function randomOutput(seed: number): { bytes: Uint8Array; numbered: boole
   const kinds = Array.from({ length: 1 + r(4) }, () => PIECES[r(PIECES.length)]!);
   const end = form === 1 ? '\r' : r(3) === 0 ? '\r\n' : '\n';
   // Carriage returns alone end no line.
-  const lines = Array.from({ length: r(1200) }, (_, i) => kinds[r(kinds.length)]!(form === 1 ? 1 : i + 1, r));
+  const lines = Array.from({ length: r(600) }, (_, i) => kinds[r(kinds.length)]!(form === 1 ? 1 : i + 1, r));
   const bytes = new TextEncoder().encode(lines.join(end) + (r(2) ? end : ''));
   if (form === 2) for (let i = r(50); i > 0 && bytes.length > 0; i--) bytes[r(bytes.length)] = 0x80 + r(128);
   return { bytes, numbered: form !== 2 };

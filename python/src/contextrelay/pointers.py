@@ -66,6 +66,8 @@ class Pushed:
     tokens: Optional[JsonObject] = None
     #: Short name of the pointer within the tenant, such as ``relay:128``. None on a relay without handles.
     handle: Optional[str] = None
+    #: The most important lines with their numbers, if an excerpt was requested and the relay could make it.
+    excerpt: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ class PointerFlows:
         idempotency_key: Optional[str] = None,
         content_type: Optional[str] = None,
         count: bool = False,
+        excerpt: Optional[int] = None,
     ) -> Flow[str]:
         """Stores a payload of up to 25 MB and returns its URL. The URL of an encrypted payload ends with ``#key=…``.
 
@@ -135,6 +138,7 @@ class PointerFlows:
             idempotency_key=idempotency_key,
             content_type=content_type,
             count=count,
+            excerpt=excerpt,
         )
         return pushed.url
 
@@ -151,6 +155,7 @@ class PointerFlows:
         idempotency_key: Optional[str] = None,
         content_type: Optional[str] = None,
         count: bool = False,
+        excerpt: Optional[int] = None,
     ) -> Flow[Pushed]:
         """Stores a payload like :meth:`push` and returns everything the relay answers: id, size, expiry, tokens.
 
@@ -160,6 +165,8 @@ class PointerFlows:
         ``idempotency_key``: repeated pushes with the same key and the same content create one pointer.
         ``content_type``: media type of the payload.
         ``count``: count the tokens of the payload.
+        ``excerpt``: also return an excerpt of at most this many tokens: the most important lines with their numbers.
+        The relay makes it, so an encrypted payload gets none.
         """
         if metadata is not None and not isinstance(metadata, Mapping):
             raise TypeError("metadata must be a dict")
@@ -186,8 +193,8 @@ class PointerFlows:
             options["content_type"] = FERNET_CONTENT_TYPE
             options["key_check"] = key_check(key)
             options["sealed_key"] = seal_key(shared, key) if shared else None
-        # The relay sees only the ciphertext, so its count would be wrong.
-        query = {"count": count and not encrypted}
+        # The relay sees only the ciphertext, so its count and its excerpt would be wrong.
+        query = {"count": count and not encrypted, "excerpt": None if encrypted else excerpt}
         answer = yield from ask(_push_call(text, body, options, query, idempotency(idempotency_key)))
         url, pointer_id = answer.get("url"), answer.get("id")
         if not isinstance(url, str) or not isinstance(pointer_id, str):
@@ -195,7 +202,8 @@ class PointerFlows:
         self._connection.learn(url)
         if key is not None:
             url = pointer_url(parse_pointer(url).base or self._connection.base, pointer_id, key)
-        details = {name: answer.get(name) for name in ("channel", "expires_at", "size", "tokens", "handle")}
+        names = ("channel", "expires_at", "size", "tokens", "handle", "excerpt")
+        details = {name: answer.get(name) for name in names}
         return Pushed(url, pointer_id, **details)
 
     def pull_bytes(self, url: str) -> Flow[bytes]:

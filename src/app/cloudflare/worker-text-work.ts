@@ -8,6 +8,7 @@ import { WorkMeter } from '../../base/work-meter.ts';
 import type { TextWork } from '../../domain/text-work.ts';
 import { runFold } from '../../domain/threads/fold-job.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import { excerpt } from '../../text/excerpt/excerpt.ts';
 import { re2Matcher } from '../../text/parts/re2-matcher.ts';
 import { takePart } from '../../text/parts/take-part.ts';
 import { makePreview } from '../../text/preview/preview.ts';
@@ -15,6 +16,7 @@ import { tokenCounter } from '../../text/token-count.ts';
 import { openTokenTable } from '../../text/token-table.ts';
 
 const countTokens = tokenCounter(openTokenTable(new Uint8Array(table)));
+const counter = { count: async (text: string) => countTokens(text) };
 
 /**
  * Text work in the Worker itself, which has no other thread. It reads at most `maxBytes` of a payload. The
@@ -39,6 +41,10 @@ export function workerTextWork(maxBytes: number): TextWork {
       // An error while closing the payload does not matter, because the request fails anyway.
       if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
       throw refusal;
+    },
+    async excerpt(body, { budget }, o = {}) {
+      const size = body instanceof Uint8Array ? body.length : (o.size ?? 0);
+      return excerpt(limitBytes(body, heldBytes, tooCostlyError(size, heldBytes)), { budget, counter });
     },
     preview: async (kind, content) =>
       makePreview(kind, { ...content, start: content.start.subarray(0, maxBytes) }),

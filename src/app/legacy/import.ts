@@ -187,7 +187,7 @@ class ThreadReader {
     const created_at = isMoment(row.created_at)
       ? row.created_at
       : new Date((await lstat(path)).mtimeMs).toISOString();
-    const preview = makePreview(artifactKind({ type, name, mime }), seen);
+    const preview = await makePreview(artifactKind({ type, name, mime }), seen);
     const tokens = await countArtifactTokens(ownTextWork, seen, preview.text);
     const provenance = provenanceOf(jsonObjectIn(row.provenance) ?? {}, created_at);
     const content = { ref, thread_id: this.#thread, type, mime, name, size: seen.size, hash };

@@ -5,6 +5,7 @@ import { readText } from '../../base/utf8.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import type { TextWork } from '../../domain/text-work.ts';
 import { runFold } from '../../domain/threads/fold-job.ts';
+import { excerpt } from '../../text/excerpt/excerpt.ts';
 import { takePart } from '../../text/parts/take-part.ts';
 import { makePreview } from '../../text/preview/preview.ts';
 import { tokenCounter } from '../../text/token-count.ts';
@@ -34,6 +35,8 @@ export const ownTextWork: TextWork = {
     const { re2Matcher } = await import('../../text/parts/re2-matcher.ts');
     return takePart(body, request, re2Matcher);
   },
+  excerpt: (body, { budget }) =>
+    excerpt(body instanceof Uint8Array ? [body] : body, { budget, counter: ownTextWork }),
   async preview(kind, content) {
     return makePreview(kind, content);
   },

@@ -23,13 +23,14 @@ async function answer(job: TextJob): Promise<TextAnswer> {
   }
 }
 
-async function done({ body: sent, part, preview, fold, index }: TextJob): Promise<TextResult> {
+async function done({ body: sent, part, excerpt, preview, fold, index }: TextJob): Promise<TextResult> {
   const body = sent instanceof MessagePort ? received(sent) : sent;
   if (fold) {
     return runFold(fold, eventsIn(body as BlobBody), new WorkMeter(FOLD_WORK));
   }
   if (index) return runIndexJob(index);
   if (preview) return ownTextWork.preview(preview.kind, { ...preview, start: body as Uint8Array });
+  if (excerpt) return ownTextWork.excerpt(body as BlobBody, excerpt);
   return part ? ownTextWork.part(body as BlobBody, part) : ownTextWork.count(body);
 }
 

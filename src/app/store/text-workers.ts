@@ -15,6 +15,7 @@ import type { FoldAnswers, FoldJob, FoldKind } from '../../domain/threads/fold-j
 import type { IndexJob } from '../../engines/index-thread.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Hit } from '../../kernel/search-index.ts';
+import type { Excerpt, ExcerptOptions } from '../../text/excerpt/excerpt.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
 import { workerFile } from '../own-package.ts';
@@ -115,6 +116,10 @@ export class TextWorkers implements TextWork, AsyncDisposable {
 
   part(body: BlobBody, part: PartRequest, o?: WorkOptions): Promise<Part> {
     return this.#run({ body, part }, o) as Promise<Part>;
+  }
+
+  excerpt(body: BlobBody, excerpt: Pick<ExcerptOptions, 'budget'>, o?: WorkOptions): Promise<Excerpt> {
+    return this.#run({ body, excerpt }, o) as Promise<Excerpt>;
   }
 
   preview(kind: PreviewKind, { start, size, lineCount, isText }: Content, o?: WorkOptions): Promise<Preview> {
@@ -255,7 +260,8 @@ function isLong(body: TextJob['body']): boolean {
 }
 
 /**
- * A job for a thread. With `part`, it extracts this part of the body. With `preview`, it makes a preview of
+ * A job for a thread. With `part`, it extracts this part of the body. With `excerpt`,
+ * it makes an excerpt of the body. With `preview`, it makes a preview of
  * content that starts with the body. With `fold`, it folds the events in the body, which has one line of JSON
  * per event. With `index`, it searches or changes a search index, and the body is empty. Without any of them,
  * it counts the tokens of the body.
@@ -263,12 +269,13 @@ function isLong(body: TextJob['body']): boolean {
 export interface TextJob {
   readonly body: string | BlobBody;
   readonly part?: PartRequest;
+  readonly excerpt?: Pick<ExcerptOptions, 'budget'>;
   readonly preview?: Omit<Content, 'start'> & { readonly kind: PreviewKind };
   readonly fold?: FoldJob;
   readonly index?: IndexJob;
 }
 
-export type TextResult = TokenCount | Part | Preview | FoldAnswers[FoldKind] | Hit[];
+export type TextResult = TokenCount | Part | Excerpt | Preview | FoldAnswers[FoldKind] | Hit[];
 
 export type TextAnswer =
   | { readonly done: TextResult }

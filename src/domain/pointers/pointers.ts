@@ -1,6 +1,7 @@
 import { countRead, joinBodies, readOut, replaceInvalid } from '../../base/byte-streams.ts';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { checkIdempotencyKey, ownKey, toHex, uuid } from '../../base/ids.ts';
+import { EXCERPT_MAX_TOKENS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { ActivityKind } from '../../contract/activity.ts';
@@ -99,6 +100,9 @@ export class Pointers {
    */
   async push(caller: CallerAt, input: PushInput): Promise<Pushed> {
     const { results } = this.#parts;
+    const budget = input.excerpt;
+    if (budget !== undefined && !(Number.isInteger(budget) && budget >= 1 && budget <= EXCERPT_MAX_TOKENS))
+      throw badRequest(`"excerpt" must be a number of tokens from 1 to ${EXCERPT_MAX_TOKENS}.`);
     // The result of a task has an idempotency key that follows from the task's id. For a caller that may
     // settle the task, use the reserved form of this key. Other callers cannot use the reserved form, so they
     // cannot block the result.
@@ -109,7 +113,8 @@ export class Pointers {
       authorize(caller, pointers.push, { channel: options.channel, metadata: options.metadata });
       if (input.late && isResult(options)) await results.admit(caller, options.metadata);
     });
-    return { url: pointerUrl(caller.base, id), id, ...pushed };
+    const shown = budget === undefined ? {} : await this.#excerpt(caller, id, budget);
+    return { url: pointerUrl(caller.base, id), id, ...pushed, ...shown };
   }
 
   /**
@@ -362,6 +367,20 @@ export class Pointers {
       (id) => async () => openPayload(deps, await lookup.readable(caller, id)),
     );
     return replaceInvalid(joinBodies([() => openPayload(deps, loaded), ...parts]));
+  }
+
+  /** Makes the excerpt for the answer of a push. The push is durable already, so a failure only omits the excerpt. */
+  async #excerpt(caller: Caller, id: string, budget: number): Promise<{ excerpt?: string }> {
+    try {
+      const loaded = await this.#parts.lookup.readable(caller, id);
+      refuseCiphertext(loaded.record);
+      const body = await openPayload(this.#parts.deps, loaded);
+      const texts = workFor(caller, this.#parts.deps.texts);
+      return { excerpt: (await texts.excerpt(body, { budget }, { size: loaded.record.size })).text };
+    } catch (error) {
+      if (isRelayError(error)) return {};
+      throw error;
+    }
   }
 
   async #countBlob(

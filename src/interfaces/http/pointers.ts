@@ -167,6 +167,7 @@ async function pushInput(c: Context): Promise<PushInput> {
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
     count: query.count !== undefined && queryFlag(query, 'count'),
+    excerpt: queryNumber(query, 'excerpt'),
   };
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {

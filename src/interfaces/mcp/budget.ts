@@ -92,7 +92,7 @@ async function tooLarge(
     `Not pulled: ${formatNumber(found.size ?? 0)} bytes, ${price}; the budget is ${formatNumber(context.budget)} tokens.`,
   ];
   if (start) {
-    const preview = makePreview('text', {
+    const preview = await makePreview('text', {
       start,
       size: found.size ?? start.length,
       lineCount: 0,

@@ -20,6 +20,7 @@ test('reading a resource stops when the client cancels the request', async () =>
     texts: {
       count: () => assert.fail('nothing is counted'),
       part: () => assert.fail('no part is taken'),
+      excerpt: () => assert.fail('no excerpt is made'),
       preview: () => assert.fail('nothing is previewed'),
       fold: () => assert.fail('nothing is folded'),
     },

@@ -1,8 +1,9 @@
+import { EXCERPT_TOKENS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { binaryKind } from '../preview/binary-kind.ts';
 import { type Line, LineReader } from './line-reader.ts';
 import type { ExcerptKind } from './recognisers.ts';
-import { type Item, REPEATABLE, Scanner } from './scanner.ts';
+import { type Item, Scanner } from './scanner.ts';
 import { shapeOf } from './shape.ts';
 
 export type { ExcerptKind } from './recognisers.ts';
@@ -38,9 +39,6 @@ export interface Excerpt {
   /** Line ranges that the excerpt does not show, in order. Lines of which a part is shown are not in it. */
   readonly omitted: readonly { readonly from: number; readonly to: number }[];
 }
-
-/** Default of `budget`. */
-export const EXCERPT_TOKENS = 1_200;
 
 /** Original lines of a text that fit a token budget, chosen by importance, with their numbers. */
 export async function excerpt(
@@ -168,10 +166,10 @@ async function fit(
   const shapes = new Map<number, number>();
   let left = budget;
   let misses = 0;
-  for (const { lines, priority } of items) {
+  for (const { lines, novel } of items) {
     const fresh = lines.filter((line) => !shown.has(placeOf(line)));
     const isNew = ({ text }: Line) => (shapes.get(shapeOf(text)) ?? 0) < 2;
-    if (fresh.length === 0 || (priority < REPEATABLE && !fresh.some(isNew))) continue;
+    if (fresh.length === 0 || (novel && !fresh.some(isNew))) continue;
     let cost = MARK_TOKENS;
     for (const line of fresh) {
       cost += cost > left ? 0 : (await counter.count(`${rendered(line)}\n`)).tokens;

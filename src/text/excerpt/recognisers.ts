@@ -96,7 +96,7 @@ const RUN: readonly Recogniser[] = [
     until: /^\s*<(?:\/testsuite|testcase)\b/,
     before: 1,
   },
-  { kind: 'tests', rank: 'quiet', test: /^\s*<testcase\b/ },
+  { kind: 'tests', rank: 'quiet', test: /^\s*<testcase\b.*\/>/ },
   // Playwright, mocha, RSpec
   {
     kind: 'tests',

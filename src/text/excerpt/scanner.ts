@@ -8,6 +8,8 @@ import { shapeOf } from './shape.ts';
 export interface Item {
   readonly lines: readonly Line[];
   readonly priority: number;
+  /** True if the lines are worth showing only while fewer than two similar lines are shown. */
+  readonly novel?: boolean;
 }
 
 /** Similar lines: those that a recogniser found, and the first examples of others. */
@@ -28,9 +30,6 @@ interface Block {
   readonly nth: number;
 }
 
-/** Lines with priorities from here on are shown even if two similar lines are shown. */
-export const REPEATABLE = 250;
-
 /** Stored examples per shape, by importance. Of summaries the last ones are kept. */
 const EXAMPLES = { failure: 24, error: 12, summary: 24, warning: 3, quiet: 1, none: 2 } as const;
 /** Maximum lines of the details of a failure, and of a warning. */
@@ -44,6 +43,8 @@ const GROUPS = 3000;
 const DOCUMENT_ITEMS = 2000;
 const HEAD_LINES = 16;
 const TAIL_LINES = 24;
+/** One line in so many must be recognised to tell the kind of a text. */
+const KIND_SHARE = 50;
 /** Slots of the table that counts shapes. */
 const COUNTED_SHAPES = 2 ** 17;
 
@@ -79,7 +80,7 @@ export class Scanner {
   get kind(): ExcerptKind {
     if (this.#kind || this.#document) return this.#kind ?? this.#document!.kind;
     let best: ExcerptKind = 'text';
-    let most = 0;
+    let most = this.#lines / KIND_SHARE;
     for (const [kind, count] of this.#votes) if (count > most) [best, most] = [kind, count];
     return best;
   }
@@ -180,7 +181,7 @@ export class Scanner {
     const count = by ? (by.before ?? 0) : rank === 'error' ? 1 : 0;
     if (count === 0) return [];
     const lines = this.#tail.slice(-count).filter(({ number }) => number >= line.number - count);
-    return lines.filter(({ text }) => text.trim() !== '' && (by?.before || recognise(text).rank !== 'quiet'));
+    return lines.filter(({ text }) => text.trim() !== '' && recognise(text).rank !== 'quiet');
   }
 
   /** Removes examples of frequent shapes; if most are rare, every second one. */
@@ -202,15 +203,15 @@ export class Scanner {
       if (group.rank === 'failure' || group.rank === 'error') failures.push(...group.blocks);
       else
         for (const [i, { lines }] of group.blocks.entries())
-          items.push({ lines, priority: this.#priority(group, i) });
+          items.push({ lines, priority: this.#priority(group, i), novel: group.rank !== 'summary' });
     }
     items.push(...failureItems(failures));
     this.#question?.best((line, score) => items.push({ lines: [line], priority: 560 + 400 * score }));
     const written = (lines: Line[]) => lines.filter(({ text }) => text.trim() !== '');
     for (const [i, line] of written(this.#tail).slice(-TAIL_LINES).reverse().entries())
-      items.push({ lines: [line], priority: i < 4 ? 960 - i : i < 10 ? 480 - i : 200 - i });
+      items.push({ lines: [line], priority: i < 4 ? 960 - i : i < 10 ? 480 - i : 200 - i, novel: i >= 4 });
     for (const [i, line] of written(this.#head).entries())
-      items.push({ lines: [line], priority: i < 3 ? 650 - i : (this.#document ? 320 : 210) - i });
+      items.push({ lines: [line], priority: i < 3 ? 650 - i : 320 - i, novel: i >= 3 && !this.#document });
     return items;
   }
 

@@ -16,10 +16,3 @@ export function cutNear(text: string, bytes: number): { text: string; cut: boole
   }
   return { text: text.slice(0, read), cut: true };
 }
-
-/** Returns at most `chars` characters, with an ellipsis if the text was cut. */
-export function clip(text: string, chars: number): string {
-  if (text.length <= chars) return text;
-  const all = [...text];
-  return all.length <= chars ? text : `${all.slice(0, chars - 1).join('')}…`;
-}

@@ -1,10 +1,12 @@
 import { fromBase64 } from '../../base/base64.ts';
 import type { CONTENT_KINDS } from '../../base/enums.ts';
-import type { Json } from '../../base/json.ts';
-import { PREVIEW_BYTES, PREVIEW_LOOK_BYTES } from '../../base/limits.ts';
+import { PREVIEW_BYTES } from '../../base/limits.ts';
+import type { TokenCounter } from '../../base/tokens.ts';
+import { utf8Bytes } from '../../base/utf8.ts';
+import { excerpt } from '../excerpt/excerpt.ts';
 import { neutralise } from '../sanitize/neutralise.ts';
 import { binaryKind } from './binary-kind.ts';
-import { clip, cutNear } from './cut.ts';
+import { cutNear } from './cut.ts';
 
 export type PreviewKind = (typeof CONTENT_KINDS)[number];
 
@@ -29,88 +31,47 @@ export interface Preview {
 }
 
 /**
- * Returns the preview of an artifact's content. The excerpt has at most 2 KB, depends on the kind of
- * content, and is neutralised. The same kind and content always give the same preview.
+ * Returns the preview of an artifact's content. It has at most 2 KB, depends on the kind of content, and is
+ * neutralised. The same kind and content always give the same preview.
  */
-export function makePreview(kind: PreviewKind, content: Content): Preview {
+export async function makePreview(kind: PreviewKind, content: Content): Promise<Preview> {
   const { size, lineCount, isText, start } = content;
   if (kind === 'binary' || !isText) {
     const text = `${binaryKind(start)}, ${String(size).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
     return { text, line_count: 0, truncated: size > 0, size };
   }
-  // Decode as a stream, so that an incomplete character at the end is dropped.
-  const beginning = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
-  const { text, partial } = toExcerpt(kind, beginning, size);
+  const { text, partial } = await shownText(kind, content);
   // Neutralising can shorten the text. So neutralise three times the preview size first, and cut afterwards.
-  const excerpt = cutNear(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
-  const truncated = partial || excerpt.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
-  return { text: excerpt.text, line_count: lineCount, truncated, size };
+  const preview = cutNear(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
+  const truncated = partial || preview.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
+  return { text: preview.text, line_count: lineCount, truncated, size };
 }
 
-function toExcerpt(kind: PreviewKind, text: string, size: number): { text: string; partial: boolean } {
+/** Prose is shown from its beginning, output of programs and data as an excerpt. */
+async function shownText(
+  kind: PreviewKind,
+  { start, size, lineCount }: Content,
+): Promise<{ text: string; partial: boolean }> {
+  // Decode as a stream, so that an incomplete character at the end is dropped.
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
   if (kind === 'html') return { text: htmlText(text), partial: true };
   if (kind === 'email') return { text: emailText(text), partial: true };
-  if (kind === 'json' && size > PREVIEW_BYTES && size <= PREVIEW_LOOK_BYTES) {
-    try {
-      return { text: jsonShape(JSON.parse(text) as Json), partial: true };
-    } catch {
-      // Not valid JSON: show it as text.
-    }
-  }
-  return { text, partial: false };
+  if (kind === 'markdown' || size <= PREVIEW_BYTES) return { text, partial: false };
+  const found = await excerpt([start], { budget: PREVIEW_BYTES - MARK_BYTES, counter: byteCounter });
+  if (found.kind === 'text' && kind !== 'tool_output') return { text, partial: false };
+  const unread = lineCount > found.lines ? `\n…${found.lines + 1}-${lineCount}` : '';
+  return { text: found.text + unread, partial: true };
 }
 
-/** Number of nesting levels of JSON that a preview describes. Of deeper values it shows only the type. */
-const SHAPE_DEPTH = 3;
-/** Maximum number of members that a preview describes per object. */
-const SHAPE_KEYS = 24;
+/** Bytes of the mark for lines after the beginning that was read. */
+const MARK_BYTES = 32;
 
-/** Describes a JSON document, one line per value: names, types, counts and short values. */
-function jsonShape(value: Json): string {
-  const lines: string[] = [];
-  writeShape(value, '', SHAPE_DEPTH, lines, '');
-  return lines.join('\n');
-}
-
-function writeShape(value: Json, name: string, depth: number, lines: string[], indent: string): void {
-  const label = name === '' ? '' : `${name}: `;
-  if (Array.isArray(value)) {
-    const kinds = [...new Set(value.slice(0, 1000).map(jsonType))].join(', ');
-    lines.push(`${indent}${label}array of ${value.length}${kinds ? ` (${kinds})` : ''}`);
-    const first = value[0];
-    if (depth > 0 && isContainer(first)) writeShape(first, '[0]', depth - 1, lines, `${indent}  `);
-    else if (depth > 0 && value.length > 0)
-      lines.push(
-        `${indent}  ${value.slice(0, 5).map(shortValue).join(', ')}${value.length > 5 ? ', …' : ''}`,
-      );
-    return;
-  }
-  if (!isContainer(value)) {
-    lines.push(`${indent}${label}${shortValue(value)}`);
-    return;
-  }
-  const keys = Object.keys(value);
-  lines.push(`${indent}${label}object of ${keys.length}`);
-  if (depth === 0) return;
-  for (const key of keys.slice(0, SHAPE_KEYS))
-    writeShape(value[key]!, clip(key, 60), depth - 1, lines, `${indent}  `);
-  if (keys.length > SHAPE_KEYS) lines.push(`${indent}  … ${keys.length - SHAPE_KEYS} more`);
-}
-
-function jsonType(value: Json): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  return typeof value;
-}
-
-function shortValue(value: Json): string {
-  if (typeof value === 'string') return JSON.stringify(clip(value, 60));
-  return isContainer(value) ? jsonType(value) : String(value);
-}
-
-function isContainer(value: Json | undefined): value is Json[] | { [key: string]: Json } {
-  return typeof value === 'object' && value !== null;
-}
+/** Measures an excerpt in bytes, because the size of a preview is limited in bytes. */
+const byteCounter: TokenCounter = {
+  async count(text) {
+    return { tokens: utf8Bytes(text), tokenizer: 'bytes', estimated: false };
+  },
+};
 
 /**
  * Returns the visible text of an HTML page, without scripts, styles, comments and hidden parts. Blocks get

@@ -29,24 +29,24 @@ const LINKS: readonly (readonly [written: string, shown: string])[] = [
   ['<style>@import "//evil.example"</style>', '< style>@import "//evil.example"< /style>'],
 ];
 
-test('links and images become plain text', () => {
+test('links and images become plain text', async () => {
   for (const [written, shown] of LINKS) {
     assert.equal(neutralise(written), shown);
     assert.equal(neutralise(shown), shown, 'once is enough');
     for (const kind of ['markdown', 'text'] as const) {
       const start = new TextEncoder().encode(`before\n\n${written}\n\nafter\n`);
-      const { text } = makePreview(kind, { start, size: start.length, lineCount: 5, isText: true });
+      const { text } = await makePreview(kind, { start, size: start.length, lineCount: 5, isText: true });
       for (const active of ACTIVE) assert.doesNotMatch(text, active);
       assert.ok(text.includes('.example'), 'where it leads stays readable');
     }
   }
 });
 
-test('escaped tags on a page do not become images', () => {
+test('escaped tags on a page do not become images', async () => {
   const start = new TextEncoder().encode(
     '<p>&lt;img src=//evil.example/x.png&gt; ![x](https://evil.example)</p>',
   );
-  const { text } = makePreview('html', { start, size: start.length, lineCount: 1, isText: true });
+  const { text } = await makePreview('html', { start, size: start.length, lineCount: 1, isText: true });
   assert.equal(text, '< img src=//evil.example/x.png> ![x] (`https://evil.example`)');
 });
 

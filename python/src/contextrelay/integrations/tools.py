@@ -33,6 +33,8 @@ PULL_WORDS = (
 #: Number of characters above which a model gets a pointer or a part instead of the text. About 5,000 tokens.
 OVER_CHARS = 20_000
 _HEAD_CHARS = 500
+#: Maximum size of the excerpt that replaces a long text, in tokens.
+EXCERPT_TOKENS = 1_200
 _DAY_S = 24 * 3600
 
 
@@ -79,7 +81,7 @@ class RelayTools:
     def shortened(self, text: str, source: str = "", *, forever: bool = False) -> str:
         """Returns a short text unchanged.
 
-        Stores a long text, and returns its URL, its start and how to read parts.
+        Stores a long text, and returns its URL, its most important lines and how to read parts.
 
         The same text from the same source keeps its pointer, so that prompt caches stay valid. Only the
         expiry of the pointer is renewed. ``forever``: nobody knows how long the message is stored. Without
@@ -100,6 +102,7 @@ class RelayTools:
                 metadata,
                 ttl=self.ttl,
                 idempotency_key=None if self.encrypted else key,
+                excerpt=EXCERPT_TOKENS,
             )
         except RelayError as error:
             log.warning(
@@ -110,9 +113,12 @@ class RelayTools:
             return text
         self._renew(pushed, forever)
         url = pushed.url
-        head = text[:_HEAD_CHARS].rsplit("\n", 1)[0]
         lines = text.count("\n") + 1
-        return f"The result has {len(text)} characters in {lines} lines and is at {url}\n{_PARTS}\nIt begins:\n{head}"
+        about = f"The result has {len(text)} characters in {lines} lines and is at {url}\n{_PARTS}"
+        if pushed.excerpt:
+            return f"{about}\nIts most important lines, with line numbers:\n{pushed.excerpt}"
+        head = text[:_HEAD_CHARS].rsplit("\n", 1)[0]
+        return f"{about}\nIt begins:\n{head}"
 
     def _renew(self, pushed: Pushed, forever: bool) -> None:
         """Renews a pointer that is used again. If the relay cannot renew it, the pointer keeps its expiry."""
