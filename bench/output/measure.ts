@@ -1,0 +1,134 @@
+import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
+import { mapConcurrent } from '../../src/base/map-concurrent.ts';
+import { excerpt } from '../../src/text/excerpt/excerpt.ts';
+import { askContextMode, installContextMode } from './context-mode.ts';
+import { type Kind, type Output, plain, readOutputs } from './corpus.ts';
+import { choosePull } from './pull.ts';
+import { QUESTIONS, type Question } from './questions.ts';
+
+export const BUDGET = 1200;
+/** Outputs above this many tokens are held to the goal; smaller ones are reported apart. */
+export const LARGE = 12_000;
+const PULL_TOKENS = 3000;
+const CHUNK_BYTES = 64 * 1024;
+
+/** One way to show an output: how many tokens, and which questions they answer. */
+export interface Shown {
+  /** Per output, or the mean over its questions if the text depends on the question. */
+  readonly tokens: number;
+  readonly answered: readonly boolean[];
+}
+
+export interface Measurement {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly tokens: number;
+  readonly megabytes: number;
+  readonly questions: readonly Question[];
+  readonly excerpt: Shown;
+  readonly asked: Shown;
+  /** The excerpt without the question, and one pull. */
+  readonly pulled: Shown;
+  readonly headAndTail: Shown;
+  readonly contextMode: { readonly blind: Shown; readonly intent: Shown; readonly search: Shown } | null;
+  /** Time of one excerpt. */
+  readonly ms: number;
+}
+
+export interface Measurements {
+  readonly outputs: readonly Measurement[];
+  /** Why context-mode was not compared, or null. */
+  readonly skipped: string | null;
+}
+
+/** Measures every output above the budget. */
+export async function measureOutputs(): Promise<Measurements> {
+  const skipped = installContextMode();
+  const ours: Measurement[] = [];
+  for (const output of readOutputs()) {
+    const tokens = await count(output.text);
+    if (tokens > BUDGET) ours.push(await measure(output, tokens));
+  }
+  if (skipped !== null) return { outputs: ours, skipped };
+  const texts = new Map(readOutputs().map((output) => [output.name, output]));
+  const outputs = await mapConcurrent(
+    ours,
+    async (one) => ({ ...one, contextMode: await measureContextMode(texts.get(one.name)!, one.questions) }),
+    2,
+  );
+  return { outputs, skipped };
+}
+
+async function measure(output: Output, tokens: number): Promise<Measurement> {
+  const { name, kind, text } = output;
+  const { questions } = QUESTIONS.find((one) => one.output === name)!;
+  const bytes = new TextEncoder().encode(text);
+  const chunks = Array.from({ length: Math.ceil(bytes.length / CHUNK_BYTES) }, (_, n) =>
+    bytes.subarray(n * CHUNK_BYTES, (n + 1) * CHUNK_BYTES),
+  );
+  const make = (question?: string) => excerpt(chunks, { budget: BUDGET, question, counter: ownTextWork });
+  await make();
+  const began = performance.now();
+  const plainExcerpt = await make();
+  const ms = performance.now() - began;
+  const asked: string[] = [];
+  const pulled: string[] = [];
+  for (const { ask } of questions) {
+    asked.push((await make(ask)).text);
+    const { text: part } = await ownTextWork.part(bytes, choosePull(ask, plainExcerpt));
+    pulled.push(`${plainExcerpt.text}\n${firstTokens(part, PULL_TOKENS)}`);
+  }
+  return {
+    name,
+    kind,
+    tokens,
+    megabytes: bytes.length / 1e6,
+    questions,
+    excerpt: await judge([plainExcerpt.text], questions),
+    asked: await judge(asked, questions),
+    pulled: await judge(pulled, questions),
+    headAndTail: await judge([headAndTail(plain(text))], questions),
+    contextMode: null,
+    ms,
+  };
+}
+
+async function measureContextMode(output: Output, questions: readonly Question[]) {
+  const { blind, intents, searches } = await askContextMode(
+    output,
+    questions.map(({ ask }) => ask),
+  );
+  return {
+    blind: await judge([blind], questions),
+    intent: await judge(intents, questions),
+    search: await judge(
+      intents.map((text, n) => `${text}\n${searches[n]}`),
+      questions,
+    ),
+  };
+}
+
+/** Judges one text for all questions, or one text for each. */
+async function judge(texts: readonly string[], questions: readonly Question[]): Promise<Shown> {
+  let tokens = 0;
+  for (const text of texts) tokens += (await count(text)) / texts.length;
+  return {
+    tokens,
+    answered: questions.map(({ literal }, n) => plain(texts[texts.length === 1 ? 0 : n]!).includes(literal)),
+  };
+}
+
+/** The first and the last half of the budget. */
+function headAndTail(text: string): string {
+  const half = BUDGET / 2;
+  return `${firstTokens(text, half)}\n${decode(encode(text.slice(-8 * half)).slice(-half))}`;
+}
+
+function firstTokens(text: string, tokens: number): string {
+  return decode(encode(text.slice(0, 8 * tokens)).slice(0, tokens));
+}
+
+async function count(text: string): Promise<number> {
+  return (await ownTextWork.count(text)).tokens;
+}

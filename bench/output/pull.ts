@@ -1,0 +1,71 @@
+import { STOP_WORDS } from '../../src/base/stop-words.ts';
+import type { Excerpt } from '../../src/text/excerpt/excerpt.ts';
+import type { PartRequest } from '../../src/text/parts/part-request.ts';
+import { linesOf } from './corpus.ts';
+
+/** Words that ask for an answer and rarely stand next to it. */
+const ASKING = new Set(
+  'first last oldest newest long large size line lines file name happen happened there is whole together everything'.split(
+    ' ',
+  ),
+);
+/** A word that more lines of the excerpt contain is too common to search for. */
+const COMMON_LINES = 5;
+const CONTEXT_LINES = 3;
+const PULLED_LINES = 120;
+
+/**
+ * Chooses the one pull of a reader who sees the question and the excerpt, never the answer:
+ *
+ * 1. If the question contains names (with a digit, a capital inside, or one of `._/-=`), grep for them.
+ * 2. Otherwise grep for its words that are not common in the excerpt, in any inflection; if all are common, for the rarest.
+ * 3. Without words, pull lines: the end of the last omitted range if the question asks for the end, else the start of the
+ *    first one.
+ */
+export function choosePull(question: string, excerpt: Excerpt): PartRequest {
+  const words = searchWords(question);
+  if (words.length === 0) return { lines: omittedLines(question, excerpt) };
+  const names = words.filter((word) => /[\d._/=-]|\p{Ll}\p{Lu}|\p{Lu}{2}/u.test(word));
+  const shown = linesOf(excerpt.text).map((line) => line.toLowerCase());
+  const counted = words
+    .map((word) => ({
+      word: stem(word),
+      seen: shown.filter((line) => line.includes(stem(word).toLowerCase())).length,
+    }))
+    .toSorted((a, b) => a.seen - b.seen);
+  const rare = counted.filter(({ seen }) => seen <= COMMON_LINES);
+  const wanted =
+    names.length > 0 ? names : (rare.length > 0 ? rare : counted.slice(0, 1)).map(({ word }) => word);
+  return { grep: wanted.map(escapePattern).join('|'), ignore_case: true, context: CONTEXT_LINES };
+}
+
+function searchWords(question: string): string[] {
+  const words = /\p{Script=Han}|\p{Script=Katakana}|\p{Script=Hiragana}/u.test(question)
+    ? [...new Intl.Segmenter('ja', { granularity: 'word' }).segment(question)]
+        .filter(
+          ({ isWordLike, segment }) =>
+            isWordLike && segment.length > 1 && !/^\p{Script=Hiragana}+$/u.test(segment),
+        )
+        .map(({ segment }) => segment)
+    : (question.match(/[\p{L}\p{N}_/][\p{L}\p{N}_./='{}-]*[\p{L}\p{N}_}]/gu) ?? []);
+  return words.filter((word) => !STOP_WORDS.has(word.toLowerCase()) && !ASKING.has(word.toLowerCase()));
+}
+
+/** Removes a common English ending, so that a search finds other forms of the word. */
+function stem(word: string): string {
+  return word.replace(/(?<=\w{4})(?:ed|ing|es|s|'s)$/, '');
+}
+
+function omittedLines(question: string, { omitted, lines }: Excerpt): string {
+  if (omitted.length === 0) return `1-${lines}`;
+  if (/\b(?:last|end|oldest)\b/i.test(question)) {
+    const { from, to } = omitted.at(-1)!;
+    return `${Math.max(from, to - PULLED_LINES + 1)}-${to}`;
+  }
+  const { from, to } = omitted[0]!;
+  return `${from}-${Math.min(to, from + PULLED_LINES - 1)}`;
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+}
