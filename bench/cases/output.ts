@@ -126,7 +126,7 @@ function formatOutputs({ outputs, skipped }: Measurements): string {
     'Excerpts of 1 200 tokens. outputs: above 12 000 tokens + smaller. fewer, small: median of the tokens kept back, of each.',
     'question: with the question passed to the excerpt. one pull: the excerpt without it, and one pull of at most 3 000 tokens.',
     aligned([heads, ...ours], (column) => column === 0),
-    '\nQuestions answered, and tokens per output, in other ways.',
+    '\nQuestions answered, and tokens shown for all outputs, in other ways.',
     aligned([ways, ...others], (column) => column === 0),
     ...(skipped === null ? [] : [`context-mode was not compared: ${skipped}.`]),
   ].join('\n');

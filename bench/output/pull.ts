@@ -53,7 +53,7 @@ function searchWords(question: string): string[] {
 
 /** Removes a common English ending, so that a search finds other forms of the word. */
 function stem(word: string): string {
-  return word.replace(/(?<=\w{4})(?:ed|ing|es|s|'s)$/, '');
+  return word.replace(/(?<=\w{4})(?:ed|ing|es|s|'s)$/, '').replace(/([bdgmnprt])\1$/, '$1');
 }
 
 function omittedLines(question: string, { omitted, lines }: Excerpt): string {
