@@ -144,6 +144,12 @@ export const pointers = {
     args: [],
     channels: ({ channel }) => [channel],
   }),
+  /** Sums the tokens of the stored outputs of commands that the caller may list. */
+  outputs: verb<() => Promise<shapes.OutputReport>>('pointers.outputs')({
+    summary: 'Sum the tokens of stored outputs by command: shown, kept back, pulled later, net',
+    route: 'GET /pointers/outputs',
+    args: [],
+  }),
   /**
    * Extends the lifetime of pointers to at least `ttl` seconds from now. Default: as long as the plan allows.
    * It never shortens a lifetime.

@@ -123,6 +123,35 @@ const pointerPage = z.object({
 });
 export interface PointerPage extends Shape<typeof pointerPage> {}
 
+const outputFigures = {
+  /** Number of stored outputs. */
+  runs: count,
+  /** Tokens of the whole outputs. */
+  tokens: count,
+  /** Tokens of the excerpts that were printed. */
+  shown: count,
+  /** `tokens` minus `shown`. */
+  kept_back: count,
+  /** Tokens that were pulled later, estimated from the bytes. */
+  pulled: count,
+  /** `kept_back` minus `pulled`. Negative if more was pulled than kept back. */
+  net: count,
+};
+
+const outputReport = z.object({
+  /** One entry per command, the largest net saving first. */
+  commands: z.array(z.object({ command: text, ...outputFigures })),
+  total: z.object(outputFigures),
+  /** Time of the oldest output that was counted. Null if there is none. */
+  since: time.nullable(),
+  /** True if there are older outputs that were not counted. */
+  truncated: z.boolean(),
+  /** How the figures are calculated, in a few sentences. */
+  method: text,
+});
+/** Tokens of the stored outputs of commands. */
+export interface OutputReport extends Shape<typeof outputReport> {}
+
 const renewed = z.object({ pointers: z.array(z.object({ id: pointerId, handle, expires_at: time })) });
 /** The pointers of the request that exist in the tenant, with their new expiry times. */
 export interface Renewed extends Shape<typeof renewed> {}
@@ -163,6 +192,7 @@ export const pointerSchemas = {
   },
   peek: { input: z.object({ id: pointerName }), output: jsonObject },
   list: { input: pointerQuery, output: pointerPage },
+  outputs: { input: z.object({}), output: outputReport },
   renew: {
     input: z.object({
       ids: z

@@ -81,3 +81,18 @@ test('the key of an encrypted payload is kept only on request, for this relay an
   assert.match(await pull(secret.handle, '--url', up.url), /^4 /);
   assert.match((await run(['push', '--keep-key'], 'x')).stderr, /--keep-key needs --encrypt/);
 });
+
+test('relay stats --tools sums outputs by command and subtracts later pulls', async (t) => {
+  const { run, push, pull } = start(t);
+  const facts = { kind: '=output', command: '=npm test', tokens: ':=300', shown: ':=100' };
+  const { handle } = await push(
+    'x'.repeat(600),
+    ...Object.entries(facts).flatMap((fact) => ['-m', fact.join('')]),
+  );
+  await pull(handle);
+  const { commands } = JSON.parse((await run(['stats', '--tools', '--json'])).stdout);
+  assert.deepEqual(commands, [
+    { command: 'npm test', runs: 1, tokens: 300, shown: 100, kept_back: 200, pulled: 300, net: -100 },
+  ]);
+  assert.match((await run(['stats', '--tools'])).stdout, /npm test +1 +300 +100 +200 +300 +-100\n/);
+});

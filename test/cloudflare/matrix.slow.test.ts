@@ -10,6 +10,7 @@ await runMatrix(
     'test/pins/old-clients.test.ts',
     'test/http/go-clients.test.ts',
     'test/http/pull.test.ts',
+    'test/http/handles.test.ts',
     'test/threads/http.test.ts',
     'test/threads/same-id.test.ts',
     'test/a2a/revoked-keys.test.ts',

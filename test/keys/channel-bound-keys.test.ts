@@ -95,6 +95,7 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
   'pointers.cost': ofPointer('GET', (id) => `/pull/${id}?cost=1`),
   'pointers.peek': ofPointer('GET', (id) => `/peek/${id}`),
   'pointers.list': { hides: [['GET', '/pointers']] },
+  'pointers.outputs': { harmless: 'sums only what the key may list, as test/http/outputs.test.ts shows' },
   'pointers.renew': { harmless: 'passes over what is foreign, as the test of links shows' },
   'receipts.get': ofPointer('GET', (id) => `/pull/${id}/receipts`),
   'channels.list': { hides: [['GET', '/channels']] },

@@ -5,6 +5,7 @@ import { clusterMatrix } from './matrix.ts';
 await runMatrix(
   [
     'test/http/pull.test.ts',
+    'test/http/handles.test.ts',
     'test/http/idempotency.test.ts',
     'test/channels/sdk.test.ts',
     'test/threads/http.test.ts',

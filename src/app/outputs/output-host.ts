@@ -24,6 +24,11 @@ export function outputHost(
       if (!isRemote) await store.recover();
       return await store.list();
     },
+    async report() {
+      await using store = await open();
+      if (!isRemote) await store.recover();
+      return await store.report();
+    },
     async prune() {
       await using store = await open();
       await store.recover();

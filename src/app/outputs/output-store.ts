@@ -6,7 +6,7 @@ import { OUTPUT_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { OUTPUT, OUTPUT_PART } from '../../contract/outputs.ts';
-import type { ListedPointer, Pushed } from '../../contract/pointers.ts';
+import type { ListedPointer, OutputReport, Pushed } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, generateFernetKey } from '../../formats/fernet.ts';
 import type { OpenClient, OutputFacts, StoredOutput } from '../../interfaces/cli/host.ts';
 import { ExcerptBuilder } from '../../text/excerpt/excerpt.ts';
@@ -88,6 +88,10 @@ export class OutputStore implements AsyncDisposable {
     for await (const pointer of pages)
       if (pointer.metadata.kind === OUTPUT) outputs.push(storedOutput(pointer));
     return outputs;
+  }
+
+  report(): Promise<OutputReport> {
+    return this.#open.relay.pointers.outputs();
   }
 
   /** Deletes the oldest outputs, so that the others have at most `bytes` bytes. */

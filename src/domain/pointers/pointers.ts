@@ -12,6 +12,7 @@ import { handleOf, pointerUrl } from '../../contract/pointer-url.ts';
 import {
   type Cost,
   type LocalOptions,
+  type OutputReport,
   type Part,
   type PartRequest,
   type Peeked,
@@ -39,6 +40,7 @@ import { StoreSecret } from '../store-secret.ts';
 import type { TaskResults } from '../tasks/results.ts';
 import { workFor } from '../text-work.ts';
 import type { Handles } from './handles.ts';
+import { reportOutputs } from './output-report.ts';
 import {
   type Allowance,
   type CheckedOptions,
@@ -262,6 +264,10 @@ export class Pointers {
 
   list(caller: CallerAt, o: PointerQuery = {}): Promise<PointerPage> {
     return this.#list.page(caller, o);
+  }
+
+  outputs(caller: Caller): Promise<OutputReport> {
+    return reportOutputs(this.#parts, caller);
   }
 
   renew(caller: Caller, ids: readonly string[], { ttl }: { ttl?: number } = {}): Promise<Renewed> {

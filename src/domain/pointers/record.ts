@@ -6,6 +6,7 @@ import { PULL_LOOKS, PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limit
 import type { TokenCount } from '../../base/tokens.ts';
 import { authorize, missingScope, reaches } from '../../contract/authorize.ts';
 import { type Caller, type CallerAt, isAnonymous, sentBy } from '../../contract/caller.ts';
+import { OUTPUT } from '../../contract/outputs.ts';
 import { handleOf, parseHandle, pointerUrl } from '../../contract/pointer-url.ts';
 import {
   type ListedPointer,
@@ -319,7 +320,7 @@ const PAGE_MAX = 200;
 const MAX_ENTRIES_READ = 2_000;
 
 /** Fields of a list entry. With them, entries are filtered without reading their records. */
-type Listed = Pick<PointerRecord, 'channel' | 'from' | 'by'>;
+type Listed = Pick<PointerRecord, 'channel' | 'from' | 'by'> & { readonly kind?: string };
 
 const listPrefix = (tenant: string) => `ten.${tenant}/pointers/`;
 
@@ -350,8 +351,9 @@ export class PointerList {
    * commit commits both together.
    */
   async add(id: string, record: PointerRecord): Promise<void> {
-    const { channel, from, by } = record;
-    await this.#records.put(listKey(record, id), { channel, from, by }, { expiresAt: keptUntil(record) });
+    const { channel, from, by, metadata } = record;
+    const entry = { channel, from, by, ...(metadata.kind === OUTPUT ? { kind: OUTPUT } : {}) };
+    await this.#records.put(listKey(record, id), entry, { expiresAt: keptUntil(record) });
   }
 
   async remove(id: string, record: PointerRecord): Promise<void> {
@@ -382,6 +384,23 @@ export class PointerList {
     }
     return { pointers: found };
   }
+}
+
+/** Yields the outputs of commands that the caller may list, newest first. */
+export async function* listOutputs(
+  { engine }: Pick<Deps, 'engine'>,
+  lookup: PointerLookup,
+  caller: Caller,
+): AsyncGenerator<Omit<Loaded, 'revision'>> {
+  const prefix = listPrefix(caller.tenant);
+  const look = async ({ key, value }: RecordOf<Listed>) => {
+    if (value.kind !== OUTPUT || !reaches(caller, value)) return null;
+    const id = key.slice(key.lastIndexOf('.') + 1);
+    const record = await lookup.find(id);
+    return record && listKey(record, id) === key ? { id, record } : null;
+  };
+  for await (const found of lookUpAll(allRecords(recordsOf<Listed>(engine.records), prefix), look))
+    if (found) yield found;
 }
 
 function checkPlace(after: string): string {

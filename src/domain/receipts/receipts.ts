@@ -114,6 +114,12 @@ export class Receipts {
     return ladderOf(id, record, merged(former.flat(), notes), caller.base);
   }
 
+  /** Returns the bytes of all pulls of a pointer. Call `flush` first. */
+  async pulledBytes(id: string): Promise<number> {
+    const notes = (await this.#records.get(receiptsKey(id)))?.value ?? [];
+    return notes.reduce((bytes, note) => bytes + (note.rung === 'pulled' ? note.bytes : 0), 0);
+  }
+
   /** Writes all waiting notes. Called before receipts are read and before the store is closed. */
   flush(): Promise<void> {
     return this.#behind.flush();

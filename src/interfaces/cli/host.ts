@@ -9,7 +9,7 @@ import type { Prompts } from '../../client/prompts/prompts.ts';
 import type { Model, ModelChoice, PromptWay } from '../../client/prompts/types.ts';
 import type { Inbox } from '../../contract/channels.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
-import type { Pushed } from '../../contract/pointers.ts';
+import type { OutputReport, Pushed } from '../../contract/pointers.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
@@ -134,6 +134,8 @@ export interface OutputHost {
   tee(io: Io, o: TeeOptions): Promise<number>;
   /** Lists the stored outputs, newest first. Stores outputs of killed commands first. */
   list(): Promise<StoredOutput[]>;
+  /** Sums the tokens of the stored outputs by command. */
+  report(): Promise<OutputReport>;
   /** Deletes all stored outputs. */
   prune(): Promise<{ readonly outputs: number; readonly bytes: number }>;
   /** Notes that the pipe at standard output gets pulled text, so that `relay tee` does not cut it again. */

@@ -15,6 +15,7 @@ export const dashboardRequests: readonly Pinned[] = [
   { name: 'figures of no hour', send: 'GET /figures?hours=0' },
   { name: 'who is asking', send: 'GET /keys/self' },
   { name: 'pointers', send: 'GET /pointers' },
+  { name: 'tokens of outputs', send: 'GET /pointers/outputs' },
   { name: 'pointers of a channel', send: 'GET /pointers?channel=none&limit=1' },
   { name: 'pointers behind no place', send: 'GET /pointers?after=x' },
   { name: 'a thread to show', as: 'thread', send: 'POST /threads', json: { name: 'plan' } },

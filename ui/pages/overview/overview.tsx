@@ -11,6 +11,7 @@ import { self } from '../../session/self.ts';
 import { AgentList } from '../tasks/agent-list.tsx';
 import { ActivityLine } from './activity-line.tsx';
 import { Health } from './health.tsx';
+import { OutputSavings } from './output-savings.tsx';
 import { TokensOverTime } from './tokens-over-time.tsx';
 import { useNames } from './use-names.ts';
 
@@ -31,6 +32,7 @@ export function Overview() {
         </section>
         <div class="stack">
           <TokensOverTime />
+          <OutputSavings />
           <Agents />
           <Health />
         </div>

@@ -4,6 +4,7 @@ import { EXIT, isRelayError } from '../../../base/errors.ts';
 import { shellWord } from '../../../base/format.ts';
 import { BUNDLE_BYTES } from '../../../base/limits.ts';
 import { everyItem, firstItems } from '../../../base/pages.ts';
+import type { OutputReport } from '../../../contract/pointers.ts';
 import type {
   State,
   Stats,
@@ -15,6 +16,7 @@ import type {
 import { answerCommand, badUsage, defineCommand, type Invocation } from '../command.ts';
 import type { Host, LegacyThread } from '../host.ts';
 import {
+  columns,
   count,
   labelled,
   listFlags,
@@ -24,6 +26,7 @@ import {
   parseMost,
   parseSpan,
   plural,
+  printable,
   type Row,
   rows,
   when,
@@ -270,26 +273,60 @@ const stats = answerCommand({
   details: `Naive: tokens if every artifact were pasted in full once. Actual: tokens if only the previews are pasted. Avoided: the
 difference. If relay built prompts from this thread, it also compares two numbers: the tokens of those prompts with state
 and artifacts pasted in full, and the tokens that models really read (prompts, pulls, other reads). If models read more
-than that, the saving is negative. All numbers are counted with the named tokenizer. See docs/tokens.md.`,
-  flags: { all: { help: 'sum over all threads' }, ...THREAD_FLAG },
+than that, the saving is negative. All numbers are counted with the named tokenizer. See docs/tokens.md.
+With --tools it shows the outputs that relay tee has stored, by command: tokens printed, kept back, pulled later, and the
+net saving, which can be negative.`,
+  flags: {
+    all: { help: 'sum over all threads' },
+    tools: { help: 'sum over the stored outputs of commands' },
+    ...THREAD_FLAG,
+  },
   examples: `
     relay stats  # show the default thread
     relay stats 550e84 --json  # print all numbers as JSON
-    relay stats --all  # sum over all threads`,
-  async ask(call) {
-    const { args, flags } = call;
+    relay stats --all  # sum over all threads
+    relay stats --tools  # show what relay tee has saved, by command`,
+  async ask(call): Promise<Stats | SumStats | OutputReport> {
+    const { args, flags, host } = call;
     const word = args[0] ?? flags.thread;
-    if (flags.all && word !== undefined)
+    const sums = flags.tools ? '--tools' : '--all';
+    if ((flags.all || flags.tools) && word !== undefined)
       throw badUsage(
-        '--all cannot be combined with a thread.',
-        `Use: relay stats ${word}, or: relay stats --all`,
+        `${sums} cannot be combined with a thread.`,
+        `Use: relay stats ${word}, or: relay stats ${sums}`,
       );
+    if (flags.all && flags.tools)
+      throw badUsage('--all and --tools cannot be used together.', 'Use one of them.');
+    if (flags.tools) return host.outputs.report();
     if (flags.all) return (await call.open()).relay.threads.totals();
     const { threads, id } = await openThread(call, { word: args[0] });
     return threads.stats(id);
   },
-  print: (stats: Stats | SumStats, { style }) => tokenRows(stats, style),
+  print: (stats, { style, typed }) =>
+    'commands' in stats ? outputRows(stats, style, typed) : tokenRows(stats, style),
 });
+
+/** Formats the tokens of stored outputs as a table, with the totals in the last line. */
+function outputRows(
+  { commands, total, since, truncated }: OutputReport,
+  { bold, dim }: Style,
+  typed: Io['typed'],
+): string {
+  if (since === null) return typed('no stored outputs; store one with: relay tee -- COMMAND');
+  const names = ['runs', 'tokens', 'shown', 'kept_back', 'pulled', 'net'] as const;
+  const row = (name: string, figures: OutputReport['total']) => [
+    name,
+    ...names.map((each) => count(figures[each])),
+  ];
+  const cells = [
+    ['command', ...names.map((name) => name.replace('_', ' '))],
+    ...commands.map(({ command, ...figures }) => row(printable(command).slice(0, 40) || '(pipe)', figures)),
+    row('total', total),
+  ];
+  const [head, ...lines] = columns(cells, [1, 2, 3, 4, 5, 6]);
+  const note = `tokens of the outputs stored since ${moment(since)}${truncated ? ', the newest only' : ''}; pulled is estimated from bytes`;
+  return [dim(head!), ...lines.slice(0, -1), bold(lines.at(-1)!), '', dim(note)].join('\n');
+}
 
 type Figure = readonly [name: string, figure: number];
 

@@ -1,0 +1,61 @@
+import type { Json } from '../../base/json.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { OutputReport } from '../../contract/pointers.ts';
+import type { Deps } from '../deps.ts';
+import type { Receipts } from '../receipts/receipts.ts';
+import { listOutputs, type PointerLookup, type PointerRecord } from './record.ts';
+
+/** Maximum number of outputs that are counted, the newest first. */
+const MAX_OUTPUTS = 2_000;
+const COMMAND_CHARS = 200;
+
+const METHOD =
+  'Stored outputs that have not expired. Kept back: tokens of the outputs minus tokens of the printed excerpts. ' +
+  "Pulled: the bytes of all later pulls, converted with the output's own tokens per byte. Net: kept back minus pulled. " +
+  'Outputs that were printed whole are not stored and count nothing.';
+
+type Figures = OutputReport['total'];
+
+/** Sums the tokens of stored outputs by command. It reads what pushes and receipts have stored anyway. */
+export async function reportOutputs(
+  { deps, lookup, receipts }: { deps: Deps; lookup: PointerLookup; receipts: Receipts },
+  caller: Caller,
+): Promise<OutputReport> {
+  await receipts.flush();
+  const commands = new Map<string, Figures>();
+  let [total, since, counted, truncated] = [sum(null, NOTHING), null as string | null, 0, false];
+  for await (const { id, record } of listOutputs(deps, lookup, caller)) {
+    truncated = counted++ === MAX_OUTPUTS;
+    if (truncated) break;
+    const command = String(record.metadata.command ?? '').slice(0, COMMAND_CHARS);
+    const figures = figuresOf(record, await receipts.pulledBytes(id));
+    commands.set(command, sum(commands.get(command) ?? null, figures));
+    total = sum(total, figures);
+    since = new Date(record.created).toISOString();
+  }
+  const rows = Array.from(commands, ([command, figures]) => ({ command, ...figures }));
+  return { commands: rows.sort((a, b) => b.net - a.net), total, since, truncated, method: METHOD };
+}
+
+const NOTHING: Figures = { runs: 0, tokens: 0, shown: 0, kept_back: 0, pulled: 0, net: 0 };
+
+function figuresOf({ metadata, size }: PointerRecord, pulledBytes: number): Figures {
+  const tokens = amount(metadata.tokens);
+  const shown = amount(metadata.shown);
+  // An output above the size of a payload is stored in parts, and `bytes` is the size of all of them.
+  const bytes = amount(metadata.bytes) || size;
+  const pulled = bytes === 0 ? 0 : Math.round((pulledBytes * tokens) / bytes);
+  return { runs: 1, tokens, shown, kept_back: tokens - shown, pulled, net: tokens - shown - pulled };
+}
+
+/** Returns a number of the metadata, which any client can set. */
+function amount(value: Json | undefined): number {
+  return typeof value === 'number' && value >= 0 && value <= 1e12 ? Math.round(value) : 0;
+}
+
+function sum(older: Figures | null, newer: Figures): Figures {
+  const names = Object.keys(NOTHING) as (keyof Figures)[];
+  return Object.fromEntries(
+    names.map((name) => [name, (older?.[name] ?? 0) + newer[name]]),
+  ) as unknown as Figures;
+}
