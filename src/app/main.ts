@@ -50,7 +50,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       },
       guides: async () => (await import('./guides.ts')).ownGuides(),
       installer: async () => (await import('./install/installer.ts')).openInstaller(env, host.home),
-      countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
+      countTokens: async (text) => (await import('./store/token-counter.ts')).countTokens(text),
       async *diagnose(ms) {
         const deadline = new (await import('./deadline.ts')).Deadline(ms);
         const { installSettings } = await import('./install/installer.ts');

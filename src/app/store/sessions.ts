@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isJsonObject } from '../../base/json.ts';
+import { sha256 } from '../../engines/body-hashes.ts';
 import type { AgentSession } from '../../interfaces/cli/host.ts';
-
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 
@@ -69,7 +68,7 @@ function registeredAgent(home: string, client: string, place: string): string | 
 
 /** Returns the file of a session. `place` is the id of the session or its folder. */
 function sessionFile(home: string, client: string, place: string): string {
-  return join(home, 'sessions', `${hash('sha256', JSON.stringify([client, place])).slice(0, 24)}.json`);
+  return join(home, 'sessions', `${sha256(JSON.stringify([client, place])).slice(0, 24)}.json`);
 }
 
 /** Deletes files in the folder that are about sessions that have ended. */

@@ -1,0 +1,69 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TokenCount } from '../../base/tokens.ts';
+import { tokenCounter } from '../../text/token-count.ts';
+import {
+  isWholeTable,
+  makeTokenTable,
+  openTokenTable,
+  type TokenTable,
+  unpackTokens,
+} from '../../text/token-table.ts';
+import { ownFile, readMapped } from '../own-package.ts';
+
+let counter: Promise<(text: string) => TokenCount> | null = null;
+
+/** Counts the tokens of a text. Loads the token table at first use. */
+export async function countTokens(text: string): Promise<TokenCount> {
+  counter ??= readTable().then(tokenCounter);
+  return (await counter)(text);
+}
+
+/**
+ * Returns the token table. A published package contains the vocabulary. A clone uses the vocabulary of an npm
+ * package.
+ */
+async function readTable(): Promise<TokenTable> {
+  if (!import.meta.url.endsWith('.ts')) return unpackedTable();
+  const script = new URL('../../../scripts/build/token-table.ts', import.meta.url);
+  return openTokenTable(await (await import(script.href)).tokenTable());
+}
+
+/**
+ * Builds the token table, which takes about 50 ms, and caches it next to the compiled code. Without a
+ * writable cache, every process builds the table.
+ */
+async function unpackedTable(): Promise<TokenTable> {
+  const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
+  const home = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
+  const kept = home && join(home, 'contextrelay', 'o200k-2.bin');
+  const known = kept ? readCachedTable(kept) : null;
+  if (known) return known;
+  const { brotliDecompressSync } = await import('node:zlib');
+  const packed = ownFile('dist/cli/o200k.br')!;
+  const table = makeTokenTable(unpackTokens(brotliDecompressSync(packed)));
+  if (kept) keep(kept, table);
+  return openTokenTable(table);
+}
+
+/** Reads the cached token table. Returns null if the file is missing or incomplete. */
+function readCachedTable(path: string): TokenTable | null {
+  try {
+    const made = readMapped(path);
+    return isWholeTable(made) ? openTokenTable(made) : null;
+  } catch {
+    // The table has not been cached yet.
+    return null;
+  }
+}
+
+function keep(path: string, table: Uint8Array): void {
+  try {
+    mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
+    const fresh = `${path}.${process.pid}`;
+    writeFileSync(fresh, table, { flush: true });
+    renameSync(fresh, path);
+  } catch {
+    // The folder is read-only or the disk is full. The table in memory is still usable.
+  }
+}
