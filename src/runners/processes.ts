@@ -1,10 +1,11 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants as files, mkdtempSync, openSync, read, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants as files, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { RelayError } from '../base/errors.ts';
 import { findProgram, isProgram } from './find-program.ts';
@@ -65,6 +66,8 @@ export async function runCaptured(
     env: o.env(pipe?.readEnd ?? null),
     stdio: ['inherit', output, output],
   });
+  // The program has its own copies of this end. The pipe ends when all of them are closed.
+  if (pipe) closeSync(pipe.writeEnd);
   using _ = passSignals(child);
   const ended = once(child, pipe ? 'exit' : 'close');
   ended.catch(() => {});
@@ -139,69 +142,56 @@ function openSharedPipe(): SharedPipe | null {
     remove();
     return null;
   }
-  // Opening one end would wait for the other end, so open both ends first.
-  const both = openSync(path, files.O_RDWR | files.O_NONBLOCK);
-  const [readEnd, writeEnd] = [openSync(path, files.O_RDONLY), openSync(path, files.O_WRONLY)];
-  closeSync(both);
-  let isWritable = true;
+  // Without O_NONBLOCK, opening would wait for a writer, and a waiting read would keep this process from exiting.
+  const readEnd = openSync(path, files.O_RDONLY | files.O_NONBLOCK);
+  const writeEnd = openSync(path, files.O_WRONLY);
+  remove();
   return {
     readEnd,
     writeEnd,
     async drain(ended, onOutput) {
-      // The program has its own copies of this end. The pipe ends when all of them are closed.
-      closeSync(writeEnd);
-      isWritable = false;
-      let state: 'running' | 'ended' | 'silent' | 'drained' = 'running';
-      let silence: ReturnType<typeof setTimeout> | undefined;
-      const stopWhenSilent = () => {
-        clearTimeout(silence);
-        if (state !== 'ended') return;
-        silence = setTimeout(() => {
-          state = 'silent';
-          // A byte ends the read that waits in a thread. Otherwise this process could not exit.
-          const own = openSync(path, files.O_WRONLY | files.O_NONBLOCK);
-          writeSync(own, WAKE);
-          closeSync(own);
-        }, BACKGROUND_MS);
-      };
-      // A program that could not be started is reported by the caller.
-      ended
+      let hasEnded = false;
+      let quietSince = 0;
+      // The caller reports a program that could not be started.
+      const end = ended
         .catch(() => {})
         .then(() => {
-          if (state === 'running') state = 'ended';
-          stopWhenSilent();
+          hasEnded = true;
+          quietSince = performance.now();
         });
-      const isSilent = () => state === 'silent';
-      for (let chunk = await readSome(readEnd); chunk !== null; chunk = await readSome(readEnd)) {
-        const output = isSilent() ? chunk.subarray(0, -1) : chunk;
-        if (output.byteLength > 0) await onOutput(output);
-        if (isSilent()) return true;
-        stopWhenSilent();
+      for (let wait = 1; ; ) {
+        const chunk = readSome(readEnd);
+        if (chunk === null) return false;
+        if (chunk) {
+          await onOutput(chunk);
+          // Let timers and signal handlers run.
+          await nextTurn();
+          [wait, quietSince] = [1, performance.now()];
+        } else {
+          if (hasEnded && performance.now() - quietSince > BACKGROUND_MS) return true;
+          await (hasEnded ? sleep(wait) : Promise.race([sleep(wait), end]));
+          wait = Math.min(2 * wait, POLL_MS);
+        }
       }
-      clearTimeout(silence);
-      state = 'drained';
-      return false;
     },
-    [Symbol.dispose]() {
-      remove();
-      closeSync(readEnd);
-      if (isWritable) closeSync(writeEnd);
-    },
+    [Symbol.dispose]: () => closeSync(readEnd),
   };
 }
 
-const WAKE = '\n';
+/** Longest pause between two reads of a pipe that is empty. */
+const POLL_MS = 32;
 const CHUNK_BYTES = 64 * 1024;
 
-/** Reads the next bytes of a file in a thread. Returns null at its end. */
-function readSome(fd: number): Promise<Uint8Array | null> {
+/** Reads bytes from a pipe. Returns undefined if it is empty, and null at its end. */
+function readSome(fd: number): Uint8Array | null | undefined {
   const buffer = new Uint8Array(CHUNK_BYTES);
-  return new Promise((resolve, reject) =>
-    read(fd, buffer, 0, CHUNK_BYTES, null, (error, bytes) => {
-      if (error) reject(error);
-      else resolve(bytes > 0 ? buffer.subarray(0, bytes) : null);
-    }),
-  );
+  try {
+    const bytes = readSync(fd, buffer);
+    return bytes > 0 ? buffer.subarray(0, bytes) : null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined;
+    throw error;
+  }
 }
 
 /** Time between SIGTERM and SIGKILL. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { PAYLOAD_BYTES } from '../../src/base/limits.ts';
@@ -26,7 +26,12 @@ function spools(where = home): number[] {
 
 test('after kill -9 of tee, the output up to a second before is listed and redeemable', async () => {
   const script = 'seq 1 3000; until [ -e end ]; do sleep 0.1; done';
-  const child = spawn(NODE, [ENTRY, 'tee', '--', 'sh', '-c', script], { env: cleanEnv(o), cwd: o.cwd });
+  const name = '試験'.repeat(40);
+  symlinkSync('/bin/sh', join(o.cwd, name));
+  const child = spawn(NODE, [ENTRY, 'tee', '--', `./${name}`, '-c', script], {
+    env: cleanEnv(o),
+    cwd: o.cwd,
+  });
   await until(() => spools().some((size) => size > 13_893));
   child.kill('SIGKILL');
   await once(child, 'close');
@@ -37,7 +42,7 @@ test('after kill -9 of tee, the output up to a second before is listed and redee
     [1, 1],
   );
   const [{ handle, exit, lines, command }] = lists[0];
-  assert.deepEqual([exit, lines, command], [null, 3000, 'sh -c']);
+  assert.deepEqual([exit, lines, command], [null, 3000, `${name} -c`]);
   assert.equal((await relay(['pull', handle, '--lines', '2999-'], o)).stdout, '2999\n3000\n');
   assert.deepEqual(spools(), []);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { startRelay } from '../http/relay-under-test.ts';
@@ -106,9 +106,13 @@ test('pulled text and excerpts are not cut again', async () => {
     (await shell(`$relay pull ${handle} --lines 2-2900 | $relay tee`, o)).stdout,
     numbers(2900).slice(2),
   );
-  const again = await shell(`$relay tee -- $relay tee -- seq 1 3000 | $relay tee --tokens 200`, o);
-  lastLine(again.stdout);
-  assert.equal((await outputs()).length, before + 1);
+  const guide = join(import.meta.dirname, '../../ARCHITECTURE.md');
+  const excerpt = await shell(`$relay tee -- cat ${guide} | tee once | $relay tee --tokens 200`, o);
+  assert.match(excerpt.stdout, /\[relay:\d+ · \d+ lines .*\]\n$/);
+  assert.equal(excerpt.stdout, readFileSync(join(o.cwd, 'once'), 'utf8'));
+  const nested = await shell(`$relay tee -- sh -c '$relay tee -- seq 1 3000; seq 3001 5000'`, o);
+  assert.match(nested.stdout, /\[relay:\d+ · 5 000 lines /);
+  assert.equal((await outputs()).length, before + 2);
 });
 
 test('a program that cannot be started or dies by a signal exits as in a shell', async () => {

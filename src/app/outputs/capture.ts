@@ -87,7 +87,7 @@ export class Capture {
       this.#spill();
     } catch (error) {
       clearInterval(this.#timer);
-      this.#ended = this.#giveUp(error).finally(() => this.#spool?.[Symbol.dispose]());
+      this.#ended = this.#giveUp(error).finally(() => this.#spool?.delete());
     }
   }
 
@@ -123,7 +123,8 @@ export class Capture {
     spool.append(fits ? chunk : chunk.subarray(0, line === -1 ? room : line + 1));
     if (fits) return;
     this.#cut = 1;
-    for (const kept of spool.chunks()) for (const byte of kept) if (byte === LINE_FEED) this.#cut++;
+    for (const kept of spool.chunks())
+      for (let at = kept.indexOf(LINE_FEED); at !== -1; at = kept.indexOf(LINE_FEED, at + 1)) this.#cut++;
   }
 
   async #end(hurry: boolean): Promise<void> {
@@ -142,7 +143,7 @@ export class Capture {
     } catch (error) {
       await this.#giveUp(error);
     } finally {
-      this.#spool?.[Symbol.dispose]();
+      this.#spool?.delete();
     }
   }
 
@@ -165,7 +166,7 @@ function inMemory(bytes: Uint8Array<ArrayBuffer>): KeptBytes {
 
 /** Bytes at the end of an output in which the last line of an excerpt is looked for. */
 const LOOK_BYTES = 1024;
-const LAST_LINE = /(?:^|\n)\[relay:\d+ · [^\n]* · relay pull \d+ --lines [^\n]*\]\n?$/;
+const LAST_LINE = /(?:^|\n)\[relay:\d+ · [^\n]* tokens · [^\n]* pull \d+ [^\n]* \| --outline\]\n?$/;
 
 /** Returns whether an output ends with the last line of an excerpt, as in `ssh host relay tee … | relay tee`. */
 function endsWithLastLine(kept: KeptBytes): boolean {

@@ -68,16 +68,17 @@ export class OutputStore implements AsyncDisposable {
   /** Stores the outputs of commands whose `relay tee` was killed. */
   async recover(): Promise<void> {
     for (const spool of Spool.abandoned(this.#config.home)) {
-      using kept = spool;
-      if (kept.size <= 0) continue;
+      const { command, size, id } = spool;
       const builder = new ExcerptBuilder({ counter: ownTextWork });
-      for (const chunk of kept.chunks()) builder.write(chunk);
+      for (const chunk of spool.chunks()) builder.write(chunk);
       const { lines, tokens } = await builder.finish();
-      const facts = { command: kept.command, exit: null, lines, tokens, shown: 0, bytes: kept.size };
-      await this.save(kept, facts, { id: kept.id }).catch((error) => {
-        // The killed process had stored it already, with its exit code.
-        if (!isRelayError(error, 'idempotency_conflict')) throw error;
-      });
+      const facts = { command, exit: null, lines, tokens, shown: 0, bytes: size };
+      if (size > 0)
+        await this.save(spool, facts, { id }).catch((error) => {
+          // The killed process had stored it already, with its exit code.
+          if (!isRelayError(error, 'idempotency_conflict')) throw error;
+        });
+      spool.delete();
     }
   }
 
@@ -101,7 +102,10 @@ export class OutputStore implements AsyncDisposable {
     for (const output of await this.list()) {
       kept += output.bytes;
       if (kept <= bytes) continue;
-      await this.#open.relay.pointers.delete(output.id);
+      await this.#open.relay.pointers.delete(output.id).catch((error) => {
+        // Another process has just deleted it.
+        if (!isRelayError(error, 'not_found')) throw error;
+      });
       deleted.outputs++;
       deleted.bytes += output.bytes;
     }

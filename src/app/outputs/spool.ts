@@ -17,7 +17,7 @@ import { uuid } from '../../base/ids.ts';
 import { birthOf, isAlive, type ServerRecord } from '../serve/pid-file.ts';
 import { makeHome } from '../store/home.ts';
 
-/** First line of a spool, as JSON. */
+/** Beginning of a spool, as JSON, with spaces up to `HEADER_BYTES`. */
 interface Header extends Pick<ServerRecord, 'pid' | 'birth'> {
   /** Idempotency key of the push. If two processes store the same spool, only one pointer is created. */
   readonly id: string;
@@ -28,10 +28,10 @@ const HEADER_BYTES = 1024;
 const READ_BYTES = 256 * 1024;
 
 /**
- * File in the home with the output of a running command, after a first line that names its process. If the process
+ * File in the home with the output of a running command, after a header that names its process. If the process
  * is killed, the next command that lists or stores outputs finds the file and stores it.
  */
-export class Spool implements Disposable {
+export class Spool {
   readonly id: string;
   readonly command: string;
   readonly #path: string;
@@ -59,25 +59,35 @@ export class Spool implements Disposable {
     const fd = openSync(path, 'wx+', 0o600);
     const spool = new Spool(path, fd, 0, header);
     try {
-      writeAll(fd, Buffer.from(`${JSON.stringify(header).padEnd(HEADER_BYTES - 1)}\n`));
+      const line = Buffer.alloc(HEADER_BYTES, ' ');
+      line.write(JSON.stringify(header));
+      writeAll(fd, line);
     } catch (error) {
-      spool[Symbol.dispose]();
+      spool.delete();
       throw error;
     }
     return spool;
   }
 
-  /** Opens the spools whose process has ended. */
+  /** Opens the spools whose process has ended. Closes each when the next one is opened. */
   static *abandoned(home: string): Generator<Spool> {
     const folder = makeFolder(home);
     for (const name of readdirSync(folder).filter((file) => file.endsWith('.spool'))) {
       const path = join(folder, name);
-      const fd = openSync(path, 'r');
-      const header = readHeader(fd);
-      const spool = new Spool(path, fd, fstatSync(fd).size - HEADER_BYTES, header ?? { id: '', command: '' });
-      if (header === null) spool[Symbol.dispose]();
-      else if (isAlive(header)) closeSync(fd);
-      else yield spool;
+      let fd: number;
+      try {
+        fd = openSync(path, 'r');
+      } catch {
+        // Another process has just stored and deleted it.
+        continue;
+      }
+      try {
+        const header = readHeader(fd);
+        if (header === null) rmSync(path, { force: true });
+        else if (!isAlive(header)) yield new Spool(path, fd, fstatSync(fd).size - HEADER_BYTES, header);
+      } finally {
+        closeSync(fd);
+      }
     }
   }
 
@@ -101,14 +111,13 @@ export class Spool implements Disposable {
     for (let at = from; at < to; at += READ_BYTES) yield this.read(at, Math.min(at + READ_BYTES, to));
   }
 
-  /** Closes and deletes the file. */
-  [Symbol.dispose](): void {
-    closeSync(this.#fd);
+  /** Deletes the file. The output can still be read until this process ends. */
+  delete(): void {
     rmSync(this.#path, { force: true });
   }
 }
 
-/** Returns null if the file was cut before its first line was complete. Then it has no output. */
+/** Returns null if the disk was full before the header was written. Then there is no output. */
 function readHeader(fd: number): Header | null {
   try {
     const bytes = Buffer.alloc(HEADER_BYTES);

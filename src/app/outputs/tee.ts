@@ -44,7 +44,8 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     lastLineTokens: LAST_LINE_TOKENS,
     maxBytes: OUTPUT_BYTES,
     live,
-    print: (data) => (live ? stdout.send(data) : stdout.write(data)),
+    // The command goes on if its terminal is closed.
+    print: (data) => (live ? stdout.send(data).catch(() => {}) : stdout.write(data)),
     printLast: (text) => (live ? io.stderr : stdout).write(text),
     isPulled: () => takePulledNote(home, pipe),
     async save({ kept, excerpt, cut, id, command }) {
@@ -109,8 +110,12 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
   async function cleanUp(): Promise<void> {
     await using opened = store;
     if (!opened || isRemote) return;
-    await opened.recover();
-    await opened.keepWithin();
+    try {
+      await opened.recover();
+      await opened.keepWithin();
+    } catch (error) {
+      io.warn(`Old outputs could not be cleaned up: ${(error as Error).message}`);
+    }
   }
 }
 
