@@ -50,6 +50,9 @@ export const JSON_VALUES = 200_000;
 
 export const CHANNEL_NAME_CHARS = 256;
 
+/** Maximum number of channels that one subscription with wildcards follows. */
+export const WILDCARD_CHANNELS = 100;
+
 /** Maximum length of an idempotency key. Any UUID or hash fits. */
 export const IDEMPOTENCY_KEY_CHARS = 256;
 

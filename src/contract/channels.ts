@@ -21,6 +21,25 @@ export interface SubscribeOptions {
 }
 
 const onChannel = ({ name }: { name: string }) => [name];
+/** A pattern matches only channels that the caller may read, so it needs no access itself. */
+const onChannels = ({ name }: { name: string }) => (isPattern(name) ? [] : [name]);
+
+/**
+ * Returns whether a channel name has wildcards, as in NATS: `*` stands for one part between dots, `>` at the end for one
+ * or more parts.
+ */
+export function isPattern(name: string): boolean {
+  const parts = name.split('.');
+  return parts.includes('*') || parts.at(-1) === '>';
+}
+
+/** Returns whether a pattern matches the name of a channel. */
+export function matchesPattern(pattern: string, channel: string): boolean {
+  const [wanted, parts] = [pattern.split('.'), channel.split('.')];
+  const open = wanted.at(-1) === '>';
+  if (open ? parts.length < wanted.length : parts.length !== wanted.length) return false;
+  return wanted.every((part, i) => part === '*' || part === parts[i] || (open && i === wanted.length - 1));
+}
 const member = { args: ['name', 'group'], channels: onChannel } as const;
 
 type Settle<T> = (name: string, group: string, claim: shapes.Claim) => Promise<T>;
@@ -58,21 +77,22 @@ export const channels = {
   events: verb<null, 'input' | 'output'>('channels.events')({
     summary: 'Stream the messages of a channel as server-sent events',
     route: 'GET /channels/:name/events',
-    channels: onChannel,
+    channels: onChannels,
     headers: { last_event_id: 'Last-Event-ID' },
     byHand: 'both',
     only: 'http',
   }),
   /**
    * Yields the stored messages from `since` on, then new messages. Each message comes once and in order. Ends
-   * when the signal aborts.
+   * when the signal aborts. A name with wildcards (`reviews.*`, `reviews.>`) follows all matching channels, unless a
+   * channel has exactly this name. Its messages have the field `channel`.
    */
   subscribe: verb<(name: string, o?: SubscribeOptions) => AsyncIterable<shapes.Message>, 'input'>(
     'channels.socket',
   )({
     summary: 'Stream the messages of a channel over a WebSocket; the rest of the path is the channel name',
     route: 'GET /ws/:name',
-    channels: onChannel,
+    channels: onChannels,
     byHand: 'both',
     streams: true,
   }),

@@ -67,6 +67,7 @@ const message = z.object({
   from: text,
   ...statedAgent,
   metadata: jsonObject.optional(),
+  channel: optionalText.describe('the channel, in a subscription with wildcards'),
   /** The payload key, encrypted with the encryption key of the channel (a Fernet token). */
   sealed_key: optionalText,
   /** In a group: token that proves that this member holds the lease. */

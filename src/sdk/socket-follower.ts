@@ -1,7 +1,13 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { jsonObjectIn } from '../base/json.ts';
 import { deferred, pause } from '../base/pause.ts';
-import { channels, type Message, type Since, type SubscribeOptions } from '../contract/channels.ts';
+import {
+  channels,
+  isPattern,
+  type Message,
+  type Since,
+  type SubscribeOptions,
+} from '../contract/channels.ts';
 import { eventData, streamClient } from './event-stream.ts';
 import { canReconnect, type HttpCall, type HttpClient, type HttpOptions } from './http-client.ts';
 import { discardBody } from './payload.ts';
@@ -11,6 +17,12 @@ const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
 /** Time in ms. A connection that lasted longer than this resets the reconnect delay. */
 const STABLE_MS = 5_000;
+
+/**
+ * Time in ms by which a subscription with wildcards resumes earlier than its last message, because the clocks of several
+ * servers differ. Messages that come again are skipped.
+ */
+const RESUME_MS = 5_000;
 
 /**
  * Yields the messages of a channel. After a lost connection, it reconnects and continues after the last
@@ -26,13 +38,15 @@ export async function* followSocket(
   const streamCalls = new VerbCalls(streamClient(options, signal));
   // If the relay has answered before, the address is right and a failure means a lost connection.
   let connected = calls.client.answered;
+  const wildcards = isPattern(channel);
   const position = () => calls.call<number>(channels.position, { name: channel });
   // Fix the start position now, so that no message is lost if the connection breaks before the first message.
   let after: Since | undefined =
-    subscribeOptions.group === undefined
+    subscribeOptions.group === undefined && !wildcards
       ? (subscribeOptions.since ?? (await position()))
       : subscribeOptions.since;
-  let lastSeq = 0;
+  // With wildcards, each channel has its own sequence numbers, and a lost connection resumes by time.
+  const lastSeqs = new Map<string, number>();
   let wait = FIRST_WAIT_MS;
   let lost = false;
   while (!signal?.aborted) {
@@ -44,14 +58,16 @@ export async function* followSocket(
         since: after,
       });
       connected = true;
+      if (wildcards) after ??= Date.now() - RESUME_MS;
       if (lost) options.onConnection?.(null);
       lost = false;
       try {
         for await (const message of parseMessages(connection)) {
           if (subscribeOptions.group === undefined) {
-            if (message.seq <= lastSeq && !message.gap) continue;
-            lastSeq = message.seq;
-            after = lastSeq;
+            const of = message.channel ?? '';
+            if (message.seq <= (lastSeqs.get(of) ?? 0) && !message.gap) continue;
+            lastSeqs.set(of, message.seq);
+            after = of === '' ? message.seq : Math.max(message.ts - RESUME_MS, 0);
           }
           yield message;
         }

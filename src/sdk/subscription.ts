@@ -1,6 +1,12 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { LEASE_MS } from '../base/limits.ts';
-import type { InboxApi, Message, Nacked, SubscribeOptions } from '../contract/channels.ts';
+import {
+  type InboxApi,
+  isPattern,
+  type Message,
+  type Nacked,
+  type SubscribeOptions,
+} from '../contract/channels.ts';
 import { channelKey, unsealMessage } from './encryption.ts';
 import { abortable } from './http-client.ts';
 import type { ChannelKeys, ClientRelay } from './options.ts';
@@ -95,7 +101,9 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     const key = await channelKey(this.#keys, this.#channel);
     try {
       for await (const message of messages) {
-        yield this.#received(await unsealMessage(message, key));
+        const { channel } = message;
+        const own = channel === undefined ? key : await channelKey(this.#keys, channel);
+        yield this.#received(await unsealMessage(message, own));
         // The loop has asked for the next message, so this one is handled.
         this.#cursor?.move(message.seq);
       }
@@ -125,6 +133,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       });
     }
     if (group !== undefined) return since;
+    // Several channels have no common position, so begin with the current time.
+    if (isPattern(this.#channel) && durable === undefined) return since ?? Date.now();
     if (durable !== undefined) {
       const followed = this.#relay.inbox.follow(durable, this.#channel, { since });
       return (await abortable(followed, signal, 'subscribe')).cursor;
@@ -163,7 +173,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     const lease = group !== undefined && token !== undefined ? { group, claim: { seq, token } } : null;
     return {
       ...message,
-      channel: this.#channel,
+      channel: message.channel ?? this.#channel,
       ack: async () => {
         if (lease) await channels.ack(this.#channel, lease.group, lease.claim);
         this.#cursor?.move(message.seq);

@@ -17,7 +17,17 @@ except ImportError as missing:  # pragma: no cover
         "This needs contextrelay[async]: pip install './python[async]' in the clone"
     ) from missing
 
-from .channels import SILENCE, Backoff, ChannelFlows, Message, Since, parse_message, socket_path
+from .channels import (
+    SILENCE,
+    Backoff,
+    ChannelFlows,
+    Message,
+    Resume,
+    Since,
+    is_pattern,
+    parse_message,
+    socket_path,
+)
 from .client import RelayFlows
 from .connection import Connection, is_passing
 from .encryption import ChannelKeys, channel_key
@@ -219,8 +229,9 @@ class AsyncContextRelay:
         It has the same options as :meth:`contextrelay.ContextRelay.messages`. Without ``since``, it yields
         the messages that are sent after the loop has started.
         """
-        if since is None and group is None:
+        if since is None and group is None and not is_pattern(channel):
             since = await self._transport.run(self._flows.position(channel))
+        resume = Resume(since)
         backoff = Backoff(max_reconnect_delay)
         answered = False
         while True:
@@ -230,7 +241,9 @@ class AsyncContextRelay:
                     answered = True
                     async for message in self._received(socket, channel, group):
                         if group is None and message.seq:
-                            since = message.seq
+                            if not resume.is_new(message, channel):
+                                continue
+                            since = resume.since
                         yield message
             except RelayError as error:
                 if not answered or not is_passing(error):

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator, Optional, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Union
 from urllib.parse import urlencode
 
 import websocket
@@ -84,7 +84,8 @@ def parse_message(
     elif "msg" not in frame:
         return None
     return Message(
-        channel=channel,
+        # With wildcards, each message names its channel.
+        channel=frame.get("channel") or channel,
         # The original ContextRelay server sends no sequence numbers.
         seq=frame.get("seq", 0),
         ts=frame.get("ts", 0),
@@ -158,6 +159,37 @@ def socket_path(channel: str, since: Optional[Since], group: Optional[str], pref
     return f"/ws/{segment(channel)}" + (f"?{query}" if query else "")
 
 
+def is_pattern(channel: str) -> bool:
+    """Returns whether a name has wildcards: ``*`` for one part, ``>`` at the end for one or more parts."""
+    parts = channel.split(".")
+    return "*" in parts or parts[-1] == ">"
+
+
+#: Time in ms by which a subscription with wildcards resumes earlier than its last message, because the clocks of
+#: several servers differ. Messages that come again are skipped.
+_RESUME_MS = 5_000
+
+
+class Resume:
+    """The position at which a subscription continues after a lost connection."""
+
+    def __init__(self, since: Optional[Since]) -> None:
+        self.since = since
+        self._seen: Dict[str, int] = {}
+
+    def is_new(self, message: Message, subscribed: str) -> bool:
+        """Returns whether the message comes for the first time, and moves the position."""
+        if message.channel == subscribed:
+            self.since = message.seq
+            return True
+        # With wildcards, each channel has its own sequence numbers, so continue by time.
+        if message.seq <= self._seen.get(message.channel, 0) and not message.gap:
+            return False
+        self._seen[message.channel] = message.seq
+        self.since = max(message.ts - _RESUME_MS, 0)
+        return True
+
+
 class Backoff:
     """Computes the delay before a reconnect. It grows with each attempt. A stable connection resets it."""
 
@@ -207,8 +239,9 @@ class Subscription:
         self._socket: Optional[websocket.WebSocket] = None
         # Fix the start position now, so that no message is lost if the connection breaks before the first
         # message.
-        fixed = since is None and group is None
+        fixed = since is None and group is None and not is_pattern(channel)
         self._since = transport.run(ChannelFlows().position(channel)) if fixed else since
+        self._resume = Resume(self._since)
 
     def __iter__(self) -> Iterator[Message]:
         answered = False
@@ -249,7 +282,9 @@ class Subscription:
             if isinstance(message, Message):
                 gap = False
                 if self._group is None and message.seq:
-                    self._since = message.seq
+                    if not self._resume.is_new(message, self._channel):
+                        continue
+                    self._since = self._resume.since
                 if message.url is not None:
                     self._transport.connection.learn(message.url)
                 yield message

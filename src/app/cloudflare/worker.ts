@@ -2,12 +2,12 @@ import { waitUntil } from 'cloudflare:workers';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ExecutionContext, ScheduledController } from '@cloudflare/workers-types';
 import type { Context } from 'hono';
-import { RelayError } from '../../base/errors.ts';
+import { RelayError, toRelayError } from '../../base/errors.ts';
 import { equalInConstantTime } from '../../base/hash.ts';
 import { WORKER_JSON_ARTIFACT_BYTES } from '../../base/limits.ts';
 import { authorize } from '../../contract/authorize.ts';
 import { type Caller, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
-import { channels } from '../../contract/channels.ts';
+import { channels, type Since } from '../../contract/channels.ts';
 import { channelStream } from '../../domain/names.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { objectOf } from '../../engines/cloudflare/objects.ts';
@@ -19,7 +19,7 @@ import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/calle
 import type { HttpDeps } from '../../interfaces/http/deps.ts';
 import type { Limiter } from '../../interfaces/http/rate-limit.ts';
 import type { Protocol } from '../../interfaces/protocol.ts';
-import { parseTarget } from '../../interfaces/ws/protocol.ts';
+import { GOING_AWAY, parseTarget, REFUSED } from '../../interfaces/ws/protocol.ts';
 import { a2aProtocol, mcpProtocol } from '../serve/protocols.ts';
 import type { SocketState } from './channel-readers.ts';
 import { type RelayObject, SOCKET_STATE_HEADER } from './relay-object.ts';
@@ -163,6 +163,8 @@ async function socket(c: Context, base: string): Promise<Response> {
   const caller = core.actingAs(await socketCaller(request, core, target.ticket), target.agent);
   const { channel, group, since, prefetch } = target;
   authorize(caller, channels.subscribe, { name: channel });
+  if (await core.channels.isPattern(caller, channel, target))
+    return patternSocket(caller, channel, since, base);
   const stream = channelStream(caller.tenant, channel);
   const start =
     group === undefined
@@ -184,6 +186,33 @@ async function socket(c: Context, base: string): Promise<Response> {
   const headers = { Upgrade: 'websocket', [SOCKET_STATE_HEADER]: encodeURIComponent(JSON.stringify(state)) };
   const object = bindings.STORE.get(bindings.STORE.idFromName(objectOf(stream)));
   return object.fetch(new Request(c.req.url, { headers }));
+}
+
+/**
+ * Serves a subscription with wildcards in the Worker itself, because its channels are in several objects. It ends when few
+ * calls are left; the client then reconnects.
+ */
+function patternSocket(caller: Caller, pattern: string, since: Since | undefined, base: string): Response {
+  const { core, budget } = current();
+  const { 0: client, 1: server } = new WebSocketPair();
+  const closed = new AbortController();
+  server.accept();
+  server.addEventListener('close', () => closed.abort());
+  const signal = AbortSignal.any([closed.signal, budget.spent]);
+  const messages = core
+    .relay(caller, base)
+    .channels.subscribe(pattern, { since: since ?? core.deps.env.now(), signal });
+  const serve = async () => {
+    try {
+      for await (const message of messages) server.send(JSON.stringify(message));
+      server.close(GOING_AWAY, 'reconnect');
+    } catch (error) {
+      server.send(JSON.stringify(toRelayError(error)));
+      server.close(REFUSED, 'refused');
+    }
+  };
+  waitUntil(serve().catch(() => {}));
+  return new Response(null, { status: 101, webSocket: client } as ResponseInit);
 }
 
 async function socketCaller(request: Request, core: RelayCore, ticket: string | undefined): Promise<Caller> {

@@ -5,13 +5,14 @@ import { isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
 import { JSON_DEPTH, SIGNAL_BYTES, TICKET_TTL_MS } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import { type Caller, type CallerAt, doneBy, sentBy } from '../../contract/caller.ts';
-import type {
-  ChannelDetail,
-  ChannelPage,
-  Message,
-  Published,
-  Since,
-  SubscribeOptions,
+import {
+  type ChannelDetail,
+  type ChannelPage,
+  isPattern,
+  type Message,
+  type Published,
+  type Since,
+  type SubscribeOptions,
 } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
@@ -24,6 +25,7 @@ import { channelEntry, entryAt, toMessage } from './message.ts';
 import { findStart, ReaderView, type Start } from './reader.ts';
 import { Retention } from './retention.ts';
 import type { ChannelDeps, ChannelSettings } from './settings.ts';
+import { checkPattern, followPattern } from './wildcards.ts';
 
 /** The parts of a pointer that a channel announces. */
 interface Announced {
@@ -117,6 +119,10 @@ export class Channels {
     const { base } = caller;
     const channel = checkChannelName(name);
     const signal = o.signal ?? new AbortController().signal;
+    if (await this.isPattern(caller, channel, o)) {
+      yield* followPattern(this, caller, channel, { since: o.since, signal });
+      return;
+    }
     if (o.group === undefined) {
       const start = await this.start(caller.tenant, channel, o.since);
       const view = this.view(start);
@@ -131,6 +137,23 @@ export class Channels {
       const message = toMessage(entry, base);
       if (message) yield { ...message, token, attempt, lease_until: until };
     }
+  }
+
+  /**
+   * Returns whether a subscription to this name follows all channels that match it. A channel that has exactly this
+   * name, and that the caller may use, comes first.
+   */
+  async isPattern(
+    caller: Caller,
+    name: string,
+    { group, since }: Pick<SubscribeOptions, 'group' | 'since'>,
+  ): Promise<boolean> {
+    if (!isPattern(name)) return false;
+    const isChannel = mayUseChannel(caller, name) && (await this.#directory.has(caller.tenant, name));
+    if (!isChannel && group !== undefined)
+      throw badRequest('A group needs the name of one channel, without wildcards.');
+    if (!isChannel) await checkPattern(this, caller, name, since);
+    return !isChannel;
   }
 
   async list(caller: Caller, o?: { after?: string; limit?: number }): Promise<ChannelPage> {

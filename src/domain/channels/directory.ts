@@ -46,6 +46,10 @@ export class Directory {
     return { channels, ...(page.next === undefined ? {} : { next: names.at(-1)! }) };
   }
 
+  async has(tenant: string, channel: string): Promise<boolean> {
+    return (await this.#deps.engine.records.get(channelKey(tenant, channel))) !== null;
+  }
+
   /** Returns the names of the channels that begin with `start`. */
   beginningWith(tenant: string, start: string): Promise<string[]> {
     const listed = allRecords(this.#deps.engine.records, channelKey(tenant, start));

@@ -1,9 +1,11 @@
 import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
+import { percentDecoded } from '../../base/utf8.ts';
 import { activity } from '../../contract/activity.ts';
 import { channels, type Message, type SubscribeOptions } from '../../contract/channels.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { checkSubscription } from '../../domain/channels/reader.ts';
+import { checkChannelName } from '../../domain/names.ts';
 import { EVENT_HEADERS, eventResponse } from '../event-response.ts';
 import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
@@ -20,7 +22,10 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
     // Check the query and find the start position now. After the stream has begun, an error response is no
     // longer possible.
     const options = checkQuery(c);
-    const newest = await relay.channels.position(name);
+    const { core } = deps;
+    const caller = notesOf(c).caller!;
+    const isPattern = await core.channels.isPattern(caller, checkChannelName(name), options);
+    const newest = isPattern ? core.deps.env.now() : await relay.channels.position(name);
     const o = options.group === undefined ? { since: options.since ?? newest } : options;
     const follow = (signal: AbortSignal) => relay.channels.subscribe(name, { ...o, signal });
     return liveEvents(c, deps, follow, serializeMessage, options.group === undefined ? o.since : undefined);
@@ -44,7 +49,9 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
   // WebSocket upgrades do not reach this handler. For any other request, report a bad query first, and only
   // then the missing upgrade.
   const upgrade = async (_relay: Relay, c: Context): Promise<Response> => {
-    checkQuery(c);
+    const options = checkQuery(c);
+    const name = percentDecoded(c.req.path.replace(/^(?:\/v1)?\/ws\/?/, ''));
+    if (name) await deps.core.channels.isPattern(notesOf(c).caller!, name, options);
     throw new RelayError('upgrade_required');
   };
   serve(channels.subscribe, upgrade, ['/ws', '/ws/*']);
@@ -61,7 +68,9 @@ function checkQuery(c: Context): SubscribeOptions {
  */
 function serializeMessage({ gap, ...message }: Message): string {
   const notice = gap ? `event: gap\ndata: ${JSON.stringify({ gap: true, next: message.seq })}\n\n` : '';
-  return `${notice}id: ${message.seq}\ndata: ${JSON.stringify(message)}\n\n`;
+  // With wildcards, a sequence number names no position. Resume by time; the last message may come again.
+  const id = message.channel === undefined ? message.seq : message.ts;
+  return `${notice}id: ${id}\ndata: ${JSON.stringify(message)}\n\n`;
 }
 
 /**

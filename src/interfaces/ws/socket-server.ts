@@ -123,8 +123,10 @@ export class SocketServer {
     const { channel, group } = target;
     authorize(caller, channels.subscribe, { name: channel });
     // Find the position before the socket opens. So the socket gets every message that is sent after that.
-    const start =
-      group === undefined ? await core.channels.start(caller.tenant, channel, target.since) : null;
+    const isPattern = await core.channels.isPattern(caller, channel, target);
+    const single = group === undefined && !isPattern;
+    const start = single ? await core.channels.start(caller.tenant, channel, target.since) : null;
+    const since = target.since ?? (isPattern ? core.deps.env.now() : undefined);
     if (socket.destroyed) return;
     this.#server.handleUpgrade(request, socket, head, (accepted: RelaySocket) => {
       accepted.caller = caller;
@@ -132,7 +134,7 @@ export class SocketServer {
       accepted.channel = channel;
       accepted.group = group ?? null;
       accepted.resumes = target.since !== undefined;
-      this.#accept(accepted, target, start);
+      this.#accept(accepted, { ...target, since }, start);
     });
   }
 

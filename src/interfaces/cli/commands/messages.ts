@@ -40,6 +40,7 @@ acknowledged as soon as it is printed.`,
   examples: `
     relay watch builds  # show new messages
     relay watch builds --since all --json  # stored messages first, then new ones, as JSON lines
+    relay watch 'reviews.*'  # follow all channels that match, and new ones
     relay watch tasks --group workers --exec "./work.sh"  # run a worker; start as many as you like
     relay pull "$(relay watch reports -n 1)"  # wait for the next report and pull it`,
   async run({ io, args, flags, open }) {
