@@ -6,6 +6,9 @@ import type { Kind, Output } from '../corpus.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..', '..');
 
+/** The home folder that stands in the outputs. */
+const HOME = join('/', 'home', 'dev');
+
 /** How one output is made. */
 export interface Recipe {
   readonly name: string;
@@ -64,12 +67,12 @@ export function make(recipe: Recipe): Output {
 function withoutMachine(text: string, folder: string): string {
   const { homedir } = userInfo();
   const paths = [
-    [folder, '/home/dev/shop'],
-    [folder.replaceAll('/', '%2F'), '%2Fhome%2Fdev%2Fshop'],
-    [realpathSync(ROOT), '/home/dev/contextrelay'],
+    [folder, `${HOME}/shop`],
+    [folder.replaceAll('/', '%2F'), `${HOME}/shop`.replaceAll('/', '%2F')],
+    [realpathSync(ROOT), `${HOME}/contextrelay`],
     [`../${basename(TOOLS)}/js/node_modules`, 'node_modules'],
-    [TOOLS, '/home/dev/.tools'],
-    [homedir, '/home/dev'],
+    [TOOLS, `${HOME}/.tools`],
+    [homedir, HOME],
     [realpathSync(tmpdir()), '/var/tmp'],
   ] as const;
   for (const [path, by] of paths) if (path.length > 1) text = text.replaceAll(path, by);
