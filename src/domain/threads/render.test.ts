@@ -148,6 +148,28 @@ describe('a thread rendered for a model', () => {
     );
   });
 
+  it('shows as much of the state as the caller allows, and names a way to the rest that the reader has', async () => {
+    const { api, thread_id } = await prepared();
+    const ops = Array.from({ length: 300 }, (_, i) => ({
+      op: 'add' as const,
+      path: '/facts/-',
+      value: { id: `m${i}`, key: `setting ${i}`, value: `measured ${i} times` },
+    }));
+    await api.patch(thread_id, { ops });
+    const render = (o: object) => api.render(thread_id, { ...o, dry: true });
+    for (const state_tokens of [100, 2000]) {
+      const { header } = await render({ state_tokens });
+      const { tokens } = countTokens(header);
+      assert.ok(tokens <= state_tokens && tokens > state_tokens * 0.7, `${tokens} of ${state_tokens}`);
+    }
+    const { header, partial } = await render({});
+    assert.match(header, /Not shown: 2\d\d facts\. Print them with: relay state get \/facts$/);
+    assert.match(partial![0]!, /^\d+ of 302 items of the state$/);
+    assert.match((await render({ reader: 'tools' })).header, /facts\. Use search, or pull a list\.$/);
+    assert.match((await render({ reader: 'none' })).header, /Not shown: 2\d\d facts\.$/);
+    await assert.rejects(render({ state_tokens: 1_000_000 }), /"state_tokens" must be a whole number/);
+  });
+
   it('rejects missing pins, too many pins, and a question that is too long', async () => {
     const { api, thread_id, put } = await prepared();
     const gone = await put('a.txt', 'a');
