@@ -1,6 +1,6 @@
 import { Fields, JsonPairs } from './fields.ts';
 import type { Line } from './line-reader.ts';
-import type { ExcerptKind } from './recognisers.ts';
+import { type ExcerptKind, recognise } from './recognisers.ts';
 
 /** Lines at the start of a text that decide whether it is a document. */
 export const LOOK_LINES = 30;
@@ -32,8 +32,9 @@ export function documentReader(start: readonly Line[], kind?: ExcerptKind): Docu
     is(
       'diff',
       () =>
-        lines.some((line) => DIFF_START.test(line)) &&
-        /^(?:diff|---|commit|Index|\S+ [0-9a-f]{7})/.test(first),
+        lines.some(
+          (line, i) => DIFF_START.test(line) && (line[0] !== '-' || /^\+\+\+ /.test(lines[i + 1] ?? '')),
+        ) && /^(?:diff|---|commit|Index|\S+ [0-9a-f]{7})/.test(first),
     )
   )
     return new DiffReader();
@@ -192,12 +193,16 @@ class DiffReader implements DocumentReader {
 class HtmlReader implements DocumentReader {
   readonly kind = 'html';
   #texts = 0;
+  #inCode = false;
 
   add(line: Line, found: Found): void {
-    if (/<(?:title|h[1-3])\b/i.test(line.text)) found(line, 660);
-    const words = line.text.replace(/<[^<>]*>/g, ' ').match(/\p{L}{2,}/gu)?.length ?? 0;
-    const isCode = /[{};]\s*$|<\/?(?:script|style|meta|link|svg|path)\b/i.test(line.text);
-    if (words >= 3 && !isCode) found(line, 520 - Math.min(200, this.#texts++));
+    const { text } = line;
+    if (/<(?:script|style|svg)\b/i.test(text)) this.#inCode = true;
+    const words = this.#inCode ? null : text.replace(/<[^<>]*>/g, ' ').match(/[\p{L}\p{N}]{2,}/gu);
+    if (/<\/(?:script|style|svg)>/i.test(text)) this.#inCode = false;
+    if (/<(?:title|h[1-3])\b/i.test(text)) found(line, 660);
+    else if (words)
+      found(line, (recognise(text).rank === 'error' ? 650 : 520) - Math.min(200, this.#texts++));
   }
 
   end(): void {}

@@ -4,7 +4,6 @@ import { binaryKind } from '../preview/binary-kind.ts';
 import { type Line, LineReader } from './line-reader.ts';
 import type { ExcerptKind } from './recognisers.ts';
 import { type Item, Scanner } from './scanner.ts';
-import { shapeOf } from './shape.ts';
 
 export type { ExcerptKind } from './recognisers.ts';
 
@@ -168,7 +167,7 @@ async function fit(
   let misses = 0;
   for (const { lines, novel } of items) {
     const fresh = lines.filter((line) => !shown.has(placeOf(line)));
-    const isNew = ({ text }: Line) => (shapes.get(shapeOf(text)) ?? 0) < 2;
+    const isNew = (line: Line) => (shapes.get(scanner.shapeOf(line)) ?? 0) < 2;
     if (fresh.length === 0 || (novel && !fresh.some(isNew))) continue;
     let cost = MARK_TOKENS;
     for (const line of fresh) {
@@ -181,7 +180,7 @@ async function fit(
     left -= cost;
     for (const line of fresh) {
       shown.add(placeOf(line));
-      const shape = shapeOf(line.text);
+      const shape = scanner.shapeOf(line);
       shapes.set(shape, (shapes.get(shape) ?? 0) + 1);
     }
     taken.push(fresh);
@@ -221,7 +220,7 @@ function layOut(shown: Line[], scanner: Scanner, total: number): Pick<Chosen, 't
   const lines = shown.toSorted((a, b) => a.number - b.number || a.column - b.column);
   /** Number of shown lines by shape; deleted when the other similar lines have been counted in a mark. */
   const ofShape = new Map<number, number>();
-  for (const { text } of lines) ofShape.set(shapeOf(text), (ofShape.get(shapeOf(text)) ?? 0) + 1);
+  for (const line of lines) ofShape.set(scanner.shapeOf(line), (ofShape.get(scanner.shapeOf(line)) ?? 0) + 1);
   const out: string[] = [];
   const omitted: { from: number; to: number }[] = [];
   let before: Line | null = null;
@@ -230,7 +229,7 @@ function layOut(shown: Line[], scanner: Scanner, total: number): Pick<Chosen, 't
     const to = next - 1;
     if (from > to) return;
     omitted.push({ from, to });
-    const shape = shapeOf(before?.text ?? '');
+    const shape = before ? scanner.shapeOf(before) : 0;
     const similar = before && scanner.similar(before);
     const more = similar && ofShape.has(shape) ? similar.count - ofShape.get(shape)! : 0;
     ofShape.delete(shape);

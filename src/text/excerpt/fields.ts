@@ -1,4 +1,4 @@
-import type { Line } from './line-reader.ts';
+import { type Line, own } from './line-reader.ts';
 
 /** Different values that a column may have before it counts as free text. */
 const VALUES = 48;
@@ -11,8 +11,13 @@ interface Extreme {
   line: Line;
 }
 
-/** The values of one column of a table, or of one key of JSON objects. */
-class Column {
+/** Columns with at most this many different values show an example of each. */
+const FEW_VALUES = 8;
+/** Rare values that one column shows. */
+const RARE_VALUES = 4;
+
+/** The values of one column of a table, of one key of JSON objects, or of one position in similar lines. */
+export class Column {
   rows = 0;
   #values: Map<string, { count: number; readonly line: Line }> | null = new Map();
   #numbers = 0;
@@ -26,7 +31,7 @@ class Column {
     if (this.#values) {
       const known = this.#values.get(value);
       if (known) known.count++;
-      else if (this.#values.size < VALUES) this.#values.set(value, { count: 1, line });
+      else if (this.#values.size < VALUES) this.#values.set(value, { count: 1, line: own(line) });
       else this.#values = null;
     }
     const number = NUMBER.test(value) ? Number.parseFloat(value) : Number.NaN;
@@ -35,16 +40,18 @@ class Column {
     const before = number - this.#mean;
     this.#mean += before / this.#numbers;
     this.#squares += before * (number - this.#mean);
-    if (!this.#min || number < this.#min.value) this.#min = { value: number, line };
-    if (!this.#max || number > this.#max.value) this.#max = { value: number, line };
+    if (!this.#min || number < this.#min.value) this.#min = { value: number, line: own(line) };
+    if (!this.#max || number > this.#max.value) this.#max = { value: number, line: own(line) };
   }
 
   /** Calls `found` for lines with rare values and extreme numbers. The rarity is from 0 (first example) to 1. */
   unusual(found: (line: Line, rarity: number) => void): void {
     if (this.rows < 5) return;
-    for (const { count, line } of this.#values?.values() ?? []) {
-      const isRare = count <= Math.max(1, this.rows / 50) && this.#values!.size <= this.rows / 4;
-      found(line, isRare ? 1 - Math.min(0.3, Math.log10(count) / 10) : 0.1);
+    const values = [...(this.#values?.values() ?? [])].sort((a, b) => a.count - b.count);
+    for (const [i, { count, line }] of values.entries()) {
+      const isRare = count <= Math.max(1, this.rows / 50) && values.length <= this.rows / 4;
+      if (isRare && i < RARE_VALUES) found(line, 1 - Math.min(0.3, Math.log10(count) / 10));
+      else if (values.length <= FEW_VALUES) found(line, 0.1);
     }
     if (this.#numbers < 0.8 * this.rows) return;
     const deviation = Math.sqrt(this.#squares / this.#numbers);
@@ -117,3 +124,28 @@ export class JsonPairs {
     this.#key = this.#text = '';
   }
 }
+
+/** Positions in a line that are compared with those of similar lines. */
+const POSITIONS = 16;
+
+/** Adds the words with digits, and the values after `=` or `:`, to the columns of similar lines. */
+export function addWords(text: string, columns: Column[], line: Line): void {
+  let position = 0;
+  for (let at = 0; at < text.length && position < POSITIONS; ) {
+    let to = at;
+    let digits = false;
+    for (; to < text.length; to++) {
+      const code = text.charCodeAt(to);
+      if (code <= 0x20 || BREAKS.includes(text[to]!)) break;
+      if (code >= 0x30 && code <= 0x39) digits = true;
+    }
+    const isValue = at > 0 && (text[at - 1] === '=' || text[at - 1] === ':');
+    if (to > at && (digits || isValue)) {
+      columns[position] ??= new Column();
+      columns[position++]!.add(text.slice(at, Math.min(to, at + 40)), line);
+    }
+    at = to + 1;
+  }
+}
+
+const BREAKS = '"\'`=[](){},;';

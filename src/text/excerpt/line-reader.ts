@@ -11,6 +11,11 @@ export interface Line {
   readonly more: boolean;
 }
 
+/** Copies the text of a line, because a slice of a chunk keeps the whole chunk in memory. */
+export function own(line: Line): Line {
+  return { ...line, text: ` ${line.text}`.slice(1) };
+}
+
 /** Characters of a piece of a long line. */
 export const PIECE_CHARS = 240;
 

@@ -1,5 +1,5 @@
 import { STOP_WORDS } from '../../base/stop-words.ts';
-import type { Line } from './line-reader.ts';
+import { type Line, own } from './line-reader.ts';
 
 const TERMS = 24;
 const MATCHES = 400;
@@ -42,7 +42,7 @@ export class QuestionMatches {
     if (terms.length === 0) return;
     for (const i of terms) this.#counts[i]!++;
     if (this.#score(terms) <= this.#least) return;
-    this.#matches.push({ line: { ...line, text: ` ${line.text}`.slice(1) }, terms });
+    this.#matches.push({ line: own(line), terms });
     if (this.#matches.length < 2 * MATCHES) return;
     this.#matches = this.#best();
     this.#least = this.#score(this.#matches.at(-1)!.terms);

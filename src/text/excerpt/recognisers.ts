@@ -48,7 +48,7 @@ const RUN: readonly Recogniser[] = [
   {
     kind: 'tests',
     rank: 'quiet',
-    test: /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- (?:PASS|SKIP)|test .* \.\.\. (?:ok|ignored)$|.* \.\.\. ok$)/,
+    test: /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- (?:PASS|SKIP)|test .* \.\.\. (?:ok|ignored)$|.* \.\.\. ok$|\S+::\S+ (?:PASSED|SKIPPED|XFAIL)\b)/,
   },
   { kind: 'tests', rank: 'summary', test: /^1\.\.\d+$/ },
   // jest, vitest
@@ -188,6 +188,9 @@ const LEVEL_CJK =
   /^.{0,60}?(?:^|[\s[【(（<|:：])(?:(错误|錯誤|严重|致命|紧急|エラー|重大|致命的|오류|심각)|(警告|注意|경고)|(信息|資訊|调试|提示|情報|デバッグ|通知|정보|디버그))(?=$|[\s\]】)）>|:：,，])/;
 const GLOG = /^([EFWID])\d{4} \d\d:\d\d/;
 
+/** The status in a line of an access log. */
+const ACCESS = /HTTP\/[\d.]+"? ([1-5])\d\d\b/;
+
 /** Words of errors in lines without a level. */
 const ERROR_WORDS =
   /\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|core dumped|denied|refused|unreachable|timed out|timeout|cannot|could not|unable to|not found|no such file|killed|out of memory|invalid|unexpected|conflict)\b|错误|錯誤|失败|失敗|异常|異常|致命|超时|拒绝|无法|エラー|例外|タイムアウト|できません|拒否|오류|실패/i;
@@ -229,6 +232,8 @@ export function recognise(text: string): Recognised {
 function levelOf(text: string): Rank | null {
   const cjk = LEVEL_CJK.exec(text);
   if (cjk) return cjk[1] ? 'error' : cjk[2] ? 'warning' : 'quiet';
+  const status = ACCESS.exec(text)?.[1];
+  if (status) return status === '5' ? 'error' : status === '4' ? 'warning' : 'quiet';
   const glog = GLOG.exec(text)?.[1];
   if (glog) return glog === 'E' || glog === 'F' ? 'error' : glog === 'W' ? 'warning' : 'quiet';
   // `ERROR: text` and `WARNING: text` at the start of a line are messages of a tool, not of a log.

@@ -1,5 +1,6 @@
 import { type DocumentReader, documentReader, LOOK_LINES } from './documents.ts';
-import type { Line } from './line-reader.ts';
+import { addWords, type Column } from './fields.ts';
+import { type Line, own } from './line-reader.ts';
 import { QuestionMatches } from './question.ts';
 import { type ExcerptKind, type Recognised, type Recogniser, recognise } from './recognisers.ts';
 import { shapeOf } from './shape.ts';
@@ -19,6 +20,8 @@ interface Group {
   count: number;
   /** Number of the last line. */
   last: number;
+  /** Values at each position, for lines of a frequent shape. */
+  columns?: Column[];
 }
 
 interface Block {
@@ -35,7 +38,8 @@ const EXAMPLES = { failure: 24, error: 12, summary: 24, warning: 3, quiet: 1, no
 /** Maximum lines of the details of a failure, and of a warning. */
 const BLOCK_LINES = 48;
 const WARNING_LINES = 5;
-/** Lines of the first failure that come before everything else. */
+/** Lines of the first failure that come before everything else, and before other failures. */
+const FIRST_LINES = 12;
 const WHOLE_LINES = 28;
 /** Lines after an error that has no indented details. */
 const CONTEXT_AFTER = 2;
@@ -45,8 +49,16 @@ const HEAD_LINES = 16;
 const TAIL_LINES = 24;
 /** One line in so many must be recognised to tell the kind of a text. */
 const KIND_SHARE = 50;
+/** A failure tells more about the kind than other lines. */
+const FAILURE_VOTES = 20;
+/** Shapes whose values are compared. */
+const COMPARED_SHAPES = 64;
 /** Slots of the table that counts shapes. */
 const COUNTED_SHAPES = 2 ** 17;
+
+/** Stack frames, and how many in a row are kept. */
+const FRAME = /^\s+(?:at |File "|\d+: )|^\t\S/;
+const FRAMES = 8;
 
 /** Lines that continue an error without being indented. */
 const DETAIL =
@@ -67,9 +79,16 @@ export class Scanner {
   #tail: Line[] = [];
   /** The last unindented line, such as the file name above the messages of eslint. */
   #heading: Line | null = null;
-  #open: { readonly block: Block; readonly by?: Recogniser; readonly indent: number; after: number } | null =
-    null;
+  #open: {
+    readonly block: Block;
+    readonly by?: Recogniser;
+    readonly indent: number;
+    after: number;
+    frames: number;
+  } | null = null;
   #lines = 0;
+  /** Number of shapes whose values are compared. */
+  #compared = 0;
 
   constructor({ kind, question }: { kind?: ExcerptKind; question?: string }) {
     this.#kind = kind;
@@ -119,12 +138,16 @@ export class Scanner {
   }
 
   readonly #find = (line: Line, priority: number, context: readonly Line[] = []) => {
-    this.#found.push({ lines: context.includes(line) ? context : [...context, line], priority });
+    const novel = this.#document!.kind === 'html' && priority < 600;
+    this.#found.push({ lines: context.includes(line) ? context : [...context, line], priority, novel });
   };
 
   #addToRun(line: Line, blank: boolean): void {
     const found = blank ? null : recognise(line.text);
-    if (found?.kind) this.#votes.set(found.kind, (this.#votes.get(found.kind) ?? 0) + 1);
+    if (found?.kind) {
+      const weight = found.rank === 'failure' ? FAILURE_VOTES : 1;
+      this.#votes.set(found.kind, (this.#votes.get(found.kind) ?? 0) + weight);
+    }
     const inside = this.#open !== null && this.#extend(line, blank, found);
     if (found) this.#count(line, found, inside);
     if (!blank && indentOf(line.text) === 0) this.#heading = line;
@@ -136,20 +159,22 @@ export class Scanner {
     const { block, by, indent } = open;
     const most = block.rank === 'warning' ? WARNING_LINES : BLOCK_LINES;
     let belongs = block.lines.length - block.headline < most;
-    if (by?.until) belongs &&= !by.until.test(text);
+    if (by?.until) belongs &&= !by.until.test(text) && !(found?.by && found.rank === 'quiet');
+    else if (found?.by?.until) belongs = false;
     else if (!blank) {
       const deeper = indentOf(text) > indent;
       const starts = found?.rank === 'failure' || found?.rank === 'summary' || found?.rank === 'warning';
       belongs &&= deeper || (!starts && (DETAIL.test(text) || (found?.rank !== 'quiet' && open.after-- > 0)));
     }
-    if (belongs) block.lines.push(own({ text, ...place }));
+    open.frames = FRAME.test(text) ? open.frames + 1 : 0;
+    if (belongs && open.frames <= FRAMES) block.lines.push(own({ text, ...place }));
     else this.#open = null;
     return belongs;
   }
 
   /** Counts the line with the similar ones, and keeps it if it is one of the first. */
   #count(line: Line, { rank, by }: Recognised, inside: boolean): void {
-    const shape = shapeOf(line.text);
+    const shape = groupKey(line.text, rank);
     const count = ++this.#counts[shape % COUNTED_SHAPES]!;
     let group = this.#groups.get(shape);
     if (!group) {
@@ -162,6 +187,7 @@ export class Scanner {
     group.count++;
     group.last = line.number;
     if (inside) return;
+    if (rank === null || rank === 'quiet') this.#compare(line, group);
     const before = this.#before(line, by, rank);
     const block: Block = {
       lines: [...before, line].map(own),
@@ -173,7 +199,20 @@ export class Scanner {
     if (group.blocks.length < EXAMPLES[rank ?? 'none']) group.blocks.push(block);
     // Details of a failure that is not kept belong to its block too, so that they do not count as rare lines.
     if (rank !== 'failure' && rank !== 'error' && !(rank === 'warning' && by)) return;
-    this.#open = { block, by, indent: indentOf(line.text), after: by ? (by.after ?? 0) : CONTEXT_AFTER };
+    this.#open = {
+      block,
+      by,
+      indent: indentOf(line.text),
+      after: by ? (by.after ?? 0) : CONTEXT_AFTER,
+      frames: 0,
+    };
+  }
+
+  /** Compares the line with the similar ones, to find rare values and outliers. */
+  #compare(line: Line, group: Group): void {
+    if (group.count < EXAMPLES.none) return;
+    if (!group.columns && this.#compared++ < COMPARED_SHAPES) group.columns = [];
+    if (group.columns) addWords(line.text, group.columns, line);
   }
 
   #before(line: Line, by: Recogniser | undefined, rank: Recognised['rank']): Line[] {
@@ -200,6 +239,10 @@ export class Scanner {
     const items: Item[] = [...this.#found];
     const failures: Block[] = [];
     for (const group of this.#groups.values()) {
+      for (const column of group.columns ?? [])
+        column.unusual(
+          (line, rarity) => rarity > 0.5 && items.push({ lines: [line], priority: 380 + 60 * rarity }),
+        );
       if (group.rank === 'failure' || group.rank === 'error') failures.push(...group.blocks);
       else
         for (const [i, { lines }] of group.blocks.entries())
@@ -209,15 +252,28 @@ export class Scanner {
     this.#question?.best((line, score) => items.push({ lines: [line], priority: 560 + 400 * score }));
     const written = (lines: Line[]) => lines.filter(({ text }) => text.trim() !== '');
     for (const [i, line] of written(this.#tail).slice(-TAIL_LINES).reverse().entries())
-      items.push({ lines: [line], priority: i < 4 ? 960 - i : i < 10 ? 480 - i : 200 - i, novel: i >= 4 });
+      items.push({
+        lines: [line],
+        priority: i === 0 ? 960 : i < 4 && line.column === 0 ? 690 - i : i < 10 ? 480 - i : 200 - i,
+        novel: i >= 4,
+      });
     for (const [i, line] of written(this.#head).entries())
-      items.push({ lines: [line], priority: i < 3 ? 650 - i : 320 - i, novel: i >= 3 && !this.#document });
+      items.push({
+        lines: [line],
+        priority: i < 3 && line.column === 0 ? 650 - i : 320 - i,
+        novel: i >= 3 && !this.#document,
+      });
     return items;
+  }
+
+  /** Returns a number that similar lines of the same importance share. */
+  shapeOf({ text }: Line): number {
+    return groupKey(text, recognise(text).rank);
   }
 
   /** Returns how many lines are similar to this one, and the number of the last. */
   similar(line: Line): { readonly count: number; readonly last: number } | undefined {
-    return this.#groups.get(shapeOf(line.text));
+    return this.#groups.get(this.shapeOf(line));
   }
 
   #priority({ rank, count, blocks }: Group, i: number): number {
@@ -250,7 +306,7 @@ function failureItems(blocks: Block[]): Item[] {
     if (block === first)
       return lines.map((line, k) => ({
         lines: [line],
-        priority: (k < WHOLE_LINES ? 1000 : 600) - Math.abs(k - headline),
+        priority: (k < FIRST_LINES ? 1000 : k < WHOLE_LINES ? 740 : 600) - Math.abs(k - headline),
       }));
     const head = { lines: [lines[headline]!], priority: (rank === 'failure' ? 640 : 620) - step };
     const body = lines.filter((_, k) => k !== headline);
@@ -258,9 +314,11 @@ function failureItems(blocks: Block[]): Item[] {
   });
 }
 
-/** Copies the text, because a slice of a chunk keeps the whole chunk in memory. */
-function own(line: Line): Line {
-  return { ...line, text: ` ${line.text}`.slice(1) };
+/** An error is not similar to a harmless line that differs only in a number, such as the status of a request. */
+function groupKey(text: string, rank: Recognised['rank']): number {
+  return (
+    shapeOf(text) + (rank === 'failure' || rank === 'error' ? 2 ** 32 : rank === 'warning' ? 2 ** 33 : 0)
+  );
 }
 
 function indentOf(text: string): number {
