@@ -39,7 +39,18 @@ test('activity is listed newest first, with names but without payloads', async (
   const pushed = activities.at(-1)!;
   assert.deepEqual(
     { ...pushed, id: '', at: '' },
-    { id: '', at: '', kind: 'pointer.pushed', by: 'local', pointer: answer.id, channel: 'news', size: 11 },
+    {
+      ...{
+        id: '',
+        at: '',
+        kind: 'pointer.pushed',
+        by: 'local',
+        pointer: answer.id,
+        channel: 'news',
+        size: 11,
+      },
+      handle: answer.handle,
+    },
   );
   assert.equal(activities[2]!.version, 2);
   assert.equal(activities[2]!.thread, thread_id);

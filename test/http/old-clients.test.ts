@@ -22,7 +22,7 @@ test('a JSON push answers url, id and channel with 200', async () => {
   assert.match(answer.id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.equal(answer.channel, null);
   assert.equal(answer.size, 5);
-  assert.deepEqual(Object.keys(answer).sort(), ['channel', 'expires_at', 'id', 'size', 'url']);
+  assert.deepEqual(Object.keys(answer).sort(), ['channel', 'expires_at', 'handle', 'id', 'size', 'url']);
 });
 
 test('a pull answers the envelope, byte for byte, as text/plain in UTF-8', async () => {

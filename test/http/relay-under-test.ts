@@ -73,6 +73,7 @@ export type Wire = any;
 export interface PushAnswer {
   url: string;
   id: string;
+  readonly handle?: string;
   channel: string | null;
   expires_at: string;
   size: number;

@@ -1,6 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { OutputReport } from '../../contract/pointers.ts';
+import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
 import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { listOutputs, type PointerLookup, type PointerRecord } from './record.ts';
@@ -39,11 +40,12 @@ export async function reportOutputs(
 
 const NOTHING: Figures = { runs: 0, tokens: 0, shown: 0, kept_back: 0, pulled: 0, net: 0 };
 
-function figuresOf({ metadata, size }: PointerRecord, pulledBytes: number): Figures {
+function figuresOf({ metadata, size, type }: PointerRecord, pulledBytes: number): Figures {
   const tokens = amount(metadata.tokens);
   const shown = amount(metadata.shown);
   // An output above the size of a payload is stored in parts, and `bytes` is the size of all of them.
-  const bytes = amount(metadata.bytes) || size;
+  const plain = amount(metadata.bytes) || size;
+  const bytes = type === FERNET_CONTENT_TYPE ? (plain * 4) / 3 : plain;
   const pulled = bytes === 0 ? 0 : Math.round((pulledBytes * tokens) / bytes);
   return { runs: 1, tokens, shown, kept_back: tokens - shown, pulled, net: tokens - shown - pulled };
 }
