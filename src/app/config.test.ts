@@ -42,6 +42,7 @@ test('without a file every option has its default', () => {
     channel_messages: 10_000,
     group_lease: 30,
     channels: { retentionMs: 86_400_000, messages: 10_000, leaseMs: 30_000 },
+    output_storage: 1024 ** 3,
     http_fetch: false,
     capabilities: [],
     model_provider: null,
@@ -66,6 +67,7 @@ test('without a file every option has its default', () => {
     metering_webhook: null,
     remote: null,
     apiKey: null,
+    agent: null,
     logFile: null,
   });
 });
