@@ -1,18 +1,16 @@
-/** Kinds of output. A kind says how the important lines of a text are found. */
-export const EXCERPT_KINDS = [
-  'tests',
-  'build',
-  'trace',
-  'log',
-  'diff',
-  'json',
-  'table',
-  'listing',
-  'html',
-  'text',
-  'binary',
-] as const;
-export type ExcerptKind = (typeof EXCERPT_KINDS)[number];
+/** Kind of a text. It says how the important lines are found. */
+export type ExcerptKind =
+  | 'tests'
+  | 'build'
+  | 'trace'
+  | 'log'
+  | 'diff'
+  | 'json'
+  | 'table'
+  | 'listing'
+  | 'html'
+  | 'text'
+  | 'binary';
 
 /** Importance of a line. A failure is an error that starts a block of details. */
 export type Rank = 'failure' | 'error' | 'summary' | 'warning' | 'quiet';
@@ -32,146 +30,129 @@ export interface Recogniser {
 
 const DURATION = String.raw`(?:\(?\d[\d.,]*\s?(?:m?s|min|sec\w*|minutes?|hours?)\b.*)?`;
 
-/** Recognisers of test runners, compilers, linters and stack traces, most specific first. */
-const RUN: readonly Recogniser[] = [
-  // node:test (spec), vitest, mocha, Deno
-  {
-    kind: 'tests',
-    rank: 'summary',
-    test: /^[ℹ#] (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms)\b/,
-  },
-  { kind: 'tests', rank: 'summary', test: /^\s*✖ failing tests:/ },
-  { kind: 'build', rank: 'summary', test: /^\s*✖ \d+ problems?\b/ },
-  { kind: 'tests', rank: 'failure', test: /^\s*(?:✖|✗|✘|×|✕) \S/, before: 1 },
-  // TAP
-  { kind: 'tests', rank: 'failure', test: /^\s*not ok \d+(?!.*# (?:todo|skip))/i },
-  {
-    kind: 'tests',
-    rank: 'quiet',
-    test: /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- (?:PASS|SKIP)|test .* \.\.\. (?:ok|ignored)$|.* \.\.\. ok$|\S+::\S+ (?:PASSED|SKIPPED|XFAIL)\b)/,
-  },
-  { kind: 'tests', rank: 'summary', test: /^1\.\.\d+$/ },
-  // jest, vitest
-  { kind: 'tests', rank: 'failure', test: /^\s+● \S/, until: /^\s+● |^(?:Test Suites|Tests|PASS|FAIL)\b/ },
-  { kind: 'tests', rank: 'failure', test: /^\s*FAIL\s+\S+.* > /, until: /^\s*(?:⎯{5,}|FAIL\s)/ },
-  {
-    kind: 'tests',
-    rank: 'summary',
-    test: /^\s*(?:Test Suites:|Tests:?\s|Test Files\s|Snapshots:?\s|Time:\s|Duration\s).*\d/,
-  },
-  // pytest
-  { kind: 'tests', rank: 'failure', test: /^_{3,} .+ _{3,}$/, until: /^(?:_{3,} .+ _{3,}|=+ .+ =+)$/ },
-  { kind: 'tests', rank: 'error', test: /^(?:(?:SUB)?FAILED|ERROR|SUBFAIL)(?:[[(].*?[\])])? \S+(?:::|\.py)/ },
-  {
-    kind: 'tests',
-    rank: 'summary',
-    test: /^=* ?(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun|subtests \w+)(?:, )?)+ in \d/,
-  },
-  { kind: 'tests', rank: 'summary', test: /^=+ (?:short test summary|no tests ran|slowest).*=+$/ },
-  // unittest
-  { kind: 'tests', rank: 'failure', test: /^(?:FAIL|ERROR): \w+ \(/, until: /^={20,}$|^Ran \d/ },
-  { kind: 'tests', rank: 'summary', test: /^(?:Ran \d+ tests? in|FAILED \(|OK(?: \(|$))/ },
-  // go test
-  { kind: 'tests', rank: 'failure', test: /^\s*--- FAIL: /, before: 3 },
-  {
-    kind: 'tests',
-    rank: 'summary',
-    test: /^(?:FAIL|ok {1,2})(?:\s+\S+\s+(?:\d[\d.]*s|\[.*\]|\(cached\)).*)?$/,
-  },
-  // cargo test
-  {
-    kind: 'tests',
-    rank: 'failure',
-    test: /^---- .+ stdout ----$/,
-    until: /^(?:---- .+ ----|failures:|test result:)/,
-  },
-  { kind: 'tests', rank: 'error', test: /^test .+ \.\.\. FAILED/ },
-  { kind: 'tests', rank: 'summary', test: /^test result: / },
-  // JUnit XML
-  { kind: 'tests', rank: 'summary', test: /^\s*<testsuites?\b/ },
-  {
-    kind: 'tests',
-    rank: 'failure',
-    test: /<(?:failure|error)\b[^>]*>/,
-    until: /^\s*<(?:\/testsuite|testcase)\b/,
-    before: 1,
-  },
-  { kind: 'tests', rank: 'quiet', test: /^\s*<testcase\b.*\/>/ },
-  // Playwright, mocha, RSpec
-  {
-    kind: 'tests',
-    rank: 'failure',
-    test: /^\s+\d+\) \S/,
-    until: /^\s{1,4}\d+\) |^\s*[✔✓] |^\s+\d+ (?:failed|passed|flaky|skipped|interrupted)\b/,
-  },
-  {
-    kind: 'tests',
-    rank: 'summary',
-    test: new RegExp(
-      `^\\s+\\d+ (?:failed|passed|flaky|skipped|did not run|interrupted|passing|failing|pending)\\b ?${DURATION}$`,
-    ),
-  },
-  // Other runners: Maven, Gradle, PHPUnit, RSpec, CTest
-  {
-    kind: 'tests',
-    rank: 'summary',
-    test: /\b(?:Tests run: \d+|Tests: \d+, |\d+ examples?, \d+ failures?|\d+% tests passed|\d+ tests completed)/,
-  },
-  { kind: 'tests', rank: 'failure', test: /^\S.* > .+ FAILED$/ },
-  // Compilers and linters
-  {
-    kind: 'build',
-    rank: 'summary',
-    test: /^(?:Found \d+ (?:errors?|warnings?|problems?|issues?)|Success: no issues|All checks passed|Checked \d+ files|\d+ (?:warnings?|errors?)(?: and \d+ errors?)? generated|BUILD (?:FAILED|SUCCESS\w*)|(?:error|warning): (?:could not compile|.+ generated \d+ warnings?|aborting due to)|make(?:\[\d+\])?: \*\*\*|\s*Finished |ninja: build stopped|npm (?:ERR!|error) (?:code|Lifecycle|Exit))/,
-  },
-  {
-    kind: 'build',
-    rank: 'failure',
-    test: /^(?:\S.*?(?:\(\d+,\d+\)|:\d+(?::\d+)?)(?: - |: ))?(?:fatal |internal compiler |syntax )?error(?: ?[A-Z]+\d+|\[[\w:-]+\])?: /i,
-  },
-  { kind: 'build', rank: 'failure', test: /^\s+\d+:\d+\s+error\s/, before: 'heading' },
-  { kind: 'build', rank: 'warning', test: /^\s+\d+:\d+\s+warn(?:ing)?\s/, before: 'heading' },
-  {
-    kind: 'build',
-    rank: 'failure',
-    test: /^(?:\S+:\d+:\d+ )?\S+ (?:FIXABLE +)?━{3,}/,
-    until: /━{5,}|^(?:Checked|Found) \d/,
-  },
-  {
-    kind: 'build',
-    rank: 'failure',
-    test: /^\S+\.(?:go|py|js|ts|rb|java|php|sh|c|cc|cpp|h|swift|kt|rs):\d+:\d+: (?!warning|note|info)/,
-  },
-  {
-    kind: 'build',
-    rank: 'failure',
-    test: /^[A-Z]{1,4}\d{3,4} (?:\[\*\] )?\S.*$|^ERROR in |undefined reference to|^(?:npm (?:ERR!|error)|ERROR:|Error:|FAILED:|CMake Error)/,
-  },
-  {
-    kind: 'build',
-    rank: 'warning',
-    test: /^(?:\S.*?(?:\(\d+,\d+\)|:\d+(?::\d+)?)(?: - |: ))?warning(?: ?[A-Z]+\d+|\[[\w:-]+\])?: /i,
-  },
-  { kind: 'build', rank: 'quiet', test: /^\S+:\d+(?::\d+)?: (?:note|info): / },
-  // Stack traces
-  { kind: 'trace', rank: 'failure', test: /^\s*Traceback \(most recent call last\)/, after: 1 },
-  {
-    kind: 'trace',
-    rank: 'failure',
-    test: /^(?:panic: |fatal error: |thread '.*' (?:\(\d+\) )?panicked at )/,
-    until: /^(?:exit status|note: run with|FAIL\b|---- )/,
-  },
-  {
-    kind: 'trace',
-    rank: 'failure',
-    test: /^(?:Exception in thread |Caused by: |Uncaught |Unhandled |\s*\[cause\]: )/,
-  },
-  {
-    kind: 'trace',
-    rank: 'failure',
-    test: /^(?:[\w$]+[.:])*[A-Z]\w*(?:Error|Exception|Failure)(?: \[[\w-]+\])?(?::|$)/,
-  },
+type Row = readonly [
+  kind: ExcerptKind,
+  rank: Rank,
+  test: RegExp,
+  more?: Pick<Recogniser, 'until' | 'before' | 'after'>,
 ];
+
+/** Recognisers of test runners, compilers, linters and stack traces, most specific first. */
+const RUN: readonly Recogniser[] = (
+  [
+    // node:test (spec), vitest, mocha, Deno
+    ['tests', 'summary', /^[ℹ#] (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms)\b/],
+    ['tests', 'summary', /^\s*✖ failing tests:/],
+    ['build', 'summary', /^\s*✖ \d+ problems?\b/],
+    ['tests', 'failure', /^\s*(?:✖|✗|✘|×|✕) \S/, { before: 1 }],
+    // TAP
+    ['tests', 'failure', /^\s*not ok \d+(?!.*# (?:todo|skip))/i],
+    [
+      'tests',
+      'quiet',
+      /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- (?:PASS|SKIP)|test .* \.\.\. (?:ok|ignored)$|.* \.\.\. ok$|\S+::\S+ (?:PASSED|SKIPPED|XFAIL)\b)/,
+    ],
+    ['tests', 'summary', /^1\.\.\d+$/],
+    // jest, vitest
+    ['tests', 'failure', /^\s+● \S/, { until: /^\s+● |^(?:Test Suites|Tests|PASS|FAIL)\b/ }],
+    ['tests', 'failure', /^\s*FAIL\s+\S+.* > /, { until: /^\s*(?:⎯{5,}|FAIL\s)/ }],
+    ['tests', 'summary', /^\s*(?:Test Suites:|Tests:?\s|Test Files\s|Snapshots:?\s|Time:\s|Duration\s).*\d/],
+    // pytest
+    ['tests', 'failure', /^_{3,} .+ _{3,}$/, { until: /^(?:_{3,} .+ _{3,}|=+ .+ =+)$/ }],
+    ['tests', 'error', /^(?:(?:SUB)?FAILED|ERROR|SUBFAIL)(?:[[(].*?[\])])? \S+(?:::|\.py)/],
+    [
+      'tests',
+      'summary',
+      /^=* ?(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun|subtests \w+)(?:, )?)+ in \d/,
+    ],
+    ['tests', 'summary', /^=+ (?:short test summary|no tests ran|slowest).*=+$/],
+    // unittest
+    ['tests', 'failure', /^(?:FAIL|ERROR): \w+ \(/, { until: /^={20,}$|^Ran \d/ }],
+    ['tests', 'summary', /^(?:Ran \d+ tests? in|FAILED \(|OK(?: \(|$))/],
+    // go test
+    ['tests', 'failure', /^\s*--- FAIL: /, { before: 3 }],
+    ['tests', 'summary', /^(?:FAIL|ok {1,2})(?:\s+\S+\s+(?:\d[\d.]*s|\[.*\]|\(cached\)).*)?$/],
+    // cargo test
+    ['tests', 'failure', /^---- .+ stdout ----$/, { until: /^(?:---- .+ ----|failures:|test result:)/ }],
+    ['tests', 'error', /^test .+ \.\.\. FAILED/],
+    ['tests', 'summary', /^test result: /],
+    // JUnit XML
+    ['tests', 'summary', /^\s*<testsuites?\b/],
+    [
+      'tests',
+      'failure',
+      /<(?:failure|error)\b[^>]*>/,
+      { until: /^\s*<(?:\/testsuite|testcase)\b/, before: 1 },
+    ],
+    ['tests', 'quiet', /^\s*<testcase\b.*\/>/],
+    // Playwright, mocha, RSpec
+    [
+      'tests',
+      'failure',
+      /^\s+\d+\) \S/,
+      { until: /^\s{1,4}\d+\) |^\s*[✔✓] |^\s+\d+ (?:failed|passed|flaky|skipped|interrupted)\b/ },
+    ],
+    [
+      'tests',
+      'summary',
+      new RegExp(
+        `^\\s+\\d+ (?:failed|passed|flaky|skipped|did not run|interrupted|passing|failing|pending)\\b ?${DURATION}$`,
+      ),
+    ],
+    // Other runners: Maven, Gradle, PHPUnit, RSpec, CTest
+    [
+      'tests',
+      'summary',
+      /\b(?:Tests run: \d+|Tests: \d+, |\d+ examples?, \d+ failures?|\d+% tests passed|\d+ tests completed)/,
+    ],
+    ['tests', 'failure', /^\S.* > .+ FAILED$/],
+    // Compilers and linters
+    [
+      'build',
+      'summary',
+      /^(?:Found \d+ (?:errors?|warnings?|problems?|issues?)|Success: no issues|All checks passed|Checked \d+ files|\d+ (?:warnings?|errors?)(?: and \d+ errors?)? generated|BUILD (?:FAILED|SUCCESS\w*)|(?:error|warning): (?:could not compile|.+ generated \d+ warnings?|aborting due to)|make(?:\[\d+\])?: \*\*\*|\s*Finished |ninja: build stopped|npm (?:ERR!|error) (?:code|Lifecycle|Exit))/,
+    ],
+    [
+      'build',
+      'failure',
+      /^(?:\S.*?(?:\(\d+,\d+\)|:\d+(?::\d+)?)(?: - |: ))?(?:fatal |internal compiler |syntax )?error(?: ?[A-Z]+\d+|\[[\w:-]+\])?: /i,
+    ],
+    ['build', 'failure', /^\s+\d+:\d+\s+error\s/, { before: 'heading' }],
+    ['build', 'warning', /^\s+\d+:\d+\s+warn(?:ing)?\s/, { before: 'heading' }],
+    [
+      'build',
+      'failure',
+      /^(?:\S+:\d+:\d+ )?\S+ (?:FIXABLE +)?━{3,}/,
+      { until: /━{5,}|^(?:Checked|Found) \d/ },
+    ],
+    [
+      'build',
+      'failure',
+      /^\S+\.(?:go|py|js|ts|rb|java|php|sh|c|cc|cpp|h|swift|kt|rs):\d+:\d+: (?!warning|note|info)/,
+    ],
+    [
+      'build',
+      'failure',
+      /^[A-Z]{1,4}\d{3,4} (?:\[\*\] )?\S.*$|^ERROR in |undefined reference to|^(?:npm (?:ERR!|error)|ERROR:|Error:|FAILED:|CMake Error)/,
+    ],
+    [
+      'build',
+      'warning',
+      /^(?:\S.*?(?:\(\d+,\d+\)|:\d+(?::\d+)?)(?: - |: ))?warning(?: ?[A-Z]+\d+|\[[\w:-]+\])?: /i,
+    ],
+    ['build', 'quiet', /^\S+:\d+(?::\d+)?: (?:note|info): /],
+    // Stack traces
+    ['trace', 'failure', /^\s*Traceback \(most recent call last\)/, { after: 1 }],
+    [
+      'trace',
+      'failure',
+      /^(?:panic: |fatal error: |thread '.*' (?:\(\d+\) )?panicked at )/,
+      { until: /^(?:exit status|note: run with|FAIL\b|---- )/ },
+    ],
+    ['trace', 'failure', /^(?:Exception in thread |Caused by: |Uncaught |Unhandled |\s*\[cause\]: )/],
+    ['trace', 'failure', /^(?:[\w$]+[.:])*[A-Z]\w*(?:Error|Exception|Failure)(?: \[[\w-]+\])?(?::|$)/],
+  ] as const satisfies readonly Row[]
+).map(([kind, rank, test, more]: Row) => ({ kind, rank, test, ...more }));
 
 const LEVELS: readonly (readonly [Rank, RegExp])[] = [
   ['error', /^(?:err(?:or)?|fatal|crit(?:ical)?|panic|severe|emerg(?:ency)?|alert|failure)$/i],
