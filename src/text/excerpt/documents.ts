@@ -202,7 +202,7 @@ class HtmlReader implements DocumentReader {
     if (/<\/(?:script|style|svg)>/i.test(text)) this.#inCode = false;
     if (/<(?:title|h[1-3])\b/i.test(text)) found(line, 660);
     else if (words)
-      found(line, (recognise(text).rank === 'error' ? 650 : 520) - Math.min(200, this.#texts++));
+      found(line, (recognise(line).rank === 'error' ? 650 : 520) - Math.min(200, this.#texts++));
   }
 
   end(): void {}

@@ -1,3 +1,5 @@
+import type { Line } from './line-reader.ts';
+
 /** Kind of a text. It says how the important lines are found. */
 export type ExcerptKind =
   | 'tests'
@@ -195,11 +197,14 @@ const UNKNOWN: Recognised = { kind: null, rank: null };
 const MAYBE_RUN =
   /^(?:\s*(?:[ℹ#✖✗✘×✕✔✓√▶●<]|not ok|ok |\d)|[_=-]{3}|\s*[A-Z])|error|FAIL|warn|━|panic|test|Found|Tests|Checked|generated|make|npm|exception|cause|undefined|:\d+:/i;
 
-/** Recognises a line of a program's output. `text` has no ANSI codes. */
-export function recognise(text: string): Recognised {
-  const level = levelOf(text);
+/**
+ * Recognises a line of a program's output without ANSI codes. In a later piece of a long line, only words are
+ * recognised.
+ */
+export function recognise({ text, column }: Line): Recognised {
+  const level = column > 0 ? null : levelOf(text);
   if (level) return { kind: 'log', rank: level };
-  if (MAYBE_RUN.test(text)) {
+  if (column === 0 && MAYBE_RUN.test(text)) {
     for (const by of RUN) if (by.test.test(text)) return { kind: by.kind, rank: by.rank, by };
   }
   const isSummary = SUMMARY.test(text);

@@ -130,7 +130,7 @@ export class Scanner {
   #addToDocument(line: Line, blank: boolean): void {
     if (blank) return;
     this.#document!.add(own(line), this.#find);
-    if (this.#document!.kind === 'json' && recognise(line.text).kind === 'log') this.#addToRun(line, false);
+    if (this.#document!.kind === 'json' && recognise(line).kind === 'log') this.#addToRun(line, false);
     if (this.#found.length > 2 * DOCUMENT_ITEMS) {
       this.#found.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
       this.#found.length = DOCUMENT_ITEMS;
@@ -143,7 +143,7 @@ export class Scanner {
   };
 
   #addToRun(line: Line, blank: boolean): void {
-    const found = blank ? null : recognise(line.text);
+    const found = blank ? null : recognise(line);
     if (found?.kind) {
       const weight = found.rank === 'failure' ? FAILURE_VOTES : 1;
       this.#votes.set(found.kind, (this.#votes.get(found.kind) ?? 0) + weight);
@@ -220,7 +220,7 @@ export class Scanner {
     const count = by ? (by.before ?? 0) : rank === 'error' ? 1 : 0;
     if (count === 0) return [];
     const lines = this.#tail.slice(-count).filter(({ number }) => number >= line.number - count);
-    return lines.filter(({ text }) => text.trim() !== '' && recognise(text).rank !== 'quiet');
+    return lines.filter((near) => near.text.trim() !== '' && recognise(near).rank !== 'quiet');
   }
 
   /** Removes examples of frequent shapes; if most are rare, every second one. */
@@ -267,8 +267,8 @@ export class Scanner {
   }
 
   /** Returns a number that similar lines of the same importance share. */
-  shapeOf({ text }: Line): number {
-    return groupKey(text, recognise(text).rank);
+  shapeOf(line: Line): number {
+    return groupKey(line.text, recognise(line).rank);
   }
 
   /** Returns how many lines are similar to this one, and the number of the last. */
