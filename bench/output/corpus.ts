@@ -18,11 +18,11 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What a real program printed, with machine paths, user, host and dates replaced. */
+/** What a program printed, with machine paths, user, host and dates replaced. */
 export interface Output {
   readonly name: string;
   readonly kind: Kind;
-  /** The command as a reader would type it. */
+  /** The command as a reader would type it. Of an imitation, the command that it imitates. */
   readonly command: string;
   readonly text: string;
 }

@@ -25,7 +25,7 @@ const first = (words: string, literal: string, ...lines: number[]): Question => 
 });
 
 /**
- * Written from the outputs alone, before any excerpt of them existed, by someone who had not read the recognisers. A
+ * Written from the outputs alone, by someone who had seen no excerpt and had not read the recognisers. A
  * question changes only if it is wrong.
  */
 export const QUESTIONS: readonly Questions[] = [
