@@ -1,4 +1,3 @@
-import { commentNotes } from './cold-start.ts';
 import type { NewDecision } from './decisions.ts';
 import {
   acceptances,
@@ -20,7 +19,7 @@ import {
   STATE_JSON,
   TODOS_JSON,
 } from './files.ts';
-import { faults, missingFiles, type ProjectView } from './project-view.ts';
+import { commentNotes, faults, missingFiles, type ProjectView } from './project-view.ts';
 
 export interface Finding {
   readonly file: string;

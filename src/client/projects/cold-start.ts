@@ -13,7 +13,7 @@ import {
   timeOf,
 } from './files.ts';
 import type { Project } from './project.ts';
-import { missingFiles, type ProjectView, type ReadOptions } from './project-view.ts';
+import { commentNotes, missingFiles, type ProjectView, type ReadOptions } from './project-view.ts';
 import { type Handoff, isOverdue } from './state.ts';
 import { openTodos, sameId, type Todo } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
@@ -157,12 +157,6 @@ export function foreignNotes({ foreign, place }: ProjectView): string[] {
       ? 'To put the project files into .relay: relay project init'
       : `The project files are in ${place}.`;
   return foreign.map((name) => `${name} in the project folder belongs to another program. ${instead}`);
-}
-
-/** Mentions comments and trailing commas once for all files. */
-export function commentNotes({ commented }: ProjectView): string[] {
-  if (commented.length === 0) return [];
-  return [`Comments or trailing commas in ${commented.join(', ')} are kept, but plain JSON has neither.`];
 }
 
 /** Adds the folder of the project files to the sources in a draft. */

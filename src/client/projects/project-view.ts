@@ -250,3 +250,9 @@ function linesOf(body: string): string[] {
 function isPlaceholder(text: string): boolean {
   return /^\[[^\]]*\]$/.test(text);
 }
+
+/** Mentions comments and trailing commas once for all files. */
+export function commentNotes({ commented }: ProjectView): string[] {
+  if (commented.length === 0) return [];
+  return [`Comments or trailing commas in ${commented.join(', ')} are kept, but plain JSON has neither.`];
+}

@@ -3,11 +3,12 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import { isAnonymous, isRelayAdmin } from '../../contract/caller.ts';
 import { isLoopback } from '../../contract/pointer-url.ts';
-import type { Usage } from '../../kernel/engine.ts';
 import { isLoopbackHost } from './browser-guard.ts';
 import type { Gauge, HttpDeps } from './deps.ts';
 import { type Metrics, notesOf } from './request-watch.ts';
 import { jsonResponse, textResponse } from './responses.ts';
+
+type Usage = Awaited<ReturnType<HttpDeps['core']['deps']['engine']['usage']>>;
 
 /** Time in ms after which `/ready` answers that the store does not respond. */
 const READY_MS = 2_000;
