@@ -27,7 +27,7 @@ const NAMES = {
   Install: ['deps', 'bootstrap', 'setup'],
   Build: ['build', 'compile'],
   Test: ['test', 'tests'],
-  Check: ['check', 'lint', 'typecheck', 'type-check', 'vet', 'fmt', 'format'],
+  Check: ['check', 'lint', 'typecheck', 'type-check', 'vet'],
   Run: ['dev', 'start', 'serve', 'run'],
 };
 
@@ -59,12 +59,8 @@ export async function readBuild(files: ProjectFiles): Promise<Build> {
   const scripts = packageScripts(await readRoot('package.json'), names);
   const makefile = ['GNUmakefile', 'makefile', 'Makefile'].find((name) => names.has(name)) ?? '';
   const targets = makeTargets(await readRoot(makefile), makefile);
-  const usual = [
-    ...pythonCommands(await readRoot('pyproject.toml'), names),
-    ...rustCommands(await readRoot('Cargo.toml')),
-    ...goCommands(await readRoot('go.mod'), names),
-  ];
-  const all = [...scripts.commands, ...targets.commands, ...usual];
+  const python = pythonCommands(await readRoot('pyproject.toml'), names);
+  const all = [...scripts.commands, ...targets.commands, ...python, ...usualCommands(names)];
   const others = [scripts.others, targets.others].filter((line) => line !== null);
   return {
     commands: [...commandLines(all), ...(await ciLines(files, names, read)), ...others],
@@ -172,24 +168,22 @@ function pythonCommands(text: string | null, names: ReadonlySet<string>): BuildC
   ];
 }
 
-function rustCommands(text: string | null): BuildCommand[] {
-  const usual = { Build: 'cargo build', Test: 'cargo test', Check: 'cargo clippy' };
-  return text === null ? [] : guessAll(usual, 'Cargo.toml');
-}
+/** Usual commands of a project that has a file with this name. */
+const USUAL = {
+  'Cargo.toml': { Build: 'cargo build', Test: 'cargo test', Check: 'cargo clippy' },
+  'go.mod': { Build: 'go build ./...', Test: 'go test ./...', Check: 'go vet ./...' },
+  'main.go': { Run: 'go run .' },
+};
 
-function goCommands(text: string | null, names: ReadonlySet<string>): BuildCommand[] {
-  const usual = { Build: 'go build ./...', Test: 'go test ./...', Check: 'go vet ./...' };
-  const run = names.has('main.go') ? guessAll({ Run: 'go run .' }, 'main.go') : [];
-  return text === null ? [] : [...guessAll(usual, 'go.mod'), ...run];
-}
-
-function guessAll(usual: { readonly [use: string]: string }, source: string): BuildCommand[] {
-  return Object.entries(usual).map(([use, command]) => ({
-    use: use as Use,
-    command,
-    source,
-    guessed: true,
-  }));
+function usualCommands(names: ReadonlySet<string>): BuildCommand[] {
+  return Object.entries(USUAL).flatMap(([source, commands]) =>
+    Object.entries(names.has(source) ? commands : {}).map(([use, command]) => ({
+      use: use as Use,
+      command,
+      source,
+      guessed: true,
+    })),
+  );
 }
 
 const WORKFLOWS = '.github/workflows';
