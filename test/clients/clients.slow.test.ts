@@ -193,3 +193,28 @@ test('Gemini CLI starts with the brief, sees the skill and lists the tools in a 
   const validated = await gemini(['extensions', 'validate', ROOT]);
   assert.equal(validated.code, 0, validated.stderr);
 });
+
+test('gemini -p rejects the tools of the relay until they are approved', async (t) => {
+  const binary = program(t, 'gemini');
+  if (binary === null) return;
+  using folder = await createProject();
+  const user = (name: string, value: unknown) =>
+    folder.write(join('..', 'home', '.gemini', name), JSON.stringify(value));
+  user('settings.json', { security: { auth: { selectedType: 'gemini-api-key' } } });
+  user('trustedFolders.json', { [folder.path]: 'TRUST_FOLDER' });
+  const answer = async (...flags: string[]) => {
+    assert.equal((await folder.relay(['install', 'gemini', '--only', 'mcp', ...flags])).code, 0);
+    let last = '';
+    const push = { tool: 'push_context', args: { data: 'green tea', summary: 'a tea' } };
+    await using model = new FakeModel((answers) => {
+      last = answers.at(-1) ?? '';
+      return answers.length === 0 ? push : { text: 'All is well.' };
+    });
+    const env = { GOOGLE_GEMINI_BASE_URL: await model.start(), GEMINI_API_KEY: 'x' };
+    const args = ['-p', 'hello', '-o', 'stream-json', '-m', 'gemini-2.5-pro'];
+    const ran = await runClient(binary, args, { cwd: folder.path, home: folder.home, env });
+    return `${last}\n${ran.stdout.slice(-2_000)}\n${ran.stderr.slice(-1_000)}`;
+  };
+  assert.doesNotMatch(await answer(), /\/pull\//);
+  assert.match(await answer('--approve-tools'), /\/pull\//);
+});
