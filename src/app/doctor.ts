@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { rm, statfs, writeFile } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { isRelayError } from '../base/errors.ts';
 import { shellWord } from '../base/format.ts';
@@ -48,12 +48,18 @@ export async function* diagnose(
     return;
   }
   const { home, remote } = host;
+  const locked = remote === null ? checkWritable(home) : null;
   yield { name: 'runtime', ...checkRuntime(remote !== null) };
   const file = join(config.home, 'config.json');
   const source = existsSync(file) ? `read from ${file}` : `all defaults (there is no ${file})`;
   yield { name: 'configuration', ...ok(source) };
   const other = await checkProgramOnPath(host.program.version, env);
   if (other) yield { name: 'program', ...other };
+  // Every other check would fail for the same cause.
+  if (locked) {
+    yield { name: 'home', ...locked };
+    return;
+  }
   const elsewhere = {
     server: async () => checkRemote(host, remote!),
     'round trip': () => roundTrip(host),
@@ -130,6 +136,19 @@ async function checkProgramOnPath(own: string, env: Environment): Promise<Findin
       ? `${place} on the PATH does not run`
       : `${place} on the PATH is version ${plainLine(version, 40)}; this is ${own}`;
   return warning(found, 'install the same version in both places, or remove one of them from the PATH');
+}
+
+/** Returns a finding if the home folder, or the folder in which it would be created, is not writable. */
+function checkWritable(home: string): Finding | null {
+  let folder = home;
+  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return null;
+  } catch {
+    const fix = `chmod u+rwx ${shellWord(folder)}, or use another folder with RELAY_HOME`;
+    return wrong(`${folder} is not writable`, fix);
+  }
 }
 
 function checkHome(home: string): Finding {

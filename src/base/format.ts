@@ -32,3 +32,18 @@ export function shellWord(text: string): string {
   const isPlain = /^[\w./~:-]+$/.test(text) || /^[A-Za-z]:[\w.\\~-]+$/.test(text);
   return isPlain ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+const SPANS: readonly [name: string, seconds: number][] = [
+  ['year', 365 * 86_400],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+];
+
+/** Formats a limit in its largest whole unit: `30 days`, `90 minutes`, `1 second`. */
+export function duration(seconds: number): string {
+  const [name, size] = SPANS.find(([, each]) => seconds >= each && seconds % each === 0) ?? ['second', 1];
+  const n = seconds / size;
+  return `${count(n)} ${name}${n === 1 ? '' : 's'}`;
+}

@@ -50,6 +50,9 @@ export const JSON_VALUES = 200_000;
 
 export const CHANNEL_NAME_CHARS = 256;
 
+/** Maximum length of the text that says why a dead letter failed. */
+export const DEAD_WHY_CHARS = 2_000;
+
 /** Maximum number of channels that one subscription with wildcards follows. */
 export const WILDCARD_CHANNELS = 100;
 

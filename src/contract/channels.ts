@@ -64,9 +64,13 @@ export const channels = {
     channels: onChannel,
     answer: 'seq',
   }),
-  publish: verb<(name: string, msg: Json, o?: { idempotency_key?: string }) => Promise<shapes.Published>>(
-    'channels.publish',
-  )({
+  publish: verb<
+    (
+      name: string,
+      msg: Json,
+      o?: { idempotency_key?: string; reply_to?: number },
+    ) => Promise<shapes.Published>
+  >('channels.publish')({
     summary: 'Send a signal to all subscribers of a channel',
     scope: 'push',
     route: 'POST /channels/:name',
@@ -118,7 +122,9 @@ export const channels = {
    * Gives a message back to the group. The message is delivered again later. After too many attempts, it
    * becomes a dead letter instead.
    */
-  nack: verb<Settle<shapes.Nacked>>('channels.nack')({
+  nack: verb<
+    (name: string, group: string, claim: shapes.Claim & { readonly why?: string }) => Promise<shapes.Nacked>
+  >('channels.nack')({
     ...member,
     summary: 'Give a message back, to be delivered again later',
     route: 'POST /channels/:name/groups/:group/nack',

@@ -32,7 +32,8 @@ export function execRunner(o: ExecOptions): Runner {
         },
       );
       const failed = code === 0 ? {} : { failed: whyEnded('command', code, signal, err.text()) };
-      return { output: out.text(), ...failed };
+      const binary = out.binary();
+      return { output: out.text(), ...(binary && code === 0 ? { binary } : {}), ...failed };
     },
     close: async () => {},
   };

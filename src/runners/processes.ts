@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants as files, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
@@ -330,6 +331,12 @@ export class Tail {
       this.#size -= this.#chunks.shift()!.byteLength;
       this.#cut = true;
     }
+  }
+
+  /** Returns the bytes if they are not UTF-8 and nothing is missing, otherwise null. */
+  binary(): Uint8Array | null {
+    const whole = Buffer.concat(this.#chunks);
+    return this.#cut || isUtf8(whole) ? null : whole;
   }
 
   /** Returns the text, with a note if the beginning is missing. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  DEAD_WHY_CHARS,
   GROUP_ATTEMPTS,
   GROUP_RETRY_MAX_MS,
   INBOX_MESSAGES,
@@ -50,8 +51,19 @@ const deadLetter = z.object({
    * `gone`: its pointer expired or was revoked.
    */
   reason: deadReason,
+  /** What the last member reported when it gave the message back, such as its exit code and last lines. */
+  why: optionalText.describe('what the last attempt reported'),
 });
 export interface DeadLetter extends Shape<typeof deadLetter> {}
+
+const replyTo = {
+  reply_to: z
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .describe('sequence number of the message that this one answers'),
+};
 
 const message = z.object({
   url: z.url().optional().describe('a pushed pointer'),
@@ -67,6 +79,7 @@ const message = z.object({
   from: text,
   ...statedAgent,
   metadata: jsonObject.optional(),
+  ...replyTo,
   channel: optionalText.describe('the channel, in a subscription with wildcards'),
   /** The payload key, encrypted with the encryption key of the channel (a Fernet token). */
   sealed_key: optionalText,
@@ -161,6 +174,8 @@ const proof = z.object({ seq, token: seq });
 /** Identifies a message, with the token that proves that the caller holds its lease. */
 export interface Claim extends Shape<typeof proof> {}
 
+const why = z.string().max(DEAD_WHY_CHARS).optional().describe('why the work failed, for the dead letter');
+
 const claim = z.object({ name, group: groupName, ...proof.shape });
 
 const nacked = z.object({
@@ -183,7 +198,10 @@ export const channelSchemas = {
   list: { input: z.object({ after: optionalText, limit: limit(PAGE_ITEMS_MAX) }), output: channelPage },
   inspect: { input: z.object({ name }), output: channelDetail },
   position: { input: z.object({ name }), output: z.object({ seq }) },
-  publish: { input: z.object({ name, msg: json, idempotency_key: optionalText }), output: published },
+  publish: {
+    input: z.object({ name, msg: json, idempotency_key: optionalText, ...replyTo }),
+    output: published,
+  },
   events: {
     input: z.object({ name, ...subscription, last_event_id: optionalText }),
     output: message,
@@ -200,7 +218,7 @@ export const channelSchemas = {
   },
   ticket: { input: z.object({}), output: z.object({ ticket: text, expires_at: time }) },
   ack: { input: claim, output: z.object({ seq }), codes: ['conflict'] },
-  nack: { input: claim, output: nacked, codes: ['conflict'] },
+  nack: { input: claim.extend({ why }), output: nacked, codes: ['conflict'] },
   extend: {
     input: claim,
     output: z.object({ seq, lease_until: z.number().describe('ms since 1970') }),

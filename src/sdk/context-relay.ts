@@ -259,7 +259,10 @@ export class ContextRelay {
   /** Sends a small JSON message to all subscribers of a channel, without storing a payload. */
   async publish(channel: string, msg: Json, options: PublishOptions = {}): Promise<Published> {
     const { channels } = this.#choice.own(options.signal);
-    const published = channels.publish(channel, msg, { idempotency_key: options.idempotencyKey });
+    const published = channels.publish(channel, msg, {
+      idempotency_key: options.idempotencyKey,
+      reply_to: options.replyTo,
+    });
     return abortable(published, options.signal, 'publish');
   }
 

@@ -117,6 +117,8 @@ export interface CallOptions {
 }
 
 export interface PublishOptions extends CallOptions {
+  /** Sequence number of the message in the same channel that this message answers. */
+  readonly replyTo?: number;
   /**
    * Idempotency key. Repeated calls with the same idempotency key and the same message publish the message
    * once.

@@ -1,5 +1,5 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
-import { LEASE_MS } from '../base/limits.ts';
+import { DEAD_WHY_CHARS, LEASE_MS } from '../base/limits.ts';
 import {
   type InboxApi,
   isPattern,
@@ -28,7 +28,7 @@ export interface ReceivedMessage extends Message {
    * Gives the message back to the group. The returned value says whether the message will be delivered again
    * or has become a dead letter. Returns null outside of a group.
    */
-  nack(): Promise<Nacked | null>;
+  nack(why?: string): Promise<Nacked | null>;
   /** Renews the lease of a group message. Rejects with `conflict` if another member holds the message now. */
   extend(): Promise<void>;
 }
@@ -157,9 +157,10 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     const extending = keepExtending(message);
     try {
       await handler(message);
-    } catch {
+    } catch (error) {
       extending.stop();
-      await message.nack().catch(ignoreLostLease);
+      const why = error instanceof Error ? error.message : String(error);
+      await message.nack(why.slice(0, DEAD_WHY_CHARS)).catch(ignoreLostLease);
       return;
     }
     extending.stop();
@@ -178,7 +179,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
         if (lease) await channels.ack(this.#channel, lease.group, lease.claim);
         this.#cursor?.move(message.seq);
       },
-      nack: async () => lease && channels.nack(this.#channel, lease.group, lease.claim),
+      nack: async (why) => lease && channels.nack(this.#channel, lease.group, { ...lease.claim, why }),
       extend: async () => {
         if (lease) await channels.extend(this.#channel, lease.group, lease.claim);
       },

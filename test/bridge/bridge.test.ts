@@ -315,3 +315,22 @@ test('a bridge that lost its lease to another bridge drops its own result', asyn
   assert.equal((await client(server).channels.inspect('agent-done')).messages, 1);
   assert.ok(!events.some(({ type }) => type === 'result'));
 });
+
+test('binary output of a command is the result, byte for byte', async () => {
+  await using server = await startTestServer();
+  const command = "printf '\\377\\376\\000\\001'";
+  await using _ = await startWorker(server, execRunner({ command }), { plain: true });
+  const answer = await new AgentBridge(client(server)).sendAndWait('draw it');
+  assert.match(answer.text, /^\(binary output: relay pull /);
+  assert.deepEqual([...(await client(server).pullBytes(answer.url))], [255, 254, 0, 1]);
+});
+
+test('a second bridge with the same name warns', async () => {
+  await using server = await startTestServer();
+  const idle = agent(() => ({ output: '' }));
+  await using first = await startWorker(server, idle, { name: 'reviewer' });
+  await using second = await startWorker(server, idle, { name: 'reviewer' });
+  const warned = (events: readonly BridgeEvent[]) =>
+    events.some((event) => event.type === 'trouble' && /Another bridge named "reviewer"/.test(event.what));
+  assert.deepEqual([warned(first.events), warned(second.events)], [false, true]);
+});

@@ -76,7 +76,7 @@ test('a wrong command line is rejected with what is missing', async () => {
   const { home } = scratch;
   const none = await relay(['bridge', 'start'], { home });
   assert.equal(none.code, 2);
-  assert.match(none.stderr, /--tmux SESSION, --exec CMD, --acp CMD, --a2a URL or --pipelines DIR/);
+  assert.match(none.stderr, /--tmux TARGET, --exec CMD, --acp CMD, --a2a URL or --pipelines DIR/);
   assert.equal((await relay(['bridge', 'start', '--exec', 'a', '--tmux', 'b'], { home })).code, 2);
   assert.equal((await relay(['task', 'list', '--state', 'lost'], { home })).code, 2);
 });

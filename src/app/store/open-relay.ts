@@ -37,8 +37,12 @@ export async function openRelay(
   return config.remote === null ? onStore(config, { ...store, ...o }) : overHttp(config, config.remote, o);
 }
 
-/** Opens a relay on a new store in a temporary folder. The folder is deleted when the relay is closed. */
+/**
+ * Opens the relay that runs now, so that its dashboard shows what happens. If none runs, opens a relay on a new store in a
+ * temporary folder, which is deleted when the relay is closed.
+ */
 export async function openScratch(config: Config): Promise<OpenClient> {
+  if (config.remote !== null || runningServer(config.home)) return openRelay(config);
   const home = mkdtempSync(join(tmpdir(), 'relay-scratch-'));
   const remove = () => rmSync(home, { recursive: true, force: true });
   // Temporary data need not survive a power failure.

@@ -148,6 +148,8 @@ export class AgentBridge {
 
   async #answer(id: string, { url, status, summary }: FoundResult): Promise<TaskAnswer> {
     const text = await this.#pull(url).catch(async (error) => {
+      if (isRelayError(error, 'not_text'))
+        return `(binary output: relay pull ${parsePointer(url).id} --out FILE)`;
       if (!isRelayError(error, 'key_missing')) throw error;
       return this.#pull(await announcedResult(this.#client, id, parsePointer(url).id));
     });

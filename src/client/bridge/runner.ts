@@ -83,6 +83,8 @@ export interface JobMessage {
 export interface Ran {
   /** Whole output of the agent. It may be an A2A answer in JSON (see `readAnswer`). */
   readonly output: string;
+  /** The whole output as bytes, if it is not text. It is the result, unchanged. */
+  readonly binary?: Uint8Array;
   /** Reason why the job failed. Undefined if it did not fail. */
   readonly failed?: string;
 }

@@ -184,7 +184,7 @@ async function bringResult(
  */
 export function pushResult(
   client: ContextRelay,
-  text: string,
+  text: string | Uint8Array,
   o: {
     readonly id: string;
     readonly status: Status;
@@ -226,6 +226,11 @@ function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
     }
   } catch (error) {
     failed ??= errorText(error);
+  }
+  if (ran.binary && failed === undefined) {
+    const summary = `${ran.binary.byteLength} bytes of binary output`;
+    const contentType = 'application/octet-stream';
+    return { status: 'done', summary, text: ran.binary, outcome: 'whole', contentType } as const;
   }
   const outcome = plain
     ? { text: ran.output.trim(), found: false, completed: null }

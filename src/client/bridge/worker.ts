@@ -52,6 +52,10 @@ export class BridgeWorker implements AsyncDisposable {
   async start(): Promise<void> {
     const { runner, taskChannel, onEvent } = this.#options;
     await runner.open?.();
+    // An older relay has no list of agents.
+    const { agents } = await this.#client.agents.list().catch(() => ({ agents: [] }));
+    const twin = agents.find(({ name, alive, kind }) => kind === 'bridge' && alive && name === this.name);
+    if (twin) onEvent?.({ type: 'trouble', what: twinWarning(this.name) });
     await this.#beat(true);
     this.#beating = setInterval(() => this.#beat(), AGENT_BEAT_MS);
     const channels = [directChannel(taskChannel, this.name), taskChannel];
@@ -181,4 +185,8 @@ function checkConcurrency({
 }: Pick<WorkerOptions, 'concurrency' | 'runner'>): number {
   if (Number.isInteger(at) && at >= 1 && at <= BRIDGE_TASKS) return Math.min(at, runner.slots ?? at);
   throw badRequest(`"concurrency" must be a whole number from 1 to ${BRIDGE_TASKS}.`);
+}
+
+function twinWarning(name: string): string {
+  return `Another bridge named ${JSON.stringify(name)} is running. A task for this name goes to either of them; use --name for another name.`;
 }

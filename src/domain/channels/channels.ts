@@ -16,7 +16,7 @@ import {
 } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
-import { channelStream, checkChannelName } from '../names.ts';
+import { channelStream, checkChannelName, checkCount } from '../names.ts';
 import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { type AppendedAs, appendMessage, bytesOfChannel, messageBytes } from './channel-storage.ts';
 import { Directory } from './directory.ts';
@@ -98,13 +98,15 @@ export class Channels {
     caller: Caller,
     name: string,
     msg: Json,
-    o: { idempotency_key?: string } = {},
+    o: { idempotency_key?: string; reply_to?: number } = {},
   ): Promise<Published> {
     const channel = checkChannelName(name);
     checkSignal(msg);
     const key = checkIdempotencyKey(o.idempotency_key);
     const { tenant } = caller;
-    const signal = { msg, ...sentBy(caller) };
+    const signal: JsonObject = { msg, ...sentBy(caller) };
+    if (o.reply_to !== undefined)
+      signal.reply_to = checkCount('reply_to', o.reply_to, Number.MAX_SAFE_INTEGER);
     await this.#deps.storage.admit(tenant, messageBytes(signal));
     const seq = await this.#append(tenant, channel, signal, key ? { id: `sig:${key}`, again: true } : {});
     const entry = await this.#entry(tenant, channel, seq);

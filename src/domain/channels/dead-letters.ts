@@ -7,7 +7,7 @@ import { allRecords, asJson, entriesBehind, type RecordsOf, recordsOf } from '..
 import { appendMessage } from './channel-storage.ts';
 import type { Directory } from './directory.ts';
 import { GroupLog } from './group-log.ts';
-import { floor, type GroupState, isUnclaimed, type Step } from './group-state.ts';
+import { floor, type GroupState, isUnclaimed, type Step, type Work } from './group-state.ts';
 import { channelEntry, entryAt, toMessage } from './message.ts';
 import type { ChannelDeps, LetterEntry } from './settings.ts';
 
@@ -121,14 +121,23 @@ export class DeadLetters {
   async put(
     at: { tenant: string; channel: string; group: string },
     entry: Entry,
-    attempts: number,
+    work: Pick<Work, 'attempt' | 'why'> | undefined,
     reason: DeadLetter['reason'],
   ): Promise<void> {
+    const { attempt: attempts = 0, why } = work ?? {};
     const { tenant, channel, group } = at;
     const target = deadLetterChannel(channel);
     const letter = channelEntry(entry.data);
     if (target === null || letter === null) return;
-    const dead: DeadLetter = { channel, group, seq: entry.seq, ts: entry.at, attempts, reason };
+    const dead: DeadLetter = {
+      channel,
+      group,
+      seq: entry.seq,
+      ts: entry.at,
+      attempts,
+      reason,
+      ...(why ? { why } : {}),
+    };
     const id = `dead:${entry.seq}:${group}`;
     await appendMessage(this.#deps, tenant, target, asJson({ ...letter, dead }), { id, again: true });
     await this.#directory.note(tenant, target);
@@ -162,7 +171,7 @@ export class DeadLetters {
     const state = await log.state();
     for (const seq of seqs) {
       const entry = await entryAt(this.#deps.engine.logs, stream, seq);
-      if (entry) await this.put(log, entry, state.open.get(seq)?.attempt ?? 0, reason);
+      if (entry) await this.put(log, entry, state.open.get(seq), reason);
     }
     await log.propose((current, now) =>
       seqs.filter((seq) => isUnclaimed(current, seq, now)).map((seq): Step => ['dead', seq]),

@@ -105,8 +105,7 @@ export class GroupRounds {
 
   async #handOut(candidates: readonly Candidate[], members: ReadonlyMap<string, Member>): Promise<void> {
     for (const { entry, dead, before } of candidates) {
-      if (dead && dead !== 'canceled')
-        await this.#deadLetters.put(this.#log, entry, before?.attempt ?? 0, dead);
+      if (dead && dead !== 'canceled') await this.#deadLetters.put(this.#log, entry, before, dead);
     }
     let until = 0;
     let good: Candidate[] = [];

@@ -14,7 +14,7 @@ const JITTER = 0.2;
 export type Step =
   | readonly ['claim', seq: number, until: number, member: string, by: string, agent?: string]
   | readonly ['ack', seq: number, token: number]
-  | readonly ['nack', seq: number, token: number, again: number]
+  | readonly ['nack', seq: number, token: number, again: number, why?: string]
   | readonly ['extend', seq: number, token: number, until: number]
   /** The claim ended before the member got the message. It does not count as an attempt. */
   | readonly ['free', seq: number, token: number]
@@ -39,6 +39,8 @@ export interface Work {
   member: string;
   by: string;
   agent?: string;
+  /** What the last member reported when it gave the message back. */
+  why?: string;
 }
 
 /** State of a group. It is computed from the group's log. */
@@ -86,6 +88,7 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
       work.until = 0;
       // Entries of version 0.1.0 do not contain the time.
       work.again = step[3] ?? 0;
+      work.why = step[4];
       return;
     case 'extend':
       if (work) work.until = step[3];

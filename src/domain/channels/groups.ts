@@ -1,6 +1,12 @@
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
-import { GROUP_ATTEMPTS, GROUP_IDLE_MS, GROUP_RETRY_MAX_MS, PREFETCH_MAX } from '../../base/limits.ts';
+import {
+  DEAD_WHY_CHARS,
+  GROUP_ATTEMPTS,
+  GROUP_IDLE_MS,
+  GROUP_RETRY_MAX_MS,
+  PREFETCH_MAX,
+} from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type {
   Claim,
@@ -138,13 +144,20 @@ export class Groups {
     return { seq };
   }
 
-  async nack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<Nacked> {
+  async nack(
+    caller: Caller,
+    channel: string,
+    group: string,
+    { seq, token, why }: Claim & { readonly why?: string },
+  ): Promise<Nacked> {
     const { log, delivery } = this.#openGroup(caller, channel, group);
     let again = 0;
     await log.propose((state, now) => {
       const { attempt } = heldWork(state, seq, token);
       again = attempt < this.#deps.settings.attempts ? now + this.#wait(state, attempt) : 0;
-      return [['nack', seq, token, again]];
+      // Only a dead letter shows the reason, so other entries need not keep it.
+      const nack = ['nack', seq, token, again] as const;
+      return [again === 0 && why ? [...nack, why.slice(0, DEAD_WHY_CHARS)] : nack];
     });
     // Move the message to the dead letters here, because the group may have no members that could do it.
     if (again === 0) await this.deadLetters.move(log, [seq], 'attempts');

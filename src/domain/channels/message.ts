@@ -9,7 +9,7 @@ import { fromJson } from '../records.ts';
  * address.
  */
 export interface ChannelEntry
-  extends Pick<Message, 'msg' | 'from' | 'agent' | 'metadata' | 'sealed_key' | 'dead'> {
+  extends Pick<Message, 'msg' | 'from' | 'agent' | 'reply_to' | 'metadata' | 'sealed_key' | 'dead'> {
   readonly pointer?: string;
 }
 
@@ -29,13 +29,14 @@ export function channelEntry(data: Json): ChannelEntry | null {
 export function toMessage(entry: Entry, base: string): Message | null {
   const data = channelEntry(entry.data);
   if (!data) return null;
-  const { pointer, msg, from, agent, metadata, sealed_key, dead } = data;
+  const { pointer, msg, from, agent, reply_to, metadata, sealed_key, dead } = data;
   return {
     ...(pointer === undefined ? { msg: msg ?? null } : { url: pointerUrl(base, pointer) }),
     ts: entry.at,
     seq: entry.seq,
     from,
     ...(agent === undefined ? {} : { agent }),
+    ...(reply_to === undefined ? {} : { reply_to }),
     ...(metadata ? { metadata } : {}),
     ...(sealed_key === undefined ? {} : { sealed_key }),
     ...(dead ? { dead } : {}),

@@ -1,4 +1,5 @@
 import { badRequest } from '../../base/errors.ts';
+import { duration } from '../../base/format.ts';
 import { hmacSha256, sha256Hex } from '../../base/hash.ts';
 import { uuidFrom } from '../../base/ids.ts';
 import { DEFAULT_TTL_MS, MAX_PULLS, MAX_TTL_MS, MIN_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
@@ -127,7 +128,7 @@ function checkTtl(ttl: unknown, terms: Terms): number {
   const ms = Math.round(ttl * 1000);
   if (ms < MIN_TTL_MS || ms > terms.maxTtlMs) {
     throw badRequest(
-      `"ttl" is ${ttl} seconds; it must be from ${MIN_TTL_MS / 1000} to ${terms.maxTtlMs / 1000}.`,
+      `"ttl" is ${ttl} seconds; it must be from ${duration(MIN_TTL_MS / 1000)} to ${duration(terms.maxTtlMs / 1000)}.`,
     );
   }
   return ms;

@@ -25,8 +25,18 @@ export class Tmux {
     const answer = await this.#run(['display-message', '-p', '-t', target, format]);
     const [id, dead, inMode, cursor = '', tty = '', ...command] = answer.trimEnd().split(' ');
     // tmux answers with empty fields if there is no such pane.
-    if (!id?.startsWith('%')) throw agentGone(`tmux has no pane ${JSON.stringify(target)}.`);
+    if (!id?.startsWith('%')) throw agentGone(await this.#noTarget(target));
     return { id, dead: dead === '1', inMode: inMode !== '0', cursor, tty, command: command.join(' ') };
+  }
+
+  /** Says that a target does not exist, and lists the targets that there are. */
+  async #noTarget(target: string): Promise<string> {
+    const format = '#{session_name}:#{window_index}.#{pane_index} (#{pane_current_command})';
+    const panes = await this.#run(['list-panes', '-a', '-F', format]).catch(() => '');
+    const some = panes.trim().split('\n').filter(Boolean).slice(0, 20);
+    const list = some.length === 0 ? 'There are none.' : `There are: ${some.join(', ')}.`;
+    const wanted = JSON.stringify(target.replace(/^=/, ''));
+    return `tmux has no target ${wanted}. A target is SESSION, SESSION:WINDOW or SESSION:WINDOW.PANE. ${list}`;
   }
 
   /** Returns title and screen of the same moment. */

@@ -11,12 +11,15 @@ import { openPayload, readAllText, textOrFile, warnOfEncryption } from './payloa
 import { printAnswer, taskLine } from './task.ts';
 
 const start = defineCommand({
-  usage: '--tmux SESSION | --exec CMD | --acp CMD | --a2a URL | --pipelines DIR',
+  usage: '--tmux TARGET | --exec CMD | --acp CMD | --a2a URL | --pipelines DIR',
   details: `Runs until Ctrl-C. Each task goes to one bridge; if that bridge stops, another one takes the task. Errors and timeouts
 are returned as failed results. With --exec the command reads the task from standard input (or uses {file} or {url}) and
 prints the result; a nonzero exit code is a failure. See relay help guide bridges.`,
   flags: {
-    tmux: { value: 'SESSION[:WINDOW]', help: 'an agent in a tmux terminal' },
+    tmux: {
+      value: 'TARGET',
+      help: 'an agent in a tmux terminal: a tmux target such as work, work:0 or work:0.1',
+    },
     exec: { value: 'CMD', help: 'a shell command, run for each task' },
     acp: { value: 'CMD', help: 'an agent that speaks ACP (Agent Client Protocol)' },
     a2a: { value: 'URL', help: 'a remote agent that speaks A2A' },
@@ -104,7 +107,7 @@ function chooseKind(flags: Flags): Kind {
   if (kind !== undefined && others.length === 0) return kind;
   throw badUsage(
     kind === undefined ? 'The agent is missing.' : 'A bridge serves only one agent.',
-    'Use one of --tmux SESSION, --exec CMD, --acp CMD, --a2a URL or --pipelines DIR.',
+    'Use one of --tmux TARGET, --exec CMD, --acp CMD, --a2a URL or --pipelines DIR.',
   );
 }
 
@@ -120,12 +123,14 @@ function readSpec(flags: Flags): RunnerSpec {
 
 /** Prints one line for each bridge event. With --json, the line is JSON. */
 function printEvent(io: Io, runner: Runner, event: BridgeEvent): void {
-  if (io.json) io.print(JSON.stringify(event));
-  else if (event.type === 'trouble') io.warn(printable(event.what));
+  const at = new Date();
+  const time = io.style.dim(at.toTimeString().slice(0, 8));
+  if (io.json) io.print(JSON.stringify({ at: at.toISOString(), ...event }));
+  else if (event.type === 'trouble') io.warn(`${time} ${printable(event.what)}`);
   else if (event.type === 'ready') {
-    io.print(`bridge ${io.style.bold(event.name)} to ${runner.kind} ${printable(runner.target)}`);
+    io.print(`${time} bridge ${io.style.bold(event.name)} to ${runner.kind} ${printable(runner.target)}`);
     io.print(io.style.dim(`tasks from ${event.channels.map(printable).join(' and ')}; press Ctrl-C to stop`));
-  } else io.print(`${event.id}  ${describeEvent(event)}`);
+  } else io.print(`${time} ${event.id}  ${describeEvent(event)}`);
 }
 
 function describeEvent(event: Exclude<BridgeEvent, { type: 'ready' | 'trouble' }>): string {

@@ -1,6 +1,6 @@
 import type { ChannelsApi } from '../../../contract/channels.ts';
 import { answerCommand, badUsage } from '../command.ts';
-import { parseCount } from '../human.ts';
+import { parseCount, printable } from '../human.ts';
 import { messageLine } from './message-line.ts';
 
 /**
@@ -30,8 +30,15 @@ letter is also sent to the channel NAME.dead. relay receipts shows it too.`,
     relay watch tasks.dead  # show new dead letters as they arrive`,
   ask: async ({ args, open }) => (await open()).relay.channels.deadLetters(args[0]!),
   print: ({ letters }, { style }) =>
-    letters.map((letter) => messageLine(letter, style)).join('\n') || 'no dead letters',
+    letters
+      .map((letter) => [messageLine(letter, style), ...whyLines(letter.dead.why)].join('\n'))
+      .join('\n') || 'no dead letters',
 });
+
+/** Returns what the last attempt reported, indented. */
+function whyLines(why = ''): string[] {
+  return why === '' ? [] : why.split('\n').map((line) => `    ${printable(line)}`);
+}
 
 const retryDead = answerCommand({
   usage: '<channel> [number…]',

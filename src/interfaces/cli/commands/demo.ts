@@ -4,7 +4,8 @@ import { bytes, count, rows, unpainted } from '../human.ts';
 import type { Io } from '../io.ts';
 
 const demo = answerCommand({
-  details: `One agent, the surveyor, hands a long document to another, the fixer. The demo uses a temporary store. It counts the
+  details: `One agent, the surveyor, hands a long document to another, the fixer. The demo uses the server that runs, so
+that the dashboard shows it, or else a temporary store. It counts the
 tokens of the real texts with a tokenizer; no model is called.`,
   examples: `
     relay demo  # show it step by step
@@ -12,6 +13,9 @@ tokens of the real texts with a tokenizer; no model is called.`,
   ask: ({ io, host }) => play(io, host),
   print: summary,
 });
+
+/** Lifetime of the document in seconds, on a server that keeps running. */
+const DEMO_TTL_S = 3_600;
 
 /** Numbers of tokens that the models wrote and read. */
 interface Sums {
@@ -44,7 +48,10 @@ async function play({ style, json, print }: Io, host: Host) {
   say('A fixer, in another session, needs one section of it.');
   say();
   await step('surveyor', 'writes', 'a command', 'relay push survey.md --meta topic=survey');
-  const url = await client.push(document, { metadata: { topic: 'survey' } });
+  const url = await client.push(document, {
+    metadata: { topic: 'survey', summary: 'survey.md of relay demo' },
+    ttl: DEMO_TTL_S,
+  });
   await step('surveyor', 'reads', 'its answer', url);
   const message = `The survey is at ${url}. Please fix what it says under "${TOPIC}".`;
   await step('surveyor', 'writes', 'a message to the fixer', message);

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pipeline } from 'node:stream/promises';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
-import { PREFETCH_MAX, SIGNAL_BYTES } from '../../../base/limits.ts';
+import { DEAD_WHY_CHARS, PREFETCH_MAX, SIGNAL_BYTES } from '../../../base/limits.ts';
 import { firstItems } from '../../../base/pages.ts';
 import type { Nacked } from '../../../contract/channels.ts';
 import { ignoreLostLease, keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { OpenClient } from '../host.ts';
-import { moment, parseCount, plural, printable, rows, span, typedJson } from '../human.ts';
+import { moment, parseCount, parseMilliseconds, plural, printable, rows, span, typedJson } from '../human.ts';
 import { type Io, interruption, pipedText } from '../io.ts';
 import { messageContent, messageLine } from './message-line.ts';
 import { emptyInput } from './payload.ts';
@@ -29,7 +29,7 @@ acknowledged as soon as it is printed.`,
   flags: {
     since: {
       value: 'WHEN',
-      help: 'start after this sequence number or time, or at the first stored message with the word all (only new messages; for a new group all)',
+      help: 'start after this sequence number or time, this long ago (10m), or at the first stored message with the word all (only new messages; for a new group all)',
     },
     group: { short: 'g', value: 'NAME', help: 'share the messages with the other members of this group' },
     as: { value: 'NAME', help: 'save the position under this name and continue from it next time' },
@@ -50,7 +50,8 @@ acknowledged as soon as it is printed.`,
     using interrupted = interruption();
     const { signal } = interrupted;
     const opened = await open();
-    const { since, group, as: durable } = flags;
+    const { group, as: durable } = flags;
+    const since = parseWhen(flags.since);
     await using messages = (await opened.client()).subscribe(channel, {
       since,
       group,
@@ -70,6 +71,12 @@ acknowledged as soon as it is printed.`,
   },
 });
 
+/** Converts a time span such as `10m` to the time that was so long ago. Other values stay. */
+export function parseWhen(text: string | undefined): string | undefined {
+  if (text === undefined || !/^\d+(?:\.\d+)?\s*[smhd]$/i.test(text)) return text;
+  return String(Date.now() - parseMilliseconds(text, '--since')!);
+}
+
 function show(io: Io, message: ReceivedMessage): void {
   if (io.json) io.stdout.write(`${JSON.stringify(message)}\n`);
   else if (io.interactive) io.print(messageLine(message, io.style));
@@ -85,14 +92,16 @@ function show(io: Io, message: ReceivedMessage): void {
  */
 async function work(io: Io, open: OpenClient, message: ReceivedMessage, command: string): Promise<boolean> {
   const extending = message.token === undefined ? null : keepExtending(message);
-  const failure = await runForMessage(io, open, message, command)
+  const failed = await runForMessage(io, open, message, command)
     .catch((error) => {
-      if (isRelayError(error)) return `did not run: ${error.message}`;
+      if (isRelayError(error)) return { failure: `did not run: ${error.message}`, lines: '' };
       throw error;
     })
     .finally(() => extending?.stop());
-  if (failure === null) return true;
-  const nacked = await message.nack().catch(ignoreLostLease);
+  if (failed === null) return true;
+  const { failure, lines } = failed;
+  const why = `The command ${failure}.${lines && `\n${lines}`}`;
+  const nacked = await message.nack(why.slice(0, DEAD_WHY_CHARS)).catch(ignoreLostLease);
   io.warn(`#${message.seq}: the command ${failure}${nacked ? `; ${whatNow(message, nacked)}` : ''}`);
   return message.token === undefined;
 }
@@ -103,16 +112,20 @@ function whatNow({ channel, attempt }: ReceivedMessage, { dead, retry_at }: Nack
   return `it is retried in ${span(Math.max((retry_at ?? 0) - Date.now(), 0))}, attempt ${(attempt ?? 1) + 1}`;
 }
 
+/** Limits of the standard error that a dead letter keeps. */
+const [LAST_LINES, LAST_CHARS] = [10, 1_500];
+
 /**
  * Runs a shell command for one message. Standard input has the payload or the text of the signal. The
- * environment has RELAY_* variables. Returns a description of the failure, or null if the command succeeded.
+ * environment has RELAY_* variables. Returns the failure with the last lines of standard error, or null if the command
+ * succeeded.
  */
 async function runForMessage(
   io: Io,
   { client, resolve }: OpenClient,
   message: ReceivedMessage,
   command: string,
-): Promise<string | null> {
+): Promise<{ failure: string; lines: string } | null> {
   const { url } = message;
   const input =
     url === undefined ? [messageContent(message)] : await (await client()).pullStream(await resolve(url));
@@ -120,10 +133,14 @@ async function runForMessage(
     shell: true,
     cwd: io.cwd,
     env: { ...io.env, ...variables(message) } as NodeJS.ProcessEnv,
-    stdio: ['pipe', passed(io.stdout), passed(io.stderr)],
+    stdio: ['pipe', passed(io.stdout), 'pipe'],
   });
   child.stdout?.on('data', (chunk: Uint8Array) => io.stdout.write(chunk));
-  child.stderr?.on('data', (chunk: Uint8Array) => io.stderr.write(chunk));
+  let said = '';
+  child.stderr?.on('data', (chunk: Uint8Array) => {
+    io.stderr.write(chunk);
+    said = (said + Buffer.from(chunk).toString()).slice(-LAST_CHARS);
+  });
   const ended = once(child, 'exit') as Promise<[code: number | null]>;
   // The command may exit without reading its input. Then the pipeline fails with EPIPE, which is not an
   // error.
@@ -131,7 +148,8 @@ async function runForMessage(
   const [code] = await ended;
   await fed;
   if (code === 0) return null;
-  return code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
+  const failure = code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
+  return { failure, lines: said.trim().split('\n').slice(-LAST_LINES).join('\n') };
 }
 
 /**
@@ -173,6 +191,7 @@ const publish = answerCommand({
 content use relay push FILE --channel NAME.`,
   flags: {
     parse: { help: 'parse the message as JSON and send it as JSON' },
+    'reply-to': { value: 'SEQ', help: 'answer the message with this sequence number' },
     'idempotency-key': {
       value: 'KEY',
       help: 'send only one message per key, even if the command is repeated',
@@ -187,7 +206,8 @@ content use relay push FILE --channel NAME.`,
     const text = word === undefined || word === '-' ? await fromInput(io, word) : word;
     const msg = flags.parse ? typedJson(text, notJson) : text;
     const client = await (await open()).client();
-    return client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'] });
+    const replyTo = parseCount(flags['reply-to'], '--reply-to', { min: 1 });
+    return client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'], replyTo });
   },
   print: ({ seq, channel }, { interactive }) => (interactive ? `#${seq} on ${channel}` : ''),
 });

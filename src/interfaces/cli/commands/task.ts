@@ -7,7 +7,7 @@ import { pushResult } from '../../../client/bridge/task-run.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { type Settlement, TASK_STATES, type TaskInfo, type TaskResult } from '../../../contract/tasks.ts';
 import { isCiphertext } from '../../../sdk/encryption.ts';
-import { answerCommand, type Command, defineCommand, type Invocation } from '../command.ts';
+import { answerCommand, badUsage, type Command, defineCommand, type Invocation } from '../command.ts';
 import type { OpenClient } from '../host.ts';
 import { moment, oneOf, parseCount, parseMilliseconds, printable, rows, span } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -67,7 +67,13 @@ async function openBridge(open: Invocation['open']): Promise<AgentBridge> {
 
 /** Returns the id of a task. The argument is an id or a pointer, or `-` for standard input. */
 async function taskArgument(io: Io, word: string): Promise<string> {
-  return parsePointer(await pointerArgument(io, word)).id;
+  try {
+    return parsePointer(await pointerArgument(io, word)).id;
+  } catch (error) {
+    if (!isRelayError(error, 'bad_url')) throw error;
+    const what = `${JSON.stringify(printable(word).slice(0, 80))} is not the id or URL of a task.`;
+    throw badUsage(what, 'List the tasks with: relay task list');
+  }
 }
 
 const list = answerCommand({

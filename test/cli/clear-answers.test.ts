@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { duration } from '../../src/base/format.ts';
+import { parseWhen } from '../../src/interfaces/cli/commands/messages.ts';
+import { Tmux } from '../../src/runners/tmux/tmux.ts';
+import { runHere } from './in-process.ts';
+import { temporaryHome } from './program.ts';
+
+const home = temporaryHome();
+after(() => home[Symbol.dispose]());
+const run = (args: readonly string[], o: { stdin?: string; env?: { [name: string]: string } } = {}) =>
+  runHere(args, { home: home.home, ...o });
+
+test('what is no pointer or no task is named as such', async () => {
+  const pull = await run(['pull', './README.md']);
+  assert.match(pull.stderr, /Not a pointer/);
+  const show = await run(['task', 'show', 'nope']);
+  assert.equal(show.code, 2);
+  assert.match(show.stderr, /"nope" is not the id or URL of a task\.\n.*relay task list/);
+});
+
+test('limits are in human units', async () => {
+  const { stderr } = await run(['push', '-', '--ttl', '9000000000'], { stdin: 'x' });
+  assert.match(stderr, /from 1 second to 10 years/);
+  assert.deepEqual([2_592_000, 5_400, 60, 1].map(duration), [
+    '30 days',
+    '90 minutes',
+    '1 minute',
+    '1 second',
+  ]);
+});
+
+test('--since takes a span of time', async () => {
+  const ago = Date.now() - Number(parseWhen('10m'));
+  assert.ok(ago >= 600_000 && ago < 660_000, String(ago));
+  assert.deepEqual(['all', '17', '2026-11-12T09:30:00Z', undefined].map(parseWhen), [
+    'all',
+    '17',
+    '2026-11-12T09:30:00Z',
+    undefined,
+  ]);
+  await run(['publish', 'clock', 'tick']);
+  const { stdout } = await run(['watch', 'clock', '--since', '10m', '-n', '1']);
+  assert.equal(stdout, 'tick\n');
+});
+
+test('a message can answer another one', async () => {
+  const asked = JSON.parse((await run(['publish', 'talk', 'ready?', '--json'])).stdout);
+  await run(['publish', 'talk', 'yes', '--reply-to', String(asked.seq)]);
+  const { stdout } = await run(['watch', 'talk', '--since', String(asked.seq), '-n', '1', '--json']);
+  assert.equal(JSON.parse(stdout).reply_to, asked.seq);
+});
+
+test('a dead letter says why: exit code and last lines', async () => {
+  await run(['publish', 'work', 'job']);
+  const command = 'echo first >&2; echo no rule to make it >&2; exit 3';
+  const attempt = () => run(['watch', 'work', '--group', 'workers', '-n', '1', '--exec', command]);
+  await attempt();
+  const set = await run(['channel', 'group', 'work', 'workers', '--retry', '0s']);
+  assert.equal(set.code, 0, set.stderr);
+  for (let i = 0; i < 4; i++) await attempt();
+  const { letters } = JSON.parse((await run(['channel', 'dead', 'list', 'work', '--json'])).stdout);
+  assert.equal(letters[0].dead.why, 'The command ended with exit code 3.\nfirst\nno rule to make it');
+  assert.match((await run(['channel', 'dead', 'list', 'work'])).stdout, /exit code 3\.\n.*\n {4}no rule/);
+});
+
+test('doctor names the one cause if the home is not writable', async (t) => {
+  if (process.getuid?.() === 0) return t.skip('root may write everywhere');
+  const locked = join(home.home, 'locked');
+  mkdirSync(locked, { mode: 0o500 });
+  const { stdout } = await runHere(['doctor', '--json'], { home: locked });
+  const wrong = JSON.parse(stdout).checks.filter(({ state }: { state: string }) => state === 'wrong');
+  assert.deepEqual(
+    wrong.map(({ found }: { found: string }) => found),
+    [`${locked} is not writable`],
+  );
+  chmodSync(locked, 0o700);
+});
+
+test('an unknown tmux target is answered with the form and the targets there are', async (t) => {
+  const socket = ['-L', `relay-test-${process.pid}`];
+  const { spawnSync } = await import('node:child_process');
+  if (spawnSync('tmux', [...socket, 'new-session', '-d', '-s', 'desk', 'sleep 60']).status !== 0)
+    return t.skip('tmux is missing');
+  t.after(() => spawnSync('tmux', [...socket, 'kill-server']));
+  await assert.rejects(
+    new Tmux(socket).pane('=nope'),
+    /no target "nope".*SESSION:WINDOW\.PANE\. There are: desk:0\.0 \(sleep\)/,
+  );
+});
