@@ -13,7 +13,13 @@ import {
   timeOf,
 } from './files.ts';
 import type { Project } from './project.ts';
-import { commentNotes, missingFiles, type ProjectView, type ReadOptions } from './project-view.ts';
+import {
+  commentNotes,
+  foreignNotes,
+  missingFiles,
+  type ProjectView,
+  type ReadOptions,
+} from './project-view.ts';
 import { type Handoff, isOverdue } from './state.ts';
 import { openTodos, sameId, type Todo } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
@@ -148,15 +154,6 @@ function warnings(view: ProjectView): string[] {
     found.push(`The todos were ${when}. Look through them: relay todo review`);
   }
   return found;
-}
-
-/** Says that a file with the name of a project file belongs to another program. */
-export function foreignNotes({ foreign, place }: ProjectView): string[] {
-  const instead =
-    place === ''
-      ? 'To put the project files into .relay: relay project init'
-      : `The project files are in ${place}.`;
-  return foreign.map((name) => `${name} in the project folder belongs to another program. ${instead}`);
 }
 
 /** Adds the folder of the project files to the sources in a draft. */

@@ -108,6 +108,15 @@ async function foreignFiles(files: ProjectFiles): Promise<string[]> {
   return names;
 }
 
+/** Says that a file with the name of a project file belongs to another program. */
+export function foreignNotes({ foreign, place }: ProjectView): string[] {
+  const instead =
+    place === ''
+      ? 'To put the project files into .relay: relay project init'
+      : `The project files are in ${place}.`;
+  return foreign.map((name) => `${name} in the project folder belongs to another program. ${instead}`);
+}
+
 /**
  * Returns the names of project files that do not exist. A file that exists but cannot be read is not
  * included.

@@ -3,7 +3,7 @@ import { REDACTED, redact } from '../../base/redact.ts';
 import type { Header } from '../../contract/threads.ts';
 import { type BriefLine, type BriefPart, type Draft, maskedLine, part, plainLine, ranked } from './brief.ts';
 import { readBuild } from './build-commands.ts';
-import { ahead, commandsPart, decisionsPart, foreignNotes, RANK, todoLine, withPlace } from './cold-start.ts';
+import { ahead, commandsPart, decisionsPart, RANK, todoLine, withPlace } from './cold-start.ts';
 import {
   ago,
   PROJECT_FILES,
@@ -15,7 +15,7 @@ import {
   TODOS_JSON,
 } from './files.ts';
 import type { Project } from './project.ts';
-import type { ProjectView } from './project-view.ts';
+import { foreignNotes, type ProjectView } from './project-view.ts';
 import { openTodos } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
 
