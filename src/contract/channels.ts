@@ -175,6 +175,17 @@ export const channels = {
     route: 'POST /channels/:name/groups/:group',
     repeatable: true,
   }),
+  /**
+   * Deletes a channel with its messages, groups and dead letters. Pushed payloads stay. Rejects with `conflict` if a group
+   * has active members.
+   */
+  remove: verb<(name: string) => Promise<void>>('channels.remove')({
+    summary: 'Delete a channel with its messages, groups and dead letters',
+    scope: 'push',
+    route: 'DELETE /channels/:name',
+    channels: onChannel,
+    status: 204,
+  }),
   /** Deletes the group and its list of unprocessed messages. */
   removeGroup: verb<(name: string, group: string) => Promise<void>>('channels.remove_group')({
     ...member,

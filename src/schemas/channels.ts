@@ -234,6 +234,7 @@ export const channelSchemas = {
     input: z.object({ name, group: groupName, ...groupOptions.shape }),
     output: z.object({ retry: waits.nullable() }),
   },
+  remove: { input: z.object({ name }), output: z.null(), codes: ['conflict'] },
   removeGroup: { input: z.object({ name, group: groupName }), output: z.null(), codes: ['conflict'] },
 } satisfies SchemaRows;
 

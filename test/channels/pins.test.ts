@@ -90,9 +90,10 @@ test('HTTP responses have the same fields as before', async () => {
 
 const COMMANDS: { [path: string]: string[] } = {
   watch: ['since', 'group', 'as', 'exec', 'count', 'prefetch'],
-  publish: ['parse', 'idempotency-key'],
+  publish: ['parse', 'reply-to', 'idempotency-key'],
   channels: [],
   'channel inspect': [],
+  'channel rm': ['force'],
   'channel forget-group': [],
   'channel key new': ['force'],
   'channel key add': ['force'],

@@ -66,6 +66,16 @@ test('a dead letter says why: exit code and last lines', async () => {
   assert.match((await run(['channel', 'dead', 'list', 'work'])).stdout, /exit code 3\.\n.*\n {4}no rule/);
 });
 
+test('a channel can be deleted, and its sequence goes on', async () => {
+  const first = JSON.parse((await run(['publish', 'old', 'one', '--json'])).stdout);
+  assert.equal((await run(['channel', 'rm', 'old'])).code, 0);
+  assert.doesNotMatch((await run(['channels'])).stdout, /^old$/m);
+  assert.equal((await run(['channel', 'rm', 'old'])).code, 3);
+  const second = JSON.parse((await run(['publish', 'old', 'two', '--json'])).stdout);
+  assert.ok(second.seq > first.seq);
+  assert.equal((await run(['watch', 'old', '--since', 'all', '-n', '1'])).stdout, 'two\n');
+});
+
 test('doctor names the one cause if the home is not writable', async (t) => {
   if (process.getuid?.() === 0) return t.skip('root may write everywhere');
   const locked = join(home.home, 'locked');

@@ -90,6 +90,7 @@ const TOUCHES: { readonly [name: string]: () => readonly [path: string, body?: u
   'channels.retry_dead': () => ['/channels/secret/dead/1/retry'],
   'channels.drop_dead': () => ['/channels/secret/dead/1'],
   'channels.set_group': () => ['/channels/secret/groups/g', {}],
+  'channels.remove': () => ['/channels/secret'],
   'channels.remove_group': () => ['/channels/secret/groups/g'],
   'inbox.mark_read': () => ['/inbox/me/read', { cursors: { secret: 1 } }],
   'inbox.follow': () => ['/inbox/me/channels', { channel: 'secret' }],

@@ -112,6 +112,7 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
   'channels.retry_dead': ofChannel('POST', '/dead/1/retry'),
   'channels.drop_dead': ofChannel('DELETE', '/dead/1'),
   'channels.set_group': ofChannel('POST', '/groups/g', {}),
+  'channels.remove': ofChannel('DELETE', ''),
   'channels.remove_group': ofChannel('DELETE', '/groups/g'),
   'inbox.read': { hides: [['GET', '/inbox/ann']] },
   'inbox.mark_read': { refused: () => [['POST', '/inbox/ann/read', { cursors: { secret: 1 } }]], own: false },

@@ -16,7 +16,7 @@ import {
 } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
-import { channelStream, checkChannelName, checkCount } from '../names.ts';
+import { channelStream, checkChannelName, checkCount, deadLetterChannel } from '../names.ts';
 import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { type AppendedAs, appendMessage, bytesOfChannel, messageBytes } from './channel-storage.ts';
 import { Directory } from './directory.ts';
@@ -174,6 +174,21 @@ export class Channels {
     const details = await Promise.all(groups.map((group) => this.groups.detail(caller, channel, group)));
     const { letters } = await this.groups.deadLetters.deadLetters({ ...caller, base: '' }, channel);
     return { ...info, first_seq: first, dead: letters.length, groups: details };
+  }
+
+  async remove(caller: Caller, name: string): Promise<void> {
+    const channel = checkChannelName(name);
+    if (!(await this.#directory.has(caller.tenant, channel)))
+      throw new RelayError('not_found', {
+        what: `the channel ${JSON.stringify(channel)}`,
+        hint: 'List the channels with: relay channels',
+      });
+    for (const group of await this.#directory.groups(caller.tenant, channel))
+      await this.groups.removeGroup(caller, channel, group);
+    await this.#retention.empty(caller.tenant, channel);
+    const letters = deadLetterChannel(channel);
+    if (letters !== null && (await this.#directory.has(caller.tenant, letters)))
+      await this.remove(caller, letters);
   }
 
   async position(caller: Caller, name: string): Promise<number> {

@@ -107,6 +107,17 @@ export class Retention {
       last = seq;
       await trimMessages(this.#deps, tenant, channel, last);
     }
+    await this.#forget(tenant, channel, last);
+  }
+
+  /** Deletes all messages of a channel. Later messages continue its sequence, so that cursors stay valid. */
+  async empty(tenant: string, channel: string): Promise<void> {
+    const last = await this.#deps.engine.logs.append(channelStream(tenant, channel), TOMBSTONE);
+    await trimMessages(this.#deps, tenant, channel, last!);
+    await this.#forget(tenant, channel, last!);
+  }
+
+  async #forget(tenant: string, channel: string, last: number): Promise<void> {
     await this.#directory.forget(tenant, channel, last);
     await this.#deps.engine.records.delete(trimmedKey(tenant, channel));
   }

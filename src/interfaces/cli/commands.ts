@@ -25,6 +25,7 @@ export const SECTIONS: Sections = {
     channel: group('Manage the groups, dead letters and keys of a channel', {
       ...verbs(() => import('./commands/channel.ts'), {
         inspect: 'Show a channel and its groups: backlog, members, leases',
+        rm: 'Delete a channel with its messages, groups and dead letters',
         'forget-group': 'Delete a group and its unfinished work',
         group: 'Show or set the retry delays of a group',
       }),

@@ -140,5 +140,8 @@ export const channelRequests: readonly Pinned[] = [
   { name: 'unfollow again', send: 'DELETE /inbox/anna/channels/a%2Fb' },
   { name: 'the receipts of what an inbox has shown', send: 'GET /pull/{{job.id}}/receipts' },
   { name: 'remove a group', send: `DELETE ${GROUP}`, alone: 204 },
+  { name: 'remove a channel that is not there', send: 'DELETE /channels/nowhere' },
+  { name: 'publish on a channel to remove', send: 'POST /channels/brief', json: { msg: 'x' } },
+  { name: 'remove a channel', send: 'DELETE /channels/brief' },
   { name: 'the channels without it', send: 'GET /channels' },
 ];

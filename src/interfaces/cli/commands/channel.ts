@@ -1,7 +1,8 @@
 import type { ChannelDetail, GroupDetail } from '../../../contract/channels.ts';
-import { answerCommand } from '../command.ts';
+import { answerCommand, defineCommand } from '../command.ts';
 import { moment, parseMilliseconds, plural, printable, rows, span } from '../human.ts';
 import type { Io, Style } from '../io.ts';
+import { agrees, FORCE_FLAG, removeEach } from '../removal.ts';
 
 const inspect = answerCommand({
   usage: '<channel>',
@@ -43,6 +44,22 @@ function describeGroup({ name, backlog, members, leases }: GroupDetail, style: S
   return lines.join('\n');
 }
 
+const rm = defineCommand({
+  usage: '<channel>…',
+  details:
+    'Deletes the messages, groups and dead letters. Pushed payloads stay. Stop all members of its groups first.',
+  takes: { min: 1, max: 100 },
+  flags: FORCE_FLAG,
+  examples: 'relay channel rm builds  # delete a channel',
+  async run({ io, args, flags, open }) {
+    const { channels } = (await open()).relay;
+    return removeEach(io, 'deleted', args, async (name) => {
+      if (!(await agrees(io, flags, () => `Delete the channel ${printable(name)}?`))) return false;
+      return channels.remove(name);
+    });
+  },
+});
+
 const forgetGroup = answerCommand({
   usage: '<channel> <group>',
   details:
@@ -83,6 +100,7 @@ The last delay repeats until no attempts are left.`,
 
 export const commands = {
   inspect,
+  rm,
   'forget-group': forgetGroup,
   group,
 };
