@@ -24,6 +24,24 @@ async function costlyThread({ url }: Server): Promise<string> {
   return thread_id;
 }
 
+/** Minimum number of requests that must make the server fold. A busy server rejects some with 503. */
+const MIN_FOLDS = 5;
+/** Statuses after a fold: done or too costly. */
+const FOLDED: ReadonlySet<number> = new Set([200, 422]);
+const RESETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'UND_ERR_SOCKET']);
+
+/** Returns the status of an answer after reading all of it, or 0 if the server closed the connection. */
+async function statusOf(request: Promise<Response>): Promise<number> {
+  try {
+    const answer = await request;
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch (error) {
+    if (RESETS.has(((error as Error).cause as { code?: unknown } | undefined)?.code)) return 0;
+    throw error;
+  }
+}
+
 export default {
   name: 'hostile-folds',
   claim: 'less than 250 ms',
@@ -44,15 +62,12 @@ export default {
           () => fetch(`${at}/state?at=v75`),
           () => fetch(`${relay.url}/threads/import`, { method: 'POST', body: bundle }),
         ];
-        return () =>
-          Promise.all(
-            // On a busy machine, the server closes a connection of the attacker that waits longer than two minutes.
-            Array.from({ length: AT_ONCE }, (_, i) =>
-              asks[i % asks.length]!()
-                .then((answer) => answer.arrayBuffer())
-                .catch(() => null),
-            ),
-          );
+        return async () => {
+          const requests = Array.from({ length: AT_ONCE }, (_, i) => statusOf(asks[i % asks.length]!()));
+          const statuses = await Promise.all(requests);
+          const folds = statuses.filter((status) => FOLDED.has(status)).length;
+          if (folds < MIN_FOLDS) throw new Error(`the attack did not work: statuses ${statuses.join(', ')}`);
+        };
       },
     }),
 } satisfies Bench;
