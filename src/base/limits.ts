@@ -136,6 +136,16 @@ export const TEXT_THREADS = 2;
 export const TEXT_JOBS_WAITING = 64;
 /** Timeout of a job on one text. A job on the largest payload takes one to two seconds. */
 export const TEXT_JOB_TIME_MS = 10 * SECOND;
+/**
+ * Time without any progress after which a server closes a connection. The client that should read the answer
+ * is probably gone.
+ */
+export const CONNECTION_IDLE_MS = 120 * SECOND;
+/**
+ * Maximum time that a job waits in a queue. Then it is refused with `overloaded`. A fold waits in two queues and
+ * then runs; its client gets an answer before the connection is closed.
+ */
+export const TEXT_JOB_WAIT_MS = CONNECTION_IDLE_MS / 2 - TEXT_JOB_TIME_MS;
 /** Heap size of a worker thread. It is several times the size of the largest payload as text. */
 export const TEXT_JOB_MEMORY_MB = 192;
 

@@ -5,8 +5,7 @@ import type { BlobBody } from '../kernel/blobs.ts';
 import type { Excerpt, ExcerptOptions } from '../text/excerpt/excerpt.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../text/preview/preview.ts';
-import type { StoredEvent } from './threads/event.ts';
-import type { FoldAnswers, FoldJob, FoldKind } from './threads/fold-job.ts';
+import type { FoldAnswers, FoldKind, LoadFold } from './threads/fold-job.ts';
 
 /**
  * Work whose cost grows with the length of a text or of a log. A server does this work outside its event
@@ -20,11 +19,7 @@ export interface TextWork extends TokenCounter {
   excerpt(body: BlobBody, options: Pick<ExcerptOptions, 'budget'>, o?: WorkOptions): Promise<Excerpt>;
   preview(kind: PreviewKind, content: Content, o?: WorkOptions): Promise<Preview>;
   /** Folds the events of a thread. Rejects with `too_costly` if the fold needs too much time or memory. */
-  fold<K extends FoldKind>(
-    job: FoldJob<K>,
-    events: AsyncIterable<StoredEvent>,
-    o?: WorkOptions,
-  ): Promise<FoldAnswers[K]>;
+  fold<K extends FoldKind>(load: LoadFold<K>, o?: WorkOptions): Promise<FoldAnswers[K]>;
 }
 
 export interface WorkOptions {
@@ -55,6 +50,6 @@ export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, t
     excerpt: (body, options, o) => texts.excerpt(seen(body), options, { ...o, tenant }),
     // The content of a preview is counted elsewhere, so it is not reported again.
     preview: (kind, content, o) => texts.preview(kind, content, { ...o, tenant }),
-    fold: (job, events, o) => texts.fold(job, events, { ...o, tenant }),
+    fold: (load, o) => texts.fold(load, { ...o, tenant }),
   };
 }

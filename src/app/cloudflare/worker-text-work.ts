@@ -48,7 +48,10 @@ export function workerTextWork(maxBytes: number): TextWork {
     },
     preview: async (kind, content) =>
       makePreview(kind, { ...content, start: content.start.subarray(0, maxBytes) }),
-    fold: (job, events) => runFold(job, events, new WorkMeter(WORKER_FOLD_WORK)),
+    async fold(load) {
+      const { job, events } = await load();
+      return runFold(job, events, new WorkMeter(WORKER_FOLD_WORK));
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { getRequestListener } from '@hono/node-server';
 import { badRequest, RelayError } from '../../base/errors.ts';
+import { CONNECTION_IDLE_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { isLoopback } from '../../contract/pointer-url.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
@@ -34,11 +35,7 @@ const TIMEOUTS = {
   headersMs: 20_000,
   /** Time limit for a whole request. It is long enough for 25 MB over a slow line. */
   requestMs: 300_000,
-  /**
-   * Time without any progress after which a connection is closed. The client that should read the answer is
-   * probably gone.
-   */
-  idleMs: 120_000,
+  idleMs: CONNECTION_IDLE_MS,
   /**
    * Time for which the server keeps an idle connection open. Clients keep it open for a shorter time. So the
    * client closes the connection, and no request is lost.

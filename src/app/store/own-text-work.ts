@@ -25,7 +25,8 @@ export const ownTextWork: TextWork = {
   async preview(kind, content) {
     return makePreview(kind, content);
   },
-  async fold(job, events) {
+  async fold(load) {
+    const { job, events } = await load();
     return runFold(job, events, new WorkMeter());
   },
 };

@@ -50,7 +50,7 @@ test('worker threads count tokens and read parts like the main thread', async ()
   await assert.rejects(workers.part(whole, { json: '/b' }), (error) => isRelayError(error, 'bad_part'));
 });
 
-test('folds that start together read their events one after the other', async () => {
+test('folds that start together load their snapshots and events one after the other', async () => {
   await using workers = new TextWorkers();
   const read: string[] = [];
   const events = async function* (name: string): AsyncGenerator<StoredEvent> {
@@ -60,9 +60,12 @@ test('folds that start together read their events one after the other', async ()
     }
   };
   const start = emptyHead(bareRoot('550e8400-e29b-41d4-a716-446655440000'));
-  const job = { kind: 'states', start, versions: [] } as const;
-  await Promise.all(['a', 'b', 'c'].map((name) => workers.fold(job, events(name))));
-  assert.deepEqual(read, ['a1', 'a2', 'b1', 'b2', 'c1', 'c2']);
+  const load = (name: string) => async () => {
+    read.push(`${name}0`);
+    return { job: { kind: 'states', start, versions: [] } as const, events: events(name) };
+  };
+  await Promise.all(['a', 'b', 'c'].map((name) => workers.fold(load(name))));
+  assert.deepEqual(read, ['a0', 'a1', 'a2', 'b0', 'b1', 'b2', 'c0', 'c1', 'c2']);
 });
 
 test('the pool can be closed at any time, and restarts on the next call', async () => {
@@ -122,6 +125,20 @@ test('a job beyond the queue limit is rejected, and its stream is cancelled', as
   assert.equal(refused.seen.letGo, true);
   left.abort();
   await Promise.all(held);
+});
+
+test('a job that waits too long is rejected, and its stream is cancelled', async () => {
+  await using workers = new TextWorkers({ waitMs: 50 });
+  const left = new AbortController();
+  const held = workers.part(endless().body, { lines: '-1' }, left).catch(() => {});
+  const late = endless();
+  await assert.rejects(workers.part(late.body, { lines: '-1' }), (error) =>
+    isRelayError(error, 'overloaded'),
+  );
+  assert.equal(late.seen.letGo, true);
+  assert.deepEqual(workers.jobs, { running: 1, waiting: 0 });
+  left.abort();
+  await held;
 });
 
 /** Returns a body that is not read before its job begins. The test decides when the body ends. */

@@ -5,13 +5,14 @@ import {
   INLINE_BLOB_BYTES,
   TEXT_JOB_MEMORY_MB,
   TEXT_JOB_TIME_MS,
+  TEXT_JOB_WAIT_MS,
   TEXT_JOBS_WAITING,
   TEXT_THREADS,
 } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { TextWork, WorkOptions } from '../../domain/text-work.ts';
 import type { StoredEvent } from '../../domain/threads/event.ts';
-import type { FoldAnswers, FoldJob, FoldKind } from '../../domain/threads/fold-job.ts';
+import type { FoldAnswers, FoldJob, FoldKind, LoadFold } from '../../domain/threads/fold-job.ts';
 import type { IndexJob } from '../../engines/index-thread.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Hit } from '../../kernel/search-index.ts';
@@ -25,6 +26,8 @@ const LIMITS = {
   threads: TEXT_THREADS,
   /** Maximum number of waiting jobs of one tenant. It applies to long and short texts separately. */
   waiting: TEXT_JOBS_WAITING,
+  /** Maximum time in ms that a job waits for its turn. */
+  waitMs: TEXT_JOB_WAIT_MS,
   timeMs: TEXT_JOB_TIME_MS,
   memoryMb: TEXT_JOB_MEMORY_MB,
 };
@@ -98,7 +101,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;
   readonly #short: Lane;
   readonly #long: Lane;
-  /** Queue for folds. One at a time reads its first events, which are parsed in this process. */
+  /** Queue for folds. One at a time loads its snapshot and first events, which are parsed in this process. */
   readonly #reading = new Lane(1);
   readonly #idle: TextThread[] = [];
   readonly #threads = new Set<TextThread>();
@@ -129,21 +132,19 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 
   /** Folds events in a thread. The events are sent to the thread when it requests them. */
-  async fold<K extends FoldKind>(
-    fold: FoldJob<K>,
-    events: AsyncIterable<StoredEvent>,
-    o?: WorkOptions,
-  ): Promise<FoldAnswers[K]> {
+  async fold<K extends FoldKind>(load: LoadFold<K>, o?: WorkOptions): Promise<FoldAnswers[K]> {
     // The thread only gets the message that reading the events failed. The caller gets the original error.
     let failure: { readonly error: unknown } | null = null;
+    const begin = async () => {
+      const { job: fold, events } = await load();
+      const lines = streamFrom(encoded(events, (error) => (failure = { error })));
+      return { fold, body: await readBeginning(lines, INLINE_BLOB_BYTES) };
+    };
     await this.#turn(this.#reading, o?.tenant ?? '', o?.signal);
-    const body = await readBeginning(
-      streamFrom(encoded(events, (error) => (failure = { error }))),
-      INLINE_BLOB_BYTES,
-      // Other requests get a turn of the event loop before the next fold begins to read.
-    ).finally(() => setImmediate(() => this.#leave(this.#reading)));
+    // Other requests get a turn of the event loop before the next fold is loaded.
+    const job = await begin().finally(() => setImmediate(() => this.#leave(this.#reading)));
     try {
-      return (await this.#run({ body, fold }, o)) as FoldAnswers[K];
+      return (await this.#run(job, o)) as FoldAnswers[K];
     } catch (error) {
       throw failure ? (failure as { error: unknown }).error : error;
     }
@@ -206,19 +207,28 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     }
   }
 
-  /** Waits until a job may start. Throws if the tenant has too many waiting jobs, or if the caller aborts. */
+  /**
+   * Waits until a job may start. Throws `overloaded` if the tenant has too many waiting jobs or if the job
+   * waits too long, and `aborted` if the caller aborts.
+   */
   async #turn(lane: Lane, tenant: string, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) throw abortedError();
-    if (lane.waitingOf(tenant) >= this.#limits.waiting)
-      throw new RelayError('overloaded', { seconds: RETRY_S });
+    if (lane.waitingOf(tenant) >= this.#limits.waiting) throw overloaded();
     const turn = Promise.withResolvers<void>();
     lane.push(tenant, turn);
-    const leave = () => {
-      if (lane.remove(tenant, turn)) turn.reject(abortedError());
+    const leave = (error: RelayError) => {
+      if (lane.remove(tenant, turn)) turn.reject(error);
     };
-    signal?.addEventListener('abort', leave, { once: true });
+    const abort = () => leave(abortedError());
+    signal?.addEventListener('abort', abort, { once: true });
     this.#wake(lane);
-    await turn.promise.finally(() => signal?.removeEventListener('abort', leave));
+    const timer = setTimeout(() => leave(overloaded()), this.#limits.waitMs);
+    try {
+      await turn.promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
   }
 
   #wake(lane: Lane): void {
@@ -346,6 +356,10 @@ class TextThread {
 
 function abortedError(): RelayError {
   return new RelayError('aborted', { what: 'the caller no longer waits for the result' });
+}
+
+function overloaded(): RelayError {
+  return new RelayError('overloaded', { seconds: RETRY_S });
 }
 
 function tooCostly(what: 'time' | 'memory'): RelayError {

@@ -267,7 +267,7 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
     throw badBundle('it has files that nothing refers to');
   const start = emptyHead(bareRoot(manifest.thread_id));
   const job = { kind: 'check', start, versions: [] } as const;
-  const found = await log.deps.texts.fold(job, toAsync(events), { tenant });
+  const found = await log.deps.texts.fold(async () => ({ job, events: toAsync(events) }), { tenant });
   const begins = events[0]?.type === 'thread.created' && makesVersion(events[0]);
   if (!begins || found.version !== manifest.state_version || found.count !== manifest.events) {
     throw badBundle('its events do not match its manifest');

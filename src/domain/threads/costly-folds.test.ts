@@ -46,10 +46,12 @@ describe('a fold of a log', () => {
     const kinds: string[] = [];
     const texts: TextWork = {
       ...ownTextWork,
-      fold: (job, events, o) => {
-        kinds.push(job.kind);
-        return workers.fold(job, events, o);
-      },
+      fold: (load, o) =>
+        workers.fold(async () => {
+          const loaded = await load();
+          kinds.push(loaded.job.kind);
+          return loaded;
+        }, o),
     };
     const inThreads = openThreads({ engine: opened.engine, texts }).api;
     assert.deepEqual(await folds(inThreads, id), await folds(opened.api, id));
@@ -79,7 +81,10 @@ describe('a fold of a log', () => {
     const id = await shuffled(api, 3);
     const bounded = (steps: number): TextWork => ({
       ...ownTextWork,
-      fold: (job, events) => runFold(job, events, new WorkMeter(steps)),
+      fold: async (load) => {
+        const { job, events } = await load();
+        return runFold(job, events, new WorkMeter(steps));
+      },
     });
     const costly = (error: unknown) => isRelayError(error, 'too_costly') && error.status === 422;
     const refused = openThreads({ engine, texts: bounded(100_000) }).api;

@@ -40,6 +40,12 @@ export interface FoldJob<K extends FoldKind = FoldKind> {
 
 type Events = AsyncIterable<StoredEvent>;
 
+/** Loads a fold and its events. Loading parses on the event loop, so a server loads one fold at a time. */
+export type LoadFold<K extends FoldKind = FoldKind> = () => Promise<{
+  readonly job: FoldJob<K>;
+  readonly events: Events;
+}>;
+
 const FOLDS: {
   readonly [K in FoldKind]: (job: FoldJob, events: Events, meter: WorkMeter) => Promise<FoldAnswers[K]>;
 } = {

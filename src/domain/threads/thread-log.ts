@@ -192,9 +192,13 @@ export class ThreadLog {
     versions: readonly number[],
     o: { withOps?: true } = {},
   ): Promise<FoldAnswers[K]> {
-    const start = o.withOps ? emptyHead(root) : await this.heads.nearestSnapshot(root, Math.min(...versions));
-    const events = this.heads.eventsUpTo(root, start.seq, Math.max(...versions));
-    return this.deps.texts.fold({ kind, start, versions }, events, { tenant });
+    const load = async () => {
+      const first = Math.min(...versions);
+      const start = o.withOps ? emptyHead(root) : await this.heads.nearestSnapshot(root, first);
+      const events = this.heads.eventsUpTo(root, start.seq, Math.max(...versions));
+      return { job: { kind, start, versions }, events };
+    };
+    return this.deps.texts.fold(load, { tenant });
   }
 
   /**
