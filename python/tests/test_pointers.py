@@ -58,7 +58,7 @@ def test_a_handle_stands_for_the_url(relay: ContextRelay) -> None:
     found = relay.inspect(handle)
     assert (found.id, found.handle) == (pushed.id, handle)
     assert relay.receipts(handle)["handle"] == handle
-    assert [each["id"] for each in relay.renew([handle])] == [pushed.id]
+    assert list(relay.renew([handle])) == [pushed.id]
     relay.delete(handle)
     with pytest.raises(NotFoundError):
         relay.pull(handle)

@@ -120,6 +120,10 @@ test('an invalid base URL is rejected at once, without showing secrets in it', (
 
 test('address and key come from the environment, and the key is used only with that address', () => {
   const before = { ...process.env };
+  const target = (options: Parameters<typeof connection>[0]) => {
+    const { baseUrl, apiKey } = connection(options);
+    return { baseUrl, apiKey };
+  };
   const set = (url?: string, key?: string) => {
     delete process.env.CONTEXTRELAY_URL;
     delete process.env.CONTEXTRELAY_API_KEY;
@@ -128,23 +132,23 @@ test('address and key come from the environment, and the key is used only with t
   };
   try {
     set();
-    assert.deepEqual(connection({}), { baseUrl: 'http://127.0.0.1:7474', apiKey: undefined });
+    assert.deepEqual(target({}), { baseUrl: 'http://127.0.0.1:7474', apiKey: undefined });
     set('https://mine', KEY);
-    assert.deepEqual(connection({}), { baseUrl: 'https://mine', apiKey: KEY });
-    assert.deepEqual(connection({ baseUrl: 'https://mine/sub' }), {
+    assert.deepEqual(target({}), { baseUrl: 'https://mine', apiKey: KEY });
+    assert.deepEqual(target({ baseUrl: 'https://mine/sub' }), {
       baseUrl: 'https://mine/sub',
       apiKey: KEY,
     });
-    assert.deepEqual(connection({ baseUrl: 'https://other' }), {
+    assert.deepEqual(target({ baseUrl: 'https://other' }), {
       baseUrl: 'https://other',
       apiKey: undefined,
     });
-    assert.deepEqual(connection({ baseUrl: 'https://other', apiKey: 'k' }), {
+    assert.deepEqual(target({ baseUrl: 'https://other', apiKey: 'k' }), {
       baseUrl: 'https://other',
       apiKey: 'k',
     });
     set(undefined, KEY);
-    assert.deepEqual(connection({ baseUrl: 'https://other' }), { baseUrl: 'https://other', apiKey: KEY });
+    assert.deepEqual(target({ baseUrl: 'https://other' }), { baseUrl: 'https://other', apiKey: KEY });
   } finally {
     process.env = before;
   }
