@@ -61,20 +61,19 @@ export async function runCaptured(
   line: CommandLine & Required<Pick<CommandLine, 'args'>>,
   o: { env(readEnd: number | null): NodeJS.ProcessEnv; onOutput(chunk: Uint8Array): Promise<void> },
 ): Promise<ProgramEnd & { readonly isOpen: boolean }> {
-  using pipe = openSharedPipe();
-  const output = pipe?.writeEnd ?? 'pipe';
-  const child = spawn(line.command, line.args, {
-    env: o.env(pipe?.readEnd ?? null),
-    stdio: ['inherit', output, output],
-  });
-  // The program has its own copies of this end. The pipe ends when all of them are closed.
-  if (pipe) closeSync(pipe.writeEnd);
+  const pipe = openSharedPipe();
+  const [readEnd, output] = pipe ?? [null, 'pipe' as const];
+  const child = spawn(line.command, line.args, { env: o.env(readEnd), stdio: ['inherit', output, output] });
   using _ = passSignals(child);
   const ended = once(child, pipe ? 'exit' : 'close');
   ended.catch(() => {});
   let isOpen = false;
-  if (pipe) isOpen = await pipe.drain(ended, o.onOutput);
-  else
+  if (pipe) {
+    // The program has its own copies of the write end. The pipe ends when all of them are closed.
+    closeSync(pipe[1]);
+    isOpen = await drain(pipe[0], ended, o.onOutput);
+    closeSync(pipe[0]);
+  } else
     await Promise.all(
       [child.stdout!, child.stderr!].map(async (stream) => {
         for await (const chunk of stream) await o.onOutput(chunk);
@@ -123,74 +122,67 @@ function endOf([code, signal]: ExitArguments): ProgramEnd {
   return { code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), signal };
 }
 
-interface SharedPipe extends Disposable {
-  readonly readEnd: number;
-  readonly writeEnd: number;
-  /** Reads to the end of the pipe, or until it is silent after the program has ended. Returns true in this case. */
-  drain(ended: Promise<unknown>, onOutput: (chunk: Uint8Array) => Promise<void>): Promise<boolean>;
-}
-
 /**
  * Opens a named pipe for stdout and stderr of one program. The pipes of `spawn` are sockets: a program cannot open
  * /dev/stderr on them, and there is one for each stream. Returns null on systems without named pipes.
  */
-function openSharedPipe(): SharedPipe | null {
+function openSharedPipe(): [readEnd: number, writeEnd: number] | null {
   if (process.platform === 'win32') return null;
   const folder = mkdtempSync(join(tmpdir(), 'relay-tee-'));
-  const path = join(folder, 'output');
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  if (spawnSync('mkfifo', ['-m', '600', path]).status !== 0) {
-    remove();
-    return null;
+  try {
+    const path = join(folder, 'output');
+    if (spawnSync('mkfifo', ['-m', '600', path]).status !== 0) return null;
+    // Without O_NONBLOCK, opening would wait for a writer, and a waiting read would keep this process from exiting.
+    return [openSync(path, files.O_RDONLY | files.O_NONBLOCK), openSync(path, files.O_WRONLY)];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
-  // Without O_NONBLOCK, opening would wait for a writer, and a waiting read would keep this process from exiting.
-  const readEnd = openSync(path, files.O_RDONLY | files.O_NONBLOCK);
-  const writeEnd = openSync(path, files.O_WRONLY);
-  remove();
-  return {
-    readEnd,
-    writeEnd,
-    async drain(ended, onOutput) {
-      let hasEnded = false;
-      let quietSince = 0;
-      // The caller reports a program that could not be started.
-      const end = ended
-        .catch(() => {})
-        .then(() => {
-          hasEnded = true;
-          quietSince = performance.now();
-        });
-      for (let wait = 1; ; ) {
-        const chunk = readSome(readEnd);
-        if (chunk === null) return false;
-        if (chunk) {
-          await onOutput(chunk);
-          // Let timers and signal handlers run.
-          await nextTurn();
-          [wait, quietSince] = [1, performance.now()];
-        } else {
-          if (hasEnded && performance.now() - quietSince > BACKGROUND_MS) return true;
-          await (hasEnded ? sleep(wait) : Promise.race([sleep(wait), end]));
-          wait = Math.min(2 * wait, POLL_MS);
-        }
-      }
-    },
-    [Symbol.dispose]: () => closeSync(readEnd),
-  };
 }
 
 /** Longest pause between two reads of a pipe that is empty. */
 const POLL_MS = 32;
 const CHUNK_BYTES = 64 * 1024;
 
-/** Reads bytes from a pipe. Returns undefined if it is empty, and null at its end. */
-function readSome(fd: number): Uint8Array | null | undefined {
+/** Reads a pipe to its end, or until it is silent after the program has ended. Returns true in the second case. */
+async function drain(
+  fd: number,
+  ended: Promise<unknown>,
+  onOutput: (chunk: Uint8Array) => Promise<void>,
+): Promise<boolean> {
+  let quietSince = Number.POSITIVE_INFINITY;
+  const restart = () => {
+    quietSince = performance.now();
+  };
+  // The caller reports a program that could not be started.
+  const end = ended.then(restart, restart);
   const buffer = new Uint8Array(CHUNK_BYTES);
+  for (let wait = 1; ; ) {
+    const bytes = readAvailable(fd, buffer);
+    if (bytes === 0) return false;
+    if (bytes !== null) {
+      await onOutput(buffer.slice(0, bytes));
+      // Let timers and signal handlers run.
+      await nextTurn();
+      wait = 1;
+      if (hasEnded()) restart();
+    } else if (performance.now() - quietSince > BACKGROUND_MS) return true;
+    else {
+      await (hasEnded() ? sleep(wait) : Promise.race([sleep(wait), end]));
+      wait = Math.min(2 * wait, POLL_MS);
+    }
+  }
+
+  function hasEnded(): boolean {
+    return quietSince !== Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Returns the number of bytes that were read from a pipe: null if it is empty, and 0 at its end. */
+function readAvailable(fd: number, buffer: Uint8Array): number | null {
   try {
-    const bytes = readSync(fd, buffer);
-    return bytes > 0 ? buffer.subarray(0, bytes) : null;
+    return readSync(fd, buffer);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return null;
     throw error;
   }
 }

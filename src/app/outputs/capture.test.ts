@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { Capture, type KeptOutput } from './capture.ts';
+import { Capture } from './capture.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'relay-capture-'));
 after(() => rmSync(home, { recursive: true, force: true }));
@@ -15,20 +15,19 @@ async function captured(
 ) {
   const printed: Uint8Array[] = [];
   const warnings: string[] = [];
-  const saved: (Pick<KeptOutput, 'cut'> & { text: string })[] = [];
+  const saved: { cut: number | undefined; text: string }[] = [];
   const capture = new Capture({
     home,
     command: 'test',
     budget: 300,
-    lastLineTokens: 100,
     maxBytes: o.maxBytes ?? 1024 * 1024,
     live: false,
     print: (data) => void printed.push(data),
     printLast: (text) => void printed.push(Buffer.from(text)),
     isPulled: () => false,
-    save: async ({ kept, cut }) => {
+    save: async (spool, _, cut) => {
       if (o.fails) throw new Error('no space left');
-      saved.push({ cut, text: Buffer.concat([...kept.chunks()]).toString('latin1') });
+      saved.push({ cut, text: Buffer.concat([...spool.chunks()]).toString('latin1') });
       return '[last line]';
     },
     warn: (what) => void warnings.push(what),

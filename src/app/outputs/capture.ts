@@ -1,7 +1,5 @@
-import { concatBytes } from '../../base/byte-streams.ts';
 import type { Excerpt, ExcerptBuilder } from '../../text/excerpt/excerpt.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
-import type { KeptBytes } from './output-store.ts';
 import { Spool } from './spool.ts';
 
 interface CaptureOptions {
@@ -9,35 +7,25 @@ interface CaptureOptions {
   readonly command: string;
   /** Maximum tokens that are printed. */
   readonly budget: number;
-  /** Tokens of the budget for the last line. */
-  readonly lastLineTokens: number;
-  /** Maximum bytes that are kept. */
+  /** Maximum bytes that are stored. */
   readonly maxBytes: number;
   /** True if everything is printed as it comes, at a terminal. */
   readonly live: boolean;
   print(data: Uint8Array): Promise<void> | void;
   /** Prints the excerpt and its last line. */
   printLast(text: string): void;
-  /** Returns whether the output comes from a pull or from another excerpt. */
+  /** Returns whether the output comes from `relay pull`. */
   isPulled(): boolean;
   /** Stores an output that exceeds the budget and returns the last line of its excerpt. */
-  save(output: KeptOutput): Promise<string>;
+  save(spool: Spool, excerpt: Excerpt, cut?: number): Promise<string>;
   warn(what: string): void;
 }
 
-export interface KeptOutput {
-  readonly command: string;
-  readonly kept: KeptBytes;
-  readonly excerpt: Excerpt;
-  /** Id of the spool, if the output is in one. */
-  readonly id?: string;
-  /** Line from which on nothing was kept. */
-  readonly cut?: number;
-}
-
+/** Tokens of the budget that are reserved for the last line. */
+const LAST_LINE_TOKENS = 100;
 /** Interval at which the output is written to the spool, in ms. */
 const SPOOL_MS = 1_000;
-/** Bytes that are held in memory before they are written to the spool. */
+/** Size above which every chunk is written to the spool at once, so that memory stays bounded. */
 const HELD_BYTES = 1024 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -53,9 +41,8 @@ export class Capture {
   #timer: ReturnType<typeof setInterval> | undefined;
   /** Chunks that are not in the spool yet. */
   #held: Uint8Array[] = [];
-  #heldBytes = 0;
-  #unread: Uint8Array[] = [];
   #total = 0;
+  /** Line from which on nothing is stored. */
   #cut: number | undefined;
   /** Set when the excerpt is printed or the spool has failed. Later output is printed as it comes. */
   #ended: Promise<void> | null = null;
@@ -65,19 +52,15 @@ export class Capture {
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    if (this.#ended) {
-      await this.#ended;
-      return this.#o.print(chunk);
-    }
+    if (this.#ended) await this.#ended;
+    if (this.#ended || this.#o.live) await this.#o.print(chunk);
+    if (this.#ended) return;
     this.#total += chunk.byteLength;
-    this.#heldBytes += chunk.byteLength;
     this.#held.push(chunk);
-    this.#unread.push(chunk);
-    if (this.#o.live) await this.#o.print(chunk);
     if (this.#total <= this.#o.budget) return;
-    if (!this.#builder) await this.#start();
-    for (const unread of this.#unread.splice(0)) this.#builder!.write(unread);
-    if (this.#heldBytes > HELD_BYTES) this.flush();
+    if (this.#builder) this.#builder.write(chunk);
+    else await this.#start();
+    if (this.#total > HELD_BYTES) this.flush();
   }
 
   /** Writes the output so far to the spool. If that fails, prints everything and stores nothing. */
@@ -86,8 +69,7 @@ export class Capture {
     try {
       this.#spill();
     } catch (error) {
-      clearInterval(this.#timer);
-      this.#ended = this.#giveUp(error).finally(() => this.#spool?.delete());
+      this.#ended = this.#giveUp(error);
     }
   }
 
@@ -102,16 +84,18 @@ export class Capture {
 
   async #start(): Promise<void> {
     const { ExcerptBuilder } = await import('../../text/excerpt/excerpt.ts');
-    const budget = this.#o.budget - this.#o.lastLineTokens;
-    this.#builder ??= new ExcerptBuilder({ budget, counter: ownTextWork });
-    this.#timer ??= setInterval(() => this.flush(), SPOOL_MS).unref();
+    // Another stream of the same command may have started it.
+    if (this.#builder) return;
+    this.#builder = new ExcerptBuilder({ budget: this.#o.budget - LAST_LINE_TOKENS, counter: ownTextWork });
+    for (const chunk of this.#held) this.#builder.write(chunk);
+    this.#timer = setInterval(() => this.flush(), SPOOL_MS).unref();
   }
 
-  #spill(): void {
+  #spill(): Spool {
     this.#spool ??= Spool.create(this.#o.home, this.#o.command);
-    for (; this.#held.length > 0; this.#held.shift()) this.#keep(this.#spool, this.#held[0]!);
-    this.#heldBytes = 0;
-    this.#spool.sync();
+    const spool = this.#spool;
+    for (; this.#held.length > 0; this.#held.shift()) this.#keep(spool, this.#held[0]!);
+    return spool;
   }
 
   /** Appends a chunk to the spool. At the limit it cuts after a line and drops the rest. */
@@ -120,7 +104,7 @@ export class Capture {
     const room = this.#o.maxBytes - spool.size;
     const fits = chunk.byteLength <= room;
     const line = fits ? -1 : chunk.subarray(0, room).lastIndexOf(LINE_FEED);
-    spool.append(fits ? chunk : chunk.subarray(0, line === -1 ? room : line + 1));
+    spool.append(line === -1 ? chunk.subarray(0, room) : chunk.subarray(0, line + 1));
     if (fits) return;
     this.#cut = 1;
     for (const kept of spool.chunks())
@@ -128,22 +112,19 @@ export class Capture {
   }
 
   async #end(hurry: boolean): Promise<void> {
-    clearInterval(this.#timer);
     if (!this.#builder) return this.#printAll();
+    const { budget, live, printLast, save, isPulled } = this.#o;
     try {
       const excerpt = await this.#builder.finish();
-      if (this.#spool || hurry) this.#spill();
-      const kept = this.#spool ?? inMemory(concatBytes(this.#held));
-      if (excerpt.tokens <= this.#o.budget || this.#o.isPulled() || endsWithLastLine(kept))
-        return await this.#printAll();
-      const { command, live, printLast } = this.#o;
-      if (hurry && !live) printLast(`${excerpt.text}\n`);
-      const lastLine = await this.#o.save({ kept, excerpt, command, id: this.#spool?.id, cut: this.#cut });
+      if (excerpt.tokens <= budget || isPulled()) return await this.#printAll();
+      const spool = this.#spill();
+      if (endsWithLastLine(spool)) return await this.#printAll();
+      if (hurry) printLast(`${excerpt.text}\n`);
+      const lastLine = await save(spool, excerpt, this.#cut);
       printLast(hurry || live ? `${lastLine}\n` : `${excerpt.text}\n${lastLine}\n`);
+      this.#close();
     } catch (error) {
       await this.#giveUp(error);
-    } finally {
-      this.#spool?.delete();
     }
   }
 
@@ -153,15 +134,15 @@ export class Capture {
   }
 
   async #printAll(): Promise<void> {
-    if (this.#o.live) return;
-    for (const chunk of this.#spool?.chunks() ?? []) await this.#o.print(chunk);
-    for (const chunk of this.#held) await this.#o.print(chunk);
+    const kept = [this.#spool?.chunks() ?? [], this.#held];
+    if (!this.#o.live) for (const chunks of kept) for (const chunk of chunks) await this.#o.print(chunk);
+    this.#close();
   }
-}
 
-function inMemory(bytes: Uint8Array<ArrayBuffer>): KeptBytes {
-  const read = (from: number, to: number) => bytes.subarray(from, to);
-  return { size: bytes.byteLength, read, chunks: (from = 0, to = bytes.byteLength) => [read(from, to)] };
+  #close(): void {
+    clearInterval(this.#timer);
+    this.#spool?.delete();
+  }
 }
 
 /** Bytes at the end of an output in which the last line of an excerpt is looked for. */
@@ -169,7 +150,7 @@ const LOOK_BYTES = 1024;
 const LAST_LINE = /(?:^|\n)\[relay:\d+ · [^\n]* tokens · [^\n]* pull \d+ [^\n]* \| --outline\]\n?$/;
 
 /** Returns whether an output ends with the last line of an excerpt, as in `ssh host relay tee … | relay tee`. */
-function endsWithLastLine(kept: KeptBytes): boolean {
-  const end = kept.read(Math.max(0, kept.size - LOOK_BYTES), kept.size);
+function endsWithLastLine(spool: Spool): boolean {
+  const end = spool.read(Math.max(0, spool.size - LOOK_BYTES), spool.size);
   return LAST_LINE.test(new TextDecoder().decode(end));
 }

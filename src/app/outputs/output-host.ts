@@ -17,21 +17,23 @@ export function outputHost(
     const { OutputStore } = await import('./output-store.ts');
     return new OutputStore(await openRelay({ ...config, remote }, {}, { warn }), config);
   };
+  const openRecovered = async () => {
+    const store = await open();
+    if (!isRemote) await store.recover();
+    return store;
+  };
   return {
     tee: async (io, o) => (await import('./tee.ts')).tee(io, o, { home, isRemote, open }),
     async list() {
-      await using store = await open();
-      if (!isRemote) await store.recover();
+      await using store = await openRecovered();
       return await store.list();
     },
     async report() {
-      await using store = await open();
-      if (!isRemote) await store.recover();
+      await using store = await openRecovered();
       return await store.report();
     },
     async prune() {
-      await using store = await open();
-      await store.recover();
+      await using store = await openRecovered();
       return await store.keepWithin(0);
     },
     async notePulled() {

@@ -14,13 +14,6 @@ import type { Config } from '../config.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { Spool } from './spool.ts';
 
-/** Bytes of an output that were kept: in memory, or in a spool. */
-export interface KeptBytes {
-  readonly size: number;
-  read(from: number, to: number): Uint8Array<ArrayBuffer>;
-  chunks(from?: number, to?: number): Iterable<Uint8Array>;
-}
-
 /** Parts live longer than the pointer that names them. */
 const PART_EXTRA_S = 3600;
 /** Bytes before the end of a part in which a line end is looked for. */
@@ -41,17 +34,16 @@ export class OutputStore implements AsyncDisposable {
    * Stores an output. Above the size of a payload it is stored in parts, and the push of the first part commits it. On
    * another machine it is encrypted, and its key is filed here.
    */
-  async save(kept: KeptBytes, facts: OutputFacts, o: { ttl?: number; id?: string } = {}): Promise<Pushed> {
+  async save(spool: Spool, facts: OutputFacts, ttl = OUTPUT_TTL_MS / 1000): Promise<Pushed> {
     const client = await this.#open.client();
     const key = this.#open.remote === null ? null : generateFernetKey(systemEnv);
-    const ttl = o.ttl ?? OUTPUT_TTL_MS / 1000;
-    const ends = partEnds(kept);
+    const ends = partEnds(spool);
     const push = async (i: number, metadata: JsonObject, ttlS: number) => {
       const [from, to] = [ends[i - 1] ?? 0, ends[i]!];
-      const options = { metadata, ttl: ttlS, idempotencyKey: o.id && `${o.id}-${i}` };
+      const options = { metadata, ttl: ttlS, idempotencyKey: `${spool.header.id}-${i}` };
       if (key === null)
-        return client.pushDetailed(streamFrom(asyncChunks(kept, from, to)), { ...options, size: to - from });
-      const token = await fernetEncrypt(key, kept.read(from, to), { now: systemEnv.now() });
+        return client.pushDetailed(streamFrom(asyncChunks(spool, from, to)), { ...options, size: to - from });
+      const token = await fernetEncrypt(key, spool.read(from, to), { now: systemEnv.now() });
       return client.pushDetailed(encodeUtf8(token), { ...options, contentType: FERNET_CONTENT_TYPE });
     };
     const parts: string[] = [];
@@ -68,13 +60,13 @@ export class OutputStore implements AsyncDisposable {
   /** Stores the outputs of commands whose `relay tee` was killed. */
   async recover(): Promise<void> {
     for (const spool of Spool.abandoned(this.#config.home)) {
-      const { command, size, id } = spool;
+      const { size, header } = spool;
       const builder = new ExcerptBuilder({ counter: ownTextWork });
       for (const chunk of spool.chunks()) builder.write(chunk);
       const { lines, tokens } = await builder.finish();
-      const facts = { command, exit: null, lines, tokens, shown: 0, bytes: size };
+      const facts = { command: header.command, exit: null, lines, tokens, shown: 0, bytes: size };
       if (size > 0)
-        await this.save(spool, facts, { id }).catch((error) => {
+        await this.save(spool, facts).catch((error) => {
           // The killed process had stored it already, with its exit code.
           if (!isRelayError(error, 'idempotency_conflict')) throw error;
         });
@@ -136,17 +128,17 @@ function storedOutput({ id, handle, metadata, created_at, expires_at, size }: Li
 }
 
 /** Ends of the parts of an output. A part ends at a line end if one is near. */
-function partEnds(kept: KeptBytes): number[] {
+function partEnds(spool: Spool): number[] {
   const ends: number[] = [];
-  for (let from = 0; kept.size - from > PAYLOAD_BYTES; from = ends.at(-1)!) {
+  for (let from = 0; spool.size - from > PAYLOAD_BYTES; from = ends.at(-1)!) {
     const most = from + PAYLOAD_BYTES;
-    const look = kept.read(most - LOOK_BYTES, most);
+    const look = spool.read(most - LOOK_BYTES, most);
     const line = look.lastIndexOf(LINE_FEED);
     ends.push(line === -1 ? most : most - look.length + line + 1);
   }
-  return [...ends, kept.size];
+  return [...ends, spool.size];
 }
 
-async function* asyncChunks(kept: KeptBytes, from: number, to: number): AsyncGenerator<Uint8Array> {
-  yield* kept.chunks(from, to);
+async function* asyncChunks(spool: Spool, from: number, to: number): AsyncGenerator<Uint8Array> {
+  yield* spool.chunks(from, to);
 }

@@ -1,6 +1,5 @@
 import {
   closeSync,
-  fdatasync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -9,7 +8,6 @@ import {
   readSync,
   rmSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { systemEnv } from '../../base/env.ts';
@@ -32,41 +30,27 @@ const READ_BYTES = 256 * 1024;
  * is killed, the next command that lists or stores outputs finds the file and stores it.
  */
 export class Spool {
-  readonly id: string;
-  readonly command: string;
+  readonly header: Header;
   readonly #path: string;
   readonly #fd: number;
   size: number;
 
-  private constructor(
-    path: string,
-    fd: number,
-    size: number,
-    { id, command }: Pick<Header, 'id' | 'command'>,
-  ) {
+  private constructor(path: string, fd: number, size: number, header: Header) {
     this.#path = path;
     this.#fd = fd;
     this.size = size;
-    this.id = id;
-    this.command = command;
+    this.header = header;
   }
 
   static create(home: string, command: string): Spool {
-    const folder = makeFolder(home);
     const { pid } = process;
     const header: Header = { id: uuid(systemEnv), pid, birth: birthOf(pid), command };
-    const path = join(folder, `${header.id}.spool`);
+    const path = join(makeFolder(home), `${header.id}.spool`);
     const fd = openSync(path, 'wx+', 0o600);
-    const spool = new Spool(path, fd, 0, header);
-    try {
-      const line = Buffer.alloc(HEADER_BYTES, ' ');
-      line.write(JSON.stringify(header));
-      writeAll(fd, line);
-    } catch (error) {
-      spool.delete();
-      throw error;
-    }
-    return spool;
+    const line = Buffer.alloc(HEADER_BYTES, ' ');
+    line.write(JSON.stringify(header));
+    writeFileSync(fd, line);
+    return new Spool(path, fd, 0, header);
   }
 
   /** Opens the spools whose process has ended. Closes each when the next one is opened. */
@@ -92,13 +76,8 @@ export class Spool {
   }
 
   append(chunk: Uint8Array): void {
-    writeAll(this.#fd, chunk);
+    writeFileSync(this.#fd, chunk);
     this.size += chunk.byteLength;
-  }
-
-  /** Makes the file durable. An error is reported by the next write. */
-  sync(): void {
-    fdatasync(this.#fd, () => {});
   }
 
   /** Reads bytes of the output. */
@@ -126,10 +105,6 @@ function readHeader(fd: number): Header | null {
   } catch {
     return null;
   }
-}
-
-function writeAll(fd: number, data: Uint8Array): void {
-  for (let rest = data; rest.byteLength > 0; ) rest = rest.subarray(writeSync(fd, rest));
 }
 
 const folderOf = (home: string) => join(home, 'outputs');

@@ -16,8 +16,6 @@ interface TeeParts {
   open(): Promise<OutputStore>;
 }
 
-/** Tokens of the budget that are reserved for the last line. */
-const LAST_LINE_TOKENS = 100;
 /** Time in ms that a command has to end after a signal. Some clients kill everything 200 ms after SIGTERM. */
 const SIGNAL_MS = 100;
 
@@ -41,20 +39,26 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     home,
     command: program === undefined ? 'standard input' : commandName(program, args[0]),
     budget: isNested ? Number.POSITIVE_INFINITY : budget,
-    lastLineTokens: LAST_LINE_TOKENS,
     maxBytes: OUTPUT_BYTES,
     live,
     // The command goes on if its terminal is closed.
     print: (data) => (live ? stdout.send(data).catch(() => {}) : stdout.write(data)),
     printLast: (text) => (live ? io.stderr : stdout).write(text),
     isPulled: () => takePulledNote(home, pipe),
-    async save({ kept, excerpt, cut, id, command }) {
-      const { lines, tokens, shownTokens } = excerpt;
-      const about = { command, exit, lines, tokens, bytes: kept.size, ...(cut === undefined ? {} : { cut }) };
-      const lastLine = (handle: string) => o.lastLine(handle, about, excerpt.omitted[0]);
+    async save(spool, { lines, tokens, shownTokens, omitted }, cut) {
+      const { command } = spool.header;
+      const about = {
+        command,
+        exit,
+        lines,
+        tokens,
+        bytes: spool.size,
+        ...(cut === undefined ? {} : { cut }),
+      };
+      const lastLine = (handle: string) => o.lastLine(handle, about, omitted[0]);
       const shown = shownTokens + (await ownTextWork.count(lastLine('relay:10000'))).tokens;
       store = await open();
-      const pushed = await store.save(kept, { ...about, shown: live ? tokens : shown }, { ttl: o.ttl, id });
+      const pushed = await store.save(spool, { ...about, shown: live ? tokens : shown }, o.ttl);
       return lastLine(pushed.handle ?? pushed.id);
     },
     warn: (what) => io.warn(what),
@@ -119,13 +123,9 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
   }
 }
 
-/** Returns the program and its first argument. Further arguments are not stored, because they may be secrets. */
+/** Returns the program and its first argument. Further arguments and values of options may be secrets. */
 function commandName(program: string, first = ''): string {
-  const argument = first.startsWith('--')
-    ? first.split('=')[0]!
-    : first.startsWith('-')
-      ? first.slice(0, 2)
-      : first;
+  const argument = /^-\w|^--[\w-]+|^(?!-).*/s.exec(first)?.[0] ?? '';
   return redact(`${basename(program)} ${argument}`.trim()).slice(0, COMMAND_CHARS);
 }
 
