@@ -77,6 +77,8 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
   return {
     clients: [...CLIENTS, 'git'],
     async run(request) {
+      if (request.tools !== undefined)
+        (await import('../../interfaces/mcp/tools.ts')).readToolChoice(request.tools);
       const launcher = settings.launcher(request.scope);
       const report =
         request.client === 'git'

@@ -4,10 +4,19 @@ import { pause } from '../../base/pause.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import { type Message, matchesPattern, type Since } from '../../contract/channels.ts';
+import type { Entry } from '../../kernel/logs.ts';
 import { deadLetterChannel } from '../names.ts';
-import type { Channels } from './channels.ts';
 import { toMessage } from './message.ts';
-import { parseSince } from './reader.ts';
+import { parseSince, type ReaderView, type Start } from './reader.ts';
+
+/** The channels of the relay, as far as a subscription to several of them needs them. */
+interface Channels {
+  /** Returns the names of the tenant's channels that begin with `start`. */
+  beginningWith(caller: Caller, start: string): Promise<string[]>;
+  start(tenant: string, channel: string, since: Since | undefined): Promise<Start>;
+  view(start: Start): ReaderView;
+  follow(tenant: string, channel: string, after: number, signal: AbortSignal): AsyncIterable<Entry>;
+}
 
 /** Interval in ms at which a subscription looks for new channels that match. */
 const LOOK_MS = 2_000;

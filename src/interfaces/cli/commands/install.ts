@@ -52,7 +52,6 @@ that does not parse is not changed. Installing a second time changes nothing. --
     const action = flags.remove ? 'remove' : 'add';
     const dryRun = flags['dry-run'] || flags.check;
     const [followLinks, approveTools] = [flags['follow-links'], flags['approve-tools']];
-    if (flags.tools !== undefined) (await import('../../mcp/tools.ts')).readToolChoice(flags.tools);
     const request = { scope, action, only, dryRun, followLinks, approveTools, tools: flags.tools } as const;
     const reports: ({ client: string; scope: string } & InstallReport)[] = [];
     const failures: { client: string; error: RelayError }[] = [];
