@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { startRelay } from '../http/relay-under-test.ts';
@@ -14,7 +14,6 @@ after(() => place[Symbol.dispose]());
 const home = join(place.home, 'home');
 const o = { home, cwd: place.home };
 
-const run = (...args: string[]) => relay(args, o);
 const here = (...args: string[]) => runHere(args, o);
 const numbers = (to: number) => Array.from({ length: to }, (_, i) => `${i + 1}\n`).join('');
 
@@ -37,16 +36,14 @@ test('an output that fits passes unchanged, in order, and nothing is stored', as
   assert.equal(ran.stdout, `out\nerr\ndevice\nin\n${place.home}\nblue\n`);
   assert.equal(ran.stderr, '');
   assert.equal(ran.code, 3);
-  const piped = await shell('printf "a\\r\\nb" | $relay tee', o);
-  assert.equal(piped.stdout, 'a\r\nb');
-  const words = 'word '.repeat(1000);
-  assert.equal((await relay(['tee'], { ...o, stdin: words })).stdout, words);
+  for (const stdin of ['a\r\nb', 'word '.repeat(1000)])
+    assert.equal((await runHere(['tee'], { ...o, stdin })).stdout, stdin);
   assert.equal(existsSync(home), false);
 });
 
 test('a long output is stored whole, and its excerpt says how to pull the rest', async () => {
   const script = `seq 1 4000; printf 'caf\\351\\n'; echo 'Error: it broke' >&2; seq 1 10; exit 1`;
-  const ran = await run('tee', '--', 'sh', '-c', script, 'hidden-argument');
+  const ran = await here('tee', '--', 'sh', '-c', script, 'hidden-argument');
   assert.equal(ran.code, 1);
   assert.equal(ran.stderr, '');
   assert.match(ran.stdout, /^4002 Error: it broke$/m);
@@ -60,7 +57,7 @@ test('a long output is stored whole, and its excerpt says how to pull the rest',
     '4000\ncaf\ufffd\nError: it broke\n',
   );
   assert.equal((await here('pull', number, '--grep', 'broke')).stdout, '4002:Error: it broke\n');
-  assert.equal((await shell(pull.replace('relay', '$relay'), o)).code, 0);
+  assert.equal((await here(...pull.split(' ').slice(1))).code, 0);
   const [stored] = await outputs();
   assert.equal(stored.handle, handle);
   assert.deepEqual([stored.command, stored.exit, stored.lines, stored.bytes], ['sh -c', 1, 4012, 18_935]);
@@ -78,7 +75,7 @@ test('a long output is stored whole, and its excerpt says how to pull the rest',
 });
 
 test('--tokens and --ttl apply, and arguments that may be secrets are not stored', async () => {
-  const ran = await run(
+  const ran = await here(
     'tee',
     '--tokens',
     '300',
@@ -99,32 +96,33 @@ test('--tokens and --ttl apply, and arguments that may be secrets are not stored
 });
 
 test('pulled text and excerpts are not cut again', async () => {
-  const { handle } = lastLine((await run('tee', '--', 'seq', '1', '3000')).stdout);
+  const { handle } = lastLine((await here('tee', '--', 'seq', '1', '3000')).stdout);
   const before = (await outputs()).length;
-  assert.equal((await shell(`$relay tee -- $relay pull ${handle}`, o)).stdout, numbers(3000));
+  const program = [NODE, ENTRY];
+  assert.equal((await here('tee', '--', ...program, 'pull', handle)).stdout, numbers(3000));
   assert.equal(
     (await shell(`$relay pull ${handle} --lines 2-2900 | $relay tee`, o)).stdout,
     numbers(2900).slice(2),
   );
   const guide = join(import.meta.dirname, '../../ARCHITECTURE.md');
-  const excerpt = await shell(`$relay tee -- cat ${guide} | tee once | $relay tee --tokens 200`, o);
-  assert.match(excerpt.stdout, /\[relay:\d+ · \d+ lines .*\]\n$/);
-  assert.equal(excerpt.stdout, readFileSync(join(o.cwd, 'once'), 'utf8'));
-  const nested = await shell(`$relay tee -- sh -c '$relay tee -- seq 1 3000; seq 3001 5000'`, o);
-  assert.match(nested.stdout, /\[relay:\d+ · 5 000 lines /);
+  const { stdout: excerpt } = await here('tee', '--', 'cat', guide);
+  assert.match(excerpt, /\[relay:\d+ · \d+ lines .*\]\n$/);
+  assert.equal((await runHere(['tee', '--tokens', '200'], { ...o, stdin: excerpt })).stdout, excerpt);
+  const script = `${program.join(' ')} tee -- seq 1 3000; seq 3001 5000`;
+  assert.match((await here('tee', '--', 'sh', '-c', script)).stdout, /\[relay:\d+ · 5 000 lines /);
   assert.equal((await outputs()).length, before + 2);
 });
 
 test('a program that cannot be started or dies by a signal exits as in a shell', async () => {
-  const missing = await run('tee', '--', 'no-such-program');
+  const missing = await here('tee', '--', 'no-such-program');
   assert.equal(missing.code, 127);
   assert.match(missing.stderr, /no program no-such-program/);
-  assert.equal((await run('tee', '--', place.home)).code, 126);
-  assert.equal((await run('tee', '--', 'sh', '-c', 'kill -9 $$')).code, 137);
+  assert.equal((await here('tee', '--', place.home)).code, 126);
+  assert.equal((await here('tee', '--', 'sh', '-c', 'kill -9 $$')).code, 137);
 });
 
 test('a background process does not keep tee waiting', async () => {
-  const ran = await run('tee', '--', 'sh', '-c', 'sleep 60 & echo $!');
+  const ran = await here('tee', '--', 'sh', '-c', 'sleep 60 & echo $!');
   process.kill(Number(ran.stdout));
   assert.equal(ran.code, 0);
   assert.match(ran.stderr, /background process/);
@@ -133,27 +131,28 @@ test('a background process does not keep tee waiting', async () => {
 test('if the output cannot be stored, all of it is printed with one warning', async () => {
   const file = join(place.home, 'a-file');
   writeFileSync(file, '');
-  for (const script of ['seq 1 3000', 'seq 1 3000; sleep 2']) {
-    const ran = await relay(['tee', '--', 'sh', '-c', script], { ...o, home: file });
-    assert.equal(ran.stdout, numbers(3000));
-    assert.match(
-      ran.stderr,
-      /^warning The output is not stored, so all of it is printed: .* is not a folder\.\n$/,
-    );
-  }
+  const ran = await runHere(['tee', '--', 'seq', '1', '3000'], { ...o, home: file });
+  assert.equal(ran.stdout, numbers(3000));
+  assert.match(
+    ran.stderr,
+    /^warning The output is not stored, so all of it is printed: .* is not a folder\.\n$/,
+  );
 });
 
 test('CONTEXTRELAY_URL does not send outputs to another relay', async () => {
   const env = { CONTEXTRELAY_URL: 'http://127.0.0.1:9' };
-  const ran = await relay(['tee', '--', 'seq', '1', '3000'], { ...o, env });
+  const ran = await runHere(['tee', '--', 'seq', '1', '3000'], { ...o, env });
   const { pull } = lastLine(ran.stdout);
   assert.match(pull, /^CONTEXTRELAY_URL= relay pull/);
-  assert.equal((await shell(pull.replace('relay', '$relay'), { ...o, env })).code, 0);
+  assert.equal((await here(...pull.split(' ').slice(2))).code, 0);
 });
 
 test('with --url the output is encrypted, and this machine can read it by its handle', async () => {
   await using server = await startRelay();
-  const ran = await relay(['tee', '--url', server.url, '--', 'sh', '-c', "seq 1 3000; printf 'caf\\351'"], o);
+  const ran = await runHere(
+    ['tee', '--url', server.url, '--', 'sh', '-c', "seq 1 3000; printf 'caf\\351'"],
+    o,
+  );
   const line = ran.stdout.trimEnd().split('\n').at(-1)!;
   const [, number] =
     / · relay pull (\d+) --url http\S+ --lines \d+-\d+ \|/.exec(line) ?? assert.fail(ran.stdout + ran.stderr);
@@ -171,7 +170,7 @@ test('with --url the output is encrypted, and this machine can read it by its ha
 test('the oldest outputs are deleted above the limit, and prune --outputs deletes all', async () => {
   const [newest] = await outputs();
   const env = { RELAY_OUTPUT_STORAGE: String(newest.bytes + 20_000) };
-  const ran = await relay(['tee', '--', 'seq', '1', '3000'], { ...o, env });
+  const ran = await runHere(['tee', '--', 'seq', '1', '3000'], { ...o, env });
   const { handle } = lastLine(ran.stdout);
   assert.deepEqual(
     (await outputs()).map((output: { handle: string }) => output.handle),

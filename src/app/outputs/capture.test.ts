@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -11,13 +11,13 @@ after(() => rmSync(home, { recursive: true, force: true }));
 /** Passes chunks through a capture with a small limit. */
 async function captured(
   chunks: readonly (string | Uint8Array)[],
-  o: { maxBytes?: number; fails?: boolean } = {},
+  o: { maxBytes?: number; fails?: boolean; home?: string } = {},
 ) {
   const printed: Uint8Array[] = [];
   const warnings: string[] = [];
   const saved: { cut: number | undefined; text: string }[] = [];
   const capture = new Capture({
-    home,
+    home: o.home ?? home,
     command: 'test',
     budget: 300,
     maxBytes: o.maxBytes ?? 1024 * 1024,
@@ -68,6 +68,15 @@ test('if storing fails, everything is printed from the spool with one warning', 
   assert.equal(printed, lines(1, 400));
   assert.equal(warnings.length, 1);
   assert.deepEqual(saved, []);
+});
+
+test('if nothing can be written to the home, everything is printed with one warning', async () => {
+  const file = join(home, '../relay-capture-file');
+  writeFileSync(file, '');
+  after(() => rmSync(file));
+  const { printed, warnings } = await captured([lines(1, 200), lines(201, 400)], { home: file });
+  assert.equal(printed, lines(1, 400));
+  assert.equal(warnings.length, 1);
 });
 
 test('an output of more bytes than the budget that fits is printed unchanged from the spool', async () => {
