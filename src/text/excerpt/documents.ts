@@ -5,8 +5,8 @@ import { type ExcerptKind, recognise } from './recognisers.ts';
 /** Lines at the start of a text that decide whether it is a document. */
 export const LOOK_LINES = 30;
 
-/** Reports an important line, and lines that explain it. */
-type Found = (line: Line, priority: number, context?: readonly Line[]) => void;
+/** Reports an important line. */
+type Found = (line: Line, priority: number) => void;
 
 /** Ranks the lines of a text that is not the output of a run: JSON, a table, a listing, a diff, HTML. */
 export interface DocumentReader {
@@ -28,34 +28,37 @@ export function documentReader(start: readonly Line[], kind?: ExcerptKind): Docu
   if (is('json', () => JSON_START.test(first) && share((line) => JSON_LINE.test(line)) > 0.9))
     return new JsonReader();
   if (is('html', () => /^\s*(?:<!doctype html|<html|<head|<body)/i.test(first))) return new HtmlReader();
-  if (
-    is(
-      'diff',
-      () =>
-        lines.some(
-          (line, i) => DIFF_START.test(line) && (line[0] !== '-' || /^\+\+\+ /.test(lines[i + 1] ?? '')),
-        ) && /^(?:diff|---|commit|Index|\S+ [0-9a-f]{7})/.test(first),
-    )
-  )
-    return new DiffReader();
+  if (is('diff', () => isDiff(lines) || share((line) => STAT.test(line)) > 0.8)) return new DiffReader();
   if (is('listing', () => share((line) => LISTED.test(line)) > 0.8)) return new ListingReader();
   const split = is('table', () => true) ? cellSplitter(lines) : null;
-  return split && new TableReader(split, lines[0]!);
+  return split && new TableReader(split, split(lines[lines.length >> 1]!).length);
+}
+
+function isDiff(lines: readonly string[]): boolean {
+  const starts = (line: string, i: number) =>
+    DIFF_START.test(line) && (line[0] !== '-' || /^\+\+\+ /.test(lines[i + 1] ?? ''));
+  const first = lines[0] ?? '';
+  return (
+    /^commit [0-9a-f]{7}/.test(first) ||
+    (/^(?:diff|---|Index|\S+ [0-9a-f]{7})/.test(first) && lines.some(starts))
+  );
 }
 
 const JSON_START = /^\s*(?:\{\s*(?:$|["}])|\[\s*(?:$|["{[\]]|-?\d+(?:\.\d+)?\s*[,\]]|true|false|null))/;
 const JSON_LINE = /^\s*(?:[{}[\]"]|-?\d|true|false|null)/;
 const DIFF_START = /^(?:diff --git |--- \S|@@ -\d)/;
+/** A file in the output of `git diff --stat`. */
+const STAT = /^ \S.* \|\s+(?:(\d+)|Bin\b)/;
 /** A path without spaces, or a row of `ls -l`, `tree` or `du`. */
 const LISTED =
-  /^(?:total \d+$|[-dlbcps][rwxsStT-]{9}[.+@]?\s|[│├└\s]*[├└]── |\d[\d.]*[KMGT]?\t\S|\.?[\w@.~+-]*\/[^\s:,()]*:?$|[\w@+-][\w.@+-]*\.\w{1,8}$)/;
+  /^(?:total \d+$|[-dlbcps][rwxsStT-]{9}[.+@]?\s|[│├└\s]*[├└]── |\s*\d[\d.]*[KMGT]?\s+\S+$|\.?[\w@.~+-]*\/[^\s:,()]*:?$|[\w@+-][\w.@+-]*\.\w{1,8}$)/;
 
 /** Returns how to split the rows of a table into cells, or null if the lines are no table. */
 function cellSplitter(lines: readonly string[]): ((line: string) => string[]) | null {
   if (lines.length < 4) return null;
-  for (const separator of [',', '\t', ';', '|']) {
+  for (const separator of [',', '\t', ';', '|', '│']) {
     const counts = lines.map((line) => line.replace(/"[^"]*"/g, '').split(separator).length);
-    const usual = counts[0]!;
+    const usual = counts[counts.length >> 1]!;
     const steady = counts.filter((count) => count === usual).length / counts.length;
     const spaced = separator === ',' && lines.every((line) => /, /.test(line));
     if (usual >= 3 && steady > 0.9 && !spaced) return (line) => splitCells(line, separator);
@@ -76,7 +79,7 @@ function splitCells(line: string, separator: string): string[] {
 
 /** Priorities: rare values and outliers, examples of common values. */
 function fieldPriority(rarity: number): number {
-  return rarity >= 0.5 ? 560 + 60 * rarity : 300 + 100 * rarity;
+  return rarity >= 0.5 ? 560 + 60 * rarity : 200 + 400 * rarity;
 }
 
 class TableReader implements DocumentReader {
@@ -85,9 +88,9 @@ class TableReader implements DocumentReader {
   readonly #fields = new Fields();
   readonly #columns: number;
 
-  constructor(split: (line: string) => string[], header: string) {
+  constructor(split: (line: string) => string[], columns: number) {
     this.#split = split;
-    this.#columns = split(header).length;
+    this.#columns = columns;
   }
 
   add(line: Line, found: Found): void {
@@ -112,8 +115,9 @@ class ListingReader implements DocumentReader {
 
   add(line: Line, found: Found): void {
     const row = /^(\S{10,11})\s+\d+\s+(\S+)\s+\S+\s+(\d+)\s+.*?([^/\s]*)$/.exec(line.text);
-    const path = row ? row[4]! : line.text.trim();
-    if (path.endsWith(':')) found(line, 330 - Math.min(100, line.number / 10));
+    const sized = /^\s*(\d[\d.]*)([KMGT]?)\s+(\S+)$/.exec(line.text);
+    const path = row?.[4] ?? sized?.[3] ?? line.text.trim();
+    if (path.endsWith(':')) found(line, 290 - Math.min(100, line.number / 10));
     if (path.endsWith(':') || /^total \d+$/.test(line.text)) return;
     this.#fields.add('extension', /\.[A-Za-z]\w{0,9}$/.exec(path)?.[0] ?? '', line);
     if (row) {
@@ -129,9 +133,8 @@ class ListingReader implements DocumentReader {
           .join('/'),
         line,
       );
-    const size = /^(\d[\d.]*)([KMGT]?)\t/.exec(line.text);
-    if (size)
-      this.#fields.add('size', String(Number(size[1]) * 1024 ** ' KMGT'.indexOf(size[2] || ' ')), line);
+    if (sized)
+      this.#fields.add('size', String(Number(sized[1]) * 1024 ** ' KMGT'.indexOf(sized[2] || ' ')), line);
   }
 
   end(found: Found): void {
@@ -139,59 +142,101 @@ class ListingReader implements DocumentReader {
   }
 }
 
+/** Keys and values of JSON that report a failure. */
+const FAILURE_KEY = /^"(?:err|error|exception|fault|failure)s?(?:_?(?:message|msg|code|reason))?"$/i;
+const NO_FAILURE = /^(?:null|false|0|"(?:none|ok|nil|0)?"?)$/i;
+const STATE_KEY = /^"(?:status|state|phase|result|outcome|conclusion|severity|level|type|event|reason)"$/i;
+const FAILED = /fail|error|fatal|critical|crash|reject|denied|timed?[_-]?out|abort|backoff|oom|unhealthy/i;
+const CODE_KEY = /^"(?:status|code|status_?code|http_?status)"$/i;
+const FAILURE_OBJECT = /"(?:errors?|exception|failures?)"\s*:\s*[{[]\s*$/;
+
+function isFailure(key: string, value: string): boolean {
+  if (FAILURE_KEY.test(key)) return !NO_FAILURE.test(value);
+  if (CODE_KEY.test(key) && /^"?[45]\d\d"?$/.test(value)) return true;
+  return STATE_KEY.test(key) && (FAILED.test(value) || (/^"level"$/i.test(key) && /^[56]0$/.test(value)));
+}
+
+/** Lines after the start of an error object that belong to the failure. */
+const FAILURE_LINES = 6;
+
 class JsonReader implements DocumentReader {
   readonly kind = 'json';
   readonly #fields = new Fields();
   readonly #pairs = new JsonPairs();
-  /** First lines of the current object of a pretty-printed document; they usually name it. */
-  #object: Line[] = [];
-  readonly #objectOf = new WeakMap<Line, Line[]>();
+  /** Elements of arrays around the current line of a pretty-printed document, with their first lines. */
+  #elements: { readonly indent: number; readonly lines: Line[] }[] = [];
+  #failures = 0;
+  #failureLines = 0;
 
   add(line: Line, found: Found): void {
-    if (/[{[]\s*$/.test(line.text)) this.#object = [];
-    else if (this.#object.length < 2) this.#object.push(line);
-    this.#objectOf.set(line, this.#object);
-    this.#pairs.read(line.text, (key, value, depth) => {
+    const { text } = line;
+    const indent = text.search(/\S/);
+    if (indent > 0) this.#elements = this.#elements.filter((element) => element.indent < indent);
+    if (indent > 0 && text.trim() === '{') this.#elements.push({ indent, lines: [] });
+    else if (!/[{[\]},]\s*$/.test(text) || /[^\]}]\s*,\s*$/.test(text))
+      for (const { lines } of this.#elements) if (lines.length < 2) lines.push(line);
+    const placed = { ...line, context: this.#elements.map(({ lines }) => lines) };
+    if (this.#failureLines-- > 0) found(placed, 970);
+    if (this.#failures === 0 && FAILURE_OBJECT.test(text)) this.#failureLines = FAILURE_LINES;
+    this.#pairs.read(text, (key, value, depth) => {
       // Members of the outermost object, except in JSON Lines.
-      if (depth === 1 && !/^\s*\{.*\}\s*$/.test(line.text)) found(line, 610);
-      this.#fields.add(`${depth}${key}`, value.replace(/^"|"$/g, ''), line);
+      if (depth === 1 && !/^\s*\{.*\}\s*$/.test(text)) found(line, 610);
+      if (isFailure(key, value))
+        found(placed, this.#failures++ === 0 ? 980 : 640 - Math.min(300, 8 * this.#failures));
+      this.#fields.add(`${depth}${key}`, value.replace(/^"|"$/g, ''), placed);
     });
   }
 
   end(found: Found): void {
-    this.#fields.unusual((line, rarity) => found(line, fieldPriority(rarity), this.#objectOf.get(line)));
+    this.#fields.unusual((line, rarity) => found(line, fieldPriority(rarity)));
   }
 }
 
 class DiffReader implements DocumentReader {
   readonly kind = 'diff';
+  readonly #fields = new Fields();
   #files = 0;
   #changes = 0;
-  #inMessage = false;
+  #part: 'message' | 'header' | 'hunk' = 'header';
 
   add(line: Line, found: Found): void {
     const { text } = line;
     // Later files and later changes of a file come after earlier ones.
     const behind = 3 * Math.min(100, this.#files);
+    const stat = this.#part === 'hunk' ? null : STAT.exec(text);
     if (/^commit [0-9a-f]{7}/.test(text)) {
-      this.#inMessage = true;
+      this.#part = 'message';
+      this.#files++;
       found(line, 690 - behind);
-    } else if (/^(?:diff |--- |Index: )/.test(text)) this.#inMessage = false;
-    else if (this.#inMessage) found(line, (text.startsWith(' ') ? 680 : 420) - behind);
-    else if (/^(?:\+\+\+ (?!\/dev\/null)|Only in |Binary files |rename |deleted file)/.test(text)) {
+    } else if (/^(?:diff |--- |Index: )/.test(text)) this.#part = 'header';
+    else if (stat) {
+      this.#fields.add('changes', stat[1] ?? '', line);
+      found(line, 420 - behind);
+    } else if (this.#part === 'message') {
+      const files = /^ (\d+) files? changed/.exec(text);
+      if (files) this.#fields.add('files', files[1]!, line);
+      found(line, (text.startsWith('    ') ? 680 : 400) - behind);
+    } else if (/^(?:\+\+\+ (?!\/dev\/null)|Only in |Binary files |rename |deleted file)/.test(text)) {
       this.#files++;
       this.#changes = 0;
       found(line, 690 - behind);
+    } else if (text.startsWith('@@')) {
+      this.#part = 'hunk';
+      found(line, 300 - behind / 3);
     } else if (/^[+-]/.test(text) && text.trim().length > 3) {
       if (++this.#changes <= 40) found(line, 640 - 14 * this.#changes - behind);
-    } else if (text.startsWith('@@')) found(line, 300 - behind / 3);
+    }
   }
 
-  end(): void {}
+  end(found: Found): void {
+    this.#fields.unusual((line, rarity) => rarity > 0.1 && found(line, 500 + 100 * rarity));
+  }
 }
 
 class HtmlReader implements DocumentReader {
   readonly kind = 'html';
+  #headings = 0;
+  /** Lines of text since the last heading. */
   #texts = 0;
   #inCode = false;
 
@@ -200,9 +245,14 @@ class HtmlReader implements DocumentReader {
     if (/<(?:script|style|svg)\b/i.test(text)) this.#inCode = true;
     const words = this.#inCode ? null : text.replace(/<[^<>]*>/g, ' ').match(/[\p{L}\p{N}]{2,}/gu);
     if (/<\/(?:script|style|svg)>/i.test(text)) this.#inCode = false;
-    if (/<(?:title|h[1-3])\b/i.test(text)) found(line, 660);
-    else if (words)
-      found(line, (recognise(line).rank === 'error' ? 650 : 520) - Math.min(200, this.#texts++));
+    const behind = Math.min(300, 4 * this.#headings);
+    if (/<(?:title|h1)\b/i.test(text)) found(line, 700);
+    else if (/<h[2-4]\b/i.test(text)) {
+      this.#headings++;
+      this.#texts = 0;
+      found(line, 660 - behind);
+    } else if (words)
+      found(line, recognise(line).rank === 'error' ? 650 : 590 - behind - 8 * Math.min(30, this.#texts++));
   }
 
   end(): void {}

@@ -162,37 +162,50 @@ async function fit(
   items.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
   const taken: Line[][] = [];
   const shown = new Set<string>();
+  const numbers = new Set<number>();
   const shapes = new Map<number, number>();
-  let left = budget;
-  let misses = 0;
-  for (const { lines, novel } of items) {
-    const fresh = lines.filter((line) => !shown.has(placeOf(line)));
-    const isNew = (line: Line) => (shapes.get(scanner.shapeOf(line)) ?? 0) < 2;
-    if (fresh.length === 0 || (novel && !fresh.some(isNew))) continue;
-    let cost = MARK_TOKENS;
-    for (const line of fresh) {
-      cost += cost > left ? 0 : (await counter.count(`${rendered(line)}\n`)).tokens;
+  const isNew = (line: Line) => (shapes.get(scanner.shapeOf(line)) ?? 0) < 2;
+  for (let left = budget, pass = 0; ; pass++) {
+    const before = taken.length;
+    let misses = 0;
+    for (const { lines, novel } of items) {
+      const fresh = lines.filter((line) => !shown.has(placeOf(line)));
+      // The first pass prefers lines that are not similar to shown ones; later passes fill what is left.
+      if (fresh.length === 0 || (novel && pass === 0 && !fresh.some(isNew))) continue;
+      let cost = 0;
+      for (const [i, line] of fresh.entries()) {
+        const isNext = numbers.has(line.number - 1) || fresh[i - 1]?.number === line.number - 1;
+        if (!isNext && !numbers.has(line.number + 1)) cost += MARK_TOKENS;
+        if (cost <= left) cost += (await counter.count(`${rendered(line)}\n`)).tokens;
+      }
+      if (cost > left) {
+        if (++misses > MISSES) break;
+        continue;
+      }
+      left -= cost;
+      for (const line of fresh) {
+        shown.add(placeOf(line));
+        numbers.add(line.number);
+        const shape = scanner.shapeOf(line);
+        shapes.set(shape, (shapes.get(shape) ?? 0) + 1);
+      }
+      taken.push(fresh);
     }
-    if (cost > left) {
-      if (++misses > MISSES) break;
-      continue;
+    const isLast = taken.length === before || pass === PASSES;
+    for (;;) {
+      const { text, omitted } = layOut(taken.flat(), scanner, lines);
+      const { tokens } = await counter.count(text);
+      left = budget - tokens;
+      if (left >= 0 && isLast) return { text, omitted, shownTokens: tokens };
+      if (left >= 0) break;
+      if (taken.length === 0) return { text: '', omitted, shownTokens: 0 };
+      taken.pop();
     }
-    left -= cost;
-    for (const line of fresh) {
-      shown.add(placeOf(line));
-      const shape = scanner.shapeOf(line);
-      shapes.set(shape, (shapes.get(shape) ?? 0) + 1);
-    }
-    taken.push(fresh);
-  }
-  for (;;) {
-    const { text, omitted } = layOut(taken.flat(), scanner, lines);
-    const { tokens } = await counter.count(text);
-    if (tokens <= budget) return { text, omitted, shownTokens: tokens };
-    if (taken.length === 0) return { text: '', omitted, shownTokens: 0 };
-    taken.pop();
   }
 }
+
+/** Further passes that fill the budget. */
+const PASSES = 3;
 
 /** Items that may be too large before the search for smaller ones ends. */
 const MISSES = 60;

@@ -13,6 +13,8 @@ interface Extreme {
 
 /** Columns with at most this many different values show an example of each. */
 const FEW_VALUES = 8;
+/** Largest numbers that one column shows. */
+const LARGEST = 3;
 /** Rare values that one column shows. */
 const RARE_VALUES = 4;
 
@@ -24,7 +26,8 @@ export class Column {
   #mean = 0;
   #squares = 0;
   #min: Extreme | null = null;
-  #max: Extreme | null = null;
+  /** The largest numbers, in descending order. */
+  readonly #largest: Extreme[] = [];
 
   add(value: string, line: Line): void {
     this.rows++;
@@ -41,7 +44,11 @@ export class Column {
     this.#mean += before / this.#numbers;
     this.#squares += before * (number - this.#mean);
     if (!this.#min || number < this.#min.value) this.#min = { value: number, line: own(line) };
-    if (!this.#max || number > this.#max.value) this.#max = { value: number, line: own(line) };
+    if (this.#largest.length < LARGEST || number > this.#largest.at(-1)!.value) {
+      const at = this.#largest.findIndex(({ value }) => value < number);
+      this.#largest.splice(at === -1 ? this.#largest.length : at, 0, { value: number, line: own(line) });
+      this.#largest.length = Math.min(LARGEST, this.#largest.length);
+    }
   }
 
   /** Calls `found` for lines with rare values and extreme numbers. The rarity is from 0 (first example) to 1. */
@@ -55,10 +62,9 @@ export class Column {
     }
     if (this.#numbers < 0.8 * this.rows) return;
     const deviation = Math.sqrt(this.#squares / this.#numbers);
-    for (const extreme of [this.#max, this.#min]) {
-      if (!extreme) continue;
-      const isOutlier = Math.abs(extreme.value - this.#mean) > OUTLIER * deviation;
-      found(extreme.line, isOutlier ? 0.95 : extreme === this.#max ? 0.3 : 0.2);
+    for (const [i, { line, value }] of [...this.#largest, ...(this.#min ? [this.#min] : [])].entries()) {
+      const isOutlier = Math.abs(value - this.#mean) > OUTLIER * deviation;
+      found(line, (isOutlier ? 0.95 : 0.4) - 0.05 * i);
     }
   }
 }

@@ -9,6 +9,8 @@ export interface Line {
   readonly text: string;
   /** True if another piece of the line follows. */
   readonly more: boolean;
+  /** First lines of the objects around it, which usually name them. */
+  readonly context?: readonly (readonly Line[])[];
 }
 
 /** Copies the text of a line, because a slice of a chunk keeps the whole chunk in memory. */

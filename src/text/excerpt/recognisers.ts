@@ -47,12 +47,17 @@ const RUN: readonly Recogniser[] = (
     ['tests', 'summary', /^\s*✖ failing tests:/],
     ['build', 'summary', /^\s*✖ \d+ problems?\b/],
     ['tests', 'failure', /^\s*(?:✖|✗|✘|×|✕) \S/, { before: 1 }],
+    [
+      'tests',
+      'warning',
+      /^\s*(?:ok \d+.*# (?:skip|todo)|[﹣○↓] \S|--- SKIP|test .* \.\.\. ignored|\S+::\S+ (?:SKIPPED|XFAIL|XPASS)|<skipped\b)/i,
+    ],
     // TAP
     ['tests', 'failure', /^\s*not ok \d+(?!.*# (?:todo|skip))/i],
     [
       'tests',
       'quiet',
-      /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- (?:PASS|SKIP)|test .* \.\.\. (?:ok|ignored)$|.* \.\.\. ok$|\S+::\S+ (?:PASSED|SKIPPED|XFAIL)\b)/,
+      /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- PASS|.* \.\.\. ok$|\S+::\S+ PASSED\b)/,
     ],
     ['tests', 'summary', /^1\.\.\d+$/],
     // jest, vitest
@@ -157,12 +162,13 @@ const RUN: readonly Recogniser[] = (
 ).map(([kind, rank, test, more]: Row) => ({ kind, rank, test, ...more }));
 
 const LEVELS: readonly (readonly [Rank, RegExp])[] = [
-  ['error', /^(?:err(?:or)?|fatal|crit(?:ical)?|panic|severe|emerg(?:ency)?|alert|failure)$/i],
-  ['warning', /^(?:warn(?:ing)?)$/i],
-  ['quiet', /^(?:info(?:rmation)?|debug|trace|notice|verbose|fine[rst]*|config|dbg|inf)$/i],
+  ['error', /^(?:err(?:or)?|fatal|crit(?:ical)?|panic|severe|emerg(?:ency)?|alert|failure|[56]0)$/i],
+  ['warning', /^(?:warn(?:ing)?|40)$/i],
+  ['quiet', /^(?:info(?:rmation)?|debug|trace|notice|verbose|fine[rst]*|config|dbg|inf|[123]0)$/i],
 ];
 /** A level in a log line: a field, or a word in brackets or capitals near the beginning. */
-const LEVEL_FIELD = /\b(?:level|severity|lvl|loglevel|log_level|levelname)"?\s*[=:]\s*"?([A-Za-z]+)/i;
+const LEVEL_FIELD =
+  /\b(?:level|severity|lvl|loglevel|log_level|levelname)"?\s*[=:]\s*"?([A-Za-z]+|[1-6]0\b)/i;
 const LEVEL_WORD =
   /^.{0,72}?(?:^|[\s[(<|:\]])(ERROR|ERR|FATAL|CRITICAL|CRIT|PANIC|SEVERE|EMERG|ALERT|WARNING|WARN|INFO|DEBUG|TRACE|NOTICE|VERBOSE|INF|DBG)(?=$|[\s\])>|:,])/;
 const LEVEL_BRACKET =
@@ -176,9 +182,9 @@ const ACCESS = /HTTP\/[\d.]+"? ([1-5])\d\d\b/;
 
 /** Words of errors in lines without a level. */
 const ERROR_WORDS =
-  /\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|core dumped|denied|refused|unreachable|timed out|timeout|cannot|could not|unable to|not found|no such file|killed|out of memory|invalid|unexpected|conflict)\b|错误|錯誤|失败|失敗|异常|異常|致命|超时|拒绝|无法|エラー|例外|タイムアウト|できません|拒否|오류|실패/i;
+  /\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|core dumped|denied|refused|unreachable|timed out|timeout|cannot|could not|unable to|not found|no such file|killed|out of memory|invalid|unexpected|conflict|mismatch|corrupt(?:ed)?|crash(?:ed)?|rejected|exceeded|missing)\b|错误|錯誤|失败|失敗|异常|異常|致命|超时|拒绝|无法|エラー|例外|タイムアウト|できません|拒否|오류|실패/i;
 const NO_ERRORS =
-  /\b(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?|failed|problems|exceptions?)\b|\b(?:errors?|failures?|failed)\s*[:=]\s*0\b|\bif\b.*\bfails?\b/i;
+  /\b(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?|failed|problems|exceptions?)\b|\b(?:err|errors?|failures?|failed)(?: count| rate)?[\s:="]*(?:0\b|\[\]|none|nil|null|false)|\bif\b.*\bfails?\b/i;
 const WARNING_WORDS =
   /\b(?:warn(?:ing)?|deprecat\w+|vulnerabilit\w+|skipp(?:ed|ing))\b|警告|非推奨|弃用|경고/i;
 /** Lines that count something, near the end of an output. */

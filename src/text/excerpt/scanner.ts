@@ -1,5 +1,5 @@
 import { type DocumentReader, documentReader, LOOK_LINES } from './documents.ts';
-import { addWords, type Column } from './fields.ts';
+import { addWords, Column } from './fields.ts';
 import { type Line, own } from './line-reader.ts';
 import { QuestionMatches } from './question.ts';
 import { type ExcerptKind, type Recognised, type Recogniser, recognise } from './recognisers.ts';
@@ -27,6 +27,8 @@ interface Group {
 interface Block {
   readonly lines: Line[];
   readonly rank: Recognised['rank'];
+  /** The recogniser that found it; none if only words or a level tell the rank. */
+  readonly by?: Recogniser;
   /** Index of the line that was recognised. Lines before it are context. */
   readonly headline: number;
   /** Position among the similar lines, from 1. */
@@ -41,12 +43,17 @@ const WARNING_LINES = 5;
 /** Lines of the first failure that come before everything else, and before other failures. */
 const FIRST_LINES = 12;
 const WHOLE_LINES = 28;
+/** Lines of the details of a failure that are shown together. */
+const DETAIL_LINES = 6;
 /** Lines after an error that has no indented details. */
 const CONTEXT_AFTER = 2;
+const FEW_SUMMARIES = 8;
 const GROUPS = 3000;
 const DOCUMENT_ITEMS = 2000;
-const HEAD_LINES = 16;
-const TAIL_LINES = 24;
+const HEAD_LINES = 48;
+const TAIL_LINES = 64;
+/** Evenly spread lines that fill what is left of the budget. */
+const SPREAD_LINES = 48;
 /** One line in so many must be recognised to tell the kind of a text. */
 const KIND_SHARE = 50;
 /** A failure tells more about the kind than other lines. */
@@ -59,6 +66,12 @@ const COUNTED_SHAPES = 2 ** 17;
 /** Stack frames, and how many in a row are kept. */
 const FRAME = /^\s+(?:at |File "|\d+: )|^\t\S/;
 const FRAMES = 8;
+/** Stack frames of runtimes and libraries, which a block leaves out. */
+const LIBRARY_FRAME =
+  /^\s+(?:at .*(?:node:|node_modules[/\\]|\/rustc\/|\b(?:java|jdk|sun|javax)\.\w)|\d+: .*\b(?:core|std|alloc|__rustc)::|File ".*(?:site-packages|lib\/python\d)|\/usr\/(?:local\/)?(?:lib\/)?go)/;
+
+/** The duration at the end of a line about a test. */
+const DURATION = /(\d+(?:\.\d+)?) ?(m?s)\)?$/;
 
 /** Lines that continue an error without being indented. */
 const DETAIL =
@@ -77,6 +90,10 @@ export class Scanner {
   readonly #groups = new Map<number, Group>();
   readonly #head: Line[] = [];
   #tail: Line[] = [];
+  #spread: Line[] = [];
+  #stride = 1;
+  /** Durations of tests that passed. */
+  readonly #durations = new Column();
   /** The last unindented line, such as the file name above the messages of eslint. */
   #heading: Line | null = null;
   #open: {
@@ -123,6 +140,10 @@ export class Scanner {
     if (!blank) this.#question?.add(line);
     if (this.#document) this.#addToDocument(line, blank);
     else this.#addToRun(line, blank);
+    if (!blank && this.#lines % this.#stride === 0 && this.#spread.push(own(line)) > 2 * SPREAD_LINES) {
+      this.#spread = this.#spread.filter((_, i) => i % 2 === 1);
+      this.#stride *= 2;
+    }
     this.#tail.push(line);
     if (this.#tail.length > 4 * TAIL_LINES) this.#tail = this.#tail.slice(-2 * TAIL_LINES);
   }
@@ -137,13 +158,18 @@ export class Scanner {
     }
   }
 
-  readonly #find = (line: Line, priority: number, context: readonly Line[] = []) => {
+  readonly #find = (line: Line, priority: number) => {
     const novel = this.#document!.kind === 'html' && priority < 600;
-    this.#found.push({ lines: context.includes(line) ? context : [...context, line], priority, novel });
+    const context = line.context?.flat().filter(({ number }) => number < line.number) ?? [];
+    this.#found.push({ lines: [...context, line], priority, novel });
   };
 
   #addToRun(line: Line, blank: boolean): void {
     const found = blank ? null : recognise(line);
+    if (found?.kind === 'tests' && found.rank === 'quiet') {
+      const took = DURATION.exec(line.text);
+      if (took) this.#durations.add(String(Number(took[1]) * (took[2] === 's' ? 1000 : 1)), line);
+    }
     if (found?.kind) {
       const weight = found.rank === 'failure' ? FAILURE_VOTES : 1;
       this.#votes.set(found.kind, (this.#votes.get(found.kind) ?? 0) + weight);
@@ -167,8 +193,8 @@ export class Scanner {
       belongs &&= deeper || (!starts && (DETAIL.test(text) || (found?.rank !== 'quiet' && open.after-- > 0)));
     }
     open.frames = FRAME.test(text) ? open.frames + 1 : 0;
-    if (belongs && open.frames <= FRAMES) block.lines.push(own({ text, ...place }));
-    else this.#open = null;
+    if (!belongs || open.frames > FRAMES) this.#open = null;
+    else if (!LIBRARY_FRAME.test(text)) block.lines.push(own({ text, ...place }));
     return belongs;
   }
 
@@ -192,6 +218,7 @@ export class Scanner {
     const block: Block = {
       lines: [...before, line].map(own),
       rank,
+      by,
       headline: before.length,
       nth: group.count,
     };
@@ -250,11 +277,14 @@ export class Scanner {
     }
     items.push(...failureItems(failures));
     this.#question?.best((line, score) => items.push({ lines: [line], priority: 560 + 400 * score }));
+    this.#durations.unusual(
+      (line, rarity) => rarity > 0.1 && items.push({ lines: [line], priority: 300 + 100 * rarity }),
+    );
     const written = (lines: Line[]) => lines.filter(({ text }) => text.trim() !== '');
     for (const [i, line] of written(this.#tail).slice(-TAIL_LINES).reverse().entries())
       items.push({
         lines: [line],
-        priority: i === 0 ? 960 : i < 4 && line.column === 0 ? 690 - i : i < 10 ? 480 - i : 200 - i,
+        priority: i === 0 ? 960 : i < 4 && line.column === 0 ? 690 - i : i < 10 ? 480 - i : 300 - i,
         novel: i >= 4,
       });
     for (const [i, line] of written(this.#head).entries())
@@ -263,6 +293,7 @@ export class Scanner {
         priority: i < 3 && line.column === 0 ? 650 - i : 320 - i,
         novel: i >= 3 && !this.#document,
       });
+    for (const line of this.#spread) items.push({ lines: [line], priority: 220, novel: true });
     return items;
   }
 
@@ -277,7 +308,9 @@ export class Scanner {
   }
 
   #priority({ rank, count, blocks }: Group, i: number): number {
-    if (rank === 'summary') return 700 + (50 * blocks[i]!.lines[0]!.number) / this.#lines;
+    // A frequent line that counts something is no summary.
+    const isSummary = rank === 'summary' && (blocks[i]!.by || count <= FEW_SUMMARIES);
+    if (isSummary) return 700 + (50 * blocks[i]!.lines[0]!.number) / this.#lines;
     if (rank === 'warning') return 440 - 20 * Math.log2(count) - 60 * i;
     // Rare shapes are interesting where most lines are similar.
     const variety = this.#groups.size / this.#lines;
@@ -298,19 +331,24 @@ function failureItems(blocks: Block[]): Item[] {
   }
   const unique = [...longest.values()];
   const first = unique.find(({ rank }) => rank === 'failure') ?? unique[0];
+  const hasRecognised = unique.some(({ by }) => by);
   return unique.flatMap((block, i): Item[] => {
-    const { headline, rank, nth } = block;
+    const { headline, rank, by, nth } = block;
     const lines = block.lines.slice(0, block.lines.findLastIndex(({ text }) => text.trim() !== '') + 1);
-    // Failures of another shape come before more of the same.
-    const step = Math.min(90, i + 6 * (nth - 1));
     if (block === first)
       return lines.map((line, k) => ({
         lines: [line],
         priority: (k < FIRST_LINES ? 1000 : k < WHOLE_LINES ? 740 : 600) - Math.abs(k - headline),
       }));
-    const head = { lines: [lines[headline]!], priority: (rank === 'failure' ? 640 : 620) - step };
-    const body = lines.filter((_, k) => k !== headline);
-    return body.length === 0 ? [head] : [head, { lines: body, priority: 540 - step / 2 }];
+    // Failures of another shape come before more of the same, and words of errors after recognised failures.
+    const step =
+      Math.min(240, i + (by?.kind === 'build' ? 40 : 6) * (nth - 1)) + (hasRecognised && !by ? 60 * nth : 0);
+    const head = by ? lines.slice(0, headline + 1) : [lines[headline]!];
+    const items: Item[] = [{ lines: head, priority: (rank === 'failure' ? 640 : 620) - step }];
+    const body = by ? lines.slice(headline + 1) : lines.filter((_, k) => k !== headline);
+    for (let k = 0; k < body.length; k += DETAIL_LINES)
+      items.push({ lines: body.slice(k, k + DETAIL_LINES), priority: 590 - step / 2 - 5 * k });
+    return items;
   });
 }
 
