@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { makeCertificate } from '../security/certificate.ts';
 import { cleanEnv, ENTRY, NODE, relay, temporaryHome } from './program.ts';
 
@@ -55,9 +56,12 @@ test('keys are created, listed, rotated and revoked on the store and over HTTP',
   assert.match(unable.stderr, /scope "admin"/);
   const { keys } = JSON.parse((await relay(['keys', 'list', '--json'], asAdmin)).stdout);
   const next = keys.find((key: { name: string }) => key.name === 'ci');
+  const api = httpRelay({ baseUrl: url, apiKey: rotated.stdout.trim() });
+  const { thread_id } = await api.threads.create();
+  for (const _ of [1, 2]) await api.shares.create({ thread_id });
   assert.match(
     (await relay(['keys', 'revoke', next.id], { home: here.home })).stdout,
-    /^revoked key_\w+ \(ci\)\n$/,
+    /^revoked key_\w+ \(ci\), and 2 share links that it created\n$/,
   );
   assert.equal((await relay(['push'], { ...remote(rotated.stdout.trim()), stdin: 'x' })).code, 4);
   const usage = JSON.parse((await relay(['usage', '--json'], asAdmin)).stdout);
