@@ -203,11 +203,15 @@ const UNKNOWN: Recognised = { kind: null, rank: null };
 const MAYBE_RUN =
   /^(?:\s*(?:[ℹ#✖✗✘×✕✔✓√▶●<]|not ok|ok |\d)|[_=-]{3}|\s*[A-Z])|error|FAIL|warn|━|panic|test|Found|Tests|Checked|generated|make|npm|exception|cause|undefined|:\d+:/i;
 
+/** Numbers without words, which no recogniser matches. */
+const NUMBERS = /^[\d\s.,:%+]*$/;
+
 /**
  * Recognises a line of a program's output without ANSI codes. In a later piece of a long line, only words are
  * recognised.
  */
 export function recognise({ text, column }: Line): Recognised {
+  if (NUMBERS.test(text)) return UNKNOWN;
   const level = column > 0 ? null : levelOf(text);
   if (level) return { kind: 'log', rank: level };
   if (column === 0 && MAYBE_RUN.test(text)) {

@@ -214,6 +214,11 @@ export class Scanner {
     group.last = line.number;
     if (inside) return;
     if (rank === null || rank === 'quiet') this.#compare(line, group);
+    if (rank === 'summary' && group.blocks.length >= EXAMPLES.summary) group.blocks.shift();
+    const isKept = group.blocks.length < EXAMPLES[rank ?? 'none'];
+    // Details of a failure that is not kept belong to its block too, so that they do not count as rare lines.
+    const opens = rank === 'failure' || rank === 'error' || (rank === 'warning' && by !== undefined);
+    if (!isKept && !opens) return;
     const before = this.#before(line, by, rank);
     const block: Block = {
       lines: [...before, line].map(own),
@@ -222,10 +227,8 @@ export class Scanner {
       headline: before.length,
       nth: group.count,
     };
-    if (rank === 'summary' && group.blocks.length >= EXAMPLES.summary) group.blocks.shift();
-    if (group.blocks.length < EXAMPLES[rank ?? 'none']) group.blocks.push(block);
-    // Details of a failure that is not kept belong to its block too, so that they do not count as rare lines.
-    if (rank !== 'failure' && rank !== 'error' && !(rank === 'warning' && by)) return;
+    if (isKept) group.blocks.push(block);
+    if (!opens) return;
     this.#open = {
       block,
       by,
