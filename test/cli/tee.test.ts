@@ -74,13 +74,11 @@ test('a long output is stored whole, and its excerpt says how to pull the rest',
   );
 });
 
-test('--tokens and --ttl apply, and arguments that may be secrets are not stored', async () => {
+test('--tokens applies, and arguments that may be secrets are not stored', async () => {
   const ran = await here(
     'tee',
     '--tokens',
     '300',
-    '--ttl',
-    '1h',
     '--',
     'printf',
     '-vpass=hunter2 %s\n',
@@ -92,7 +90,6 @@ test('--tokens and --ttl apply, and arguments that may be secrets are not stored
   assert.ok(tokens <= 300, String(tokens));
   const [stored] = await outputs();
   assert.equal(stored.command, 'printf -v');
-  assert.equal(Date.parse(stored.expires_at) - Date.parse(stored.created_at), 3_600_000);
 });
 
 test('pulled text and excerpts are not cut again', async () => {
@@ -215,5 +212,4 @@ test('at a terminal everything is shown as it comes, and stored', async () => {
 test('wrong arguments say what to do', async () => {
   assert.match((await here('tee', 'npm', 'test')).stderr, /relay tee -- npm test/);
   assert.match((await here('tee', '--tokens', '5', '--', 'true')).stderr, /from 200 to 100000/);
-  assert.match((await here('tee', '--ttl', '0', '--', 'true')).stderr, /--ttl 0 is not from/);
 });

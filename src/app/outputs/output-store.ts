@@ -14,6 +14,7 @@ import type { Config } from '../config.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { Spool } from './spool.ts';
 
+const TTL_S = OUTPUT_TTL_MS / 1000;
 /** Parts live longer than the pointer that names them. */
 const PART_EXTRA_S = 3600;
 /** Bytes before the end of a part in which a line end is looked for. */
@@ -34,13 +35,13 @@ export class OutputStore implements AsyncDisposable {
    * Stores an output. Above the size of a payload it is stored in parts, and the push of the first part commits it. On
    * another machine it is encrypted, and its key is filed here.
    */
-  async save(spool: Spool, facts: OutputFacts, ttl = OUTPUT_TTL_MS / 1000): Promise<Pushed> {
+  async save(spool: Spool, facts: OutputFacts): Promise<Pushed> {
     const client = await this.#open.client();
     const key = this.#open.remote === null ? null : generateFernetKey(systemEnv);
     const ends = partEnds(spool);
-    const push = async (i: number, metadata: JsonObject, ttlS: number) => {
+    const push = async (i: number, metadata: JsonObject, ttl: number) => {
       const [from, to] = [ends[i - 1] ?? 0, ends[i]!];
-      const options = { metadata, ttl: ttlS, idempotencyKey: `${spool.header.id}-${i}` };
+      const options = { metadata, ttl, idempotencyKey: `${spool.header.id}-${i}` };
       if (key === null)
         return client.pushDetailed(streamFrom(asyncChunks(spool, from, to)), { ...options, size: to - from });
       const token = await fernetEncrypt(key, spool.read(from, to), { now: systemEnv.now() });
@@ -48,9 +49,9 @@ export class OutputStore implements AsyncDisposable {
     };
     const parts: string[] = [];
     for (let i = 1; i < ends.length; i++)
-      parts.push((await push(i, { kind: OUTPUT_PART }, ttl + PART_EXTRA_S)).id);
+      parts.push((await push(i, { kind: OUTPUT_PART }, TTL_S + PART_EXTRA_S)).id);
     const metadata = { kind: OUTPUT, ...facts, ...(parts.length > 0 ? { parts } : {}) };
-    const pushed = await push(0, metadata, ttl);
+    const pushed = await push(0, metadata, TTL_S);
     if (key === null) return pushed;
     const keyed = { ...pushed, url: `${pushed.url}#key=${key}` };
     // A relay without handles gets the whole URL in the last line.
@@ -87,10 +88,9 @@ export class OutputStore implements AsyncDisposable {
     return this.#open.relay.pointers.outputs();
   }
 
-  /** Deletes the oldest outputs, so that the others have at most `bytes` bytes. */
-  async keepWithin(bytes = this.#config.output_storage): Promise<{ outputs: number; bytes: number }> {
-    const deleted = { outputs: 0, bytes: 0 };
-    let kept = 0;
+  /** Deletes the oldest outputs, so that the others have at most `bytes` bytes. Returns the number of deleted outputs. */
+  async keepWithin(bytes = this.#config.output_storage): Promise<number> {
+    let [deleted, kept] = [0, 0];
     for (const output of await this.list()) {
       kept += output.bytes;
       if (kept <= bytes) continue;
@@ -98,8 +98,7 @@ export class OutputStore implements AsyncDisposable {
         // Another process has just deleted it.
         if (!isRelayError(error, 'not_found')) throw error;
       });
-      deleted.outputs++;
-      deleted.bytes += output.bytes;
+      deleted++;
     }
     return deleted;
   }

@@ -58,7 +58,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
       const lastLine = (handle: string) => o.lastLine(handle, about, omitted[0]);
       const shown = shownTokens + (await ownTextWork.count(lastLine('relay:10000'))).tokens;
       store = await open();
-      const pushed = await store.save(spool, { ...about, shown: live ? tokens : shown }, o.ttl);
+      const pushed = await store.save(spool, { ...about, shown: live ? tokens : shown });
       return lastLine(pushed.handle ?? pushed.id);
     },
     warn: (what) => io.warn(what),
@@ -91,7 +91,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     );
     exit = end.code;
     if (end.isOpen)
-      io.note('A background process of the command is still running. Its output is not read further.');
+      io.note('A background process of the command is still running. Its later output is discarded.');
     return end.code;
   } finally {
     isOver = true;

@@ -136,8 +136,8 @@ export interface OutputHost {
   list(): Promise<StoredOutput[]>;
   /** Sums the tokens of the stored outputs by command. */
   report(): Promise<OutputReport>;
-  /** Deletes all stored outputs. */
-  prune(): Promise<{ readonly outputs: number; readonly bytes: number }>;
+  /** Deletes all stored outputs and returns their number. */
+  prune(): Promise<number>;
   /** Notes that the pipe at standard output gets pulled text, so that `relay tee` does not cut it again. */
   notePulled(): Promise<void>;
 }
@@ -147,8 +147,6 @@ export interface TeeOptions {
   readonly command: readonly string[];
   /** Maximum tokens that are printed. */
   readonly budget: number;
-  /** Lifetime of the stored output in seconds. */
-  readonly ttl?: number;
   /** Formats the last line of an excerpt. `omitted` is the first range of lines that the excerpt leaves out. */
   lastLine(
     handle: string,

@@ -38,7 +38,7 @@ const prune = answerCommand({
     relay prune  # clean up the local store
     relay prune --outputs  # also delete stored outputs of commands`,
   async ask({ host, flags }) {
-    const { outputs } = flags.outputs ? await host.outputs.prune() : {};
+    const outputs = flags.outputs ? await host.outputs.prune() : undefined;
     await using store = await host.store.open();
     return { ...(await store.sweep()), ...(outputs === undefined ? {} : { outputs }) };
   },

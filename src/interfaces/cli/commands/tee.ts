@@ -1,8 +1,8 @@
 import { isRelayError } from '../../../base/errors.ts';
-import { MAX_TTL_MS, MIN_TTL_MS, OUTPUT_TOKENS } from '../../../base/limits.ts';
+import { OUTPUT_TOKENS } from '../../../base/limits.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { StoredOutput, TeeOptions } from '../host.ts';
-import { bytes, columns, count, parseCount, parseSpan, printable, span } from '../human.ts';
+import { bytes, columns, count, parseCount, printable, span } from '../human.ts';
 import type { Io } from '../io.ts';
 
 /** Exit codes of shells for a program that cannot be started. */
@@ -11,17 +11,16 @@ const NOT_EXECUTABLE = 126;
 
 const tee = defineCommand({
   usage: '[list] [-- COMMAND…]',
-  details: `Prints the output of a command, or standard input, unchanged if it has at most 1 200 tokens (--tokens). Longer
-output is stored while it arrives, and an excerpt is printed: original lines with their numbers, failures first. Its last
-line has the handle and says how to pull the rest. Standard error is printed with standard output, in order. Exit code,
-signals, standard input, folder and environment are those of the command. At a terminal everything is shown as it comes;
-the command writes to a pipe, so some programs print colors only with FORCE_COLOR=1. Outputs stay in the local store for
-7 days, up to 256 MiB each and 1 GiB together (option output_storage), even if CONTEXTRELAY_URL is set. Only --url stores
-them on another relay: encrypted, with the key in the keyring of this machine. Of the command, the program and its first
-argument are stored, not encrypted. relay tee list shows the stored outputs.`,
+  details: `Runs a command, or reads standard input. Output of at most 1 200 tokens (--tokens) is printed unchanged and not
+stored. Longer output is stored while it arrives, and an excerpt is printed: original lines with their numbers, failures
+first. The last line of the excerpt has the handle and shows how to pull the rest. Standard output and standard error are
+printed together, in order. The exit code is the command's own. At a terminal everything is shown as it comes. The command
+writes to a pipe, so some programs print colors only with FORCE_COLOR=1. Outputs are kept in the local store for 7 days,
+at most 256 MiB each and 1 GiB together (option output_storage); CONTEXTRELAY_URL is ignored. With --url they are stored
+on that relay, encrypted; the key stays in the keyring of this machine. The program name and its first argument are
+stored too, unencrypted. relay tee list shows the stored outputs.`,
   flags: {
     tokens: { value: 'N', help: `print at most N tokens (${OUTPUT_TOKENS.default})` },
-    ttl: { value: 'TIME', help: 'keep the output for 90s, 15m, 2h or 7d (7d)' },
   },
   takes: { max: 1_000 },
   takesRest: true,
@@ -49,9 +48,6 @@ argument are stored, not encrypted. relay tee list shows the stored outputs.`,
       );
     const { default: tokens, ...range } = OUTPUT_TOKENS;
     const budget = parseCount(flags.tokens, '--tokens', range) ?? tokens;
-    const ttl = parseSpan(flags.ttl, '--ttl');
-    if (ttl !== undefined && (ttl * 1000 < MIN_TTL_MS || ttl * 1000 > MAX_TTL_MS))
-      throw badUsage(`--ttl ${flags.ttl} is not from 1 second to 10 years.`, 'For example: --ttl 7d');
     // CONTEXTRELAY_URL sends a pull to another relay, but the output is here.
     const { home, url } = flags as { home?: string; url?: string };
     const before = url === undefined && io.env.CONTEXTRELAY_URL ? 'CONTEXTRELAY_URL= ' : '';
@@ -63,14 +59,14 @@ argument are stored, not encrypted. relay tee list shows the stored outputs.`,
         handle,
         `${spaced(about.lines)} lines`,
         `${spaced(about.tokens)} tokens`,
-        about.cut === undefined ? null : `nothing was kept from line ${spaced(about.cut)} on`,
+        about.cut === undefined ? null : `nothing stored from line ${spaced(about.cut)} on`,
         about.exit === null ? null : `exit ${about.exit}`,
         `${before}${io.typed(pull)}${after} --lines ${omitted.from}-${to} | --grep PATTERN | --outline`,
       ];
       return `[${facts.filter((fact) => fact !== null).join(' · ')}]`;
     };
     try {
-      return await host.outputs.tee(io, { command: rest, budget, ttl, lastLine });
+      return await host.outputs.tee(io, { command: rest, budget, lastLine });
     } catch (error) {
       if (!isRelayError(error, 'missing') && !isRelayError(error, 'failed')) throw error;
       io.stderr.write(`${io.errorStyle.red('error')} ${error.message}\n`);
