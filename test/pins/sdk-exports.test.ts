@@ -33,6 +33,7 @@ test('a client has exactly these methods and groups of methods', () => {
     'subscribe',
     'tasks',
     'threads',
+    'unseal',
   ]);
 });
 

@@ -43,6 +43,10 @@ export async function createProject(
     throw new RelayError('failed', { what, hint: 'Pass another folder.' });
   }
   if (files === undefined) return openProject(whole, { ...o, place: newPlace(whole) });
+  if (!isInside(files)) {
+    const what = `The folder ${files} is not a subfolder of the project.`;
+    throw new RelayError('bad_usage', { what, hint: 'Pass a relative path, such as --files docs/relay.' });
+  }
   const place = readPlace(JSON.stringify({ folder: files }));
   const project = openProject(whole, { ...o, place });
   const setting = `${JSON.stringify({ folder: place.slice(0, -1) })}\n`;

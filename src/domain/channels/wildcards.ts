@@ -100,19 +100,22 @@ export async function checkPattern(
 ): Promise<void> {
   const wanted = parseSince(since);
   if (typeof wanted === 'object' && 'seq' in wanted)
-    throw badRequest('A sequence number belongs to one channel.', 'With wildcards, use since=all or a time.');
+    throw badRequest(
+      'A sequence number belongs to one channel.',
+      'With wildcards, start with all stored messages (all) or at a time.',
+    );
   await matchingChannels(channels, caller, pattern);
 }
 
 /** Returns the channels that match. Dead letters match only if the pattern ends with `.dead`. */
 async function matchingChannels(channels: Channels, caller: Caller, pattern: string): Promise<string[]> {
   const literal = pattern.slice(0, pattern.search(/[*>]/));
-  const isLetters = (name: string) => deadLetterChannel(name) === null;
+  const isDeadLetters = (name: string) => deadLetterChannel(name) === null;
   const found = (await channels.beginningWith(caller, literal)).filter(
     (name) =>
       matchesPattern(pattern, name) &&
       mayUseChannel(caller, name) &&
-      (isLetters(pattern) || !isLetters(name)),
+      (isDeadLetters(pattern) || !isDeadLetters(name)),
   );
   if (found.length <= WILDCARD_CHANNELS) return found;
   throw badRequest(

@@ -88,7 +88,7 @@ export const SECTIONS: Sections = {
         put: 'Store a file in a thread and get a ref to it',
         get: 'Read the content of an artifact, or a part of it',
         list: 'List the artifacts of a thread, newest first',
-        search: 'Search the artifacts of a thread',
+        search: 'Search the artifacts and the state of a thread',
         rm: 'Delete the content of artifacts permanently',
       },
     ),

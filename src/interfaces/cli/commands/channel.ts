@@ -46,8 +46,7 @@ function describeGroup({ name, backlog, members, leases }: GroupDetail, style: S
 
 const rm = defineCommand({
   usage: '<channel>…',
-  details:
-    'Deletes the messages, groups and dead letters. Pushed payloads stay. Stop all members of its groups first.',
+  details: 'Pushed payloads stay. Stop all members of its groups first; otherwise the command fails.',
   takes: { min: 1, max: 100 },
   flags: FORCE_FLAG,
   examples: 'relay channel rm builds  # delete a channel',

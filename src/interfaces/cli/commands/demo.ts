@@ -4,7 +4,7 @@ import { bytes, count, rows, unpainted } from '../human.ts';
 import type { Io } from '../io.ts';
 
 const demo = answerCommand({
-  details: `One agent, the surveyor, hands a long document to another, the fixer. The demo uses the server that runs, so
+  details: `One agent, the surveyor, hands a long document to another, the fixer. The demo uses the running server, so
 that the dashboard shows it, or else a temporary store. It counts the
 tokens of the real texts with a tokenizer; no model is called.`,
   examples: `

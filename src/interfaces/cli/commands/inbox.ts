@@ -74,7 +74,8 @@ export function agentName(io: Io, flag: string | undefined, command: string): st
 const follow = answerCommand({
   usage: '<channel> --as NAME',
   details: `New messages of the channel are stored in the agent's inbox until it reads them with relay inbox. The agent needs
-no open connection and no running process. Following a channel a second time changes nothing.`,
+no open connection and no running process. Following a channel a second time changes nothing. Wildcards such as reviews.*
+work only in relay watch.`,
   flags: {
     as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
     since: {

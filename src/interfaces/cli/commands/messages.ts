@@ -16,7 +16,8 @@ import { emptyInput } from './payload.ts';
 const watch = defineCommand({
   usage: '<channel>',
   details: `In a pipe it prints one line per message: the pointer, or the text of a signal (a message from relay publish). It
-reconnects after a lost connection without missing messages.
+reconnects after a lost connection without missing messages. With wildcards it follows all channels that match: in
+reviews.* the star stands for one part of a name, in reviews.> the sign at the end for one or more parts.
 
 With --exec it runs a shell command for each message, one at a time. The payload, or the text of a signal, is on standard
 input. Every message sets RELAY_CHANNEL, RELAY_SEQ, RELAY_TS, RELAY_FROM and RELAY_METADATA. A pointer also sets RELAY_URL,
@@ -29,7 +30,7 @@ acknowledged as soon as it is printed.`,
   flags: {
     since: {
       value: 'WHEN',
-      help: 'start after this sequence number or time, this long ago (10m), or at the first stored message with the word all (only new messages; for a new group all)',
+      help: 'start after this sequence number or time, this long ago (10m), or at the first stored message: all (default: only new messages; for a new group all)',
     },
     group: { short: 'g', value: 'NAME', help: 'share the messages with the other members of this group' },
     as: { value: 'NAME', help: 'save the position under this name and continue from it next time' },
@@ -40,7 +41,7 @@ acknowledged as soon as it is printed.`,
   examples: `
     relay watch builds  # show new messages
     relay watch builds --since all --json  # stored messages first, then new ones, as JSON lines
-    relay watch 'reviews.*'  # follow all channels that match, and new ones
+    relay watch 'reviews.*'  # follow reviews.api, reviews.ui and so on, also new channels
     relay watch tasks --group workers --exec "./work.sh"  # run a worker; start as many as you like
     relay pull "$(relay watch reports -n 1)"  # wait for the next report and pull it`,
   async run({ io, args, flags, open }) {
@@ -71,7 +72,7 @@ acknowledged as soon as it is printed.`,
   },
 });
 
-/** Converts a time span such as `10m` to the time that was so long ago. Other values stay. */
+/** Converts a time span such as `10m` to the time that long ago. Other values are returned unchanged. */
 export function parseWhen(text: string | undefined): string | undefined {
   if (text === undefined || !/^\d+(?:\.\d+)?\s*[smhd]$/i.test(text)) return text;
   return String(Date.now() - parseMilliseconds(text, '--since')!);

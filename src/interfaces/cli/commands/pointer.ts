@@ -49,10 +49,11 @@ const push = defineCommand({
 expiry. In a pipe it prints only the pointer. Without API keys, anyone who has the pointer can pull the payload until it
 expires or is revoked. With API keys, only your tenant (the keys of your account) can, unless you pass --visibility link.
 With --encrypt the relay stores only ciphertext. The key is the #key= part of the pointer, which is never sent to
-the relay; --keep-key also saves it on this machine under the handle. Metadata is not encrypted. The file name is stored as metadata, except with --encrypt.`,
+the relay; --keep-key also saves it on this machine, so that the handle is enough to pull. Metadata is not encrypted. The
+file name is stored as metadata, except with --encrypt.`,
   flags: {
     encrypt: { short: 'e', help: 'encrypt on this machine; the relay never sees the key' },
-    'keep-key': { help: 'with --encrypt: save the key on this machine, so that relay pull relay:N decrypts' },
+    'keep-key': { help: 'with --encrypt: save the key on this machine, so that relay pull 128 decrypts' },
     ttl: { value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or a number of seconds (24h)' },
     meta: { short: 'm', value: 'K=V', multiple: true, help: 'add metadata; K:=JSON for numbers and lists' },
     name: { value: 'NAME', help: 'same as --meta name=NAME (name of the file)' },
@@ -190,13 +191,13 @@ const FLAGS = {
 const pull = defineCommand({
   usage: '<url>',
   details: `Writes the bytes to standard output unchanged. To save tokens, look at --outline first, then pull only the
-lines you need. --cost counts the tokens of the payload or of a part, and does not count as a pull. With - instead of the
-URL it reads the pointer from standard input.`,
+lines you need. --cost counts the tokens of the payload or of a part, and does not count as a pull. Instead of the URL, pass
+a handle (relay:128, or only 128), or - to read the pointer from standard input.`,
   flags: FLAGS,
   examples: `
     relay pull <url>  # print the payload
     relay pull <url> --outline  # print headings or definitions only
-    relay pull <url> --lines 120-180  # print these lines
+    relay pull 128 --lines 120-180  # print these lines of relay:128
     relay pull <url> --grep "TODO|FIXME" -C 2  # print matching lines with two lines around each
     relay pull <url> --out report.pdf  # write to a file
     relay pull <url> --cost  # count the tokens
@@ -239,8 +240,8 @@ const UNKNOWN = 'unknown: the server does not report it';
 const peek = answerCommand({
   usage: '<url>',
   details: `At a terminal it shows size, tokens, expiry and metadata. In a pipe it prints the metadata as JSON. With --json
-it prints everything. A peek does not count as a pull. Servers of the original ContextRelay report only the
-metadata.`,
+it prints everything. A peek does not count as a pull. A handle such as relay:128 works instead of the URL. Servers of
+the original ContextRelay report only the metadata.`,
   examples: `
     relay peek http://127.0.0.1:7474/pull/<uuid>  # show size, expiry and metadata
     relay peek <url> | jq -r .summary  # print one field of the metadata`,

@@ -34,7 +34,7 @@ export const PROMPT_FLAGS = {
     help: 'always include the preview of this artifact: ref, its first characters, or name',
   },
   system: { value: 'TEXT', help: 'system prompt' },
-  'state-tokens': { value: 'N', help: 'largest number of tokens of the state in the prompt (500)' },
+  'state-tokens': { value: 'N', help: 'show at most N tokens of the state in the prompt (500)' },
   'dry-run': { help: 'show the prompt and its tokens; send and store nothing' },
 } as const satisfies Flags;
 

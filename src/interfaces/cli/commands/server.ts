@@ -500,7 +500,7 @@ relay server offers the same tools over HTTP at /mcp.`,
   },
   examples: `
     relay mcp  # use this as the command in the client
-    relay mcp --tools agents  # also offer the tools of a group
+    relay mcp --tools agents  # also offer the tools of the group agents
     relay mcp --tools push_context,peek_context,pull_context  # offer only three tools`,
   async run({ io, host, flags }) {
     const budget = parseCount(flags.budget, '--budget', { min: 100, max: 10_000_000 }) ?? MCP_BUDGET_TOKENS;

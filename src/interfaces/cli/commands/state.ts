@@ -29,7 +29,7 @@ artifacts, most important first, in at most 500 tokens. The last line counts the
 prints JSON of at most 2 KiB. In a pipe, relay stats counts the printed tokens.`,
   flags: {
     text: { help: 'print text for a prompt (the default at a terminal)' },
-    tokens: { value: 'N', help: 'largest number of tokens of the text (500)' },
+    tokens: { value: 'N', help: 'print at most N tokens (500)' },
     ...THREAD_FLAG,
   },
   examples: `

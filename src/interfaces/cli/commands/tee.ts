@@ -11,11 +11,13 @@ const NOT_EXECUTABLE = 126;
 
 const tee = defineCommand({
   usage: '[list] [-- COMMAND…]',
-  details: `Runs a command, or reads standard input. Output of at most 1 200 tokens (--tokens) is printed unchanged and not
-stored. Longer output is stored while it arrives, and an excerpt is printed: original lines with their numbers, failures
-first. The last line of the excerpt has the handle and shows how to pull the rest. Standard output and standard error are
+  details: `Runs a command, or reads standard input. Output of at most 1200 tokens (--tokens) is printed unchanged and not
+stored. Longer output is stored while it arrives, and an excerpt is printed: the most important lines, with their
+numbers. The last line of the excerpt has the handle and shows how to pull the rest. Standard output and standard error are
 printed together, in order. The exit code is the command's own. At a terminal everything is shown as it comes. The command
-writes to a pipe, so some programs print colors only with FORCE_COLOR=1. Outputs are kept in the local store for 7 days,
+writes to a pipe, so some programs print colors only with FORCE_COLOR=1.
+
+Outputs are kept in the local store for 7 days,
 at most 256 MiB each and 1 GiB together (option output_storage); CONTEXTRELAY_URL is ignored. With --url they are stored
 on that relay, encrypted; the key stays in the keyring of this machine. The program name and its first argument are
 stored too, unencrypted. relay tee list shows the stored outputs.`,

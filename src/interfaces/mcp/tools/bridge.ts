@@ -62,7 +62,7 @@ export const BRIDGE_TOOLS = [
   }),
   defineTool({
     name: 'task_result',
-    description: 'Get the result of a task, or its state.',
+    description: 'Get the result of a task, or its status.',
     input: z.object({ task: z.string().describe('id from bridge_task') }),
     verb: tasks.get,
     doing: 'reading the task',
@@ -79,7 +79,7 @@ export const BRIDGE_TOOLS = [
 export const AGENT_TOOLS = [
   defineTool({
     name: 'agent_list',
-    description: 'List agents: bridges take tasks, followers have an inbox. One JSON per line.',
+    description: 'List agents: bridges take tasks, followers have an inbox. One JSON object per line.',
     input: z.object({}),
     verb: agents.list,
     doing: 'listing the agents',

@@ -50,7 +50,7 @@ export const CHANNEL_TOOLS = [
       const found = await relay.inbox.read(agent, { limit: Math.floor(limit) });
       const { messages, more, cursors, following } = found;
       if (following.length === 0)
-        return { text: `${agent} follows no channel, so nothing reaches it. Call inbox_follow.` };
+        return { text: `${agent} follows no channel, so its inbox stays empty. Call inbox_follow.` };
       if (messages.length === 0) return { text: '(no new messages)' };
       const opened = messages.map(async (message) => ({
         ...(await client.unseal(message.channel, message)),
@@ -69,7 +69,7 @@ export const CHANNEL_TOOLS = [
   }),
   defineTool({
     name: 'inbox_follow',
-    description: 'Let the messages of a channel reach the inbox of an agent.',
+    description: "Subscribe an agent's inbox to a channel.",
     input: z.object({ agent: z.string(), channel: z.string() }),
     verb: inbox.follow,
     doing: 'following the channel',
