@@ -91,7 +91,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     );
     exit = end.code;
     if (end.isOpen)
-      io.note('A background process of the command is still running. Its later output is discarded.');
+      io.note('A background process of the command is still running. Its output is no longer read.');
     return end.code;
   } finally {
     isOver = true;
