@@ -34,7 +34,7 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'RELAY_REMINDER',
-    help: 'The minutes between two reminders of the stop hook to run `relay project sync`; 30 by default, `off` for none.',
+    help: 'Minutes between two reminders of the stop hook to run `relay project sync`: 30 by default, or `off`.',
   },
   { name: 'RELAY_THREAD', help: 'The thread that commands use if none is given.' },
   {
@@ -77,7 +77,7 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'RELAY_TEE',
-    help: 'Set by `relay tee` for its command: the pipe that it reads, so that a `relay tee` in it makes no excerpt.',
+    help: 'Set by `relay tee` for its command: identifies the pipe that it reads, so that a nested `relay tee` makes no excerpt.',
   },
   { name: 'RELAY_COMMAND', help: 'The command name of this program in the commands that it prints.' },
   { name: 'RELAY_DEBUG', help: 'Set it to 1 to print the stack trace of an unexpected error.' },
