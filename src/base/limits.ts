@@ -495,6 +495,8 @@ export const REVIEW_AGE_MS = DAY;
 export const PROJECT_FILE_BYTES = 4 * MiB;
 /** Maximum size of a build file, such as package.json, that a brief reads. Larger files are skipped. */
 export const BUILD_FILE_BYTES = 256 * KiB;
+/** Maximum size of an untracked file whose first lines a hand-off shows. */
+export const PREVIEW_FILE_BYTES = 16 * KiB;
 /** Maximum length of a text that a tool writes into a project file. */
 export const PROJECT_TEXT_CHARS = 10_000;
 /** Number of finished hand-offs that state.json keeps. */

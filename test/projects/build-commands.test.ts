@@ -27,7 +27,8 @@ const WORKFLOW = `jobs:
 
 test('commands come from package.json, with the package manager of the lockfile, and from CI', async () => {
   using folder = new ScratchFolder();
-  const scripts = { build: 'obuild', test: 'vitest', prepack: 'x', 'test:types': 'tsc', bench: 'node b.ts' };
+  const few = { 'test:types': 'tsc', bench: 'node b.ts' };
+  const scripts = { build: 'obuild', test: 'vitest', prepack: 'x', dev: 'vitest', ...few };
   folder.write('package.json', JSON.stringify({ scripts }));
   folder.write('pnpm-lock.yaml', '');
   folder.write('.github/workflows/ci.yml', WORKFLOW);
@@ -35,9 +36,17 @@ test('commands come from package.json, with the package manager of the lockfile,
     'Install: pnpm install (guessed from pnpm-lock.yaml)',
     'Build: pnpm run build = obuild (package.json)',
     'Test: pnpm test = vitest (package.json)',
+    'Run: pnpm run dev = vitest (watch mode, package.json)',
     'CI runs: pnpm install; pnpm build; pnpm vitest --coverage (.github/workflows/ci.yml)',
     'Other (pnpm run NAME): test:types, bench (package.json)',
   ]);
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`deploy-${n}`, 'x']));
+  const own = { start: 'tsx --watch a.ts', dev: 'vitest run', ...few, ...many };
+  folder.write('package.json', JSON.stringify({ scripts: own }));
+  const lines = await commandsIn(folder);
+  assert.ok(lines.includes('Run: pnpm run dev = vitest run (package.json)'), lines.join('\n'));
+  assert.ok(lines.includes('Run: pnpm start = tsx --watch a.ts (watch mode, package.json)'));
+  assert.equal(lines.at(-1), 'Other (pnpm run NAME): test:types, and 31 more (package.json)');
 });
 
 test('a Makefile comes before the usual commands of a language, which are marked as guesses', async () => {
@@ -52,12 +61,12 @@ test('a Makefile comes before the usual commands of a language, which are marked
   ]);
   folder.write(
     'Makefile',
-    'V := 1\n.PHONY: test\nbuild: web cli\ntest: .PHONY\n\t@go test -race ./...\nweb:\n\tnpm i\n',
+    'V := 1\n.PHONY: test\nbuild: web cli\ntest: .PHONY\n\t@go test -race ./...\nweb:\n\tnpm i\nlint:\n\twhich golint\n\tgolint ./...\n',
   );
   assert.deepEqual(await commandsIn(folder), [
     'Build: make build = web cli (Makefile)',
     'Test: make test = go test -race ./... (Makefile)',
-    'Check: go vet ./... (guessed from go.mod)',
+    'Check: make lint (Makefile)',
     'Run: go run . (guessed from main.go)',
     'Other (make NAME): web (Makefile)',
   ]);

@@ -45,16 +45,7 @@ test('the brief shows each part with source and age, overdue todos, and the comm
   const json = JSON.parse((await folder.relay(['project', 'start', '--json'])).stdout);
   assert.deepEqual(
     json.parts.map(({ title }: { title: string }) => title),
-    [
-      'State',
-      'Todos',
-      'Project',
-      'Decisions',
-      'Where we are',
-      'Commits since the last sync',
-      'Done',
-      'Other todos',
-    ],
+    ['State', 'Todos', 'Project', 'Decisions', 'Where we are', 'Commits since the last sync', 'Other todos'],
   );
   assert.ok(json.parts[0].age_seconds >= 5 * 3600 && json.tokens.at_most <= 1000);
   assert.match(

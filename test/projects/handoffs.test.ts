@@ -41,7 +41,11 @@ test('a sub-agent gets its task first and the command to report; the parent sees
   assert.ok(!(await folder.relay(['project', 'start'])).stdout.includes('HANDOFF-001'));
 });
 
-test('a hand-off to another agent has evidence on every line', async () => {
+const SECRET = `ghp_${'a1B2c3D4'.repeat(5)}`;
+const PRIVATE_KEY =
+  '-----BEGIN PRIVATE KEY-----\nMIIBVQIBADANBg\nkqhkiG9w0BAQEF\n-----END PRIVATE KEY-----\n';
+
+test('a hand-off to another agent names the source of each part, and shows the lines of a small diff', async () => {
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   fill(folder);
@@ -53,8 +57,11 @@ test('a hand-off to another agent has evidence on every line', async () => {
   folder.git('add', '.');
   folder.git('commit', '-qm', 'begin');
   folder.write('src/form.ts', 'new');
+  folder.write('tea.go', 'package tea\n\nfunc Pour() {}\n');
+  folder.write('notes.env.ts', `export const key = '${SECRET}';\n`);
+  folder.write('.env', 'PASSWORD=hunter2\n');
   folder.write('PROJECT.md', `${folder.read('PROJECT.md')}- Never sweet\n`);
-  folder.write('kept.ts', 'one\ntwo\n');
+  folder.write('kept.ts', `one\n  two\n--- three\n${PRIVATE_KEY}`);
   const { stdout } = await folder.relay([
     'handoff',
     '--to',
@@ -64,22 +71,23 @@ test('a hand-off to another agent has evidence on every line', async () => {
     '--context',
     'https://r.example/pull/2',
   ]);
-  const lines = stdout.split('\n').filter((line) => line.startsWith('- '));
-  for (const line of lines) assert.match(line, /\[[^\]]+\]$/);
+  for (const heading of stdout.match(/^## .*$/gm)!) assert.match(heading, /\(.+\)$/);
   for (const expected of [
-    '- finish the form [given with this hand-off]',
-    `- Work in ${folder.path} [the project folder]`,
-    '- Never cold [PROJECT.md]',
-    '- 2 files changed, +2 -0 lines, 1 of them project files, which are not listed [git diff HEAD --shortstat --no-renames --relative]',
-    '- 1 untracked files or folders [git status --short .]',
-    '- M kept.ts (+1 -0): @@ -1,0 +2 @@ one [git diff HEAD -U0]',
-    '- ?? src/ [git status]',
-    '- https://r.example/pull/2 [relay pull]',
+    `Work in ${folder.path}.\n`,
+    '## The ask (given with this hand-off)\n- finish the form\n',
+    '## To read (given with this hand-off; read a URL with relay pull)\n- https://r.example/pull/2\n',
+    '- Constraint: Never cold\n',
+    '- 2 files changed, +7 -0 lines, with project files [git diff HEAD --shortstat --no-renames --relative]\n',
+    '- M kept.ts (+6 -0)\n  +  two\n  +--- three\n  +[redacted]\n',
+    '- ?? src/\n',
+    '- ?? tea.go\n  +package tea\n  +func Pour() {}\n',
+    '- ?? .env\n',
   ]) {
-    assert.ok(lines.includes(expected), `${expected}\n${stdout}`);
+    assert.ok(stdout.includes(expected), `${expected}\n${stdout}`);
   }
-  assert.match(stdout, /ADR-002 .* \[decisions\.md:7\]/);
-  assert.match(stdout, /begin \(just now\) \[git [0-9a-f]{9}\]/);
+  assert.ok(!stdout.includes(SECRET) && !stdout.includes('hunter2') && !stdout.includes('MIIB'), stdout);
+  assert.match(stdout, /^! Possible secrets were masked: git status, git diff HEAD/m);
+  assert.match(stdout, /## Commits that changed these files \(git log\)\n- [0-9a-f]{9} \(just now\) begin\n/);
   assert.ok(countTokens(stdout).tokens <= 1000);
 });
 
@@ -118,18 +126,19 @@ test('files about the task come first, with hunks and functions, and every figur
     ['src/rateLimit.ts', 'src/addresses.ts', 'src/colors.ts'],
     files.join('\n'),
   );
-  assert.match(
-    files[0]!,
-    /^M src\/rateLimit\.ts \(\+1 -1\): @@ -10 \+10 @@ export function limit1\(\) \{ \[git diff HEAD -U0\]$/,
-  );
+  assert.match(files[0]!, /^M src\/rateLimit\.ts \(\+1 -1\): @@ -10 \+10 @@ export function limit1\(\) \{$/);
   assert.ok(files.findIndex((line) => line.includes('tsconfig')) > 20, files.join('\n'));
 
   const [, all, added, removed] = lines.join('\n').match(/(\d+) files changed, \+(\d+) -(\d+) lines/)!;
   const stat = folder.git('diff', 'HEAD', '--shortstat', '--no-renames', '--relative');
   assert.deepEqual([all, added, removed], stat.match(/\d+/g), stat);
-  const [, untracked] = lines.join('\n').match(/(\d+) untracked/)!;
-  const status = folder.git('status', '--short', '.');
-  assert.equal(Number(untracked), status.match(/^\?\?/gm)?.length, status);
+  const order = ['State', 'Project', 'Decisions', 'Files in flight', 'Todos', 'Layout'];
+  const titles = lines.flatMap((line) => /^## (.*)/.exec(line)?.[1] ?? []);
+  assert.deepEqual(
+    titles.filter((title) => order.includes(title)),
+    order,
+  );
+  assert.ok(lines.includes('In src/: addresses.ts, colors.ts, rateLimit.ts'), lines.join('\n'));
   for (const header of files.flatMap((line) => line.match(/@@ [^@]* @@/g) ?? []))
     assert.ok(folder.git('diff', 'HEAD', '-U0', '--no-renames').includes(header), header);
 });
@@ -142,14 +151,17 @@ test('a hand-off names the files, tools and skill of the next client, and what i
   await openProject(folder.path).sync({ done: ['boil water'] });
   const codex = (await handOff(folder, 'codex')).join('\n');
   assert.match(codex, /^## For Codex$/m);
-  assert.match(codex, /^Read CLAUDE\.md: .*Claude Code \[CLAUDE\.md\]$/m);
   assert.match(codex, /Codex loads by itself: AGENTS\.md, which does not exist here/);
   assert.match(codex, /mcp__relay__NAME; .*\$context-relay/);
-  assert.match(codex, /^## Already done\nboil water \[state\.json:\d+\]$/m);
-  assert.match(codex, /^Test: npm test = vitest \[package\.json\]$/m);
+  assert.match(codex, /^Done: boil water$/m);
+  assert.match(codex, /^Test: npm test = vitest \(package\.json\)$/m);
+  for (const command of [
+    ['handoff', '--to', 'codex'],
+    ['project', 'start'],
+  ])
+    assert.match((await folder.relay(command)).stdout.split('\n\n')[0]!, /^Read CLAUDE\.md first\.$/m);
   const claude = (await handOff(folder, 'claude')).join('\n');
-  assert.match(claude, /Claude Code loads by itself: CLAUDE\.md \[/);
-  assert.ok(!claude.includes('Read CLAUDE.md'));
+  assert.match(claude, /Claude Code loads by itself: CLAUDE\.md$/m);
   assert.match((await handOff(folder, 'gemini')).join('\n'), /GEMINI\.md[\s\S]*mcp_relay_NAME/);
   assert.match((await handOff(folder, 'my-bot')).join('\n'), /^Next: /m);
 });
@@ -172,8 +184,8 @@ test('a hand-off can include a thread, and becomes a pointer with --push', async
     await open.relay.threads.patch(id, { ops } as never);
   }
   const { stdout, stderr } = await folder.relay(['handoff', '--to', 'gemini', '--thread', id.slice(0, 8)]);
-  assert.match(stdout, new RegExp(`- Next: pour it \\[thread ${id} v2 p1\\]`), stderr);
-  assert.match(stdout, new RegExp(`- Fact: water = hot \\[thread ${id} v2 f1\\]`));
+  const heading = `## Thread (relay state header --thread ${id}, v2)`;
+  assert.ok(stdout.includes(`${heading}\n- Next: pour it [p1]\n- Fact: water = hot [f1]\n`), stdout + stderr);
   const pushed = await folder.relay(['handoff', '--to', 'gemini', '--push']);
   const [url = '', , start] = pushed.stdout.split('\n');
   assert.equal(
@@ -192,14 +204,13 @@ test('a hand-off can include a thread, and becomes a pointer with --push', async
 test('a hand-off masks secrets and names their place, and a context file must exist', async () => {
   using folder = new ScratchFolder();
   fill(folder);
-  const secret = `ghp_${'a1B2c3D4'.repeat(5)}`;
-  await folder.relay(['project', 'sync', '--note', `${'the proxy '.repeat(18)}takes ${secret} for now`]);
+  await folder.relay(['project', 'sync', '--note', `${'the proxy '.repeat(18)}takes ${SECRET} for now`]);
   const key = 'https://r.example/pull/2#key=abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq=';
   const { stdout, stderr } = await folder.relay(['handoff', '--to', 'codex', '--context', key]);
   assert.ok(!stdout.includes('ghp_'), stdout);
   assert.ok(stdout.includes(key), 'the key of a pointer that was given goes along');
-  assert.match(stdout, /! Possible secrets were masked: state\.json:\d+\./);
-  assert.match(stderr, /Possible secrets were masked: state\.json:\d+\./);
+  assert.match(stdout, /! Possible secrets were masked: state\.json\./);
+  assert.match(stderr, /Possible secrets were masked: state\.json\./);
   for (const command of [
     ['handoff', '--to', 'codex'],
     ['project', 'handoff', 'Port it', '--expect', 'a test'],

@@ -29,9 +29,9 @@ test('init fills in what it can detect and keeps existing files', async () => {
   for (const line of [
     '# shop',
     'Sells tea',
-    '- Frontend: React (guessed from dependencies in package.json)',
-    '- Backend: TypeScript, Hono (guessed from package.json, dependencies in package.json)',
-    '- Database: PostgreSQL (guessed from dependencies in package.json)',
+    '- Frontend: React (guessed from package.json)',
+    '- Backend: TypeScript, Hono (guessed from package.json)',
+    '- Database: PostgreSQL (guessed from package.json)',
     '- Deployment: Docker (guessed from Dockerfile)',
     '/src',
     '- Repository: https://git.example.org/team/shop.git',
@@ -70,19 +70,19 @@ test('init detects other languages, and works in a folder without any', async ()
       [
         '# brew',
         'Boils water',
-        '- Backend: Python, FastAPI (guessed from pyproject.toml, dependencies in pyproject.toml)',
-        '- Database: PostgreSQL (guessed from dependencies in pyproject.toml)',
+        '- Backend: Python, FastAPI (guessed from pyproject.toml)',
+        '- Database: PostgreSQL (guessed from pyproject.toml)',
       ],
     ],
     [
       'Cargo.toml',
       '[package]\nname = "kettle"\ndescription = "Hot"\n[dependencies]\naxum = "0.8"\n',
-      ['# kettle', '- Backend: Rust, Axum (guessed from Cargo.toml, dependencies in Cargo.toml)'],
+      ['# kettle', '- Backend: Rust, Axum (guessed from Cargo.toml)'],
     ],
     [
       'go.mod',
       'module example.org/team/pot/v2\n\nrequire (\n\tgithub.com/go-chi/chi/v5 v5.0.0\n)\n',
-      ['# pot', '- Backend: Go, chi (guessed from go.mod, require in go.mod)'],
+      ['# pot', '- Backend: Go, chi (guessed from go.mod)'],
     ],
     ['notes.txt', 'hello', ['# work', '- Backend:']],
     ['package.json', '{ broken', ['# work', '- Backend:']],
@@ -135,12 +135,16 @@ test('init reads the description from the README and lists existing decisions, a
 
 test('a guess of init stays marked in the brief until someone confirms it, and placeholders are mentioned once', async () => {
   using folder = new ScratchFolder();
-  const devDependencies = { vite: '1', mongodb: '1', ioredis: '1' };
-  folder.write('package.json', JSON.stringify({ name: 'storage', devDependencies }));
+  const dependencies = { mongodb: '1', ioredis: '1' };
+  folder.write(
+    'package.json',
+    JSON.stringify({ name: 'storage', dependencies, devDependencies: { vite: '1' } }),
+  );
   assert.match((await folder.relay(['project', 'init'])).stdout, /marked "\(guessed from …\)"/);
-  const guess = '- Database: MongoDB, Redis (guessed from devDependencies in package.json)';
+  const guess = '- Database: MongoDB, Redis (guessed from package.json)';
   const brief = async () => (await folder.relay(['project', 'start'])).stdout;
   assert.ok((await brief()).split('\n').includes(guess), await brief());
+  assert.doesNotMatch(await brief(), /Vite/, 'development tools say nothing about the stack');
   assert.equal((await brief()).match(/Not filled in yet/g)?.length, 1);
   assert.match(
     await brief(),
@@ -149,4 +153,9 @@ test('a guess of init stays marked in the brief until someone confirms it, and p
 
   folder.write('PROJECT.md', folder.read('PROJECT.md').replace(guess, '- Database: Redis'));
   assert.match(await brief(), /^- Database: Redis$/m);
+
+  folder.write('package.json', JSON.stringify({ name: 'storage', dependencies, exports: './index.js' }));
+  folder.write('wrangler.toml', '');
+  await folder.relay(['project', 'init', '--force']);
+  assert.match(folder.read('PROJECT.md'), /^- Database:\n- Deployment:\n/m, 'a library has none of its own');
 });

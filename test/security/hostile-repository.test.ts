@@ -43,7 +43,7 @@ async function askEverything(folder: string): Promise<void> {
   const git = projectGit(folder);
   const head = (await git.status()).commit ?? 'HEAD';
   await Promise.allSettled([
-    git.commits({ limit: 5 }),
+    git.commits({ limit: 5, paths: ['kept.ts', 'a.txt'] }),
     git.changedLines(),
     git.hunks(['kept.ts', 'a.txt']),
     git.history('decisions.md', 50),
@@ -127,5 +127,5 @@ test('the git status of a repository with filters is still reported', async () =
   config(folder, 'filter.x.required', 'true');
   const { stdout } = await run(folder, ['handoff', '--to', 'codex']);
   assert.match(stdout, /M work\.txt \(\+1 -1\)/);
-  assert.match(stdout, /begin \(/);
+  assert.match(stdout, /\) begin\n/);
 });

@@ -54,7 +54,7 @@ function checked(folder: string): string {
 const read = (project: Project, o?: ReadOptions) => readProject(project.files, systemEnv.now(), o);
 
 const NO_GIT = {
-  status: async () => ({ branch: null, commit: null, inFlight: [], untracked: 0 }),
+  status: async () => ({ branch: null, commit: null, inFlight: [] }),
   commits: async () => [],
 };
 

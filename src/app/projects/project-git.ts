@@ -45,9 +45,10 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
   const gitAsUser = (...args: string[]) => inRepository(args, { asUser: true });
   const lines = async (...args: string[]) => (await git(...args).catch(() => '')).split('\n').filter(Boolean);
   return {
-    async commits({ since, limit }) {
+    async commits({ since, limit, paths = [] }) {
       const after = since === undefined ? [] : [`--since=@${Math.floor(since / 1000) + 1}`];
-      const found = await lines('log', `--max-count=${limit}`, ...after, '--format=%H%x09%ct%x09%s');
+      const which = [`--max-count=${limit}`, ...after, '--format=%H%x09%ct%x09%s', '--', ...paths];
+      const found = await lines('log', ...which);
       return found.map((line) => {
         const [hash = '', seconds = '0', ...subject] = line.split('\t');
         return { hash, at: Number(seconds) * 1000, subject: subject.join(' ') };
@@ -62,12 +63,7 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
           state,
         }))
         .filter(({ path }) => !own.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
-      return {
-        branch,
-        commit,
-        inFlight: shown,
-        untracked: inFlight.filter(({ state }) => state === '??').length,
-      };
+      return { branch, commit, inFlight: shown };
     },
     async changedLines() {
       const text = await git(...CHANGED_LINES).catch(() => '');
@@ -80,13 +76,12 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
     async hunks(paths) {
       const found = new Map<string, string[]>();
       if (paths.length === 0) return found;
-      let headers: string[] = [];
+      let hunks: string[] = [];
       for (const line of await lines(...HUNKS, '--', ...paths)) {
+        if (line.startsWith('diff ')) hunks = [];
         const file = /^(?:---|\+\+\+) (?!\/dev\/null)(.+?)\t?$/.exec(line)?.[1];
-        if (file !== undefined && paths.includes(file) && !found.has(file)) {
-          headers = [];
-          found.set(file, headers);
-        } else if (line.startsWith('@@ ')) headers.push(line);
+        if (hunks.length > 0 || line.startsWith('@@ ')) hunks.push(line);
+        else if (file !== undefined && paths.includes(file)) found.set(file, hunks);
       }
       return found;
     },
@@ -227,7 +222,7 @@ function* readBlobs(output: Buffer): Generator<[id: string, text: string]> {
  * Parses `git status --porcelain=v2 --branch -z`. Spaces separate the fields. The name is the last field and
  * ends with NUL. A rename has a second name after it.
  */
-function readStatus(text: string): Omit<GitStatus, 'untracked'> {
+function readStatus(text: string): GitStatus {
   let branch: string | null = null;
   let commit: string | null = null;
   const inFlight: { path: string; state: string }[] = [];

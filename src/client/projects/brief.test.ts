@@ -9,6 +9,7 @@ function draft(lines: number, text: (n: number) => string): Draft {
   const line = (_: unknown, n: number) => ({ text: text(n), rank: n });
   return {
     title: 'Project brief: demo',
+    opening: [],
     warnings: ['The todos were never reviewed.'],
     parts: [
       {

@@ -1,5 +1,5 @@
 import { BRIEF_LINE_CHARS } from '../../base/limits.ts';
-import { REDACTED } from '../../base/redact.ts';
+import { REDACTED, redact } from '../../base/redact.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { findSecrets, maskSecrets } from '../../text/secrets.ts';
@@ -35,6 +35,8 @@ export interface BriefLine {
    * because the pointer must keep its key.
    */
   readonly given?: boolean;
+  /** Lines of source code below the text. They are kept or dropped with it. */
+  readonly code?: string;
 }
 
 /**
@@ -47,8 +49,12 @@ export function ranked(texts: readonly string[], first: number, step: number): B
 
 export interface Draft {
   readonly title: string;
+  /** Instructions at the start of the brief. */
+  readonly opening: readonly string[];
   readonly warnings: readonly string[];
   readonly parts: readonly BriefPart[];
+  /** True if the text leaves the project. Then more is masked, also values that may be no secrets. */
+  readonly strict?: boolean;
   /** Instructions at the end of the brief. */
   readonly closing: readonly string[];
 }
@@ -62,6 +68,8 @@ const DATA_NOTICE =
 export const LEAST_TOKENS = 100;
 
 const FIRST_TRIED = 32;
+/** Maximum length of a line of code. */
+const CODE_CHARS = 160;
 
 type Measure = (text: string) => number | Promise<number>;
 type Tokens = { readonly at_most: number } | { readonly counted: number };
@@ -103,25 +111,40 @@ export function tokensAtMost(text: string): number {
 function defused(draft: Draft): Draft {
   const masked = new Set<string>();
   const safe = (text: string, source?: string) => {
-    const shown = source === undefined ? text : maskedLine(text);
-    if (source !== undefined && shown.includes(REDACTED) && !text.includes(REDACTED)) masked.add(source);
+    const clear = source === undefined ? text : maskedLine(text);
+    const shown = draft.strict && source !== undefined ? redact(clear) : clear;
+    if (shown.includes(REDACTED) && !text.includes(REDACTED)) masked.add(source!);
     return neutralise(plainLine(shown));
+  };
+  // Mask the lines of code together, because a private key has many lines.
+  const safeCode = (code: string, source: string) => {
+    const shown = maskSecrets(code.replace(UNSEEN, ''));
+    if (shown.includes(REDACTED) && !code.includes(REDACTED)) masked.add(source);
+    return shown
+      .split('\n')
+      .map((line) => neutralise(line.slice(0, CODE_CHARS).trimEnd()))
+      .join('\n');
   };
   const title = safe(draft.title, 'the title');
   const parts = draft.parts.map((part) => {
     const source = ({ given }: BriefLine) => (given ? undefined : part.source);
-    return { ...part, lines: part.lines.map((line) => ({ ...line, text: safe(line.text, source(line)) })) };
+    const lines = part.lines.map((line) => ({
+      ...line,
+      text: safe(line.text, source(line)),
+      code: line.code && safeCode(line.code, part.source),
+    }));
+    return { ...part, lines };
   });
   const warnings = draft.warnings.map((warning) => safe(maskedLine(warning)));
   if (masked.size > 0) warnings.push(`Possible secrets were masked: ${[...masked].join(', ')}.`);
-  return { ...draft, title, warnings, parts };
+  return { ...draft, title, opening: draft.opening.map((line) => safe(line)), warnings, parts };
 }
 
 /**
  * Masks the secrets in a text and returns it as one line that is not cut. It first removes invisible
  * characters, because they could split a secret.
  */
-export function maskedLine(text: string): string {
+function maskedLine(text: string): string {
   return maskSecrets(plainLine(text, Number.POSITIVE_INFINITY));
 }
 
@@ -166,11 +189,13 @@ function keepLines(draft: Draft, ranks: readonly number[], count: number): Draft
 
 /** Builds the text of a brief. `omitted` is the number of lines that had no room. */
 function render(draft: Draft, omitted: number, now: number, maxTokens: number) {
-  const lines = [`# ${plainLine(draft.title, 120)}`, DATA_NOTICE];
+  const lines = [`# ${plainLine(draft.title, 120)}`, DATA_NOTICE, ...draft.opening];
   if (draft.warnings.length > 0) lines.push('', ...draft.warnings.map((warning) => `! ${warning}`));
   for (const part of draft.parts) {
     const age = part.at === null ? '' : `, ${part.verb} ${ago(part.at, now)}`;
-    lines.push('', `## ${part.title} (${part.source}${age})`, ...part.lines.map(({ text }) => `- ${text}`));
+    lines.push('', `## ${part.title} (${part.source}${age})`);
+    for (const { text, code } of part.lines)
+      lines.push(`- ${text}`, ...(code ? code.split('\n').map((line) => `  ${line}`) : []));
   }
   if (omitted > 0)
     lines.push(

@@ -3,10 +3,10 @@ import { BUILD_FILE_BYTES } from '../../base/limits.ts';
 import { plainLine } from './brief.ts';
 import type { ProjectFiles } from './files.ts';
 
-/** Commands and folders of a project, one line each. */
+/** Commands of a project, one line each, and the content of its source folders. */
 export interface Build {
   readonly commands: readonly string[];
-  readonly layout: readonly string[];
+  readonly layout: readonly { readonly folder: string; readonly names: readonly string[] }[];
 }
 
 /** A command of the project: what it is for, the command, and the file that names it. */
@@ -45,6 +45,13 @@ const BODY_CHARS = 90;
 const PER_USE = 2;
 /** Maximum length of a list of names. A line of a brief has room for it and for its label. */
 const LIST_CHARS = 170;
+/** Maximum length of a list of scripts or targets. */
+const NAMES_CHARS = 80;
+/** Scripts and targets that are listed if there are many. */
+const MAJOR = /^(?:build|test|lint|check|run|dev|start)\b/;
+/** Commands that wait for changes instead of ending. A test that an agent runs ends without `run` too. */
+const WATCH = /--watch\b/;
+const VITEST_WATCH = /\bvitest(?!.*\brun\b)/;
 
 /**
  * Finds out how to install, build, test, check and run a project, and how its source folders are divided. It
@@ -75,7 +82,8 @@ function commandLines(all: readonly BuildCommand[]): string[] {
     // A guess is not needed if a file names a command for the same use.
     return (named.length > 0 ? named : same).slice(0, PER_USE).map(({ command, runs, source, guessed }) => {
       const body = runs ? ` = ${plainLine(runs, BODY_CHARS)}` : '';
-      return `${use}: ${command}${body} (${guessed ? 'guessed from ' : ''}${source})`;
+      const watches = WATCH.test(runs ?? '') || (use === 'Run' && VITEST_WATCH.test(runs ?? ''));
+      return `${use}: ${command}${body} (${watches ? 'watch mode, ' : ''}${guessed ? 'guessed from ' : ''}${source})`;
     });
   });
 }
@@ -105,12 +113,12 @@ function packageScripts(text: string | null, names: ReadonlySet<string>) {
 }
 
 function makeTargets(text: string | null, source: string) {
-  const rules = [
-    ...(text ?? '').matchAll(/^([A-Za-z][\w.-]*)[ \t]*:(?![:=])([^\n]*)(?:\n\t[@-]*([^\n]*))?/gm),
-  ];
+  const rules = [...(text ?? '').matchAll(/^([A-Za-z][\w.-]*)[ \t]*:(?![:=])([^\n]*)((?:\n\t[^\n]*)*)/gm)];
   const targets = rules.map(([, name = '', needs = '', recipe = '']): [string, string] => {
-    const first = needs.replace(/\.PHONY|#.*$/g, '').trim();
-    return [name, recipe.startsWith('echo') || recipe === '' ? first : recipe];
+    const steps = recipe.split(/\n\t[@-]*/).filter((step) => !/^(?:echo\b|#|\s*$)/.test(step));
+    // A recipe of several lines is not shown, because its first line is not the whole command.
+    if (steps.length > 0) return [name, steps.length === 1 ? steps[0]! : ''];
+    return [name, needs.replace(/\.PHONY|#.*$/g, '').trim()];
   });
   return byUse(targets, (name) => `make ${name}`, source);
 }
@@ -130,19 +138,27 @@ function byUse(
     }),
   );
   const rest = [...bodies.keys()];
-  const list = `Other (${commandOf('NAME')}): ${shortList(rest)} (${source})`;
-  return { commands, others: rest.length > 0 ? list : null };
+  const major = rest.join(', ').length > NAMES_CHARS ? rest.filter((name) => MAJOR.test(name)) : rest;
+  const list = shortList(major, ', ', NAMES_CHARS, rest.length);
+  return { commands, others: rest.length > 0 ? `Other (${commandOf('NAME')}): ${list} (${source})` : null };
 }
 
-/** Joins names until the list is too long, and counts the names that are left out. */
-function shortList(names: readonly string[], separator = ', '): string {
-  let list = '';
-  for (const [index, name] of names.entries()) {
-    const longer = index === 0 ? name : `${list}${separator}${name}`;
-    if (index > 0 && longer.length > LIST_CHARS) return `${list}${separator}and ${names.length - index} more`;
-    list = longer;
+/** Joins names until the list is too long, and counts the names that are left out of all `total` names. */
+export function shortList(
+  names: readonly string[],
+  separator = ', ',
+  most = LIST_CHARS,
+  total = names.length,
+): string {
+  let fit = 0;
+  for (let length = 0; fit < names.length; fit++) {
+    length += names[fit]!.length + separator.length;
+    if (fit > 0 && length > most + separator.length) break;
   }
-  return list;
+  const rest = total - fit;
+  return [...names.slice(0, fit), ...(rest > 0 ? [fit > 0 ? `and ${rest} more` : `${rest} names`] : [])].join(
+    separator,
+  );
 }
 
 function pythonCommands(text: string | null, names: ReadonlySet<string>): BuildCommand[] {
@@ -244,17 +260,16 @@ function runLines(text: string): string[] {
 
 /** Folders whose subfolders say how the code is divided. */
 const SOURCE_FOLDERS = 'src lib app apps packages crates cmd internal pkg server'.split(' ');
-const MAX_SOURCE_FOLDERS = 3;
 /** Tests and files that say little about how the code is divided. */
 const MINOR = /^\.|[._-](?:test|spec)\.\w+$/;
 
-async function sourceFolders(files: ProjectFiles, names: ReadonlySet<string>): Promise<string[]> {
-  const lines: string[] = [];
-  for (const name of SOURCE_FOLDERS.filter((each) => names.has(each)).slice(0, MAX_SOURCE_FOLDERS)) {
-    const children = (await files.list(name).catch(() => [])).filter((child) => !MINOR.test(child.name));
+async function sourceFolders(files: ProjectFiles, present: ReadonlySet<string>): Promise<Build['layout']> {
+  const found: Build['layout'][number][] = [];
+  for (const folder of SOURCE_FOLDERS.filter((each) => present.has(each))) {
+    const children = (await files.list(folder).catch(() => [])).filter((child) => !MINOR.test(child.name));
     const sorted = children.toSorted((a, b) => Number(b.folder) - Number(a.folder));
-    const shown = sorted.map((child) => `${child.name}${child.folder ? '/' : ''}`);
-    if (shown.length > 0) lines.push(`In ${name}/: ${shortList(shown)}`);
+    const names = sorted.map((child) => `${child.name}${child.folder ? '/' : ''}`);
+    if (names.length > 0) found.push({ folder, names });
   }
-  return lines;
+  return found;
 }

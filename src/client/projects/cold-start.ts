@@ -1,6 +1,6 @@
 import { BRIEF_LINE_CHARS, REVIEW_AGE_MS } from '../../base/limits.ts';
 import { type BriefLine, type BriefPart, type Draft, part, plainLine, ranked } from './brief.ts';
-import { type Build, readBuild } from './build-commands.ts';
+import { type Build, readBuild, shortList } from './build-commands.ts';
 import type { Decision } from './decisions.ts';
 import {
   ago,
@@ -8,6 +8,7 @@ import {
   DECISIONS_MD,
   type GitStatus,
   PROJECT_MD,
+  type ProjectFiles,
   STATE_JSON,
   TODOS_JSON,
   timeOf,
@@ -26,8 +27,12 @@ import { relevance, type Topic, topicOf } from './topic.ts';
 
 /** Maximum number of todos in a part of a brief. No brief has room for more. */
 const MAX_TODOS = 200;
+/** Maximum number of finished steps in a brief. */
+const MAX_DONE = 5;
 /** Maximum number of commits in a brief. */
 const MAX_COMMITS = 20;
+/** Maximum number of folders whose content is listed. */
+const MAX_FOLDERS = 3;
 /** Maximum number of file names in a line. */
 const MAX_FILES = 12;
 /** Maximum number of todos, and of decisions, that come first because they match the topic. */
@@ -48,8 +53,21 @@ export async function coldStart(
   const view = await project.read(o);
   const build = await readBuild(project.files);
   const [status, commits] = await asked;
-  const draft = draftOf(view, { status, commits, build }, about);
+  const opening = await readFirst(project.files);
+  const draft = draftOf(view, { status, commits, build, opening }, about);
   return { draft: withPlace(draft, view.place), now: view.now };
+}
+
+/** Names the files in the project folder that have instructions for agents. */
+export async function readFirst(files: ProjectFiles): Promise<string[]> {
+  const found = await presentFiles(files, ['CLAUDE.md', 'AGENTS.md', 'GEMINI.md']);
+  return found.length > 0 ? [`Read ${found.join(', ')} first.`] : [];
+}
+
+export async function presentFiles(files: ProjectFiles, names: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of names) if (await files.has(name)) found.push(name);
+  return found;
 }
 
 /** Facts that are not in the project files. */
@@ -57,6 +75,7 @@ interface Surroundings {
   readonly status: GitStatus;
   readonly commits: readonly Commit[];
   readonly build: Build;
+  readonly opening: readonly string[];
 }
 
 /**
@@ -74,7 +93,8 @@ export const RANK = {
   rest: 70,
 } as const;
 
-function draftOf(view: ProjectView, { status, commits, build }: Surroundings, about: string | null): Draft {
+function draftOf(view: ProjectView, around: Surroundings, about: string | null): Draft {
+  const { status, commits, build, opening } = around;
   const handoff = about === null ? undefined : view.handoffs.find(({ id }) => sameId('HANDOFF', id, about));
   const topic = handoff
     ? topicOf(`${handoff.task} ${handoff.expected_output}`)
@@ -88,6 +108,7 @@ function draftOf(view: ProjectView, { status, commits, build }: Surroundings, ab
   const todos = todosParts(rest, topic);
   return {
     title: `Project brief: ${view.identity?.name ?? view.folderName}`,
+    opening,
     warnings: warnings(view),
     parts: [
       ...(handoff ? [taskPart(handoff)] : []),
@@ -100,12 +121,11 @@ function draftOf(view: ProjectView, { status, commits, build }: Surroundings, ab
       projectPart(view),
       commandsPart(view, build),
       decisionsPart(rest, topic, RANK.decisions),
-      layoutPart(view, build),
+      layoutPart(view, build, status, topic),
       gitPart(status),
       ...headingParts(view),
       checkpointPart(view),
       changesPart(view, commits),
-      donePart(view),
       todos.other,
     ].filter((part) => part.lines.length > 0),
     closing: handoff
@@ -161,13 +181,7 @@ export function withPlace(draft: Draft, place: string): Draft {
   if (place === '') return draft;
   const FILE = `(${[PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD].join('|').replaceAll('.', '\\.')})`;
   const inSource = (text: string) => text.replace(new RegExp(`(?<![/\\w])${FILE}`, 'g'), `${place}$1`);
-  const evidence = new RegExp(`\\[${FILE}(:\\d+)?\\]$`);
-  const parts = draft.parts.map((each) => ({
-    ...each,
-    source: inSource(each.source),
-    lines: each.lines.map((line) => ({ ...line, text: line.text.replace(evidence, `[${place}$1$2]`) })),
-  }));
-  return { ...draft, parts };
+  return { ...draft, parts: draft.parts.map((each) => ({ ...each, source: inSource(each.source) })) };
 }
 
 function taskPart(handoff: Handoff): BriefPart {
@@ -189,7 +203,7 @@ function gitPart({ branch, commit, inFlight }: GitStatus): BriefPart {
   return part('Where we are', 'git status', ranked(lines, RANK.layout + 5, 5));
 }
 
-function projectPart({ identity, modified }: ProjectView): BriefPart {
+export function projectPart({ identity, modified }: ProjectView): BriefPart {
   const lines: BriefLine[] = [];
   if (identity?.description) lines.push({ text: identity.description, rank: RANK.constraints - 1 });
   lines.push(...ranked(labelled('Constraint', identity?.constraints), RANK.constraints, 1));
@@ -207,7 +221,22 @@ export function commandsPart({ identity }: ProjectView, { commands }: Build): Br
   return part('Commands', source.join(', '), ranked([...own, ...commands], RANK.commands, 1));
 }
 
-function layoutPart({ identity }: ProjectView, { layout }: Build): BriefPart {
+/** Lists the folders. Those with changed files come first, then those about the topic. */
+export function layoutPart(
+  { identity }: ProjectView,
+  { layout }: Build,
+  { inFlight }: GitStatus,
+  topic: Topic,
+): BriefPart {
+  const score = (path: string) =>
+    inFlight.some((file) => file.path.startsWith(path)) ? 9 : relevance(topic, path);
+  const folders = layout
+    .map(({ folder, names }) => {
+      const scores = new Map(names.map((name) => [name, score(`${folder}/${name}`)]));
+      const sorted = names.toSorted((a, b) => scores.get(b)! - scores.get(a)!);
+      return { text: `In ${folder}/: ${shortList(sorted)}`, score: scores.get(sorted[0]!)! };
+    })
+    .sort((a, b) => b.score - a.score);
   const rows: string[] = [];
   for (const line of identity?.layout ?? []) {
     const longer = rows.length > 0 ? `${rows.at(-1)}; ${line}` : line;
@@ -215,7 +244,11 @@ function layoutPart({ identity }: ProjectView, { layout }: Build): BriefPart {
     else rows.push(line);
   }
   const source = rows.length > 0 ? `${PROJECT_MD}, folders` : 'folders';
-  return part('Layout', source, ranked([...rows, ...layout], RANK.layout, 1));
+  return part(
+    'Layout',
+    source,
+    ranked([...rows, ...folders.slice(0, MAX_FOLDERS).map(({ text }) => text)], RANK.layout, 1),
+  );
 }
 
 /** Returns a part for each heading that a person added to PROJECT.md. */
@@ -226,20 +259,17 @@ function headingParts({ identity }: ProjectView): BriefPart[] {
   );
 }
 
-function statePart({ state }: ProjectView): BriefPart {
+export function statePart({ state }: ProjectView): BriefPart {
   const lines = [
     ...ranked(labelled('Task', [state?.current_task]), RANK.task, 0),
-    ...ranked(labelled('In progress', [state?.in_progress]), RANK.task + 1, 0),
     ...ranked(labelled('Blocked', state?.blocked), RANK.blocked, 1),
+    ...ranked(labelled('Done', state?.completed.slice(-MAX_DONE).reverse()), RANK.commands + 5, 1),
+    ...ranked(labelled('In progress', [state?.in_progress]), RANK.task + 1, 0),
     ...ranked(labelled('Next', state?.next_steps), RANK.next, 1),
     ...ranked(labelled('Notes', [state?.notes]), RANK.next + 1, 0),
     ...ranked(labelled('Phase', [state?.phase]), RANK.next + 9, 0),
   ];
   return part('State', STATE_JSON, lines, 'synced', state?.last_sync);
-}
-
-function donePart({ state }: ProjectView): BriefPart {
-  return part('Done', STATE_JSON, ranked(state?.completed.slice(-5).reverse() ?? [], RANK.rest + 6, 1));
 }
 
 /** Puts a label before each non-empty text, such as `Next: …`. */
@@ -285,7 +315,7 @@ const URGENT = { in_progress: RANK.task + 2, blocked: RANK.blocked };
  * Splits the open todos into two parts: urgent ones (in progress, blocked or high priority) and all others.
  * Low priority comes last.
  */
-function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
+export function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
   const open = openTodos(todos);
   const isUrgent = ({ status, priority }: Todo) => status !== 'pending' || priority === 'high';
   const told = (title: string, entries: readonly Todo[], rankOf: (todo: Todo) => number) => {
@@ -310,7 +340,7 @@ function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
   };
 }
 
-export function todoLine(todo: Todo, now: number): string {
+function todoLine(todo: Todo, now: number): string {
   const at = timeOf(todo.updated) ?? timeOf(todo.created);
   const facts = [todo.status.replace('_', ' '), todo.priority, ...(at === null ? [] : [ago(at, now)])];
   return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes.trim().replace(/\s*\n\s*/g, '; ')}` : ''}`;
@@ -323,17 +353,12 @@ const OTHER_DECISIONS = 20;
  * Lists the decisions in force. Decisions that match the topic come first, then the newest ones. The first
  * line has the rank `rank`.
  */
-export function decisionsPart(
-  { decisions, modified }: ProjectView,
-  topic: Topic,
-  rank: number,
-  cite = (text: string, _evidence: string) => text,
-): BriefPart {
+export function decisionsPart({ decisions, modified }: ProjectView, topic: Topic, rank: number): BriefPart {
   const standing = inForce(decisions);
   const score = new Map(standing.map((record) => [record, relevance(topic, decisionText(record))]));
   const chosen = standing.toReversed().sort((a, b) => score.get(b)! - score.get(a)!);
   const lines = chosen.map((record, index) => ({
-    text: cite(decisionLine(record), `${DECISIONS_MD}:${record.line}`),
+    text: decisionLine(record),
     rank: rank + index + (score.get(record)! > 0 ? 0 : OTHER_DECISIONS),
   }));
   return part('Decisions', DECISIONS_MD, lines, 'changed', modified.get(DECISIONS_MD));

@@ -93,8 +93,6 @@ export interface GitStatus {
    * left out.
    */
   readonly inFlight: readonly { readonly path: string; readonly state: string }[];
-  /** Number of `??` entries of `git status`, including project files. */
-  readonly untracked: number;
 }
 
 /** A commit that changed a file, with the texts of the file before and after it. */
@@ -124,8 +122,12 @@ export interface MergedFile {
 
 /** Access to the git repository that contains the project folder. */
 export interface ProjectGit {
-  /** Returns commits, newest first. */
-  commits(o: { readonly since?: number; readonly limit: number }): Promise<readonly Commit[]>;
+  /** Returns commits, newest first. With `paths`, only commits that changed one of these files. */
+  commits(o: {
+    readonly since?: number;
+    readonly limit: number;
+    readonly paths?: readonly string[];
+  }): Promise<readonly Commit[]>;
   status(): Promise<GitStatus>;
   /**
    * Returns the numbers of added and removed lines of each tracked file that differs from the last commit,
@@ -133,8 +135,8 @@ export interface ProjectGit {
    */
   changedLines(): Promise<ReadonlyMap<string, { readonly added: number; readonly removed: number }>>;
   /**
-   * Returns the hunk headers of `git diff HEAD -U0` for these files, such as `@@ -3 +3,2 @@ func main()`. Git
-   * adds the name of the function.
+   * Returns the hunks of `git diff HEAD -U0` for these files: headers such as `@@ -3 +3,2 @@ func main()`, to
+   * which git adds the name of the function, and the changed lines with `+` or `-`.
    */
   hunks(paths: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
   /**

@@ -12,8 +12,9 @@ interface Manifest {
   readonly name?: string;
   readonly description?: string;
   readonly language: string;
-  /** Names of dependencies, by the list in the file that has them. */
-  readonly dependencies: { readonly [list: string]: readonly string[] };
+  readonly dependencies: readonly string[];
+  /** True for a package that other programs import. Its dependencies and files say little about its use. */
+  readonly library?: boolean;
 }
 
 /**
@@ -32,13 +33,10 @@ export async function discover(files: ProjectFiles, git: ProjectGit) {
     fromGoMod(await read('go.mod')),
   ].filter((manifest) => manifest !== null);
   const repository = await git.remote();
-  const signs = manifests.flatMap(({ file, dependencies }) =>
-    Object.entries(dependencies).flatMap(([list, found]) =>
-      found.map((name): [string, string] => [name.toLowerCase(), `${list} in ${file}`]),
-    ),
+  const dependencies = new Map(
+    manifests.flatMap(({ file, dependencies }) => dependencies.map((name) => [name.toLowerCase(), file])),
   );
-  // The first list that has a name counts, so that a dependency is not reported as a development tool.
-  const dependencies = new Map(signs.reverse());
+  const application = !manifests.some(({ library }) => library);
   const named = manifests.find(({ name }) => name)?.name;
   const readme = [...names].find((name) => /^readme(?:\.(?:md|markdown|rst|txt))?$/i.test(name));
   return {
@@ -46,13 +44,13 @@ export async function discover(files: ProjectFiles, git: ProjectGit) {
     description:
       manifests.map(({ description }) => description && oneLine(description)).find(Boolean) ??
       firstParagraph((await read(readme ?? '')) ?? ''),
-    frontend: guess(FRONTEND, dependencies),
+    frontend: application ? guess(FRONTEND, dependencies) : [],
     backend: [
       ...manifests.map(({ language, file }) => ({ what: language, from: file })),
       ...guess(BACKEND, dependencies),
     ],
-    database: guess(DATABASE, dependencies),
-    deployment: guess(DEPLOYMENT, new Map([...names].map((name) => [name, name]))),
+    database: application ? guess(DATABASE, dependencies) : [],
+    deployment: application ? guess(DEPLOYMENT, new Map([...names].map((name) => [name, name]))) : [],
     folders: entries
       .filter(({ name, folder }) => folder && !name.startsWith('.') && !GENERATED.test(name))
       .slice(0, 20)
@@ -80,10 +78,13 @@ function guess(table: Signs, found: ReadonlyMap<string, string>): Guess[] {
 function fromPackageJson(text: string | null, names: ReadonlySet<string>): Manifest | null {
   const manifest = parsed(text, JSON.parse);
   if (manifest === null) return null;
-  const lists = ['dependencies', 'peerDependencies', 'devDependencies'];
-  const dependencies = Object.fromEntries(lists.map((list) => [list, Object.keys(tableAt(manifest, list))]));
-  const typed = names.has('tsconfig.json') || Object.values(dependencies).flat().includes('typescript');
-  return manifestOf('package.json', typed ? 'TypeScript' : 'JavaScript', dependencies, manifest);
+  const typed = names.has('tsconfig.json') || 'typescript' in tableAt(manifest, 'devDependencies');
+  const dependencies = Object.keys(tableAt(manifest, 'dependencies'));
+  const library = manifest.private !== true && (manifest.exports ?? manifest.types) !== undefined;
+  return {
+    ...manifestOf('package.json', typed ? 'TypeScript' : 'JavaScript', dependencies, manifest),
+    library,
+  };
 }
 
 function fromPyproject(text: string | null): Manifest | null {
@@ -97,7 +98,7 @@ function fromPyproject(text: string | null): Manifest | null {
     ...required.map((line) => /^[A-Za-z0-9._-]+/.exec(String(line))?.[0] ?? ''),
     ...[poetry, ...groups].flatMap((group) => Object.keys(tableAt(group, 'dependencies'))),
   ];
-  return manifestOf('pyproject.toml', 'Python', { dependencies }, project, poetry);
+  return manifestOf('pyproject.toml', 'Python', dependencies, project, poetry);
 }
 
 function fromCargo(text: string | null): Manifest | null {
@@ -105,7 +106,7 @@ function fromCargo(text: string | null): Manifest | null {
   if (manifest === null) return null;
   const required = [tableAt(manifest, 'dependencies'), tableAt(manifest, 'workspace', 'dependencies')];
   const dependencies = required.flatMap(Object.keys);
-  return manifestOf('Cargo.toml', 'Rust', { dependencies }, tableAt(manifest, 'package'));
+  return manifestOf('Cargo.toml', 'Rust', dependencies, tableAt(manifest, 'package'));
 }
 
 /** Builds a manifest. The name and the description come from the first table that has them. */
@@ -133,7 +134,7 @@ function fromGoMod(text: string | null): Manifest | null {
   );
   const name = module?.replace(/\/v\d+$/, '').replace(/^.*\//, '');
   const dependencies = required.map((path) => path.replace(/\/v\d+$/, ''));
-  return { file: 'go.mod', name, language: 'Go', dependencies: { require: dependencies } };
+  return { file: 'go.mod', name, language: 'Go', dependencies };
 }
 
 /** Parses a manifest. Returns null if the text is missing, invalid or not an object. */

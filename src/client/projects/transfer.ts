@@ -1,22 +1,23 @@
-import { BRIEF_LINE_CHARS } from '../../base/limits.ts';
-import { REDACTED, redact } from '../../base/redact.ts';
+import { PREVIEW_FILE_BYTES } from '../../base/limits.ts';
 import type { Header } from '../../contract/threads.ts';
-import { type BriefLine, type BriefPart, type Draft, maskedLine, part, plainLine, ranked } from './brief.ts';
+import { type BriefLine, type BriefPart, type Draft, part, plainLine, ranked } from './brief.ts';
 import { readBuild } from './build-commands.ts';
-import { ahead, commandsPart, decisionsPart, RANK, todoLine, withPlace } from './cold-start.ts';
 import {
-  ago,
-  PROJECT_FILES,
-  PROJECT_MD,
-  type ProjectFiles,
-  type ProjectGit,
-  placed,
-  STATE_JSON,
-  TODOS_JSON,
-} from './files.ts';
+  ahead,
+  commandsPart,
+  decisionsPart,
+  layoutPart,
+  presentFiles,
+  projectPart,
+  RANK,
+  readFirst,
+  statePart,
+  todosParts,
+  withPlace,
+} from './cold-start.ts';
+import { ago, type GitStatus, PROJECT_FILES, type ProjectFiles, type ProjectGit, placed } from './files.ts';
 import type { Project } from './project.ts';
 import { foreignNotes, type ProjectView } from './project-view.ts';
-import { openTodos } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
 
 /** Data for an agent that takes over work, in addition to the project files. */
@@ -73,42 +74,51 @@ function targetOf(to: string): Target | undefined {
 }
 
 /**
- * Builds the brief for the agent that takes over. Every line ends with its source in brackets, so that the
- * agent can check it.
+ * Builds the brief for the agent that takes over. State, decisions and changed files come before commands and
+ * layout.
  */
 export async function transferDraft(
   { files, git }: Pick<Project, 'files' | 'git'>,
   view: ProjectView,
-  transfer: Transfer,
+  { to, ask, pointers, thread }: Transfer,
 ): Promise<Draft> {
-  const { state } = view;
-  const ask = transfer.ask ?? state?.current_task ?? state?.in_progress ?? null;
-  const topic = topicOf([ask, ...ahead(view)].join(' '));
-  const [inFlight, commits, build, target] = await Promise.all([
-    inFlightPart(files, git, topic),
-    commitsPart(view, git),
+  const topic = topicOf([ask, view.state?.current_task, ...ahead(view)].join(' '));
+  const [status, build, target, first] = await Promise.all([
+    git.status(),
     readBuild(files),
-    targetPart(files, transfer.to),
+    targetPart(files, to),
+    readFirst(files),
   ]);
-  const commands = commandsPart(view, build);
-  const parts = [
-    askPart(view, transfer, files.folder),
-    pointersPart(transfer.pointers),
-    statePart(view),
-    constraintsPart(view),
-    inFlight,
-    { ...commands, lines: commands.lines.slice(0, MAX_COMMANDS).map(citeSource) },
-    decisionsPart(view, topic, RANK.decisions, cite),
-    todosPart(view, topic),
-    threadPart(transfer.thread),
-    donePart(view),
-    commits,
-    target,
-  ].filter(({ lines }) => lines.length > 0);
+  const [inFlight, commits] = await Promise.all([
+    inFlightPart(files, git, status, topic),
+    commitsPart(view, git, status),
+  ]);
+  const todos = todosParts(view, topic);
+  const given = 'given with this hand-off';
   const draft = {
-    title: `Hand-off to ${transfer.to}: ${view.identity?.name ?? view.folderName}`,
-    warnings: [...view.broken, ...foreignNotes(view), ...maskedSecrets(parts)],
-    parts,
+    title: `Hand-off to ${to}: ${view.identity?.name ?? view.folderName}`,
+    opening: [`Work in ${files.folder}.`, ...first],
+    warnings: [...view.broken, ...foreignNotes(view)],
+    strict: true,
+    parts: [
+      part('The ask', given, ask ? [{ text: ask, rank: RANK.task, given: true }] : []),
+      part(
+        'To read',
+        `${given}; read a URL with relay pull`,
+        pointers.map((text) => ({ text, rank: RANK.task + 2, given: true })),
+      ),
+      statePart(view),
+      projectPart(view),
+      decisionsPart(view, topic, RANK.constraints + 1),
+      inFlight,
+      commits,
+      todos.urgent,
+      threadPart(thread),
+      commandsPart(view, build),
+      layoutPart(view, build, status, topic),
+      todos.other,
+      target,
+    ].filter(({ lines }) => lines.length > 0),
     closing: [
       'For the whole brief: relay project start. Before you end: relay project sync --done "..." --next "..."',
     ],
@@ -116,86 +126,21 @@ export async function transferDraft(
   return withPlace(draft, view.place);
 }
 
-/** Maximum number of commands in a hand-off. The whole brief has all of them. */
-const MAX_COMMANDS = 6;
-
-/** Moves the source at the end of a command into brackets. A line of PROJECT.md names no source. */
-function citeSource(line: BriefLine): BriefLine {
-  const [, text = line.text, source = PROJECT_MD] = / \(((?:guessed from )?[\w./-]+)\)$/.test(line.text)
-    ? /^(.*) \(([^()]+)\)$/.exec(line.text)!
-    : [];
-  return { ...line, text: cite(text, source) };
-}
-
-/** Says which instructions the next client loads by itself, and which ones it should read. */
+/** Says which instructions the next client loads by itself, and how it calls our tools. */
 async function targetPart(files: ProjectFiles, to: string): Promise<BriefPart> {
   const target = targetOf(to);
   const lines: string[] = [];
-  const others = new Map<string, string>();
   if (target) {
     const { name, memory, tool, skill } = target;
     const present = await presentFiles(files, memory);
     // Claude Code loads AGENTS.md if there is no CLAUDE.md.
     if (to === 'claude' && present.length === 0) present.push(...(await presentFiles(files, ['AGENTS.md'])));
     const loaded = present.join(', ') || `${memory[0]}, which does not exist here`;
-    lines.push(cite(`${name} loads by itself: ${loaded}`, 'the project folder'));
-    for (const other of Object.values(TARGETS)) {
-      for (const file of await presentFiles(files, other.memory))
-        if (!present.includes(file) && !others.has(file)) others.set(file, other.name);
-    }
+    lines.push(`${name} loads by itself: ${loaded}`);
     const use = skill ? `; the skill with the rules: ${skill}` : '';
-    if (tool) lines.push(cite(`Tools of the relay are called ${tool}${use}`, `relay install ${to}`));
+    if (tool) lines.push(`Tools of the relay are called ${tool}${use}`);
   }
-  const read = Array.from(others, ([file, name]) =>
-    cite(`Read ${file}: it has instructions that were written for ${name}`, file),
-  );
-  return part(`For ${target?.name ?? to}`, 'the project folder', [
-    ...ranked(read, RANK.constraints, 1),
-    ...ranked(lines, RANK.decisions, 1),
-  ]);
-}
-
-async function presentFiles(files: ProjectFiles, names: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const name of names) if (await files.has(name)) found.push(name);
-  return found;
-}
-
-function askPart(view: ProjectView, { ask }: Transfer, folder: string): BriefPart {
-  const { state } = view;
-  const [path, task] = state?.current_task
-    ? (['current_task', state.current_task] as const)
-    : (['progress', state?.in_progress] as const);
-  const lines: BriefLine[] = [];
-  if (ask) lines.push({ text: citeGiven(ask, 'given with this hand-off'), rank: 0, given: true });
-  if (task && task !== ask) lines.push({ text: cite(task, inState(view, path)), rank: RANK.task });
-  const description = view.identity?.description;
-  if (description)
-    lines.push({ text: cite(`About: ${description}`, PROJECT_MD), rank: RANK.constraints - 1 });
-  lines.push({ text: cite(`Work in ${folder}`, 'the project folder'), rank: 0 });
-  return part('The ask', ask ? 'the hand-off' : STATE_JSON, lines);
-}
-
-function statePart(view: ProjectView): BriefPart {
-  const list = (label: string, name: string, items: readonly string[], rank: number) => {
-    const evidence = (index: number) => inState(view, 'progress', name, index);
-    const cited = items.map((item, index) => cite(`${label}: ${item}`, evidence(index)));
-    return ranked(cited, rank, 1);
-  };
-  const { state } = view;
-  const lines = [
-    ...list('In progress', 'in_progress', state?.in_progress ? [state.in_progress] : [], RANK.task + 1),
-    ...list('Blocked', 'blocked', state?.blocked ?? [], RANK.blocked),
-    ...list('Next', 'next_steps', state?.next_steps ?? [], RANK.next),
-  ];
-  if (state?.notes)
-    lines.push({ text: cite(`Notes: ${state.notes}`, inState(view, 'notes')), rank: RANK.next + 1 });
-  return part('Current state', STATE_JSON, lines, 'synced', state?.last_sync);
-}
-
-function constraintsPart({ identity }: ProjectView): BriefPart {
-  const lines = (identity?.constraints ?? []).map((constraint) => cite(constraint, PROJECT_MD));
-  return part('Constraints', PROJECT_MD, ranked(lines, RANK.constraints, 1));
+  return part(`For ${target?.name ?? to}`, `relay install ${to}`, ranked(lines, RANK.decisions, 1));
 }
 
 /** Maximum number of files whose hunks are read. */
@@ -204,11 +149,17 @@ const MAX_DIFFS = 30;
 const MAX_DIFF_LINES = 5_000;
 /** Maximum number of hunks in a line. */
 const MAX_HUNKS = 3;
+/** A diff with more lines or characters than this is shown by the headers of its hunks. */
+const SMALL_DIFF = { lines: 40, chars: 1_600 };
+/** Limits for the first lines of untracked files that are shown. */
+const PREVIEW = { files: 3, lines: 8 };
 
 /** Files that usually change as a side effect: settings, lockfiles and files of tools. */
 const SETTINGS =
   /(?:^|\/)\.|(?:^|[-./])lock(?:file)?\b|\.(?:json|jsonc|ya?ml|toml|ini|cfg|lock|sum|snap|svg)$|\.config\.\w+$/;
 
+/** Files whose names start with a dot, or in such folders. They often have passwords. */
+const HIDDEN = /(?:^|\/)\./;
 const PROSE = /\.(?:md|mdx|markdown|rst|txt|adoc|html?)$/;
 const TESTS = /(?:^|\/)(?:tests?|spec|__tests__)\/|[._-](?:test|spec)\.\w+$/;
 /** Maximum length of a function's name in a hunk header. */
@@ -229,14 +180,16 @@ function hunkText(path: string, headers: readonly string[]): string {
 }
 
 /**
- * Lists the files that differ from the last commit, those about the task first, with the headers of their
- * hunks. The first lines have the totals, as the named commands print them.
+ * Lists the files that differ from the last commit, those about the task first. A small diff is shown with its
+ * lines, a large one with the headers of its hunks. The totals are what the named command prints.
  */
-async function inFlightPart(files: ProjectFiles, git: ProjectGit, topic: Topic): Promise<BriefPart> {
-  const [{ branch, commit, inFlight, untracked }, diff] = await Promise.all([
-    git.status(),
-    git.changedLines(),
-  ]);
+async function inFlightPart(
+  files: ProjectFiles,
+  git: ProjectGit,
+  { branch, commit, inFlight }: GitStatus,
+  topic: Topic,
+): Promise<BriefPart> {
+  const diff = await git.changedLines();
   const sizeOf = (path: string) => (diff.get(path)?.added ?? 0) + (diff.get(path)?.removed ?? 0);
   const changed = await Promise.all(
     inFlight.map(async (file) => ({ ...file, at: await files.modifiedAt(file.path) })),
@@ -252,76 +205,70 @@ async function inFlightPart(files: ProjectFiles, git: ProjectGit, topic: Topic):
   };
   const byScore = (hunks?: ReadonlyMap<string, readonly string[]>) => {
     const functions = (path: string) =>
-      hunks
-        ?.get(path)
-        ?.join(' ')
-        .replace(/@@ [^@]*@@/g, '') ?? '';
+      headersIn(hunks?.get(path))
+        .join(' ')
+        .replace(/@@ [^@]*@@/g, '');
     const scores = new Map(changed.map(({ path }) => [path, score(path, functions(path))]));
     return changed.toSorted((a, b) => scores.get(b.path)! - scores.get(a.path)!);
   };
   const fit = byScore().filter(({ path }) => diff.has(path) && sizeOf(path) <= MAX_DIFF_LINES);
   const hunks = await git.hunks(fit.slice(0, MAX_DIFFS).map(({ path }) => path));
-  const lines = byScore(hunks).map(({ path, state }) => {
+  const changes = [...hunks.values()].flat().filter((line) => !line.startsWith('@@'));
+  const size = inFlight.reduce((sum, { path }) => sum + sizeOf(path), 0);
+  const small = size <= SMALL_DIFF.lines && changes.join('').length <= SMALL_DIFF.chars;
+  const ordered = byScore(hunks);
+  const previews = await previewsOf(files, ordered);
+  const lines = ordered.map(({ path, state }, index): BriefLine => {
     const { added, removed } = diff.get(path) ?? { added: 0, removed: 0 };
-    const size = diff.has(path) ? ` (+${added} -${removed})` : '';
-    return cite(
-      `${state} ${path}${size}${hunkText(path, hunks.get(path) ?? [])}`,
-      diff.has(path) ? 'git diff HEAD -U0' : 'git status',
-    );
+    const count = diff.has(path) ? ` (+${added} -${removed})` : '';
+    const hunk = hunks.get(path) ?? [];
+    const code = previews.get(path) ?? hunk.filter((line) => /^[+-]\s*\S/.test(line)).join('\n');
+    const shown = (small || previews.has(path)) && !HIDDEN.test(path);
+    const headers = shown ? '' : hunkText(path, headersIn(hunk));
+    const rank = RANK.constraints + 2 * index;
+    return { text: `${state} ${path}${count}${headers}`, rank, ...(shown ? { code } : {}) };
   });
-  const sum = [...diff.values()].reduce(
-    (a, b) => ({ added: a.added + b.added, removed: a.removed + b.removed }),
-    {
-      added: 0,
-      removed: 0,
-    },
-  );
-  const own = (count: number) => (count > 0 ? `, ${count} of them project files, which are not listed` : '');
-  const news = untracked - inFlight.filter(({ state }) => state === '??').length;
-  const hidden = [...diff.keys()].filter((path) =>
-    PROJECT_FILES.some((name) => placed(name, files.place) === path),
-  ).length;
-  const totals: string[] = [];
-  if (diff.size > 0)
-    totals.push(
-      cite(`${diff.size} files changed, +${sum.added} -${sum.removed} lines${own(hidden)}`, SHORTSTAT),
-    );
-  if (untracked > 0)
-    totals.push(cite(`${untracked} untracked files or folders${own(news)}`, 'git status --short .'));
-  const where = commit ? `, on ${branch ?? 'no branch'} at ${commit.slice(0, 9)}` : '';
-  return part('Files in flight', `git status${where}`, [
-    ...ranked(totals, RANK.constraints, 1),
-    ...ranked(lines, RANK.constraints, 2),
-  ]);
+  const sum = (key: 'added' | 'removed') => [...diff.values()].reduce((all, each) => all + each[key], 0);
+  const own = PROJECT_FILES.some((name) => diff.has(placed(name, files.place))) ? ', with project files' : '';
+  if (diff.size > 0) {
+    const totals = `${diff.size} files changed, +${sum('added')} -${sum('removed')} lines${own}`;
+    lines.unshift({ text: `${totals} [${SHORTSTAT}]`, rank: RANK.constraints });
+  }
+  const where = commit ? `; on ${branch ?? 'no branch'} at ${commit.slice(0, 9)}` : '';
+  return part('Files in flight', `git status, git diff HEAD -U0${where}`, lines);
+}
+
+function headersIn(hunks: readonly string[] = []): string[] {
+  return hunks.filter((line) => line.startsWith('@@ '));
+}
+
+/** Returns the first lines of small untracked source files, by path. */
+async function previewsOf(files: ProjectFiles, changed: GitStatus['inFlight']): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const { path, state } of changed) {
+    const source = /\.\w+$/.test(path) && !SETTINGS.test(path) && !PROSE.test(path);
+    if (state !== '??' || !source || found.size === PREVIEW.files) continue;
+    const { text = '' } = (await files.read(path, PREVIEW_FILE_BYTES).catch(() => null)) ?? {};
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    if (lines.length > 0)
+      found.set(
+        path,
+        lines
+          .slice(0, PREVIEW.lines)
+          .map((line) => `+${line}`)
+          .join('\n'),
+      );
+  }
+  return found;
 }
 
 /** Command that prints the totals of changed files and lines. */
 const SHORTSTAT = 'git diff HEAD --shortstat --no-renames --relative';
 
-/**
- * Returns a warning that names the sources of all lines in which a secret was masked. Each line ends with its
- * source.
- */
-function maskedSecrets(parts: readonly BriefPart[]): string[] {
-  const lines = parts.flatMap((each) => each.lines).filter(({ text }) => text.includes(REDACTED));
-  const places = lines.map(({ text }) => text.slice(text.lastIndexOf('[') + 1, -1));
-  return places.length > 0 ? [`Possible secrets were masked: ${places.join(', ')}.`] : [];
-}
-
-function todosPart(view: ProjectView, topic: Topic): BriefPart {
-  const lines = openTodos(view.todos).map((todo, index) => ({
-    text: cite(todoLine(todo, view.now), todo.line === null ? TODOS_JSON : `${TODOS_JSON}:${todo.line}`),
-    rank: RANK.decisions + index - (relevance(topic, todo.title) > 0 ? 5 : 0),
-  }));
-  return part('Open todos', TODOS_JSON, lines, 'reviewed', view.lastReview);
-}
-
 function threadPart(thread: Header | null): BriefPart {
   const lines: BriefLine[] = [];
-  const say = (label: string, text: string, id: string) => {
-    const evidence = `thread ${thread!.thread_id} v${thread!.version} ${id}`;
-    lines.push({ text: cite(`${label}: ${text}`, evidence), rank: RANK.commands + lines.length });
-  };
+  const say = (label: string, text: string, id: string) =>
+    lines.push({ text: `${label}: ${text} [${id}]`, rank: RANK.commands + lines.length });
   for (const { id, step } of thread?.next_steps ?? []) say('Next', step, id);
   for (const { id, question } of thread?.open_questions ?? []) say('Open question', question, id);
   for (const { id, description } of thread?.top_constraints ?? []) say('Constraint', description, id);
@@ -329,48 +276,16 @@ function threadPart(thread: Header | null): BriefPart {
     say('Fact', `${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`, id);
   }
   for (const { ref, name } of thread?.artifact_refs ?? []) say('Artifact', name ?? ref, ref);
-  return part('Thread', `relay state header --thread ${thread?.thread_id ?? ''}`, lines);
+  const source = thread ? `relay state header --thread ${thread.thread_id}, v${thread.version}` : '';
+  return part('Thread', source, lines);
 }
 
-function pointersPart(pointers: readonly string[]): BriefPart {
-  const lines = pointers.map((pointer) =>
-    citeGiven(pointer, /^https?:/.test(pointer) ? 'relay pull' : 'in the folder'),
+/** Lists the newest commits that changed the changed files. */
+async function commitsPart(view: ProjectView, git: ProjectGit, { inFlight }: GitStatus): Promise<BriefPart> {
+  const paths = inFlight.filter(({ state }) => state !== '??').map(({ path }) => path);
+  const commits = paths.length > 0 ? await git.commits({ limit: 5, paths: paths.slice(0, MAX_DIFFS) }) : [];
+  const lines = commits.map(
+    ({ hash, at, subject }) => `${hash.slice(0, 9)} (${ago(at, view.now)}) ${subject}`,
   );
-  const given = lines.map((text) => ({ text, rank: RANK.task + 2, given: true }));
-  return part('To read', 'given with this hand-off', given);
-}
-
-/** Lists the last finished steps, so that they are not done again. */
-function donePart(view: ProjectView): BriefPart {
-  const done = view.state?.completed ?? [];
-  const lines = done.map((item, index) => cite(item, inState(view, 'progress', 'completed', index)));
-  return part('Already done', STATE_JSON, ranked(lines.slice(-5).reverse(), RANK.layout, 1));
-}
-
-async function commitsPart(view: ProjectView, git: ProjectGit): Promise<BriefPart> {
-  const commits = await git.commits({ limit: 5 });
-  const lines = commits.map(({ hash, at, subject }) =>
-    cite(`${subject} (${ago(at, view.now)})`, `git ${hash.slice(0, 9)}`),
-  );
-  return part('Latest commits', 'git log', ranked(lines, RANK.rest, 1));
-}
-
-/** Masks the secrets in a text and adds its source. A long text is cut, but the source is never cut. */
-function cite(text: string, evidence: string): string {
-  return citeGiven(redact(maskedLine(text)), evidence);
-}
-
-/**
- * Adds the source to a text that was given with the hand-off. Does not mask secrets, because a pointer must
- * keep its key.
- */
-function citeGiven(text: string, evidence: string): string {
-  return `${plainLine(text, BRIEF_LINE_CHARS - evidence.length - 3)} [${evidence}]`;
-}
-
-function inState(view: ProjectView, ...path: (string | number)[]): string {
-  const doc = view.documents.state;
-  // A list with one item may be a plain text.
-  const place = [path, path.slice(0, -1)].find((each) => each.length > 0 && doc?.find(each));
-  return place ? `${STATE_JSON}:${doc!.place(place).line}` : STATE_JSON;
+  return part('Commits that changed these files', 'git log', ranked(lines, RANK.rest, 1));
 }

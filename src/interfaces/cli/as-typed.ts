@@ -24,7 +24,7 @@ export function draftAsTyped(draft: Draft, typed: (text: string) => string): Dra
       ...part,
       source: typed(part.source),
       lines: part.lines.map((line) => {
-        const [own, ...rest] = line.text.split(/(?=its result waits: relay )/);
+        const [own, ...rest] = line.text.split(/(?<=read its result: )(?=relay )/);
         return { ...line, text: [own, ...rest.map(typed)].join('') };
       }),
     })),

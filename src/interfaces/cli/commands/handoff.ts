@@ -9,10 +9,10 @@ import { findThread } from './thread-choice.ts';
 
 const handoff = defineCommand({
   usage: '--to AGENT',
-  details: `The brief contains the task, the folder, constraints, commands, relevant decisions, changed files with their hunks,
-open todos, what is done and what to read. Changed files about the task come first. Each line names its source. Secrets are masked and reported. No model is called. With --push
-it stores the brief and prints a pointer, and the command that starts the agent (for an unknown agent: a prompt). To give a
-sub-agent a task and get its result back, use relay project handoff.`,
+  details: `The brief contains the task, what is done and what is next, constraints, relevant decisions, changed files with their lines or
+hunks, open todos, commands and layout. Changed files about the task come first. Each part names its source. Secrets are masked and
+reported. No model is called. With --push it stores the brief and prints a pointer, and the command that starts the agent (for an
+unknown agent: a prompt). To give a sub-agent a task and get its result back, use relay project handoff.`,
   flags: {
     to: { value: 'AGENT', help: 'the next agent: claude, codex, gemini or any name' },
     ask: { value: 'TEXT', help: 'what the next agent should do (the current task)' },
