@@ -56,6 +56,7 @@ test('a hand-off to another agent names the source of each part, and shows the l
   folder.write('kept.ts', 'one\n');
   folder.git('add', '.');
   folder.git('commit', '-qm', 'begin');
+  folder.git('commit', '-q', '--allow-empty', '-m', 'about other files');
   folder.write('src/form.ts', 'new');
   folder.write('tea.go', 'package tea\n\nfunc Pour() {}\n');
   folder.write('notes.env.ts', `export const key = '${SECRET}';\n`);
@@ -107,6 +108,7 @@ test('files about the task come first, with hunks and functions, and every figur
     folder.write(name, code(1));
   for (let n = 0; n < 46; n++) folder.write(`many/${n}.txt`, 'x\n');
   folder.write('logo.png', '\0\u0001');
+  folder.write('src/about.ts', 'never changed\n');
   folder.git('add', '.');
   folder.git('commit', '-qm', 'begin');
   await openProject(folder.path).sync({ task: 'Rate limits per address' });
@@ -138,7 +140,7 @@ test('files about the task come first, with hunks and functions, and every figur
     titles.filter((title) => order.includes(title)),
     order,
   );
-  assert.ok(lines.includes('In src/: addresses.ts, colors.ts, rateLimit.ts'), lines.join('\n'));
+  assert.ok(lines.includes('In src/: addresses.ts, colors.ts, rateLimit.ts, about.ts'), lines.join('\n'));
   for (const header of files.flatMap((line) => line.match(/@@ [^@]* @@/g) ?? []))
     assert.ok(folder.git('diff', 'HEAD', '-U0', '--no-renames').includes(header), header);
 });

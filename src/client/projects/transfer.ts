@@ -250,14 +250,8 @@ async function previewsOf(files: ProjectFiles, changed: GitStatus['inFlight']): 
     if (state !== '??' || !source || found.size === PREVIEW.files) continue;
     const { text = '' } = (await files.read(path, PREVIEW_FILE_BYTES).catch(() => null)) ?? {};
     const lines = text.split('\n').filter((line) => line.trim() !== '');
-    if (lines.length > 0)
-      found.set(
-        path,
-        lines
-          .slice(0, PREVIEW.lines)
-          .map((line) => `+${line}`)
-          .join('\n'),
-      );
+    const first = lines.slice(0, PREVIEW.lines).map((line) => `+${line}`);
+    if (first.length > 0) found.set(path, first.join('\n'));
   }
   return found;
 }
@@ -280,9 +274,10 @@ function threadPart(thread: Header | null): BriefPart {
   return part('Thread', source, lines);
 }
 
-/** Lists the newest commits that changed the changed files. */
+/** Lists the newest commits that changed the changed files. Settings and lockfiles change in too many commits. */
 async function commitsPart(view: ProjectView, git: ProjectGit, { inFlight }: GitStatus): Promise<BriefPart> {
-  const paths = inFlight.filter(({ state }) => state !== '??').map(({ path }) => path);
+  const tracked = inFlight.filter(({ path, state }) => state !== '??' && !SETTINGS.test(path));
+  const paths = tracked.map(({ path }) => path);
   const commits = paths.length > 0 ? await git.commits({ limit: 5, paths: paths.slice(0, MAX_DIFFS) }) : [];
   const lines = commits.map(
     ({ hash, at, subject }) => `${hash.slice(0, 9)} (${ago(at, view.now)}) ${subject}`,
