@@ -101,7 +101,17 @@ class TableReader implements DocumentReader {
     if (line.number > 1 && cells.length !== this.#columns)
       this.#fields.add('width', String(cells.length), line);
     else if (line.number > 1)
-      for (const [i, cell] of cells.entries()) this.#fields.add(String(i), cell.trim(), line);
+      for (const [i, cell] of cells.entries()) {
+        this.#fields.add(String(i), cell.trim(), line);
+        this.#fields.add(
+          `form ${i}`,
+          cell
+            .trim()
+            .replace(/\d+/g, '0')
+            .replace(/\p{L}+/gu, 'a'),
+          line,
+        );
+      }
   }
 
   end(found: Found): void {
@@ -176,13 +186,18 @@ class JsonReader implements DocumentReader {
     else if (!/[{[\]},]\s*$/.test(text) || /[^\]}]\s*,\s*$/.test(text))
       for (const { lines } of this.#elements) if (lines.length < 2) lines.push(line);
     const placed = { ...line, context: this.#elements.map(({ lines }) => lines) };
-    if (this.#failureLines-- > 0) found(placed, 970);
-    if (this.#failures === 0 && FAILURE_OBJECT.test(text)) this.#failureLines = FAILURE_LINES;
+    if (/^\s*[}\]]/.test(text)) this.#failureLines = 0;
+    if (this.#failureLines-- > 0)
+      found(placed, this.#failures <= 1 ? 970 : 640 - Math.min(300, 8 * this.#failures));
+    if (FAILURE_OBJECT.test(text)) this.#failureLines = FAILURE_LINES;
     this.#pairs.read(text, (key, value, depth) => {
       // Members of the outermost object, except in JSON Lines.
       if (depth === 1 && !/^\s*\{.*\}\s*$/.test(text)) found(line, 610);
-      if (isFailure(key, value))
+      if (isFailure(key, value)) {
         found(placed, this.#failures++ === 0 ? 980 : 640 - Math.min(300, 8 * this.#failures));
+        // A reason or message usually follows.
+        if (indent > 0) this.#failureLines = 3;
+      }
       this.#fields.add(`${depth}${key}`, value.replace(/^"|"$/g, ''), placed);
     });
   }
@@ -236,23 +251,30 @@ class DiffReader implements DocumentReader {
 class HtmlReader implements DocumentReader {
   readonly kind = 'html';
   #headings = 0;
+  #errors = 0;
   /** Lines of text since the last heading. */
   #texts = 0;
-  #inCode = false;
+  /** The element whose content is not the text of the page. */
+  #aside: 'code' | 'nav' | null = null;
 
   add(line: Line, found: Found): void {
     const { text } = line;
-    if (/<(?:script|style|svg)\b/i.test(text)) this.#inCode = true;
-    const words = this.#inCode ? null : text.replace(/<[^<>]*>/g, ' ').match(/[\p{L}\p{N}]{2,}/gu);
-    if (/<\/(?:script|style|svg)>/i.test(text)) this.#inCode = false;
+    if (/<(?:script|style|svg)\b/i.test(text)) this.#aside = 'code';
+    else if (/<nav\b/i.test(text)) this.#aside = 'nav';
+    const aside = this.#aside;
+    if (/<\/(?:script|style|svg|nav)>/i.test(text)) this.#aside = null;
+    if (aside === 'code' || !/[\p{L}\p{N}]{2}/u.test(text.replace(/<[^<>]*>/g, ' '))) return;
     const behind = Math.min(300, 4 * this.#headings);
-    if (/<(?:title|h1)\b/i.test(text)) found(line, 700);
+    if (aside === 'nav') found(line, 250);
+    else if (/<(?:title|h1)\b/i.test(text)) found(line, 700);
     else if (/<h[2-4]\b/i.test(text)) {
       this.#headings++;
       this.#texts = 0;
       found(line, 660 - behind);
-    } else if (words)
-      found(line, recognise(line).rank === 'error' ? 650 : 590 - behind - 8 * Math.min(30, this.#texts++));
+    } else {
+      const isError = recognise(line).rank === 'error' && ++this.#errors <= 2;
+      found(line, isError ? 650 : 590 - behind - 8 * Math.min(30, this.#texts++));
+    }
   }
 
   end(): void {}

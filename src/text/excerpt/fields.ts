@@ -25,6 +25,9 @@ export class Column {
   #numbers = 0;
   #mean = 0;
   #squares = 0;
+  /** True while each number is larger than the one before, as ids and times are. */
+  #rising = true;
+  #previous = Number.NEGATIVE_INFINITY;
   #min: Extreme | null = null;
   /** The largest numbers, in descending order. */
   readonly #largest: Extreme[] = [];
@@ -40,11 +43,14 @@ export class Column {
     const number = NUMBER.test(value) ? Number.parseFloat(value) : Number.NaN;
     if (!Number.isFinite(number)) return;
     this.#numbers++;
+    this.#rising &&= number > this.#previous;
+    this.#previous = number;
     const before = number - this.#mean;
     this.#mean += before / this.#numbers;
     this.#squares += before * (number - this.#mean);
     if (!this.#min || number < this.#min.value) this.#min = { value: number, line: own(line) };
     if (this.#largest.length < LARGEST || number > this.#largest.at(-1)!.value) {
+      if (this.#largest.some(({ value }) => value === number)) return;
       const at = this.#largest.findIndex(({ value }) => value < number);
       this.#largest.splice(at === -1 ? this.#largest.length : at, 0, { value: number, line: own(line) });
       this.#largest.length = Math.min(LARGEST, this.#largest.length);
@@ -60,11 +66,11 @@ export class Column {
       if (isRare && i < RARE_VALUES) found(line, 1 - Math.min(0.3, Math.log10(count) / 10));
       else if (values.length <= FEW_VALUES) found(line, 0.1);
     }
-    if (this.#numbers < 0.8 * this.rows) return;
+    if (this.#numbers < 0.8 * this.rows || this.#rising) return;
     const deviation = Math.sqrt(this.#squares / this.#numbers);
-    for (const [i, { line, value }] of [...this.#largest, ...(this.#min ? [this.#min] : [])].entries()) {
+    for (const [i, { line, value }] of [...this.#largest, this.#min!].entries()) {
       const isOutlier = Math.abs(value - this.#mean) > OUTLIER * deviation;
-      found(line, (isOutlier ? 0.95 : 0.4) - 0.05 * i);
+      found(line, (isOutlier ? 0.95 : 0.4) - 0.05 * (i % LARGEST));
     }
   }
 }

@@ -28,6 +28,8 @@ export interface Recogniser {
   readonly before?: number | 'heading';
   /** Number of unindented lines after it that belong to it. */
   readonly after?: number;
+  /** The name of the broken rule. Lines with the same rule are similar. */
+  readonly rule?: RegExp;
 }
 
 const DURATION = String.raw`(?:\(?\d[\d.,]*\s?(?:m?s|min|sec\w*|minutes?|hours?)\b.*)?`;
@@ -36,7 +38,7 @@ type Row = readonly [
   kind: ExcerptKind,
   rank: Rank,
   test: RegExp,
-  more?: Pick<Recogniser, 'until' | 'before' | 'after'>,
+  more?: Pick<Recogniser, 'until' | 'before' | 'after' | 'rule'>,
 ];
 
 /** Recognisers of test runners, compilers, linters and stack traces, most specific first. */
@@ -124,8 +126,8 @@ const RUN: readonly Recogniser[] = (
       'failure',
       /^(?:\S.*?(?:\(\d+,\d+\)|:\d+(?::\d+)?)(?: - |: ))?(?:fatal |internal compiler |syntax )?error(?: ?[A-Z]+\d+|\[[\w:-]+\])?: /i,
     ],
-    ['build', 'failure', /^\s+\d+:\d+\s+error\s/, { before: 'heading' }],
-    ['build', 'warning', /^\s+\d+:\d+\s+warn(?:ing)?\s/, { before: 'heading' }],
+    ['build', 'failure', /^\s+\d+:\d+\s+error\s/, { before: 'heading', rule: /\S+$/ }],
+    ['build', 'warning', /^\s+\d+:\d+\s+warn(?:ing)?\s/, { before: 'heading', rule: /\S+$/ }],
     [
       'build',
       'failure',

@@ -200,7 +200,7 @@ export class Scanner {
 
   /** Counts the line with the similar ones, and keeps it if it is one of the first. */
   #count(line: Line, { rank, by }: Recognised, inside: boolean): void {
-    const shape = groupKey(line.text, rank);
+    const shape = groupKey(line.text, rank, by);
     const count = ++this.#counts[shape % COUNTED_SHAPES]!;
     let group = this.#groups.get(shape);
     if (!group) {
@@ -284,25 +284,37 @@ export class Scanner {
       (line, rarity) => rarity > 0.1 && items.push({ lines: [line], priority: 300 + 100 * rarity }),
     );
     const written = (lines: Line[]) => lines.filter(({ text }) => text.trim() !== '');
+    const isHtml = this.#document?.kind === 'html';
     for (const [i, line] of written(this.#tail).slice(-TAIL_LINES).reverse().entries())
       items.push({
         lines: [line],
-        priority: i === 0 ? 960 : i < 4 && line.column === 0 ? 690 - i : i < 10 ? 480 - i : 300 - i,
+        priority:
+          i === 0
+            ? 960
+            : i < 4 && line.column === 0
+              ? 690 - i
+              : i < 10 && !this.#document
+                ? 480 - i
+                : 330 - 3 * i,
         novel: i >= 4,
       });
-    for (const [i, line] of written(this.#head).entries())
+    // The head of an HTML page has no text.
+    for (const [i, line] of written(this.#head)
+      .slice(0, isHtml ? 1 : HEAD_LINES)
+      .entries())
       items.push({
         lines: [line],
-        priority: i < 3 && line.column === 0 ? 650 - i : 320 - i,
+        priority: i < 3 && line.column === 0 ? 650 - i : 320 - 3 * i,
         novel: i >= 3 && !this.#document,
       });
-    for (const line of this.#spread) items.push({ lines: [line], priority: 220, novel: true });
+    if (!isHtml) for (const line of this.#spread) items.push({ lines: [line], priority: 220, novel: true });
     return items;
   }
 
   /** Returns a number that similar lines of the same importance share. */
   shapeOf(line: Line): number {
-    return groupKey(line.text, recognise(line).rank);
+    const { rank, by } = recognise(line);
+    return groupKey(line.text, rank, by);
   }
 
   /** Returns how many lines are similar to this one, and the number of the last. */
@@ -345,7 +357,9 @@ function failureItems(blocks: Block[]): Item[] {
       }));
     // Failures of another shape come before more of the same, and words of errors after recognised failures.
     const step =
-      Math.min(240, i + (by?.kind === 'build' ? 40 : 6) * (nth - 1)) + (hasRecognised && !by ? 60 * nth : 0);
+      Math.min(90, i) +
+      Math.min(200, (by?.kind === 'build' ? 40 : 6) * (nth - 1)) +
+      (hasRecognised && !by ? 60 * nth : 0);
     const head = by ? lines.slice(0, headline + 1) : [lines[headline]!];
     const items: Item[] = [{ lines: head, priority: (rank === 'failure' ? 640 : 620) - step }];
     const body = by ? lines.slice(headline + 1) : lines.filter((_, k) => k !== headline);
@@ -356,10 +370,9 @@ function failureItems(blocks: Block[]): Item[] {
 }
 
 /** An error is not similar to a harmless line that differs only in a number, such as the status of a request. */
-function groupKey(text: string, rank: Recognised['rank']): number {
-  return (
-    shapeOf(text) + (rank === 'failure' || rank === 'error' ? 2 ** 32 : rank === 'warning' ? 2 ** 33 : 0)
-  );
+function groupKey(text: string, rank: Recognised['rank'], by?: Recogniser): number {
+  const important = rank === 'failure' || rank === 'error' ? 2 ** 32 : rank === 'warning' ? 2 ** 33 : 0;
+  return shapeOf(by?.rule?.exec(text)?.[0] ?? text) + important;
 }
 
 function indentOf(text: string): number {
