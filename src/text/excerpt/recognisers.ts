@@ -201,9 +201,10 @@ export interface Recognised {
 
 const UNKNOWN: Recognised = { kind: null, rank: null };
 
-/** Characters or words without which no recogniser of RUN matches; one test skips most lines of a log. */
-const MAYBE_RUN =
-  /^(?:\s*(?:[ℹ#✖✗✘×✕✔✓√▶●<]|not ok|ok |\d)|[_=-]{3}|\s*[A-Z])|error|FAIL|warn|━|panic|test|Found|Tests|Checked|generated|make|npm|exception|cause|undefined|:\d+:/i;
+/** Beginnings and words without which no recogniser of RUN matches; two tests skip most lines of a log. */
+const RUN_START = /^(?:\s*(?:[ℹ#✖✗✘×✕✔✓√▶●<﹣○↓]|not ok|ok |\d+(?:[:)]| [a-z]|\.\.)|[A-Z])|[_=-]{3})/;
+const RUN_WORD =
+  /error|fail|warn|━|panic|test|found|checked|generated|make|npm|exception|cause|undefined|:\d+:|::|\.\.\. ok|ninja/i;
 
 /** Numbers without words, which no recogniser matches. */
 const NUMBERS = /^[\d\s.,:%+]*$/;
@@ -216,7 +217,7 @@ export function recognise({ text, column }: Line): Recognised {
   if (NUMBERS.test(text)) return UNKNOWN;
   const level = column > 0 ? null : levelOf(text);
   if (level) return { kind: 'log', rank: level };
-  if (column === 0 && MAYBE_RUN.test(text)) {
+  if (column === 0 && (RUN_START.test(text) || RUN_WORD.test(text))) {
     for (const by of RUN) if (by.test.test(text)) return { kind: by.kind, rank: by.rank, by };
   }
   const isSummary = SUMMARY.test(text);
