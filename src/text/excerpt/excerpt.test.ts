@@ -37,6 +37,32 @@ describe('excerpt', () => {
     assert.ok(found.omitted.length > 0);
   });
 
+  it('fills its budget with other lines after the important ones', async () => {
+    const { shownTokens } = await of(Array.from({ length: 900 }, (_, i) => `INFO step ${i} done`).join('\n'));
+    assert.ok(shownTokens > 1100 && shownTokens <= 1200, String(shownTokens));
+  });
+
+  it('shows the first failure in JSON with its reason and the name of its object', async () => {
+    const items = Array.from({ length: 600 }, (_, i) => ({
+      metadata: { name: `pod-${i}` },
+      status: i === 333 ? { phase: 'Failed', reason: 'Evicted', message: 'disk full' } : { phase: 'Running' },
+    }));
+    const { text } = await of(JSON.stringify({ items }, null, 2), { budget: 300 });
+    assert.match(
+      text,
+      /"name": "pod-333"[\s\S]*"phase": "Failed",\n\d+ +"reason": "Evicted",\n\d+ +"message": "disk full"/,
+    );
+  });
+
+  it('shows the names of pages before their navigation and style', async () => {
+    const links = Array.from({ length: 400 }, (_, i) => `<a href="/${i}">Guide ${i}</a>`);
+    const page = ['<!doctype html>', '<nav>', ...links, '</nav>', '<h2>Limits</h2>', '<p>At most 25 MiB</p>'];
+    const { text } = await of([...page, ...links.map((link) => `<script>${link}</script>`)].join('\n'), {
+      budget: 200,
+    });
+    assert.match(text, /<h2>Limits<\/h2>\n\d+ <p>At most 25 MiB<\/p>/);
+  });
+
   it('can be fed in small chunks, with the same result', async () => {
     const text = Array.from({ length: 500 }, (_, i) => `2026-01-01 ERROR número ${i} 失败\r\n`).join('');
     const builder = new ExcerptBuilder({ budget: 200 });
@@ -224,6 +250,13 @@ const OUTPUTS: readonly (readonly [
     ['diff --git a/x b/x', '--- a/x', '+++ b/x', '@@ -1 +1 @@', ...quiet((i) => ` same ${i}`)],
     ['+const LIMIT = 7;'],
     [' end'],
+  ],
+  [
+    'git diff --stat',
+    'diff',
+    quiet((i) => ` src/a${i}.ts | ${(i % 7) + 1} +-`),
+    [' src/huge.ts | 9412 ++++----'],
+    [' 901 files changed, 9000 insertions(+), 4000 deletions(-)'],
   ],
   ['a listing', 'listing', quiet((i) => `src/a/file${i}.ts`), ['src/a/secret.pem'], ['src/z.ts']],
   [
