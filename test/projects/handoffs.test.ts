@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/app/config.ts';
 import { openProject } from '../../src/app/projects/project-files.ts';
@@ -108,6 +110,7 @@ test('files about the task come first, with hunks and functions, and every figur
     folder.write(name, code(1));
   for (let n = 0; n < 46; n++) folder.write(`many/${n}.txt`, 'x\n');
   folder.write('logo.png', '\0\u0001');
+  folder.write('same.png', '\0\u0001');
   folder.write('src/about.ts', 'never changed\n');
   folder.git('add', '.');
   folder.git('commit', '-qm', 'begin');
@@ -119,6 +122,8 @@ test('files about the task come first, with hunks and functions, and every figur
   folder.write('logo.png', '\0\u0002');
   for (let n = 0; n < 46; n++) folder.write(`many/${n}.txt`, 'y\n');
   folder.git('mv', 'old.ts', 'new.ts');
+  // Only the time of this file changes.
+  utimesSync(join(folder.path, 'same.png'), 1, 1);
   folder.write('src/addresses.ts', 'new\n');
 
   const lines = await handOff(folder, 'codex');

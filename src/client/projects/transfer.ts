@@ -189,7 +189,13 @@ async function inFlightPart(
   { branch, commit, inFlight }: GitStatus,
   topic: Topic,
 ): Promise<BriefPart> {
-  const diff = await git.changedLines();
+  const paths = new Set(inFlight.map(({ path }) => path));
+  // git diff-index also lists binary files whose time changed and whose content did not.
+  const diff = new Map(
+    [...(await git.changedLines())].filter(
+      ([path, { added, removed }]) => added + removed > 0 || paths.has(path),
+    ),
+  );
   const sizeOf = (path: string) => (diff.get(path)?.added ?? 0) + (diff.get(path)?.removed ?? 0);
   const changed = await Promise.all(
     inFlight.map(async (file) => ({ ...file, at: await files.modifiedAt(file.path) })),
