@@ -143,7 +143,7 @@ test('without a server, one process can cancel a task that another process runs'
   using scratch = temporaryHome();
   const { home } = scratch;
   await using bridge = startProgram(['bridge', 'start', '--exec', ENDLESS], { home });
-  await bridge.line(/^bridge /);
+  await bridge.line(/^[\d:]+ bridge /);
   const id = (await relay(['bridge', 'send', 'work for ever'], { home })).stdout.trim();
   const pids = await pidsIn(home);
   assert.equal((await relay(['task', 'cancel', id], { home })).code, 0);

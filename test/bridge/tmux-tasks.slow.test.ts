@@ -155,7 +155,7 @@ test('the pasted command works in the environment of the terminal', async () => 
     home,
     env: { TMUX_TMPDIR: home, RELAY_COMMAND: '' },
   });
-  await bridge.line(/^bridge /);
+  await bridge.line(/^[\d:]+ bridge /);
   const answer = await relay(['bridge', 'send', '--wait', 'the words of the task'], { home });
   assert.match(answer.stdout, /the words of the task/, answer.stderr);
 });

@@ -84,7 +84,7 @@ test('HTTP responses have the same fields as before', async () => {
   assert.equal(keys(detail.groups[0].leases[0]), 'seq token attempt member lease_until');
   const { json: pushed } = await server.post('/push', { data: 'x' });
   const { json: ladder } = await server.get(`/pull/${pushed.id}/receipts`);
-  assert.equal(keys(ladder), 'id reached receipts');
+  assert.equal(keys(ladder), 'id handle reached receipts');
   assert.equal(keys(ladder.receipts[0]), 'rung by at bytes');
 });
 

@@ -29,7 +29,7 @@ test('a large push shows a progress bar and clears it', options, async () => {
   assert.match(stdout, /large\.bin {2}[█░]+ +\d+ % .* of 6 MiB/);
   assert.match(
     stdout,
-    /\u001b\[G\u001b\[Khttp:\/\/127\.0\.0\.1:7474\/pull\/[0-9a-f-]{36}\r\n6 MiB · expires/,
+    /\u001b\[G\u001b\[Khttp:\/\/127\.0\.0\.1:7474\/pull\/[0-9a-f-]{36}\r\nrelay:\d+ · 6 MiB · expires/,
   );
 });
 

@@ -90,7 +90,7 @@ test('a push is described correctly: count in the query, and the options of a ra
   };
   const { parameters, requestBody } = paths['/push']!.post!;
   const inQuery = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
-  assert.deepEqual(inQuery, ['count', 'channel', 'ttl', 'max_pulls', 'visibility']);
+  assert.deepEqual(inQuery, ['count', 'excerpt', 'channel', 'ttl', 'max_pulls', 'visibility']);
   const { content } = requestBody!;
   assert.deepEqual(Object.keys(content), ['application/json', 'application/octet-stream', 'text/plain']);
   const { properties } = content['application/json'].schema as { properties: object };

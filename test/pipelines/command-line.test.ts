@@ -64,10 +64,10 @@ steps:
   const ran = await relay(['pipeline', 'run', 'review.yaml'], o);
   assert.equal(ran.code, 6, ran.stderr);
   assert.equal(ran.stdout, 'done\n');
-  assert.match(ran.stderr, /warning size saw only [\d.]+ KiB of 208\.9 KiB of app\.diff\.\n/);
+  assert.match(ran.stderr, /warning size saw only [\d.]+ (?:KiB|bytes) of 208\.9 KiB of app\.diff\.\n/);
   assert.match(
     ran.stderr,
-    /review saw only [\d.]+ KiB of 208\.9 KiB of app\.diff, and pulled \d+ tokens\.\n/,
+    /review saw only [\d.]+ (?:KiB|bytes) of 208\.9 KiB of app\.diff, and pulled \d+ tokens\.\n/,
   );
   assert.match(ran.stderr, /The answer of review was cut off at the token limit/);
   const { run } = JSON.parse((await relay(['pipeline', 'list', '--json'], o)).stdout).runs[0];
