@@ -36,6 +36,13 @@ test('an agent finds all messages since it began to follow, oldest first, until 
   );
 });
 
+test('an inbox rejects wildcards, but follows a channel whose name contains them', async () => {
+  await using t = openTestCore();
+  await assert.rejects(t.relay.inbox.follow('ann', 'reviews.*'), /takes no wildcards/);
+  await t.relay.channels.publish('reviews.*', 'one');
+  assert.equal((await t.relay.inbox.follow('ann', 'reviews.*')).channel, 'reviews.*');
+});
+
 test('a message that arrives between reading and marking stays unread', async () => {
   await using t = openTestCore();
   await t.relay.inbox.follow('ann', 'a');

@@ -58,6 +58,11 @@ export class Inboxes {
     const key = inboxKey(caller.tenant, agent, channel);
     const known = await this.#records.get(key);
     if (known) return { agent, channel, cursor: known.value.cursor };
+    if (await this.#parts.channels.isPattern(caller, channel, {}))
+      throw badRequest(
+        `No channel is called "${channel}", and an inbox takes no wildcards.`,
+        'Follow each channel by its name, or watch all of them with: relay watch',
+      );
     await this.#checkRoom(caller, agent);
     const { after } = await this.#parts.channels.start(caller.tenant, channel, o.since);
     const value = { cursor: after, followed: this.#parts.deps.env.now() };
