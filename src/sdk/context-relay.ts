@@ -20,7 +20,6 @@ import type {
 } from '../contract/pointers.ts';
 import type { AgentsApi, TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
-import { excerpt } from '../text/excerpt/excerpt.ts';
 import { usesPull } from '../text/parts/part-request.ts';
 import { takePart } from '../text/parts/take-part.ts';
 import {
@@ -315,15 +314,19 @@ export class ContextRelay {
       keyCheck: await fernetKeyCheck(key),
     });
     const tokens = text === null ? {} : { tokens: await this.#counter!.count(text) };
-    const shown = options.excerpt
-      ? { excerpt: (await excerpt([plain], { budget: options.excerpt, counter: this.#counter })).text }
-      : {};
+    const shown = options.excerpt ? { excerpt: await this.#excerptOf(plain, options.excerpt) } : {};
     return {
       ...pushed,
       url: pointerUrl(parsePointer(pushed.url).base!, pushed.id, key),
       ...tokens,
       ...shown,
     };
+  }
+
+  async #excerptOf(plain: Uint8Array, budget: number): Promise<string> {
+    // Few programs need an excerpt of an encrypted payload, so a page does not load this code with the SDK.
+    const { excerpt } = await import('../text/excerpt/excerpt.ts');
+    return (await excerpt([plain], { budget, counter: this.#counter })).text;
   }
 
   async #send(

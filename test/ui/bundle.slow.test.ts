@@ -8,8 +8,8 @@ import { buildPages } from './dashboard.ts';
 import { openDemo } from './demo/content.ts';
 
 const LIMIT = 150 * 1024;
-/** Files loaded only for text in a language that can be highlighted. */
-const HIGHLIGHTER = /^(?:highlight|typescript|python|shellscript|yaml|go|rust|sql|css)-/;
+/** Files loaded only for text in a language that can be highlighted, and the excerpts of the SDK, which no view loads. */
+const HIGHLIGHTER = /^(?:excerpt|highlight|typescript|python|shellscript|yaml|go|rust|sql|css)-/;
 
 let pages: Awaited<ReturnType<typeof buildPages>>;
 before(async () => {
