@@ -4,7 +4,7 @@
  */
 
 /** Permissions that an API key can have. */
-export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
+export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'answer', 'admin'] as const;
 
 /** The stages of the receipts of a pointer, in order. */
 export const RUNGS = ['stored', 'notified', 'pulled', 'acked', 'dead', 'result'] as const;
@@ -18,9 +18,21 @@ export const TASK_STATES = ['queued', 'running', 'acked', 'done', 'failed', 'can
 
 export const TASK_STATUSES = ['done', 'failed', 'canceled'] as const;
 
-export const RUN_STATUSES = ['running', 'done', 'failed', 'interrupted', 'partial'] as const;
+/** Ways in which a message reaches the session of an agent, from fast to slow. */
+export const AGENT_REACH = ['now', 'turn', 'start', 'no'] as const;
+
+/** Whose messages a session is shown. */
+export const INBOUND = ['known', 'all', 'none'] as const;
+
+/** States of a message to an agent, in order. */
+export const MESSAGE_STATES = ['queued', 'shown', 'read', 'answered'] as const;
+
+export const RUN_STATUSES = ['running', 'done', 'failed', 'interrupted', 'partial', 'cancelled'] as const;
 
 export const INSTANCE_STATUSES = ['pending', 'running', 'done', 'failed', 'skipped', 'blocked'] as const;
+
+/** States of a question to a person. `expired`: nobody answered in time and it has no default. */
+export const QUESTION_STATUSES = ['open', 'answered', 'expired', 'withdrawn'] as const;
 
 /**
  * Kinds of reads of a thread that the token ledger counts. A read of an artifact's content is not listed
@@ -61,6 +73,8 @@ export const ACTIVITY_KINDS = [
   'thread.event',
   'artifact.created',
   'artifact.deleted',
+  'file.written',
+  'file.deleted',
   'pipeline.started',
   'pipeline.resumed',
   'pipeline.finished',
@@ -79,6 +93,8 @@ export const ACTIVITY_KINDS = [
   'key.rotated',
   'share.created',
   'share.revoked',
+  'question.asked',
+  'question.answered',
   /**
    * Entries that were only counted, because too many came at once or the store was slow. `count` is their
    * number.

@@ -49,9 +49,9 @@ export const ERRORS = {
   bad_part: {
     status: 400,
     message: 'Cannot read this part: {what}.',
-    hint: 'Use lines=10-40, grep=PATTERN, json=/a/b or outline=1, one at a time.',
-    cli: 'Use --lines 10-40, --grep PATTERN, --json-pointer /a/b or --outline, one at a time.',
-    mcp: 'Pass lines=10-40, grep=PATTERN, json=/a/b, outline or all.',
+    hint: 'Use lines=10-40, grep=PATTERN, json=/a/b, question=TEXT or outline=1, one at a time.',
+    cli: 'Use --lines 10-40, --grep PATTERN, --json-pointer /a/b, --question TEXT or --outline, one at a time.',
+    mcp: 'Pass lines=10-40, grep=PATTERN, json=/a/b, question=TEXT, outline or all.',
   },
   bad_url: {
     status: 400,
@@ -122,6 +122,23 @@ export const ERRORS = {
     status: 409,
     message: '{what}',
     hint: 'Read the current version and try again.',
+  },
+  unknown_agent: {
+    status: 404,
+    message: 'There is no agent called {name}.{near}',
+    hint: 'GET /agents lists the agents. Send "queue": true to store the message for an agent that has not started yet.',
+    cli: 'List the agents with relay agents. Use --queue to store the message for an agent that has not started yet.',
+    mcp: 'Call agents to list the names.',
+  },
+  conversation_limit: {
+    status: 409,
+    message: 'The conversation {id} has {count} messages. A person has to allow more.',
+    hint: 'Stop and tell your user. A person can allow more with: relay conversations {id} --proceed',
+  },
+  claimed: {
+    status: 409,
+    message: '{by} holds {what} for {left}.',
+    hint: 'Work on something else, or ask the holder to release it.',
   },
   idempotency_conflict: {
     status: 409,
@@ -287,6 +304,16 @@ export const ERRORS = {
     status: 404,
     message: 'There are no project files in {path}.',
     hint: 'Create them with: relay project init',
+  },
+  no_session: {
+    status: 404,
+    message: '{what}',
+    hint: 'List the sessions with: relay session list --all',
+  },
+  sessions_off: {
+    status: 403,
+    message: 'This relay does not read transcripts of coding agents: the option sessions is off.',
+    hint: 'Turn it on with: relay config set sessions on',
   },
   link_outside: {
     status: 409,
@@ -489,7 +516,7 @@ export const ERRORS = {
     status: 503,
     exit: 1,
     message: 'The store has moved to {to}. This copy is read-only.',
-    hint: 'Start the relay with the new store. To use this copy again, run relay engine reopen STORE; it will not have what was written to the new store.',
+    hint: 'Start the relay with the new store. To use this copy again, run relay engine reopen STORE. Later writes are only in the new store.',
   },
   store_arriving: {
     status: 503,

@@ -22,6 +22,11 @@ export class RelayError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
 
+  /** The published package contains several copies of this class, and errors of all of them count. */
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return isRelayError(error);
+  }
+
   constructor(code: ErrorCode, details: ErrorDetails = {}, cause?: unknown) {
     super(fill(ERRORS[code].message, details), cause === undefined ? undefined : { cause });
     this.name = 'RelayError';
@@ -74,10 +79,11 @@ export function tooLarge(what: string, limit: number, hint?: string): RelayError
 
 /**
  * Returns whether an error is a RelayError, optionally with this code. It compares the name and the code, not
- * the class, because the published program contains several copies of this class.
+ * the class, because the published program contains several copies of this class. An aborted call of the SDK is a
+ * RelayError with the name `AbortError`, as `fetch` and frameworks expect.
  */
 export function isRelayError(error: unknown, code?: ErrorCode): error is RelayError {
-  if (!(error instanceof Error) || error.name !== 'RelayError') return false;
+  if (!(error instanceof Error) || (error.name !== 'RelayError' && error.name !== 'AbortError')) return false;
   const found = (error as RelayError).code;
   return isErrorCode(found) && (code === undefined || found === code);
 }

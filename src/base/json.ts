@@ -76,26 +76,6 @@ export function freeze<T extends Json>(value: T): T {
 }
 
 /**
- * Returns a cached version of `make`. The cache is used only if `from` is frozen, because a frozen object
- * cannot change. For other objects, `make` is called each time. Only `from` is the cache key, so the other
- * arguments must not change the result.
- */
-export function memoizeFrozen<From extends object, Rest extends readonly unknown[], Made extends object>(
-  make: (from: From, ...rest: Rest) => Made,
-): (from: From, ...rest: Rest) => Made {
-  const made = new WeakMap<From, Made>();
-  return (from, ...rest) => {
-    if (!Object.isFrozen(from)) return make(from, ...rest);
-    let known = made.get(from);
-    if (known === undefined) {
-      known = Object.freeze(make(from, ...rest));
-      made.set(from, known);
-    }
-    return known;
-  };
-}
-
-/**
  * Compares JSON values as RFC 6902 does: the order of members does not matter, and numbers are compared by
  * value. A shared object is equal to itself without comparing its members.
  */

@@ -6,7 +6,8 @@
 const KiB = 1024;
 const MiB = 1024 * KiB;
 const SECOND = 1000;
-const HOUR = 60 * 60 * SECOND;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** Maximum size of a payload, decoded and before encryption. Existing clients rely on this size. */
@@ -32,8 +33,8 @@ export const PUSH_WIRE_BYTES = STORED_BYTES * 6 + 256 * KiB;
 export const METADATA_BYTES = 16 * KiB;
 
 /**
- * Maximum size of all fields of a JSON push together, except `data`. The largest of them is the metadata,
- * which may be escaped.
+ * Maximum size of all fields of a JSON push together, except `data`. Larger than METADATA_BYTES,
+ * because JSON escapes can make metadata longer in the request.
  */
 export const PUSH_FIELDS_BYTES = 128 * KiB;
 
@@ -52,12 +53,19 @@ export const CHANNEL_NAME_CHARS = 256;
 
 /** Maximum length of the text that says why a dead letter failed. */
 export const DEAD_WHY_CHARS = 2_000;
+/** Characters of the same report for a message that waits for its next attempt. It is part of the state of the group. */
+export const WAITING_WHY_CHARS = 200;
 
 /** Maximum number of channels that one subscription with wildcards follows. */
 export const WILDCARD_CHANNELS = 100;
 
 /** Maximum length of an idempotency key. Any UUID or hash fits. */
 export const IDEMPOTENCY_KEY_CHARS = 256;
+
+/** Maximum characters of a search in a list. */
+export const SEARCH_WORDS_CHARS = 200;
+/** Characters of the summary and metadata of a pointer in which a search looks for words. */
+export const POINTER_SEARCH_CHARS = 500;
 
 /** Time within which a pull can be retried with the same idempotency key without being counted again. */
 export const PULL_RETRY_WINDOW_MS = 5 * 60 * SECOND;
@@ -93,6 +101,9 @@ export const MAX_PULLS = 1_000_000;
 export const GREP_MATCHES = 1_000;
 export const GREP_CONTEXT_LINES = 50;
 export const GREP_PATTERN_CHARS = 1_000;
+/** Maximum length of a question about a text, and maximum size of the excerpt that answers it, in tokens. */
+export const PART_QUESTION_CHARS = 1_000;
+export const PART_ANSWER_TOKENS = 2_500;
 /** Maximum number of steps in a compiled pattern. All steps may run at every character of the text. */
 export const GREP_PATTERN_STEPS = 1_000;
 /** Timeout of a grep. Normal searches take a small fraction of this time. */
@@ -197,8 +208,8 @@ export const STATE_BYTES = MiB;
 /** Maximum number of operations in one patch. */
 export const PATCH_OPS = 5_000;
 /**
- * Maximum number of work steps (see WorkMeter) of one patch. They take about 30 ms. For comparison: 2,000
- * moves in a list of 5,000 items need a fifth of them.
+ * Maximum number of work steps (see WorkMeter) of one patch. This many steps take about 30 ms. For
+ * comparison: 2,000 moves in a list of 5,000 items need a fifth of this maximum.
  */
 export const PATCH_WORK = 6_000_000;
 /**
@@ -333,6 +344,8 @@ export const PREFETCH_MAX = 100;
  * them.
  */
 export const GROUP_ACKS_KEPT = 256;
+/** Maximum number of waiting messages that the detail of a group lists. */
+export const GROUP_WAITING_LISTED = 100;
 /** Time after which an unused group is deleted. */
 export const GROUP_IDLE_MS = 7 * DAY;
 /**
@@ -340,6 +353,11 @@ export const GROUP_IDLE_MS = 7 * DAY;
  * this time.
  */
 export const MEMBER_TTL_MS = 9 * SECOND;
+
+/** Maximum delay of a message. */
+export const DELAY_MS = 30 * DAY;
+/** Maximum number of delayed messages of a tenant that wait for their time. */
+export const DELAYED_MESSAGES = 10_000;
 
 /** Maximum number of messages in one answer of an inbox. */
 export const INBOX_MESSAGES = 100;
@@ -422,6 +440,27 @@ export const SHARE_NAME_CHARS = 100;
 /** Maximum number of valid share links of one tenant. */
 export const SHARES_MAX = 500;
 
+/** Default time in seconds that a question to a person stays open: one week. */
+export const QUESTION_TTL_S = 7 * 24 * 3600;
+/** Maximum time in seconds that a question stays open: 90 days. */
+export const QUESTION_TTL_MAX_S = 90 * 24 * 3600;
+/** Time for which a question is kept after its end. */
+export const QUESTION_KEPT_MS = 30 * DAY;
+export const QUESTION_CHARS = 4_000;
+export const ANSWER_CHARS = 4_000;
+/** Maximum size of the form that answers a question: two texts, percent-encoded. */
+export const ANSWER_FORM_BYTES = 100_000;
+export const QUESTION_CHOICES = 20;
+export const QUESTION_CHOICE_CHARS = 200;
+/** Maximum number of open questions of one tenant. */
+export const QUESTIONS_OPEN = 1_000;
+/** Maximum number of questions of one tenant that are stored. The oldest ones that have ended are deleted. */
+export const QUESTIONS_KEPT = 2_000;
+/** Maximum number of questions in one answer. */
+export const QUESTIONS_LISTED = 200;
+/** Interval at which a client polls for the answer to a question. */
+export const QUESTION_POLL_MS = SECOND;
+
 /**
  * Time for which usage figures are kept: 400 days. So a month can be compared with the same month of the last
  * year.
@@ -463,6 +502,40 @@ export const AGENT_ALIVE_MS = 35 * SECOND;
 /** Time for which a bridge that is gone is still listed, and its channels are remembered. */
 export const AGENT_KEPT_MS = DAY;
 export const AGENT_INSTANCE_CHARS = 64;
+/** Time without a hook after which a session counts as ended. People leave sessions open overnight. */
+export const SESSION_ALIVE_MS = 12 * HOUR;
+/** Time for which messages, conversations and the names of ended sessions are kept. */
+export const AGENT_MESSAGES_KEPT_MS = 30 * DAY;
+/** Maximum size of the text of a message. A larger text is a file: push it and send its pointer. */
+export const AGENT_MESSAGE_BYTES = MiB;
+/** Maximum size of a text inside its message. A longer text is stored as a payload, and the message has an excerpt. */
+export const AGENT_MESSAGE_INLINE_BYTES = 4 * KiB;
+/** Tokens of the excerpt of a long message. */
+export const AGENT_EXCERPT_TOKENS = 400;
+/** Maximum number of messages in one list, and of messages that wait for one agent. */
+export const AGENT_MESSAGES_LISTED = 1_000;
+/** Number of messages that a session is shown at once. The others follow at its next turn. */
+export const AGENT_MESSAGES_SHOWN = 10;
+/** Maximum number of agents that one call sends to. */
+export const AGENT_RECIPIENTS = 100;
+/** Duration of the lease of a process that shows messages to a session. */
+export const AGENT_TAKEN_MS = 30 * SECOND;
+/** Number of messages of a conversation after which a person is asked. Two agents could talk for ever. */
+export const CONVERSATION_MESSAGES = 20;
+export const CONVERSATIONS_LISTED = 200;
+/** Maximum length of the text that says what a session works on, or what it waits for. */
+export const AGENT_TEXT_CHARS = 300;
+/** Maximum length of the path of a folder. */
+export const FOLDER_CHARS = 4_096;
+/** Default duration of a claim. The hooks of its holder renew it. */
+export const CLAIM_MS = 15 * MINUTE;
+/** Maximum duration of a claim, in seconds. */
+export const CLAIM_MAX_S = 24 * 3_600;
+/** Maximum number of claims of a project. */
+export const CLAIMS_MAX = 2_000;
+export const CLAIM_CHARS = 512;
+/** Maximum number of asterisks in a claim. Each claim is compared with all others of its project. */
+export const CLAIM_WILDCARDS = 8;
 /** Maximum number of tasks that one bridge runs concurrently. */
 export const BRIDGE_TASKS = 100;
 /**
@@ -517,8 +590,27 @@ export const PROJECT_LOCK_STALE_MS = 60 * SECOND;
  * continues without the relay.
  */
 export const HOOK_REMOTE_MS = 300;
+/** Maximum time that a hook works on the local store. The client waits 10 s, and a busy machine is slow. */
+export const HOOK_LOCAL_MS = 7 * SECOND;
 /** Minimum time between two reminders in a session. */
 export const REMINDER_GAP_MS = 30 * 60 * SECOND;
+
+// Sessions of coding agents.
+
+/** Maximum size of a line in a transcript. Longer lines are skipped, so that reading needs little memory. */
+export const SESSION_LINE_BYTES = 4 * MiB;
+/** Size of the beginning of a transcript in which the folder and the first prompt are looked for. */
+export const SESSION_HEAD_BYTES = 256 * KiB;
+/** Maximum length of the text, and of the input and output of a tool, in a turn. The middle is left out. */
+export const SESSION_TURN_CHARS = 32_000;
+/** Maximum size of a hand-off that quotes a session, in tokens. */
+export const SESSION_HANDOFF_TOKENS = 1_500;
+/** Maximum size of the text about a session after a compaction, in tokens. */
+export const SESSION_LOSS_TOKENS = 600;
+/** Maximum time for which a search brings the index up to date. The rest is indexed by the next one. */
+export const SESSION_INDEX_MS = 20 * SECOND;
+/** Maximum number of sessions that a search or a list looks at, newest first. */
+export const SESSIONS_MAX = 1_000;
 
 // Prompts and pipelines.
 
@@ -613,6 +705,20 @@ export const STEP_COMPLAINT_CHARS = 4 * KiB;
 /** Maximum size of a value that a template puts into an environment variable. Linux allows 128 KiB. */
 export const STEP_VALUE_BYTES = 100 * KiB;
 export const STEP_TIMEOUT_MS = HOUR;
+/** Maximum time of a command or webhook that notifies people, and of a command that prints a secret. */
+export const NOTIFY_MS = 30 * SECOND;
+/** Maximum size of a secret. */
+export const SECRET_BYTES = 64 * KiB;
+/** Maximum number of missed times of a schedule that are handled at once. */
+export const PIPELINE_MISSED_RUNS = 1_000;
+/** Maximum size of a webhook that starts a run. It is stored in an event. */
+export const WEBHOOK_BYTES = 64 * KiB;
+/** Maximum age of the signature of a webhook. */
+export const WEBHOOK_AGE_MS = 5 * MINUTE;
+/** Default number of rounds of a step with `until`. */
+export const STEP_ROUNDS = 5;
+/** Maximum number of rounds of a step with `until`. */
+export const STEP_ROUNDS_MAX = 100;
 export const STEP_RETRIES_MAX = 20;
 export const STEP_BACKOFF_MS = SECOND;
 export const STEP_BACKOFF_MAX_MS = 60 * SECOND;

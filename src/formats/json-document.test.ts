@@ -83,13 +83,13 @@ test('removing an added value restores the original bytes', () => {
 test('syntax errors name line and column', () => {
   const cases: [string, string][] = [
     ['{\r\n  "a": 1\r\n  "b": 2\r\n}', 'a comma or } is expected at line 3, column 3'],
-    ['{\n  "a": 1,\n}', 'a comma stands before } at line 3, column 1'],
+    ['{\n  "a": 1,\n}', 'there is a comma before } at line 3, column 1'],
     ['{\n  // no\n}', 'a name in double quotes is expected at line 2, column 3'],
     ['{"a": nul}', 'a value is expected at line 1, column 7'],
     ['{"a": [1, 2', 'the text ends too early at line 1, column 12'],
     ['', 'the text ends too early at line 1, column 1'],
-    ['{} x', 'there is more after the end of the value at line 1, column 4'],
-    ['"a\nb"', 'a string is not closed, or holds what must be escaped at line 1, column 3'],
+    ['{} x', 'there is text after the end of the value at line 1, column 4'],
+    ['"a\nb"', 'a string is not closed, or contains a character that must be escaped at line 1, column 3'],
   ];
   for (const [text, message] of cases) {
     assert.throws(() => parseJsonText(text), { name: 'JsonSyntaxError', message });

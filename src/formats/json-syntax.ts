@@ -98,7 +98,7 @@ class Reader {
     if (this.#text.startsWith('\uFEFF')) this.#at = 1;
     const node = this.#value(0);
     this.#space();
-    if (this.#at < this.#text.length) throw this.#fail('there is more after the end of the value');
+    if (this.#at < this.#text.length) throw this.#fail('there is text after the end of the value');
     return node;
   }
 
@@ -123,7 +123,7 @@ class Reader {
       const last = entries.at(-1);
       if (this.#text[this.#at] === close) {
         if (last && last.comma !== null && !this.#comments)
-          throw this.#fail(`a comma stands before ${close}`);
+          throw this.#fail(`there is a comma before ${close}`);
         this.#at++;
         return { kind, start, end: this.#at, entries };
       }
@@ -150,7 +150,7 @@ class Reader {
   #string(): string {
     const open = this.#take(STRING);
     if (this.#text[this.#at] !== '"')
-      throw this.#fail('a string is not closed, or holds what must be escaped');
+      throw this.#fail('a string is not closed, or contains a character that must be escaped');
     this.#at++;
     return JSON.parse(`${open}"`);
   }

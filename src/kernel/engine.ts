@@ -42,6 +42,16 @@ export interface Usage {
    * answer.
    */
   readonly bucket?: { readonly name: string; readonly bytes: number | null };
+  /** Figures that only this engine has, for `GET /metrics`. */
+  readonly figures?: readonly Figure[];
+}
+
+/** A figure for monitoring. The name of a counter ends with `_total`. The value may be split by labels. */
+export type Figure = readonly [name: string, help: string, value: number | readonly LabelledValue[]];
+
+export interface LabelledValue {
+  readonly labels: { readonly [name: string]: string };
+  readonly value: number;
 }
 
 /** Number of blobs and records that a sweep deleted, and the bytes of the blobs. */
@@ -49,6 +59,11 @@ export interface SweepResult {
   readonly blobs: number;
   readonly records: number;
   readonly bytes: number;
+  /**
+   * Orphans that the sweep found but did not delete, because they are too young: an upload may still be
+   * running. `bytes` is 0 if the engine does not know the size. Absent if there are none.
+   */
+  readonly waiting?: { readonly count: number; readonly bytes: number };
 }
 
 /** Health of the store, for operators. */

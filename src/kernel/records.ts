@@ -84,9 +84,10 @@ export interface Records {
   delete(key: string, o?: { expect?: number }): Promise<boolean>;
   /**
    * Lists the records whose keys start with the prefix, in key order. The prefix must contain the first
-   * segment and its slash: `ten.acme/`.
+   * segment and its slash: `ten.acme/`. `contains` is a hint for a search: an engine may omit records whose value, as
+   * JSON, does not contain this text, and return a page with few or no items and `next`. The caller filters again.
    */
-  list(prefix: string, o?: { after?: string; limit?: number }): Promise<RecordPage>;
+  list(prefix: string, o?: { after?: string; limit?: number; contains?: string }): Promise<RecordPage>;
 }
 
 /**

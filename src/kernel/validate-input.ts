@@ -31,6 +31,12 @@ export function checkPrefix(what: string, text: string): void {
   if (utf8Exceeds(text, STORE_KEY_BYTES)) throw tooLarge(what, STORE_KEY_BYTES);
 }
 
+/** Returns the sequence number after which to read, 0 by default. */
+export function checkAfter(after = 0): number {
+  if (Number.isSafeInteger(after)) return after;
+  throw badRequest('a sequence number must be a whole number');
+}
+
 /** Returns the page size. Rejects a limit above the maximum instead of reducing it. */
 export function checkLimit(limit: number | undefined): number {
   if (limit === undefined) return PAGE_ITEMS;

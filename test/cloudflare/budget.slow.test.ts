@@ -67,7 +67,7 @@ test('an outline and a JSON value work up to 4 MiB, and larger payloads are reje
     assert.equal(taken.status, 200, taken.text);
     assertTooCostly(
       await ask(worker, `/pull/${more.id}?${part}`),
-      /4,194,305 bytes.*may process 4,194,304 bytes/,
+      /4,194,305 bytes.*may process at most 4,194,304 bytes/,
     );
   }
 });
@@ -104,7 +104,7 @@ test('a Worker with a low text limit rejects larger texts, wherever they are sto
     const places = [`/pull/${id}?`, `/threads/${thread.id}/artifacts/${ref}/part?`, `/files/s/${size}?`];
     for (const place of places) {
       for (const part of ['grep=whale', 'outline=1', 'json=/0', 'lines=-1', 'lines=300-'])
-        assertTooCostly(await ask(small, place + part), /may process 16,384 bytes \(16 KiB\)/);
+        assertTooCostly(await ask(small, place + part), /may process at most 16,384 bytes \(16 KiB\)/);
       const lines = await ask(small, `${place}lines=2-3`);
       assert.equal(lines.status, 200, lines.text);
       assert.ok(lines.text.includes(LINE.trim()));

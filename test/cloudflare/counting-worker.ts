@@ -67,7 +67,7 @@ export class RelayObject extends ServedObject {
   }
 }
 
-// Count the calls of methods that make calls for a Worker.
+// Record, for each method, the maximum number of calls that a single execution made.
 for (const method of ['gather', 'tidySome', 'resume'] as const) {
   const own = ServedObject.prototype[method] as (...given: unknown[]) => Promise<never>;
   RelayObject.prototype[method] = async function (this: RelayObject, ...given: unknown[]) {

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
+import { until } from '../until.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 
 const found = await findNatsServer();
@@ -118,4 +119,30 @@ test('a password in --engine causes a warning', { skip }, async () => {
   const { said } = await up(place.home, ['--engine', newStore('relay:relay@')]);
   assert.match(said, /--engine.*ps/s);
   assert.ok(!said.includes('relay:relay@'), said);
+});
+
+test('a server that starts without a quorum says what it waits for, and serves when the nodes are back', {
+  skip,
+  timeout: 120_000,
+}, async () => {
+  using place = temporaryHome();
+  await using own = await startCluster({ fsync: false });
+  const home = place.home;
+  await relay(['push'], { home, stdin: 'x', env: { RELAY_ENGINE: own.url } });
+  const [, second, third] = own.nodes;
+  await Promise.all([second!.stop(), third!.stop()]);
+  const child = spawn(NODE, [ENTRY, 'up', '--port', '0', '--engine', own.url], {
+    env: cleanEnv({ home }),
+    cwd: home,
+  });
+  children.push(child);
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  await until(() => /Waiting until more than half of the nodes run/.test(said), {
+    everyMs: 100,
+    timeoutMs: 60_000,
+  });
+  assert.doesNotMatch(said, /listening/);
+  await second!.start();
+  await until(() => /listening on/.test(said), { everyMs: 100, timeoutMs: 60_000 });
 });

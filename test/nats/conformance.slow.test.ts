@@ -19,8 +19,10 @@ else {
   const open = async (env: Env) => {
     const name = `t${randomUUID().slice(0, 8)}`;
     const engine = await openNats({
-      ...{ url: `${cluster.url}/${name}`, env, deadlineMs: 100_000 },
-      // Only the sweep of a command deletes expired data itself. Servers leave it to JetStream.
+      url: `${cluster.url}/${name}`,
+      env,
+      deadlineMs: 100_000,
+      // With the role `cli`, the sweep deletes expired data. A server leaves that to JetStream.
       role: 'cli',
     });
     return {

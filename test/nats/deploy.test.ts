@@ -73,6 +73,20 @@ test('three nodes with the production configuration serve two relays over TLS an
   const ready = (await (await fetch(`${relays[0]}/ready`)).json()) as { warnings?: string[] };
   assert.equal(ready.warnings, undefined, 'three copies');
 
+  // Back up and restore as docs/nats.md says, with the login in a file. The restore uses another store of the cluster.
+  const login = join(folder, 'cluster');
+  writeFileSync(login, engine, { mode: 0o600 });
+  const env = { ...process.env, RELAY_ENGINE_FILE: login, NODE_EXTRA_CA_CERTS: ca };
+  const command = (...words: string[]) => {
+    const home = join(folder, 'commands');
+    return run(process.execPath, ['bin/relay.ts', ...words, '--home', home], { env });
+  };
+  const copy = join(folder, 'backup');
+  await command('backup', copy);
+  await command('restore', copy, '--engine', `tls://${servers.join(',')}/restored`);
+  const restored = await command('backup', join(folder, 'again'), '--engine', `${engine}/restored`);
+  assert.match(restored.stdout, /again/);
+
   const tls = { caFile: ca };
   await assert.rejects(connect({ servers, tls, user: 'relay', pass: 'wrong', timeout: 5000 }));
   await assert.rejects(connect({ servers, timeout: 5000, reconnect: false }), 'without TLS');

@@ -57,7 +57,7 @@ interface StreamInfo {
   readonly cluster?: { leader?: string; replicas?: { name: string; current: boolean; offline?: boolean }[] };
 }
 
-async function infoOf(nats: NatsConnection, stream: string): Promise<StreamInfo> {
+export async function infoOf(nats: NatsConnection, stream: string): Promise<StreamInfo> {
   return (await nats.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: 2000 })).json();
 }
 
@@ -65,9 +65,12 @@ export async function leaderOf(nats: NatsConnection): Promise<string | null> {
   return (await infoOf(nats, 'relay-logs')).cluster?.leader ?? null;
 }
 
-/** Waits until every replica of every stream has caught up with its leader. */
-export async function current(nats: NatsConnection): Promise<void> {
-  for (const stream of ['relay-records', 'relay-logs', 'relay-blobs', 'relay-documents', 'raw']) {
+/** Streams of a store with the default name. */
+export const STREAMS = ['relay-records', 'relay-logs', 'relay-blobs', 'relay-documents'];
+
+/** Waits until every replica of the streams has caught up with its leader. */
+export async function current(nats: NatsConnection, streams = [...STREAMS, 'raw']): Promise<void> {
+  for (const stream of streams) {
     await until(
       async () => {
         const { cluster } = await infoOf(nats, stream).catch((): StreamInfo => ({}));

@@ -10,13 +10,12 @@ const found = await findNatsServer();
 const skip = 'missing' in found ? found.missing : false;
 
 test('a push and a pull write few messages in a cluster', { skip }, async (t) => {
-  const cluster = await startCluster({ fsync: false });
-  t.after(() => cluster[Symbol.asyncDispose]());
+  await using cluster = await startCluster({ fsync: false });
   const url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
-  const engine = await openNats({ url });
-  t.after(() => engine[Symbol.asyncDispose]());
+  await using engine = await openNats({ url });
+  await using closing = new AsyncDisposableStack();
   const nats = await connect({ servers: cluster.url.slice('nats://'.length).split(',') });
-  t.after(() => nats.close());
+  closing.defer(() => nats.close());
   const written = async () => {
     const answer = await nats.request('$JS.API.STREAM.LIST', '{}', { timeout: 10_000 });
     const { streams } = answer.json() as { streams: { state: { last_seq: number } }[] };

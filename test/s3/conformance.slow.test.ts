@@ -49,7 +49,10 @@ else {
   const beside = async <E extends Engine>(engine: E, endpoint: string) =>
     (await withBucket(engine, {
       address: `s3://${server.bucket}/conformance?endpoint=${endpoint}`,
-      ...{ env: server.env, above, tries: 8, pauseMs: 5 },
+      env: server.env,
+      above,
+      tries: 8,
+      pauseMs: 5,
     })) as E & BucketEngine;
   /** Damages a blob in the bucket or in the engine. */
   const damageIn = async (

@@ -123,7 +123,7 @@ describe('blobs in S3', { skip: 'missing' in found && found.missing }, () => {
       await engine.blobs.delete('a/deleted');
       await engine.blobs.put('a/replaced', patterned(10));
     }
-    await young.engine.sweep();
+    assert.equal((await young.engine.sweep()).waiting?.count, 3);
     assert.equal((await namesIn('swept')).length, 12);
     assert.ok((await old.engine.sweep()).bytes >= 6 * MiB);
     assert.equal((await namesIn('swept')).length, 9);

@@ -7,6 +7,7 @@ import { GET_NEWER } from '../../src/base/installing.ts';
 import { pause } from '../../src/base/pause.ts';
 import { restoreSqlite } from '../../src/engines/sqlite/backup.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { MOVED } from '../../src/engines/sqlite/translate-error.ts';
 import { runHere } from '../cli/in-process.ts';
 import { manualClock } from '../conformance/case.ts';
 import { unpackFolder } from '../pins/store-home.ts';
@@ -37,17 +38,32 @@ test('opening a store of format 1 migrates it and keeps a copy of the old databa
   const engine = await openSqlite({ home });
   await engine.blobs.put('new.a/1', Buffer.from('new'));
   await engine[Symbol.asyncDispose]();
-  assert.deepEqual([format(path), format(`${path}-format-1`)], [2, 1]);
+  assert.deepEqual([format(path), format(`${path}-format-1`)], [3, 1]);
   assert.equal(statSync(`${path}-format-1`).mode & 0o777, 0o600);
   assert.deepEqual(filesIn(join(home, 'blobs/draft')), []);
-  const [old, now] = [`${path}-format-1`, path].map((file) => {
-    const db = new DatabaseSync(file, { readOnly: true });
-    const rows = db.prepare('SELECT key, size, sha256, body FROM blobs ORDER BY key').all();
-    db.close();
-    return rows.filter(({ key }) => key !== 'new.a/1');
-  });
-  assert.ok(old!.length > 20);
-  assert.deepEqual(now, old);
+  for (const table of ['key, size, sha256, body FROM blobs', 'key, revision, expires, value FROM records']) {
+    const [old, now] = [`${path}-format-1`, path].map((file) => {
+      const db = new DatabaseSync(file, { readOnly: true });
+      const rows = db.prepare(`SELECT ${table} ORDER BY key`).all();
+      db.close();
+      return rows.filter(({ key }) => key !== 'new.a/1');
+    });
+    assert.ok(old!.length > 20);
+    assert.deepEqual(now, old);
+  }
+});
+
+test('a store that has moved stays read-only after its migration', async (t) => {
+  const home = oldHome(t);
+  const path = join(home, 'relay.db');
+  const old = new DatabaseSync(path);
+  old.exec(`CREATE TABLE moving (target TEXT NOT NULL, until INTEGER);
+    INSERT INTO moving VALUES ('nats://new', NULL);
+    CREATE TRIGGER moving_3 BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, '${MOVED}nats://new'); END`);
+  old.close();
+  const engine = await openSqlite({ home });
+  await assert.rejects(engine.records.put('new.a/1', 1), { code: 'store_moved' });
+  await engine[Symbol.asyncDispose]();
 });
 
 test('only the command that migrates a store prints a line about it', async (t) => {
@@ -56,7 +72,7 @@ test('only the command that migrates a store prints a line about it', async (t) 
   assert.equal(first.code, 0);
   assert.equal(
     first.stderr,
-    'warning The store was migrated from format 1 to format 2, which older versions cannot read. ' +
+    'warning The store was migrated from format 1 to format 3, which older versions cannot read. ' +
       `A copy of the old database is kept for a week: ${join(home, 'relay.db-format-1')}\n`,
   );
   assert.ok(existsSync(join(home, 'relay.db-format-1')));
@@ -73,7 +89,7 @@ test('a command on a store of a newer version says what to install and does not 
   assert.equal(code, 1);
   assert.equal(
     stderr,
-    `error The store at ${path} has format 99; this program supports formats up to 2. It was left as it is.\n` +
+    `error The store at ${path} has format 99; this program supports formats up to 3. It was left as it is.\n` +
       `  → Install a newer ContextRelay: ${GET_NEWER}. Or set RELAY_HOME to another folder.\n`,
   );
   assert.equal(format(path), 99);
@@ -91,7 +107,7 @@ test('a store that a process of the older version has open is migrated only afte
   const engines = await Promise.all(Array.from({ length: 4 }, () => openSqlite({ home })));
   assert.equal((await engines[3]!.records.get('old.a/1'))?.value, 1);
   for (const engine of engines) await engine[Symbol.asyncDispose]();
-  assert.equal(format(path), 2);
+  assert.equal(format(path), 3);
 });
 
 test('if a migration is killed, the next process that opens the store migrates it', async (t) => {
@@ -141,5 +157,5 @@ test('a backup of format 1 can be restored', async (t) => {
   const backup = oldHome(t);
   const home = join(temporaryHome(t), 'home');
   assert.ok((await restoreSqlite(backup, home)).blobs > 0);
-  assert.deepEqual([format(join(backup, 'relay.db')), format(join(home, 'relay.db'))], [1, 2]);
+  assert.deepEqual([format(join(backup, 'relay.db')), format(join(home, 'relay.db'))], [1, 3]);
 });

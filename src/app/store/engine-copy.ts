@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
-import { skipHandles } from '../../domain/pointers/handles.ts';
+import { skipHandles } from '../../domain/pointers/record.ts';
 import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
 import { BUCKET_RECORD } from '../../engines/s3/stub.ts';
 import type { CopyReport, EngineCopied } from '../../interfaces/cli/host.ts';
@@ -201,7 +201,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
     throw error;
   }
   throw new RelayError('busy', {
-    what: 'the last changes could not be copied in the time in which the source rejects writes',
+    what: 'the last changes could not be copied before the source had to accept writes again',
   });
 }
 

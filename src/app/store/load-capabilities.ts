@@ -1,5 +1,4 @@
 import { isAbsolute, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { httpFetch, retrievalSearch } from '../../domain/threads/capabilities/built-in.ts';
 import { register } from '../../domain/threads/capabilities/capabilities.ts';
 import type { Capability } from '../../domain/threads/capabilities/capability.ts';
@@ -35,6 +34,7 @@ export async function loadCapabilities(
 /** Loads a plugin. A relative path starts at the home folder, so that the home can be moved. */
 async function loadPlugin(home: string, file: string): Promise<Capability> {
   const path = isAbsolute(file) ? file : resolve(home, file);
+  const { pathToFileURL } = await import('node:url');
   const loaded: { default?: unknown; capability?: unknown } = await import(pathToFileURL(path).href);
   const capability = (loaded.default ?? loaded.capability) as Capability | undefined;
   if (typeof capability !== 'object' || capability === null || typeof capability.run !== 'function') {

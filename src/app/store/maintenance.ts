@@ -19,7 +19,11 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
       await core.files.store.removeOrphans(LOCAL_CALLER.tenant);
       return core.sweepStore([LOCAL_CALLER.tenant]);
     },
-    usage: () => engine.usage(),
+    usage: async () => {
+      // Figures for monitoring are only in `GET /metrics`.
+      const { figures: _, ...usage } = await engine.usage();
+      return usage;
+    },
     state: () => engine.state(),
     missingBodies: () => checks.missingBodies(),
     checkBodies: () => checkBodies(core, checks),

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
+import { jsonEqual, jsonObjectIn } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
 import { toWire } from '../../domain/threads/event.ts';
 import type { Head } from '../../domain/threads/fold.ts';
@@ -187,18 +187,14 @@ export class Mirror {
   }
 
   async #isStateOf(head: Head, text: string): Promise<boolean> {
-    let found: Partial<Head['state']>;
-    try {
-      found = JSON.parse(text);
-    } catch {
+    const found = jsonObjectIn(text);
+    const version = Number(found?.version);
+    if (found === null || !Number.isSafeInteger(version) || version < 1 || version > head.version)
       return false;
-    }
-    const version = found?.version;
-    if (!Number.isSafeInteger(version) || version! < 1 || version! > head.version) return false;
-    if (version === head.version) return isDeepStrictEqual(found, JSON.parse(JSON.stringify(head.state)));
+    if (version === head.version) return jsonEqual(found, JSON.parse(JSON.stringify(head.state)));
     // The tenant only affects the order of the job queue.
-    const [state] = await this.#threads.log.fold({ tenant: '' }, head.root, 'states', [version!]);
-    return isDeepStrictEqual(found, JSON.parse(JSON.stringify(state)));
+    const [state] = await this.#threads.log.fold({ tenant: '' }, head.root, 'states', [version]);
+    return jsonEqual(found, JSON.parse(JSON.stringify(state)));
   }
 
   async #appendEvents(folder: string, head: Head): Promise<void> {

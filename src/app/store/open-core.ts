@@ -63,7 +63,17 @@ export async function openCore(
     // Without a server, only the command itself can index the artifacts that it stores. So it waits until
     // they are indexed.
     { engine, env, texts, capabilities, indexWaitMs: role === 'cli' ? Number.POSITIVE_INFINITY : undefined },
-    { channels, auth, exposed: o.exposed, plans, defaultPlan, onThreads, projects: o.projects },
+    {
+      channels,
+      releasesDelayed: role !== 'server',
+      auth,
+      exposed: o.exposed,
+      plans,
+      defaultPlan,
+      onThreads,
+      projects: o.projects,
+      prices: config.prices,
+    },
   );
   if (role === 'server')
     engine.defer(async () => (await core.threads()).log.index.resume(LOCAL_CALLER.tenant), RESUME_MS);

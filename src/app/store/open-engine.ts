@@ -51,6 +51,7 @@ export async function openEngine(
       role,
       ...o,
       indexFile: join(home, 'index.db'),
+      ...(role === 'server' ? { waits: warn } : {}),
     });
     await refuseArriving(engine, 'that cluster');
     const whole = await besideBucket(engine, { address: config.blobs, isShared: role === 'server' });

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import {
   pointerUrl,
 } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
+import { sha256 } from '../../engines/body-hashes.ts';
 import type { OpenClient, RelayHost } from '../../interfaces/cli/host.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
@@ -97,7 +97,7 @@ async function onStore(config: Config, { agent, ...o }: StoreOptions): Promise<O
     }),
     remote: null,
     // The address of a cluster may contain a password, so only its hash is filed.
-    ...handleKeys(config, relay, config.engine ? hash('sha256', config.engine) : 'store', (url) =>
+    ...handleKeys(config, relay, config.engine ? sha256(config.engine) : 'store', (url) =>
       resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),
     ),
     [Symbol.asyncDispose]: open[Symbol.asyncDispose],

@@ -39,6 +39,18 @@ export function remoteEngineAt(address: string): RemoteEngine | null {
   return REMOTE_ENGINES.find(({ schemes }) => schemes.includes(scheme ?? '')) ?? null;
 }
 
+/**
+ * Returns the address with the login of the configured address, if it has none and names the same servers.
+ * So `relay restore --engine nats://…/name` needs no password on the command line.
+ */
+export function withKnownLogin(address: string, configured: string | null): string {
+  const parts = /^([a-z]+:\/\/)([^@/]*@)?([^/@]+)/;
+  const [, , login, servers] = parts.exec(configured ?? '') ?? [];
+  const [, , given, named] = parts.exec(address) ?? [];
+  const isSame = named !== undefined && servers?.split(',').sort().join() === named.split(',').sort().join();
+  return login && !given && isSame ? address.replace('://', `://${login}`) : address;
+}
+
 /** Returns a description of valid addresses, for an error message. */
 export function wantedAddress(): string {
   return REMOTE_ENGINES.map(({ what, example }) => `the address of ${what}, such as ${example}`).join(

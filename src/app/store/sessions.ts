@@ -1,13 +1,23 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { isJsonObject } from '../../base/json.ts';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { sha256 } from '../../engines/body-hashes.ts';
 import type { AgentSession } from '../../interfaces/cli/host.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 
 /** Environment variables that identify the session of a process that a client has started. */
-const SESSION_VARIABLES = [
+export const SESSION_VARIABLES = [
   ['claude', 'CLAUDE_CODE_SESSION_ID'],
   ['codex', 'CODEX_SESSION_ID'],
   ['codex', 'CODEX_THREAD_ID'],
@@ -58,11 +68,69 @@ export function agentName(
 }
 
 function registeredAgent(home: string, client: string, place: string): string | null {
+  return knownSession(home, client, place)?.agent ?? null;
+}
+
+/** Returns what a hook has registered about a session. `place` is the id of the session or its folder. */
+export function knownSession(home: string, client: string, place: string): AgentSession | null {
+  const found = readJsonFile(sessionFile(home, client, place));
+  return typeof found?.agent === 'string' ? (found as unknown as AgentSession) : null;
+}
+
+/** Reads a JSON object from a file. Returns null if the file is missing or has anything else. */
+export function readJsonFile(file: string): JsonObject | null {
   try {
-    const found: unknown = JSON.parse(readFileSync(sessionFile(home, client, place), 'utf8'));
-    return isJsonObject(found) && typeof found.agent === 'string' ? found.agent : null;
+    return jsonObjectIn(readFileSync(file, 'utf8'));
   } catch {
     return null;
+  }
+}
+
+/** File whose change tells a session that messages wait. */
+export function wakeMark(home: string, client: string, session: string): string {
+  return `${sessionFile(home, client, session)}.wake`;
+}
+
+/**
+ * Returns the process of the client that runs this hook, and its executable. Shells between them are skipped. Only
+ * Linux tells the parents of a process without another program.
+ */
+export function clientProcess(): { readonly pid?: number; readonly program?: string } {
+  try {
+    let pid = process.ppid;
+    for (let depth = 0; depth < 8 && pid > 1; depth++) {
+      const program = readlinkSync(`/proc/${pid}/exe`);
+      if (!/^(?:ba|da|z|k|a)?sh$|^busybox$/.test(basename(program))) return { pid, program };
+      pid = Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? 0);
+    }
+  } catch {
+    // Without /proc the process stays unknown.
+  }
+  return {};
+}
+
+/** Bytes at the end of a transcript that are searched. Messages of the current turn are there. */
+const TRANSCRIPT_TAIL_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Returns whether the transcript of a session shows that a message reached the model. Claude Code writes a line when
+ * it only queues a message, which does not count.
+ */
+export function seenInTranscript(file: string, id: string): boolean {
+  try {
+    const { size } = statSync(file);
+    const length = Math.min(size, TRANSCRIPT_TAIL_BYTES);
+    const tail = Buffer.alloc(length);
+    const opened = openSync(file, 'r');
+    try {
+      readSync(opened, tail, 0, length, size - length);
+    } finally {
+      closeSync(opened);
+    }
+    const lines = tail.toString().split('\n');
+    return lines.some((line) => line.includes(id) && !/"type":"queue-operation"/.test(line));
+  } catch {
+    return false;
   }
 }
 

@@ -60,9 +60,11 @@ export class StoreCopy {
   readonly #from: MovableEngine;
   readonly #to: MovableEngine;
   readonly #moved: (items: number) => void;
-  readonly #blobs = new Map<string, CopiedItem>();
-  readonly #records = new Map<string, CopiedItem>();
-  readonly #documents = new Map<string, CopiedItem>();
+  readonly #known = {
+    records: new Map<string, CopiedItem>(),
+    documents: new Map<string, CopiedItem>(),
+    blobs: new Map<string, CopiedItem>(),
+  };
   readonly #logs = new Map<string, CopiedLog>();
   /** Keys of bodies that are damaged in the source. The target does not have these bodies. */
   readonly lost = new Set<string>();
@@ -78,55 +80,46 @@ export class StoreCopy {
   /** Reads which items the target already has. */
   async learn(): Promise<void> {
     const { moving } = this.#to;
+    const { records, documents, blobs } = this.#known;
     const known = (version: string, bytes = 0): CopiedItem => ({ version, bytes, seen: 0 });
     for await (const { stream, ...log } of moving.exportLogs()) this.#logs.set(stream, { ...log, seen: 0 });
     for await (const record of moving.exportRecords())
-      if (record.key !== ARRIVING_KEY) this.#records.set(record.key, known(recordVersion(record)));
+      if (record.key !== ARRIVING_KEY) records.set(record.key, known(recordVersion(record)));
     for await (const document of moving.exportDocuments())
-      this.#documents.set(document.key, known(documentVersion(document)));
-    for await (const blob of moving.exportBlobs())
-      this.#blobs.set(blob.key, known(blobVersion(blob), blob.size));
+      documents.set(document.key, known(documentVersion(document)));
+    for await (const blob of moving.exportBlobs()) blobs.set(blob.key, known(blobVersion(blob), blob.size));
   }
 
   /**
    * Runs a pass and returns how many items differed. With `checked`, each item that was copied is read again
    * from the target and compared.
    */
-  async pass(o: { checked?: boolean } = {}): Promise<number> {
+  async pass({ checked = false } = {}): Promise<number> {
     const { moving } = this.#from;
+    const { logs, records, index, blobs } = this.#to;
     const pass = ++this.#passes;
     let changed = 0;
     await mapConcurrent(
       moving.exportLogs(),
       async (log) => {
         this.#moved(log.count);
-        if (await this.#copyLog(log, pass, o.checked ?? false)) changed++;
+        if (await this.#copyLog(log, pass, checked)) changed++;
       },
       WIDTH.logs,
     );
-    for (const [stream, { seen }] of this.#logs) {
-      if (seen === pass) continue;
-      await this.#to.logs.drop(stream);
-      this.#logs.delete(stream);
-      changed++;
-    }
-    const records = { known: this.#records, width: WIDTH.records, version: recordVersion };
-    changed += await this.#copyAll<ExportedRecord>(moving.exportRecords(), { ...records, pass }, (record) =>
-      this.#copyRecord(record, o.checked ?? false),
+    changed += await removeUnseen(this.#logs, pass, (stream) => logs.drop(stream));
+    changed += await this.#copyAll('records', moving.exportRecords(), pass, recordVersion, (record) =>
+      this.#copyRecord(record, checked),
     );
-    changed += await this.#removeUnseen(this.#records, pass, (key) => this.#to.records.delete(key));
-    const documents = { known: this.#documents, width: WIDTH.documents, version: documentVersion };
-    changed += await this.#copyAll(
-      moving.exportDocuments(),
-      { ...documents, pass },
-      async ({ key, text, fields }) => {
-        await this.#to.index.put(key, text, fields);
-        return true;
-      },
-    );
-    changed += await this.#removeUnseen(this.#documents, pass, (key) => this.#to.index.remove(key));
-    changed += await this.#copyBodies('', pass, o.checked ?? false);
-    changed += await this.#removeUnseen(this.#blobs, pass, (key) => this.#to.blobs.delete(key));
+    changed += await removeUnseen(this.#known.records, pass, (key) => records.delete(key));
+    const putDocument = async ({ key, text, fields }: ExportedDocument) => {
+      await index.put(key, text, fields);
+      return true;
+    };
+    changed += await this.#copyAll('documents', moving.exportDocuments(), pass, documentVersion, putDocument);
+    changed += await removeUnseen(this.#known.documents, pass, (key) => index.remove(key));
+    changed += await this.#copyBodies('', pass, checked);
+    changed += await removeUnseen(this.#known.blobs, pass, (key) => blobs.delete(key));
     return changed;
   }
 
@@ -145,11 +138,8 @@ export class StoreCopy {
         const pass = ++this.#passes;
         await this.#copyLog(now, pass, false);
         await this.#copyBodies(`${log.stream}/`, pass, false);
-        for (const [key, { seen }] of this.#blobs) {
-          if (seen === pass || !key.startsWith(`${log.stream}/`)) continue;
-          await this.#to.blobs.delete(key);
-          this.#blobs.delete(key);
-        }
+        const remove = (key: string) => this.#to.blobs.delete(key);
+        await removeUnseen(this.#known.blobs, pass, remove, `${log.stream}/`);
       }
     }
   }
@@ -161,8 +151,8 @@ export class StoreCopy {
     const { moving, blobs } = this.#to;
     const found = new StoreCopy(this.#from, this.#to);
     await found.learn();
-    for (const kind of ['#records', '#documents', '#blobs'] as const) {
-      const [wanted, there] = [this.#of(kind), found.#of(kind)];
+    for (const kind of ['records', 'documents', 'blobs'] as const) {
+      const [wanted, there] = [this.#known[kind], found.#known[kind]];
       for (const [key, { version }] of wanted)
         if (there.get(key)?.version !== version && !(await this.#hasExpired(kind, key)))
           throw notTheSame(key);
@@ -190,63 +180,41 @@ export class StoreCopy {
 
   counts(): Counts {
     let [bytes, entries] = [0, 0];
-    for (const blob of this.#blobs.values()) bytes += blob.bytes;
+    const { records, documents, blobs } = this.#known;
+    for (const blob of blobs.values()) bytes += blob.bytes;
     for (const { count } of this.#logs.values()) entries += count;
-    const sizes = { blobs: this.#blobs.size, records: this.#records.size, documents: this.#documents.size };
+    const sizes = { blobs: blobs.size, records: records.size, documents: documents.size };
     return { ...sizes, bytes, logs: this.#logs.size, entries };
   }
 
-  #of(kind: '#records' | '#documents' | '#blobs'): Map<string, CopiedItem> {
-    return kind === '#records' ? this.#records : kind === '#blobs' ? this.#blobs : this.#documents;
-  }
-
   async #hasExpired(kind: string, key: string): Promise<boolean> {
-    if (kind === '#records') return (await this.#from.records.get(key)) === null;
-    return kind === '#blobs' && (await this.#from.blobs.get(key).catch(() => true)) === null;
+    if (kind === 'records') return (await this.#from.records.get(key)) === null;
+    return kind === 'blobs' && (await this.#from.blobs.get(key).catch(() => true)) === null;
   }
 
-  async #copyAll<T extends { readonly key: string }>(
+  async #copyAll<T extends { readonly key: string; readonly size?: number }>(
+    kind: 'records' | 'documents' | 'blobs',
     items: AsyncIterable<T>,
-    o: {
-      known: Map<string, CopiedItem>;
-      width: number;
-      pass: number;
-      version(item: T): string;
-      bytes?(item: T): number;
-    },
+    pass: number,
+    versionOf: (item: T) => string,
     copy: (item: T) => Promise<boolean>,
   ): Promise<number> {
     let changed = 0;
     await mapConcurrent(
       items,
       async (item) => {
-        const version = o.version(item);
-        const known = o.known.get(item.key);
-        if (known?.version === version) known.seen = o.pass;
+        const version = versionOf(item);
+        const known = this.#known[kind].get(item.key);
+        if (known?.version === version) known.seen = pass;
         else if (await copy(item)) {
-          o.known.set(item.key, { version, bytes: o.bytes?.(item) ?? 0, seen: o.pass });
+          this.#known[kind].set(item.key, { version, bytes: item.size ?? 0, seen: pass });
           changed++;
         }
         this.#moved(1);
       },
-      o.width,
+      WIDTH[kind],
     );
     return changed;
-  }
-
-  async #removeUnseen(
-    known: Map<string, CopiedItem>,
-    pass: number,
-    remove: (key: string) => Promise<unknown>,
-  ) {
-    let removed = 0;
-    for (const [key, { seen }] of known) {
-      if (seen === pass) continue;
-      await remove(key);
-      known.delete(key);
-      removed++;
-    }
-    return removed;
   }
 
   async #copyRecord(record: ExportedRecord, checked: boolean): Promise<true> {
@@ -260,15 +228,8 @@ export class StoreCopy {
   }
 
   #copyBodies(prefix: string, pass: number, checked: boolean): Promise<number> {
-    const o = {
-      known: this.#blobs,
-      width: WIDTH.blobs,
-      version: blobVersion,
-      bytes: ({ size }: ExportedBlob) => size,
-    };
-    return this.#copyAll(this.#from.moving.exportBlobs(prefix), { ...o, pass }, (blob) =>
-      this.#copyBody(blob, checked),
-    );
+    const copy = (blob: ExportedBlob) => this.#copyBody(blob, checked);
+    return this.#copyAll('blobs', this.#from.moving.exportBlobs(prefix), pass, blobVersion, copy);
   }
 
   /** Copies a body. Returns false if the body was deleted or is damaged. */
@@ -350,6 +311,23 @@ export class StoreCopy {
     }
     await copied.return?.();
   }
+}
+
+/** Removes the items below `prefix` that this pass has not seen. Returns how many. */
+async function removeUnseen(
+  known: Map<string, { readonly seen: number }>,
+  pass: number,
+  remove: (key: string) => Promise<unknown>,
+  prefix = '',
+): Promise<number> {
+  let removed = 0;
+  for (const [key, { seen }] of known) {
+    if (seen === pass || !key.startsWith(prefix)) continue;
+    await remove(key);
+    known.delete(key);
+    removed++;
+  }
+  return removed;
 }
 
 function notTheSame(what: string): RelayError {

@@ -1,7 +1,6 @@
-import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
-import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
+import { checkAfter, checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import type { EntryPage } from './log-rows.ts';
 import { objectOf } from './objects.ts';
 import { rowsInSameObject, type Store, storeInOtherObjects } from './store.ts';
@@ -104,9 +103,4 @@ export function parseEntries({ entries, gap }: EntryPage): Entry[] {
     const entry = { seq, at, data: JSON.parse(data) };
     return i === 0 && gap ? { ...entry, gap: true } : entry;
   });
-}
-
-function checkAfter(after = 0): number {
-  if (Number.isSafeInteger(after)) return after;
-  throw badRequest('a sequence is a whole number');
 }

@@ -1,5 +1,5 @@
 import { badRequest } from '../../base/errors.ts';
-import { freeze, type Json } from '../../base/json.ts';
+import type { Json } from '../../base/json.ts';
 import type { Logs } from '../../kernel/logs.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
 import {
@@ -94,5 +94,5 @@ export class CloudflareRecords implements Records {
 }
 
 function parseRow({ value, revision }: RecordRow): Stored {
-  return { value: freeze(JSON.parse(value)), revision };
+  return { value: JSON.parse(value), revision };
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { streamFrom } from '../../base/byte-streams.ts';
+import { isRelayError } from '../../base/errors.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
 import type {
   BlobBody,
@@ -44,6 +45,18 @@ export const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
 /** Maximum number of chunks of one blob that are published concurrently. */
 const CONCURRENT_CHUNKS = 4;
+
+/**
+ * Time in ms for which the chunks of an expired or deleted blob stay, so that running readers can finish. With
+ * the step and the interval of sweeps, the space is free within two minutes.
+ */
+const READER_MS = 40_000;
+
+/** Chunks that can be deleted in the same step are found with one request. */
+export const DUE_STEP_MS = 15_000;
+
+/** Lifetime in seconds of the note that chunks are due, counted from the time at which they are due. */
+const DUE_NOTE_SECONDS = 86_400;
 
 /** First line of a blob's message. */
 export interface Manifest {
@@ -155,8 +168,17 @@ export class NatsBlobs implements Blobs {
 
   async delete(key: string): Promise<void> {
     checkKey('a key', key);
+    const { connection, env } = this.#store;
     const subject = this.#subject(key);
-    await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, { filter: subject });
+    const message = await connection.last(this.#stream, subject);
+    if (message === null) return;
+    await connection.api(`STREAM.PURGE.${this.#stream}`, { filter: subject });
+    const { chunks } = parse(message).manifest;
+    if (chunks === undefined) return;
+    // If there is no room for the note, the sweep finds the chunks as orphans.
+    await this.#noteDue(chunks, env.now()).catch((error) => {
+      if (!isRelayError(error, 'store_full')) throw error;
+    });
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
@@ -233,7 +255,9 @@ export class NatsBlobs implements Blobs {
     }
     const { size, sha256, blocks }: HashedBody = hashes.digest();
     return {
-      ...{ size, sha256, blocks: Buffer.from(blocks).toString('base64') },
+      size,
+      sha256,
+      blocks: Buffer.from(blocks).toString('base64'),
       ...(isChunked ? { chunks: name } : {}),
       rest: isChunked || first.done ? new Uint8Array() : first.value,
     };
@@ -259,7 +283,18 @@ export class NatsBlobs implements Blobs {
     const named = subjectOf(key).includes('~') ? { ...manifest, key } : manifest;
     const payload = Buffer.concat([Buffer.from(`${JSON.stringify(named)}\n`), rest]);
     const ttl = ttlOf(manifest.expiresAt, env.now());
+    if (manifest.chunks !== undefined && manifest.expiresAt !== undefined)
+      await this.#noteDue(manifest.chunks, manifest.expiresAt);
     await connection.publish(this.#subject(key), payload, { ttl });
+  }
+
+  /** Notes when the chunks of a blob can be deleted. The number of the step is part of the subject. */
+  async #noteDue(chunks: string, goneAt: number): Promise<void> {
+    const { connection, env } = this.#store;
+    const dueAt = goneAt + READER_MS;
+    const ttl = Math.ceil(Math.max(dueAt - env.now(), 0) / 1000) + DUE_NOTE_SECONDS;
+    const subject = `${this.#chunks('due')}.${Math.ceil(dueAt / DUE_STEP_MS)}.${chunks}`;
+    await connection.publish(subject, Buffer.from('.'), { ttl, frees: true });
   }
 
   /** Reads the chunks that contain a range and yields only the bytes of the range. */

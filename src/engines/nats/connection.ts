@@ -15,6 +15,13 @@ const DEADLINE_MS = 20_000;
  */
 const ATTEMPT_MS = 4_000;
 /**
+ * Timeout of the first attempt of a read, in ms. A read may be sent twice, so it does not wait long for a
+ * node that hangs.
+ */
+const READ_ATTEMPT_MS = 500;
+/** Time in ms for which reads go to the leader after a replica did not answer. */
+const LEADER_ONLY_MS = 10_000;
+/**
  * Maximum number of unacknowledged messages. With more, messages would wait at a slow leader, time out and
  * be sent twice.
  */
@@ -82,6 +89,11 @@ export interface Batch {
   readonly upTo: number;
 }
 
+/** Part of the NATS client that its types do not show. */
+interface WithSocket {
+  readonly protocol: { readonly transport: { readonly socket?: { destroy(): void } } };
+}
+
 interface ApiError {
   readonly code: number;
   readonly err_code?: number;
@@ -113,11 +125,18 @@ export class Connection {
    * them.
    */
   frozen = false;
+  /** Number of attempts that were repeated since the start. */
+  retries = 0;
+  /** Number of times that the client connected again since the start. */
+  reconnects = 0;
+  /** Time until which replicas are not asked, because one of them did not answer. */
+  #leaderOnlyUntil = 0;
 
   constructor(nats: NatsConnection, headers: () => MsgHdrs, deadlineMs = DEADLINE_MS) {
     this.nats = nats;
     this.#headers = headers;
     this.#deadlineMs = deadlineMs;
+    void this.#watchConnection();
   }
 
   /** Publishes a message. Returns its sequence, or null if the expected sequence did not match. */
@@ -131,7 +150,7 @@ export class Connection {
       const answer = await this.nats.request(subject, data, { timeout, headers });
       return this.#parseAck(answer.json() as ApiAnswer);
     };
-    return this.#publishing.run(() => this.#retry(subject, attempt, true));
+    return this.#publishing.run(() => this.#retry(subject, attempt, { writes: true }));
   }
 
   /** Reads the last message of a subject from the leader of the stream. */
@@ -151,22 +170,39 @@ export class Connection {
       const refusal = await this.findFreezeError();
       if (refusal) throw refusal;
     }
-    return this.#retry(what, async (timeout) => {
+    const isRead = /^STREAM\.(MSG\.GET|INFO)\./.test(what);
+    const attempt = async (timeout: number) => {
       const message = await this.nats.request(`$JS.API.${what}`, payload, { timeout });
       const answer = message.json() as ApiAnswer;
       if (!answer.error) return answer;
       if (hasCode(CODES.notFound, answer.error)) return null;
       throw new JetStreamError(answer.error);
-    });
+    };
+    return this.#retry(what, attempt, { firstMs: isRead ? READ_ATTEMPT_MS : ATTEMPT_MS });
   }
 
   /**
-   * Reads several messages in one request from the nearest replica. The replica may lag. `upTo` in the
-   * result is the last sequence that the replica has. Returns null if the replica has no matching message.
+   * Reads several messages in one request from a replica that NATS chooses. The replica may lag. `upTo` in
+   * the result is the last sequence that the replica has. Returns null if the replica has no matching
+   * message or does not answer. The caller must then ask the leader. After a replica did not answer, no
+   * replica is asked for a while, because NATS would choose the replica that hangs again and again.
    */
   async batch(stream: string, ask: JsonObject): Promise<Batch | null> {
-    const payload = JSON.stringify(ask);
-    return this.#retry(stream, (timeout) => this.#collect(`$JS.API.DIRECT.GET.${stream}`, payload, timeout));
+    if (performance.now() < this.#leaderOnlyUntil) return null;
+    try {
+      return await this.#askReplica(stream, ask, READ_ATTEMPT_MS);
+    } catch (error) {
+      if (this.#closed) throw storeClosed();
+      if (error instanceof SilentReplica) this.#leaderOnlyUntil = performance.now() + LEADER_ONLY_MS;
+      this.retries++;
+      return null;
+    }
+  }
+
+  /** Like `batch`, but asks again until a replica answers. For requests that the leader cannot answer. */
+  async batchFromAny(stream: string, ask: JsonObject): Promise<Batch | null> {
+    const attempt = (timeout: number) => this.#askReplica(stream, ask, timeout);
+    return this.#retry(stream, attempt, { firstMs: READ_ATTEMPT_MS });
   }
 
   /**
@@ -181,15 +217,27 @@ export class Connection {
     return done && true;
   }
 
-  /** Returns how many messages match a subject filter on the nearest replica. */
+  /** Returns how many messages match a subject filter on some replica. */
   async count(stream: string, filter: string): Promise<number> {
-    const found = await this.batch(stream, { seq: 1, next_by_subj: filter, batch: 1 });
+    const found = await this.batchFromAny(stream, { seq: 1, next_by_subj: filter, batch: 1 });
     return found ? found.messages.length + found.pending : 0;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     await this.nats.close();
+  }
+
+  /**
+   * Counts reconnects. Destroys the socket of a node that does not answer pings: the client itself would first
+   * wait until the node has read everything that was sent, which a node that hangs never does.
+   */
+  async #watchConnection(): Promise<void> {
+    for await (const { type } of this.nats.status()) {
+      if (type === 'reconnect') this.reconnects++;
+      else if (type === 'staleConnection')
+        (this.nats as unknown as WithSocket).protocol.transport.socket?.destroy();
+    }
   }
 
   async #get(stream: string, ask: JsonObject): Promise<Message | null> {
@@ -214,7 +262,7 @@ export class Connection {
       const answer = await this.nats.request(subject, data, { timeout, headers });
       return this.#parseAck(answer.json() as ApiAnswer);
     };
-    return this.#retry(subject, attempt, true);
+    return this.#retry(subject, attempt, { writes: true });
   }
 
   #publishHeaders(expect: number | undefined, ttl: number | undefined): MsgHdrs {
@@ -233,10 +281,11 @@ export class Connection {
     throw new JetStreamError(answer.error);
   }
 
-  #collect(subject: string, payload: string, timeout: number): Promise<Batch | null> {
+  /** Sends a request to a replica. Rejects if it is silent for `timeout` ms. */
+  #askReplica(stream: string, ask: JsonObject, timeout: number): Promise<Batch | null> {
     const messages: Message[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<Batch | null>();
-    const timer = setTimeout(() => reject(new Error('the response was incomplete')), timeout);
+    const timer = setTimeout(() => reject(new SilentReplica('the response was incomplete')), timeout);
     const inbox = `_INBOX.${crypto.randomUUID()}`;
     const subscription = this.nats.subscribe(inbox, {
       callback: (error, message) => {
@@ -250,9 +299,10 @@ export class Connection {
         if (status === 404) return resolve(null);
         if (status !== 0) return reject(new Error(message.headers!.description));
         messages.push(parseMessage(message));
+        timer.refresh();
       },
     });
-    this.nats.publish(subject, payload, { reply: inbox });
+    this.nats.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify(ask), { reply: inbox });
     return promise.finally(() => {
       clearTimeout(timer);
       subscription.unsubscribe();
@@ -260,25 +310,37 @@ export class Connection {
   }
 
   /** Repeats an attempt until it succeeds, fails with a permanent error, or the deadline passes. */
-  async #retry<T>(what: string, attempt: (timeout: number) => Promise<T>, writes = false): Promise<T> {
+  async #retry<T>(
+    what: string,
+    attempt: (timeout: number) => Promise<T>,
+    { firstMs = ATTEMPT_MS, writes = false }: { firstMs?: number; writes?: boolean },
+  ): Promise<T> {
     const until = performance.now() + this.#deadlineMs;
-    let timeout = ATTEMPT_MS;
+    let timeout = firstMs;
     for (let wait = PAUSE_MS; ; wait = Math.min(wait * 2, MAX_PAUSE_MS)) {
       const left = until - performance.now();
       try {
         return await attempt(Math.max(1, Math.min(timeout, left)));
       } catch (error) {
-        if (this.#closed) throw new RelayError('store_unavailable', { what: 'It was closed.' });
+        if (this.#closed) throw storeClosed();
         if (isRelayError(error, 'store_full')) throw error;
         if (error instanceof JetStreamError && !error.transient) throw error.toError(what);
         const refusal = hasNoResponders(error) ? await this.findFreezeError().catch(() => null) : null;
         if (refusal) throw refusal;
         if (left <= wait) throw unavailable(error, this.#deadlineMs, writes);
         if (left - (until - performance.now()) >= timeout) timeout *= 2;
+        this.retries++;
         await pause(wait * (0.5 + Math.random() / 2));
       }
     }
   }
+}
+
+/** A replica did not answer in time. */
+class SilentReplica extends Error {}
+
+function storeClosed(): RelayError {
+  return new RelayError('store_unavailable', { what: 'It was closed.' });
 }
 
 /** An error response of JetStream. */

@@ -1,10 +1,12 @@
 import { type Env, systemEnv } from '../../base/env.ts';
+import { isRelayError } from '../../base/errors.ts';
 import { CLUSTER_CLOCK_TOLERANCE_MS } from '../../base/limits.ts';
 import {
   DeferredWork,
   type Engine,
   type EngineLimits,
   type EngineState,
+  type Figure,
   type SweepResult,
   type Usage,
 } from '../../kernel/engine.ts';
@@ -17,12 +19,23 @@ import { LiveFeed } from './live-feed.ts';
 import { Folders, LocalIndex } from './local-index.ts';
 import { NatsLogs } from './logs.ts';
 import { findFreezeError, natsMoving } from './moving.ts';
-import { connect, formatAddress, openStreams, parseAddress, type Store, streamsOf } from './opening.ts';
+import {
+  type Address,
+  connect,
+  formatAddress,
+  openStreams,
+  parseAddress,
+  type Store,
+  streamsOf,
+} from './opening.ts';
 import { NatsRecords } from './records.ts';
 import { NatsSearchIndex } from './search-index.ts';
 import { sweepNats } from './sweep.ts';
 
 const KiB = 1024;
+
+/** Time in ms after which a process that opens the store says that it waits for a quorum. */
+const QUORUM_NOTICE_MS = 3_000;
 
 export interface NatsOptions {
   /** Address of the cluster and name of the store: `nats://a:4222,b:4222,c:4222/name`. */
@@ -44,6 +57,11 @@ export interface NatsOptions {
   readonly indexThreads?: IndexThreads;
   /** Maximum time in ms that a call waits for the cluster. Default: 20 s. */
   readonly deadlineMs?: number;
+  /**
+   * Called with a sentence if the cluster has no quorum. The engine then opens when the cluster has one again.
+   * Without this function, opening fails.
+   */
+  readonly waits?: (what: string) => void;
 }
 
 export interface NatsEngine extends Engine {
@@ -55,7 +73,7 @@ export interface NatsEngine extends Engine {
 export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   const address = parseAddress(o.url);
   const connection = await connect(address, { deadlineMs: o.deadlineMs });
-  const replicas = await openStreams(connection, address).catch(async (error) => {
+  const replicas = await openWithQuorum(connection, address, o.waits).catch(async (error) => {
     await connection.close();
     throw error;
   });
@@ -68,7 +86,10 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   };
   const local = new LocalIndex(o.indexFile ?? ':memory:');
   const store: Store = {
-    ...{ connection, limits, name: address.name, streams: streamsOf(address.name) },
+    connection,
+    limits,
+    name: address.name,
+    streams: streamsOf(address.name),
     env: o.env ?? systemEnv,
     folders: new Folders(local),
     firstSeq: 1,
@@ -109,16 +130,23 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
       sweeping = sweeping.catch(() => {}).then(sweep);
       return sweeping;
     },
-    usage: async () => ({
-      ...(await measureUsage(store, { blobs, records, logs })),
-      quota: storage.quota ?? undefined,
-    }),
+    usage: async () => {
+      const states = await Promise.all(Object.values(store.streams).map((name) => readStream(store, name)));
+      return {
+        ...(await measureUsage(store, states, { blobs, records, logs })),
+        quota: storage.quota ?? undefined,
+        figures: clusterFigures(connection, states, index.ageMs(states.at(-1)!.last)),
+      };
+    },
     async state() {
       const { leader, behind, clockAheadMs } = await feed.poll();
       const version = connection.nats.info?.version ?? '';
       return {
         engine: `NATS ${version} at ${formatAddress(address)}`,
-        ...{ replicas, leader, backlog: behind, clockAheadMs },
+        replicas,
+        leader,
+        backlog: behind,
+        clockAheadMs,
         warnings: [
           ...clusterWarnings(replicas, clockAheadMs),
           ...storage.warnings,
@@ -134,8 +162,31 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   };
 }
 
+/** Opens the streams. With `waits`, tries again until the cluster has a quorum, and says so after a while. */
+async function openWithQuorum(
+  connection: Connection,
+  address: Address,
+  waits: NatsOptions['waits'],
+): Promise<number> {
+  const { server_name: node } = connection.nats.info ?? {};
+  const where = `Connected to node ${node} of ${formatAddress(address)}`;
+  const what = `${where}. Waiting until more than half of the nodes run, because the cluster has no leader now.`;
+  const timer = waits && setTimeout(waits, QUORUM_NOTICE_MS, what);
+  try {
+    for (;;) {
+      try {
+        return await openStreams(connection, address);
+      } catch (error) {
+        if (!waits || !isRelayError(error, 'cluster_unavailable')) throw error;
+      }
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 const SYNC =
-  'The relay cannot see whether every node has sync_interval: always. Without it, a power cut of all nodes loses up to two minutes.';
+  'The relay cannot see whether every node has sync_interval: always. Without it, a power failure of all nodes loses up to two minutes of writes.';
 
 function clusterWarnings(replicas: number, clockAheadMs: number): string[] {
   const warnings: string[] = [];
@@ -163,23 +214,22 @@ interface Ports {
 }
 
 /** Measures usage with a bounded number of requests, whatever the size of the store. */
-async function measureUsage(store: Store, { blobs, records, logs }: Ports): Promise<Usage> {
+async function measureUsage(
+  store: Store,
+  states: readonly StreamState[],
+  { blobs, records, logs }: Ports,
+): Promise<Usage> {
   const { connection, name, streams } = store;
-  const states = await Promise.all([
-    readStreamState(store, streams.blobs),
-    readStreamState(store, streams.records),
-    readStreamState(store, streams.logs),
-    readStreamState(store, streams.documents),
-  ]);
-  const [bodies, documents, entries] = states;
-  const isSmall = (state: State) => state.num_subjects <= EXACT_COUNT_SUBJECTS;
+  const stateOf = (stream: string) => states.find((state) => state.stream === stream)!;
+  const bodies = stateOf(streams.blobs);
+  const isSmall = (state: StreamState) => state.subjects <= EXACT_COUNT_SUBJECTS;
   const count = (stream: string, kind: string) => connection.count(stream, `${name}.${kind}.>`);
   const counts = await Promise.all([
     isSmall(bodies)
       ? blobs.usage()
       : count(streams.blobs, 'm').then((found) => ({ count: found, bytes: bodies.bytes })),
-    isSmall(documents) ? records.count() : count(streams.records, 'r'),
-    isSmall(entries) ? logs.count() : count(streams.logs, 'l'),
+    isSmall(stateOf(streams.records)) ? records.count() : count(streams.records, 'r'),
+    isSmall(stateOf(streams.logs)) ? logs.count() : count(streams.logs, 'l'),
   ]);
   return {
     blobs: counts[0],
@@ -190,13 +240,66 @@ async function measureUsage(store: Store, { blobs, records, logs }: Ports): Prom
   };
 }
 
-interface State {
+/** State of a stream and of its replicas. */
+interface StreamState {
+  readonly stream: string;
   readonly bytes: number;
-  readonly num_subjects: number;
+  readonly subjects: number;
+  /** Last sequence. */
+  readonly last: number;
+  /** Leading node; null while there is none, or without a cluster. */
+  readonly leader: string | null;
+  readonly followers: readonly { readonly name: string; readonly current: boolean; readonly lag?: number }[];
 }
 
-async function readStreamState({ connection }: Store, stream: string): Promise<State> {
-  const { bytes, num_subjects = 0 } = (await connection.api(`STREAM.INFO.${stream}`))!
-    .state as unknown as Partial<State> & { bytes: number };
-  return { bytes, num_subjects };
+async function readStream({ connection }: Store, stream: string): Promise<StreamState> {
+  const info = (await connection.api(`STREAM.INFO.${stream}`))!;
+  const state = info.state as { bytes: number; num_subjects?: number; last_seq: number };
+  const cluster = (info.cluster ?? {}) as { leader?: string; replicas?: StreamState['followers'] };
+  return {
+    stream,
+    bytes: state.bytes,
+    subjects: state.num_subjects ?? 0,
+    last: state.last_seq,
+    leader: cluster.leader ?? null,
+    followers: cluster.replicas ?? [],
+  };
+}
+
+function clusterFigures(
+  connection: Connection,
+  states: readonly StreamState[],
+  indexAgeMs: number,
+): Figure[] {
+  const { retries, reconnects } = connection;
+  const leaders = states.filter(({ leader }) => leader !== null);
+  return [
+    [
+      'relay_cluster_stream_leader',
+      '1 for the node that leads the stream.',
+      leaders.map(({ stream, leader }) => ({ labels: { stream, node: leader! }, value: 1 })),
+    ],
+    [
+      'relay_cluster_replicas_current',
+      'Replicas of the stream that are up to date, including the leader.',
+      states.map(({ stream, followers }) => ({
+        labels: { stream },
+        value: 1 + followers.filter(({ current }) => current).length,
+      })),
+    ],
+    [
+      'relay_cluster_replica_lag',
+      'Operations by which a replica is behind the leader of the stream.',
+      states.flatMap(({ stream, followers }) =>
+        followers.map(({ name, lag = 0 }) => ({ labels: { stream, node: name }, value: lag })),
+      ),
+    ],
+    ['relay_cluster_reconnects_total', 'Times that this server connected to the cluster again.', reconnects],
+    ['relay_cluster_retries_total', 'Requests to the cluster that were repeated.', retries],
+    [
+      'relay_cluster_index_age_seconds',
+      'Age of the search index of this server, 0 if it is up to date.',
+      Math.round(indexAgeMs / 1000),
+    ],
+  ];
 }

@@ -178,7 +178,10 @@ export class Listing<Item extends { readonly key: string }> {
       const [next, batch] = await Promise.all([
         connection.next(this.#stream, filter, from),
         connection.batch(this.#stream, {
-          ...{ seq: from, next_by_subj: filter, batch: BATCH_MESSAGES, max_bytes: BATCH_BYTES },
+          seq: from,
+          next_by_subj: filter,
+          batch: BATCH_MESSAGES,
+          max_bytes: BATCH_BYTES,
         }),
       ]);
       if (next === null || next.seq > last) folders.change(folder, [], last);

@@ -221,7 +221,7 @@ export class NatsLogs implements Logs {
   async #lastBefore(subject: string, before: number): Promise<Message | null> {
     if (before <= 1) return null;
     const request = { multi_last: [subject], up_to_seq: before - 1 };
-    let found = (await this.#store.connection.batch(this.#stream, request))?.messages[0] ?? null;
+    let found = (await this.#store.connection.batchFromAny(this.#stream, request))?.messages[0] ?? null;
     for (;;) {
       const next = await this.#store.connection.next(this.#stream, subject, (found?.seq ?? 0) + 1);
       if (!next || next.seq >= before) return found;
@@ -294,8 +294,10 @@ export class NatsLogs implements Logs {
       connection.last(this.#stream, subject),
       connection.last(streams.records, this.#trimmedSubject(stream)),
       connection.batch(this.#stream, {
-        ...{ seq: from, next_by_subj: subject },
-        ...{ batch: limit, max_bytes: batchBytes },
+        seq: from,
+        next_by_subj: subject,
+        batch: limit,
+        max_bytes: batchBytes,
       }),
     ]);
     if (!last || seqOf(last) <= after) return { entries: [], more: false };

@@ -18,6 +18,9 @@ const PAGE_ENTRIES = 500;
 /** Maximum bytes per batch request. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
+/** Pause in ms before a publish is repeated whose earlier attempt is undecided. */
+const UNDECIDED_MS = 100;
+
 /** Number of sequences reserved for entries that the source store still writes during the copy. */
 const RESERVED_SEQUENCES = 2 ** 32;
 
@@ -138,9 +141,18 @@ export function natsMoving(store: Store, ports: Ports): Moving {
         const payload = encodeEntry(stream, at, JSON.stringify(data), { seq, id });
         const marker = id === undefined ? undefined : `${name}.i.${token}.${hash('sha256', id, 'base64url')}`;
         const before = marker === undefined ? undefined : { subject: marker, data: Buffer.from(String(seq)) };
-        const stored = await connection.publish(subject, payload, { expect, before });
-        if (stored === null)
-          throw new RelayError('conflict', { what: `Another process is writing to the log ${stream}.` });
+        let stored: number | null = null;
+        while (stored === null) {
+          stored = await connection.publish(subject, payload, { expect, before });
+          if (stored !== null) break;
+          const now = await connection.last(streams.logs, subject);
+          // An earlier attempt of this publish stored the entry, but its acknowledgement was lost.
+          if (now && seqOf(now) === seq) stored = now.seq;
+          else if ((now?.seq ?? 0) !== expect)
+            throw new RelayError('conflict', { what: `Another process is writing to the log ${stream}.` });
+          // An earlier attempt is still undecided.
+          else await pause(UNDECIDED_MS);
+        }
         expect = stored;
       }
     },

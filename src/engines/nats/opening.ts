@@ -99,14 +99,18 @@ export async function connect(address: Address, o: { deadlineMs?: number } = {})
   const { connect: dial, headers } = 'default' in loaded ? (loaded.default as typeof loaded) : loaded;
   const { servers, user, pass, token, tls } = address;
   const nats = await dial({
-    ...{ servers, user, pass, token },
+    servers,
+    user,
+    pass,
+    token,
     ...(tls ? { tls: {} } : {}),
     name: 'contextrelay',
     timeout: 5_000,
     maxReconnectAttempts: -1,
+    reconnectToServer: otherServer(),
     reconnectTimeWait: 250,
-    // With these settings, the client leaves a node that hangs or is cut off within 9 s.
-    pingInterval: 3_000,
+    // With these settings, the client leaves a node that hangs or is cut off within 4.5 s.
+    pingInterval: 1_500,
     maxPingOut: 2,
     noAsyncTraces: true,
   }).catch((error) => {
@@ -133,6 +137,20 @@ export async function connect(address: Address, o: { deadlineMs?: number } = {})
   return new Connection(nats, headers, o.deadlineMs);
 }
 
+/**
+ * Returns a function that chooses the server for the next connection: any server but the last one. By
+ * default the client would first connect again to the server that it left, and a server that hangs costs 5 s.
+ */
+function otherServer() {
+  let last = '';
+  return <S extends { readonly listen: string }>(servers: readonly S[]): S => {
+    const others = servers.filter(({ listen }) => listen !== last);
+    const next = others[Math.floor(Math.random() * others.length)] ?? servers[0]!;
+    last = next.listen;
+    return next;
+  };
+}
+
 export function streamsOf(name: string): Streams {
   return {
     records: `${name}-records`,
@@ -148,14 +166,22 @@ export async function openStreams(connection: Connection, address: Address): Pro
   const streams = streamsOf(name);
   const replicas = connection.nats.info?.cluster ? REPLICAS : 1;
   const shared = {
-    ...{ storage: 'file', retention: 'limits', discard: 'new', num_replicas: replicas },
-    ...{ allow_direct: true, duplicate_window: 120_000_000_000, allow_msg_ttl: true },
+    storage: 'file',
+    retention: 'limits',
+    discard: 'new',
+    num_replicas: replicas,
+    allow_direct: true,
+    duplicate_window: 120_000_000_000,
+    allow_msg_ttl: true,
   };
   const last = { ...shared, discard: 'old', max_msgs_per_subject: 1 };
   const configs: JsonObject[] = [
     { ...last, name: streams.records, subjects: [`${name}.r.>`, `${name}.t.>`] },
     {
-      ...{ ...shared, name: streams.logs, subjects: [`${name}.l.>`, `${name}.i.>`], allow_atomic: true },
+      ...shared,
+      name: streams.logs,
+      subjects: [`${name}.l.>`, `${name}.i.>`],
+      allow_atomic: true,
       republish: { src: `${name}.l.>`, dest: `${name}.live.>` },
     },
     { ...last, name: streams.blobs, subjects: [`${name}.m.>`, `${name}.c.>`] },

@@ -112,6 +112,12 @@ export class NatsSearchIndex implements SearchIndex {
     }
   }
 
+  /** Returns the age of the local index in ms: 0 if it contains everything up to sequence `last`. */
+  ageMs(last: number): number {
+    const place = this.#index.sql<Place>('SELECT stream, seq, at FROM place').get();
+    return place === undefined || place.seq >= last ? 0 : Date.now() - place.at;
+  }
+
   /** Updates the local index up to the last document of the leader. */
   follow(): Promise<void> {
     // Ignore the error of the previous update, because its own caller already got the error.
@@ -142,7 +148,10 @@ export class NatsSearchIndex implements SearchIndex {
     const heads = `${this.#store.name}.d.*.0`;
     while (seq < last) {
       const batch = await connection.batch(streams.documents, {
-        ...{ seq: seq + 1, next_by_subj: heads, batch: BATCH_DOCUMENTS, max_bytes: 8 * PART_BYTES },
+        seq: seq + 1,
+        next_by_subj: heads,
+        batch: BATCH_DOCUMENTS,
+        max_bytes: 8 * PART_BYTES,
       });
       let messages = batch?.messages ?? [];
       if (messages.length === 0) {

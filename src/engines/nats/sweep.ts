@@ -2,7 +2,7 @@ import { isRelayError } from '../../base/errors.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
 import type { SweepResult } from '../../kernel/engine.ts';
-import type { NatsBlobs } from './blobs.ts';
+import { DUE_STEP_MS, type NatsBlobs } from './blobs.ts';
 import type { Message } from './connection.ts';
 import { Listing } from './listing.ts';
 import type { Store } from './opening.ts';
@@ -12,6 +12,9 @@ const CONCURRENCY = 16;
 
 /** Minimum time in ms between two searches for orphaned chunks. */
 const CHUNK_SWEEP_MS = 600_000;
+
+/** Maximum number of steps that are read one by one. After a longer pause, all notes are read. */
+const DUE_STEPS = 20;
 
 /**
  * Message that is written before the first chunk of a blob. `gone` is the time at which a sweep first found
@@ -24,8 +27,9 @@ interface Intent {
 
 /**
  * Returns the sweep function of the store. JetStream itself deletes an expired message a minute after it
- * expires. With `scans`, the sweep reads everything and deletes expired messages at once. Orphaned chunks
- * are deleted an hour after a sweep first found them, because a reader may still need them.
+ * expires. With `scans`, the sweep reads everything and deletes expired messages at once. The chunks of an
+ * expired or deleted blob are deleted when their note says so. Chunks without a manifest and without a note,
+ * such as those of an upload that was cut off, are deleted an hour after a sweep first found them.
  */
 export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<SweepResult> {
   const { connection, env, name, streams } = store;
@@ -36,6 +40,8 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
    */
   const orphanedAt = new Map<string, number>();
   let chunksSweptAt = Number.NEGATIVE_INFINITY;
+  /** Last step whose notes were handled. */
+  let dueStep = Number.NEGATIVE_INFINITY;
 
   const removeExpired = async (stream: string, kind: 'r' | 'm') => {
     const swept = { count: 0, bytes: 0 };
@@ -67,7 +73,31 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
     });
   };
 
+  const removeDue = async () => {
+    const now = Math.floor(env.now() / DUE_STEP_MS);
+    const steps = now - dueStep;
+    const filters =
+      steps > DUE_STEPS
+        ? ['due.>']
+        : Array.from({ length: Math.max(0, steps) }, (_, i) => `due.${now - i}.*`);
+    for (const filter of filters) {
+      for await (const { messages } of intents.all(filter)) {
+        const due = messages.filter(({ subject }) => Number(subject.split('.').at(-2)) <= now);
+        await mapConcurrent(
+          due,
+          async ({ subject }) => {
+            await blobs.removeChunks(subject.split('.').at(-1)!);
+            await connection.api(`STREAM.PURGE.${streams.blobs}`, { filter: subject });
+          },
+          CONCURRENCY,
+        );
+      }
+    }
+    dueStep = now;
+  };
+
   const removeChunks = async () => {
+    let waiting = 0;
     for await (const { messages, last } of intents.all('*.k')) {
       const found = messages.map((message) => ({
         chunks: message.subject.split('.').at(-2)!,
@@ -84,7 +114,8 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
         async ({ chunks, subject, intent }) => {
           const { gone = orphanedAt.get(chunks) } = intent;
           if (gone === undefined) await recordOrphan(chunks, subject, intent);
-          else if (env.now() - gone >= ORPHAN_AGE_MS) {
+          if (gone === undefined || env.now() - gone < ORPHAN_AGE_MS) waiting++;
+          else {
             await blobs.removeChunks(chunks);
             orphanedAt.delete(chunks);
           }
@@ -92,17 +123,19 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
         CONCURRENCY,
       );
     }
+    return waiting;
   };
 
   return async () => {
     const nothing = { count: 0, bytes: 0 };
     const records = scans ? await removeExpired(streams.records, 'r') : nothing;
     const bodies = scans ? await removeExpired(streams.blobs, 'm') : nothing;
-    if (Math.abs(env.now() - chunksSweptAt) >= CHUNK_SWEEP_MS) {
-      chunksSweptAt = env.now();
-      await removeChunks();
-    }
-    return { records: records.count, blobs: bodies.count, bytes: bodies.bytes };
+    await removeDue();
+    const swept = { records: records.count, blobs: bodies.count, bytes: bodies.bytes };
+    if (Math.abs(env.now() - chunksSweptAt) < CHUNK_SWEEP_MS) return swept;
+    chunksSweptAt = env.now();
+    const waiting = await removeChunks();
+    return waiting > 0 ? { ...swept, waiting: { count: waiting, bytes: 0 } } : swept;
   };
 }
 

@@ -13,7 +13,6 @@ const SILENCE_TIMEOUT_MS = 30_000;
 
 export interface BucketOptions {
   readonly tries?: number;
-  readonly silenceMs?: number;
   readonly pauseMs?: number;
 }
 
@@ -47,7 +46,6 @@ export class Bucket {
   readonly #address: BucketAddress;
   readonly #client: AwsClient | null;
   readonly #tries: number;
-  readonly #silenceMs: number;
   readonly #pauseMs: number;
   /** Reason why the last request failed, or null if it succeeded. */
   outage: string | null = null;
@@ -58,7 +56,6 @@ export class Bucket {
     this.#address = address;
     this.#client = credentials && new AwsClient({ ...credentials, region, service: 's3', retries: 0 });
     this.#tries = o.tries ?? ATTEMPTS;
-    this.#silenceMs = o.silenceMs ?? SILENCE_TIMEOUT_MS;
     this.#pauseMs = o.pauseMs ?? PAUSE_MS;
   }
 
@@ -141,7 +138,7 @@ export class Bucket {
               at += piece.value.length;
               return controller.enqueue(piece.value);
             }
-            // The connection is broken. Another request follows.
+            // The connection broke. The loop sends another request for the rest.
             reader.cancel().catch(() => {});
             reader = null;
             if (++failures >= this.#tries)
@@ -260,7 +257,7 @@ export class Bucket {
   async #withTimeout<T>(work: Promise<T>): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('it does not answer')), this.#silenceMs);
+      timer = setTimeout(() => reject(new Error('it does not answer')), SILENCE_TIMEOUT_MS);
     });
     try {
       return await Promise.race([work, timeout]);

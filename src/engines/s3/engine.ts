@@ -57,8 +57,12 @@ export async function withBucket<E extends Engine>(
       const found = await sweepBucket(place, { blobs, orphanMs: o.orphanMs ?? ORPHAN_MS }).catch(
         ignoreOutage,
       );
-      if (found !== null) count.set(found.left);
-      return { ...swept, bytes: swept.bytes + (found?.freed ?? 0) };
+      if (found === null) return swept;
+      count.set(found.left);
+      const { freed, waiting } = found;
+      const bytes = swept.bytes + freed.bytes;
+      waiting.count += swept.waiting?.count ?? 0;
+      return { ...swept, blobs: swept.blobs + freed.count, bytes, ...(waiting.count > 0 ? { waiting } : {}) };
     },
     async usage(): Promise<Usage> {
       const place = await store.place();
@@ -118,29 +122,41 @@ function movingWithBucket(inner: Moving, blobs: BucketBlobs): Moving {
   };
 }
 
+interface Amount {
+  count: number;
+  bytes: number;
+}
+
 /**
  * Deletes objects without a stub, and unfinished uploads, if they are older than `orphanMs`. Lists the
  * objects before the stubs, so a stub that is written meanwhile belongs to a younger object. Returns the
- * freed and the remaining bytes.
+ * deleted objects, the orphans that are too young, and the remaining bytes.
  */
 async function sweepBucket(
   { id, bucket }: Place,
   o: { readonly blobs: BucketBlobs; readonly orphanMs: number },
-): Promise<{ freed: number; left: number }> {
-  const orphans = new Map<string, number>();
-  let [freed, left] = [0, 0];
+): Promise<{ freed: Amount; waiting: Amount; left: number }> {
+  const orphans = new Map<string, { readonly size: number; readonly ageMs: number }>();
+  const freed: Amount = { count: 0, bytes: 0 };
+  const waiting: Amount = { count: 0, bytes: 0 };
+  let left = 0;
   for await (const { name, size, ageMs } of bucket.list(`${id}/`)) {
     left += size;
-    if (ageMs > o.orphanMs) orphans.set(name, size);
+    orphans.set(name, { size, ageMs });
   }
   if (orphans.size > 0) for await (const name of o.blobs.objects()) orphans.delete(name);
-  for (const [name, size] of orphans) {
-    await bucket.delete(name);
-    freed += size;
+  for (const [name, { size, ageMs }] of orphans) {
+    const isOld = ageMs > o.orphanMs;
+    if (isOld) await bucket.delete(name);
+    const amount = isOld ? freed : waiting;
+    amount.count++;
+    amount.bytes += size;
   }
-  for (const { name, id: upload, ageMs } of await bucket.uploads(`${id}/`))
+  for (const { name, id: upload, ageMs } of await bucket.uploads(`${id}/`)) {
     if (ageMs > o.orphanMs) await bucket.abort(name, upload);
-  return { freed, left: left - freed };
+    else waiting.count++;
+  }
+  return { freed, waiting, left: left - freed.bytes };
 }
 
 /**

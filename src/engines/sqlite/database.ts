@@ -1,7 +1,6 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
+import { sep } from 'node:path';
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import { loadSqlite } from '../node-sqlite.ts';
@@ -24,8 +23,6 @@ const RETRY_PAUSE_MS = 4;
  * Time in ms after which a lock holder is considered stuck. A normal wait for other writers is much shorter.
  */
 const RETRY_TIMEOUT_MS = 30_000;
-
-const fdatasyncAsync = promisify(fdatasync);
 
 /** A prepared statement with the type of its rows. */
 export interface Statement<Row> {
@@ -89,7 +86,10 @@ export class Database implements Disposable {
    */
   async syncWal(): Promise<void> {
     this.#wal ??= openSync(`${this.path}-wal`, 'r+');
-    await fdatasyncAsync(this.#wal);
+    const wal = this.#wal;
+    await new Promise<void>((resolve, reject) => {
+      fdatasync(wal, (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   /** Runs several statements, or one statement that is not worth preparing. */
@@ -131,9 +131,9 @@ export class Database implements Disposable {
   }
 }
 
-/** Builds a file URI. Avoids `pathToFileURL` for simple paths, because it takes milliseconds to load. */
+/** Returns the path as a URI for SQLite. */
 function fileUri(path: string): string {
-  return /^[\w./-]+$/.test(path) ? `file:${path}` : pathToFileURL(path).href;
+  return `file:${path.split(sep).map(encodeURIComponent).join('/')}`;
 }
 
 /** Returns the error for a store that is used after it was closed. */

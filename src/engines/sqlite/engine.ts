@@ -140,10 +140,12 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     },
     usage: () => readUsage(store),
     state: async () => ({
-      ...{ engine: `SQLite in ${home}`, replicas: 1 },
+      engine: `SQLite in ${home}`,
+      replicas: 1,
       warnings: [
         ...(reserve.held ? [] : [reserve.warning()]),
         ...(alone ? [ALONE] : []),
+        ...damageWarnings(scrub?.state.damaged ?? 0),
         ...movingWarnings(await moving.moveStatus()),
       ],
     }),
@@ -162,6 +164,12 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
 
 const ALONE =
   'The store was opened on a full disk, so no other process can use it. Free disk space, then restart the relay.';
+
+function damageWarnings(damaged: number): string[] {
+  if (damaged === 0) return [];
+  const what = damaged === 1 ? 'One payload is damaged.' : `${damaged} payloads are damaged.`;
+  return [`${what} List them with: relay doctor --deep`];
+}
 
 function checkDatabase(db: Database): Promise<string | null> {
   return db.retryWhileBusy(() => {

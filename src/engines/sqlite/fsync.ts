@@ -1,8 +1,14 @@
 import { closeSync, existsSync, fsync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
 
-const fsyncAsync = promisify(fsync);
+/** Turns a call with a callback into a promise. Avoids `node:util`, because on Bun it takes 3 ms to load. */
+export function promised<T = void>(
+  call: (done: (error: Error | null, result?: T) => void) => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    call((error, result) => (error ? reject(error) : resolve(result as T)));
+  });
+}
 
 /**
  * Whether folders are synced. Windows cannot open folders and does not need to, because NTFS journals file
@@ -15,7 +21,7 @@ export async function syncFolder(folder: string): Promise<void> {
   if (!SYNCS_FOLDERS) return;
   const fd = openSync(folder, 'r');
   try {
-    await fsyncAsync(fd);
+    await promised((done) => fsync(fd, done));
   } finally {
     closeSync(fd);
   }

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { pause } from '../../base/pause.ts';
 import type { Hit } from '../../kernel/search-index.ts';
+import { sha256 } from '../body-hashes.ts';
 import { FullText, splitLetters } from '../full-text.ts';
 import type { IndexJob } from '../index-thread.ts';
 import { Database } from './database.ts';
@@ -56,7 +56,7 @@ async function applyChanges({ file, changes = [], yields }: IndexJob): Promise<v
 }
 
 function fullTextOf(db: Database): FullText {
-  return new FullText(db, (folder) => hash('sha256', folder, 'hex').slice(0, 32));
+  return new FullText(db, (folder) => sha256(folder).slice(0, 32));
 }
 
 function connectionTo(file: string, readOnly: boolean): Database {

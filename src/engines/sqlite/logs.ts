@@ -1,11 +1,10 @@
 import { closeSync, constants, type FSWatcher, openSync, watch, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { Followers } from '../../kernel/engine.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
-import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
+import { checkAfter, checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Database } from './database.ts';
 
@@ -183,11 +182,6 @@ export class SqliteLogs implements Logs {
     const sql = 'SELECT id, first, last, count FROM streams WHERE name = ?';
     return this.#store.db.sql<Stream>(sql).get(name);
   }
-}
-
-function checkAfter(after = 0): number {
-  if (Number.isSafeInteger(after)) return after;
-  throw badRequest('a sequence number must be a whole number');
 }
 
 /** Name of a file in the home. Processes write to it to wake each other. */

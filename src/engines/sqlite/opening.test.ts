@@ -23,13 +23,20 @@ test('a database of another program that is in use is rejected and not changed',
   db.close();
 });
 
+test('a home may have any characters in its path', async (t) => {
+  const home = join(temporaryHome(t), 'a b?c=d&e#f%20g;ü');
+  mkdirSync(home);
+  await (await openSqlite({ home }))[Symbol.asyncDispose]();
+  await (await openSqlite({ home }))[Symbol.asyncDispose]();
+});
+
 test('a database of a newer format is rejected and not changed', async (t) => {
   const home = await filledStore(t);
   const db = new DatabaseSync(join(home, 'relay.db'));
   db.exec('PRAGMA user_version = 99');
   db.close();
   const error = await refused(home, 'store_newer');
-  assert.match(error.message, /format 99; this program supports formats up to 2/);
+  assert.match(error.message, /format 99; this program supports formats up to 3/);
   assert.match(error.hint!, /^Install a newer ContextRelay: .+ newer release.+RELAY_HOME/);
 });
 
@@ -102,7 +109,7 @@ test('a store of an older format is migrated automatically', async (t) => {
   await engine.records.put('mig.a/1', 'new');
   await engine[Symbol.asyncDispose]();
   const again = new DatabaseSync(join(home, 'relay.db'));
-  assert.deepEqual({ ...again.prepare('PRAGMA user_version').get() }, { user_version: 2 });
+  assert.deepEqual({ ...again.prepare('PRAGMA user_version').get() }, { user_version: 3 });
   again.close();
 });
 
@@ -120,7 +127,7 @@ test('only the owner can read the store, and its first bytes identify it', async
   );
   const header = readFileSync(join(home, 'relay.db')).subarray(0, 100);
   assert.equal(header.toString('latin1', 68, 72), 'RELY');
-  assert.equal(header.readUInt32BE(60), 2);
+  assert.equal(header.readUInt32BE(60), 3);
   await engine[Symbol.asyncDispose]();
 });
 

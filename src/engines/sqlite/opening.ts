@@ -206,9 +206,15 @@ function copyBeforeMigration(db: Database, copy: string): void {
   }
 }
 
-/** Runs the missing migration steps. */
+/** Runs the missing migration steps. A step that replaces a table drops the triggers that block writes after a move. */
 export function migrate(db: Database): void {
+  const triggers = db.sql<{ name: string; sql: string }>(
+    "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'",
+  );
+  const before = triggers.all();
   for (const step of STEPS.slice(pragma(db, 'user_version'))) db.exec(step);
+  const kept = new Set(triggers.all().map(({ name }) => name));
+  for (const { name, sql } of before) if (!kept.has(name)) db.exec(sql);
   db.exec(`PRAGMA user_version = ${FORMAT}`);
 }
 

@@ -1,4 +1,5 @@
 import type { Json } from '../../base/json.ts';
+import { pause } from '../../base/pause.ts';
 import type {
   AddOptions,
   PutOptions,
@@ -24,6 +25,9 @@ import type { SqliteLogs } from './logs.ts';
 
 /** Maximum number of JSON characters of a page. If there are more, the page ends early and sets `next`. */
 const PAGE_CHARS = 4 * 1024 * 1024;
+
+/** Maximum number of rows that one page of a search reads, so that a search blocks other requests only briefly. */
+const SEARCHED_ROWS = 10_000;
 
 interface Row {
   readonly key: string;
@@ -100,23 +104,39 @@ export class SqliteRecords implements Records {
     });
   }
 
-  async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
+  async list(
+    prefix: string,
+    o: { after?: string; limit?: number; contains?: string } = {},
+  ): Promise<RecordPage> {
     checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
-    return this.#store.db.retryWhileBusy(() => this.#page(keyRange(prefix, o.after), limit));
+    // A search reads many rows. Between two pages, other requests get their turn.
+    if (o.contains !== undefined && o.after !== undefined) await pause(0);
+    return this.#store.db.retryWhileBusy(() => this.#page(keyRange(prefix, o.after), limit, o.contains));
   }
 
-  #page({ where, from, to }: KeyRange, limit: number): RecordPage {
-    const sql = `SELECT key, revision, value FROM records WHERE ${where}
-      AND (expires IS NULL OR expires > ?) ORDER BY key`;
+  #page(range: KeyRange, limit: number, contains: string | undefined): RecordPage {
+    const { where, from } = range;
+    const end = contains === undefined ? undefined : this.#searchEnd(range);
+    // A second upper bound would be checked per row, and the page would read to the end of the range.
+    const to = end === undefined ? range.to : `${end}\0`;
+    const sql = `SELECT key, revision, value FROM records WHERE ${where} AND (expires IS NULL OR expires > ?)
+      ${contains === undefined ? '' : 'AND instr(value, ?) > 0'} ORDER BY key`;
+    const searched = contains === undefined ? [] : [contains];
     const items: RecordItem[] = [];
     let chars = 0;
-    for (const row of this.#store.db.sql<Row>(sql).iterate(from, to, this.#store.env.now())) {
+    for (const row of this.#store.db.sql<Row>(sql).iterate(from, to, this.#store.env.now(), ...searched)) {
       if (items.length === limit || chars > PAGE_CHARS) return { items, next: items.at(-1)!.key };
       items.push({ key: row.key, ...stored(row) });
       chars += row.value.length;
     }
-    return { items };
+    return { items, ...(end === undefined ? {} : { next: end }) };
+  }
+
+  /** Returns the last key that one page of a search reads; undefined if the page reaches the end of the range. */
+  #searchEnd({ where, from, to }: KeyRange): string | undefined {
+    const sql = `SELECT key FROM records WHERE ${where} ORDER BY key LIMIT 1 OFFSET ${SEARCHED_ROWS - 1}`;
+    return this.#store.db.sql<Row>(sql).get(from, to)?.key;
   }
 
   #live(key: string): Row | undefined {

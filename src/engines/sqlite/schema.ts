@@ -16,6 +16,9 @@ export const PAGE_BYTES = 4096;
  *   block checksums (`src/kernel/block-hashes.ts`). `blocks` is null for a body of format 1 that no sweep has
  *   hashed yet.
  * - `expires` is null if the row never expires.
+ * - `records`: new rows are appended, which fills pages and writes half as many bytes as a table in the order of
+ *   keys. `records_key` is descending, because lists put the newest entry first: SQLite leaves pages half empty if
+ *   each key sorts before the previous key.
  * - `gone`: the queue of deleted bodies that must be wiped (`secure-delete.ts`). A row names a range in a
  *   segment. A row without a file stands for bytes that the WAL may still contain. Ids are never reused.
  * - `streams`: `first`, `last` and `count` describe the entries. `trimmed` is the largest trimmed sequence
@@ -84,6 +87,20 @@ export const STEPS: readonly string[] = [
   ALTER TABLE blobs ADD COLUMN blocks BLOB;
   CREATE INDEX blobs_without_blocks ON blobs (id) WHERE blocks IS NULL;
   CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT, file TEXT, offset INTEGER, size INTEGER);
+  `,
+  `
+  ALTER TABLE records RENAME TO old_records;
+  CREATE TABLE records (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    expires INTEGER,
+    value TEXT NOT NULL
+  );
+  INSERT INTO records (key, revision, expires, value) SELECT key, revision, expires, value FROM old_records;
+  DROP TABLE old_records;
+  CREATE UNIQUE INDEX records_key ON records (key DESC);
+  CREATE INDEX records_expires ON records (expires) WHERE expires IS NOT NULL;
   `,
 ];
 

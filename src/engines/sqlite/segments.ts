@@ -1,11 +1,10 @@
 import { closeSync, existsSync, fdatasync, openSync, promises, readSync, writev } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Env } from '../../base/env.ts';
 import { toHex } from '../../base/ids.ts';
 import { BODIES } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
-import { fsyncFolderSync, makeFolder } from './fsync.ts';
+import { fsyncFolderSync, makeFolder, promised } from './fsync.ts';
 import { queueForWipe } from './secure-delete.ts';
 import { isFull } from './translate-error.ts';
 
@@ -148,7 +147,7 @@ class SegmentWriter {
         batch.flatMap(({ pieces }) => pieces),
         start,
       );
-      if (this.#durable) await fdatasyncAsync(fd);
+      if (this.#durable) await promised((done) => fdatasync(fd, done));
       this.#end = end;
       return start;
     } finally {
@@ -177,8 +176,6 @@ class SegmentWriter {
   }
 }
 
-const fdatasyncAsync = promisify(fdatasync);
-
 /**
  * Writes all pieces and returns the end offset. On an almost full disk, one call may write only some of the
  * bytes.
@@ -186,7 +183,7 @@ const fdatasyncAsync = promisify(fdatasync);
 async function writeAll(fd: number, pieces: readonly Uint8Array[], start: number): Promise<number> {
   let at = start;
   for (let left = pieces; left.length > 0; ) {
-    let written = await writevAsync(fd, left, at);
+    let written = await promised<number>((done) => writev(fd, left, at, done));
     at += written;
     const next = left.findIndex((piece) => {
       if (written < piece.length) return true;
@@ -196,12 +193,6 @@ async function writeAll(fd: number, pieces: readonly Uint8Array[], start: number
     left = next < 0 ? [] : [left[next]!.subarray(written), ...left.slice(next + 1)];
   }
   return at;
-}
-
-function writevAsync(fd: number, pieces: readonly Uint8Array[], position: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    writev(fd, pieces, position, (error, written) => (error ? reject(error) : resolve(written)));
-  });
 }
 
 /** Whether a path of a row names a segment. */

@@ -78,7 +78,7 @@ async function deleteExpiredBlobs(
 }
 
 async function deleteExpiredRecords({ db, queue }: SweepStore, now: number): Promise<number> {
-  const sql = `DELETE FROM records WHERE key IN (SELECT key FROM records WHERE expires <= ? LIMIT ${RECORD_BATCH})`;
+  const sql = `DELETE FROM records WHERE id IN (SELECT id FROM records WHERE expires <= ? LIMIT ${RECORD_BATCH})`;
   return repeatInBatches(queue, RECORD_BATCH, () => {
     const count = Number(db.sql(sql).run(now).changes);
     if (count > 0) queueForWipe({ db }, { file: null, offset: null, size: 0 });
@@ -191,8 +191,8 @@ async function repeatInBatches(queue: CommitQueue, size: number, step: () => num
 /** Counts what the store holds. Expired rows still use disk space until a sweep, but are not counted. */
 export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   const now = env.now();
-  const blobs = await countRows(db, 'blobs', 'id', 0, now);
-  const records = await countRows(db, 'records', 'key', '', now);
+  const blobs = await countRows(db, 'blobs', now);
+  const records = await countRows(db, 'records', now);
   const { entries } = await db.retryWhileBusy(
     () =>
       db
@@ -214,8 +214,8 @@ export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   };
 }
 
-/** Number of rows that are counted at once. Counting them takes a few milliseconds. */
-const COUNT_BATCH = 2_000;
+/** Number of rows that are counted at once. Counting them takes less than a millisecond of processor time. */
+const COUNT_BATCH = 500;
 
 /**
  * Counts the rows of a table that have not expired, and the bytes of blobs. `placed` is the size of the bodies
@@ -224,19 +224,17 @@ const COUNT_BATCH = 2_000;
 async function countRows(
   db: Store['db'],
   table: 'blobs' | 'records',
-  key: 'id' | 'key',
-  first: number | string,
   now: number,
 ): Promise<{ count: number; bytes: number; placed: number }> {
   const [size, placed] = table === 'blobs' ? ['size', "file NOT LIKE 'blobs/%'"] : ['0', 'FALSE'];
-  const sql = `SELECT count(*) AS rows, max(${key}) AS last, coalesce(sum(live), 0) AS count,
+  const sql = `SELECT count(*) AS rows, max(id) AS last, coalesce(sum(live), 0) AS count,
       coalesce(sum(size * live), 0) AS bytes, coalesce(sum(CASE WHEN placed THEN size END), 0) AS placed
-    FROM (SELECT ${key}, ${size} AS size, ${placed} AS placed, (expires IS NULL OR expires > ?) AS live
-      FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${COUNT_BATCH})`;
+    FROM (SELECT id, ${size} AS size, ${placed} AS placed, (expires IS NULL OR expires > ?) AS live
+      FROM ${table} WHERE id > ? ORDER BY id LIMIT ${COUNT_BATCH})`;
   const total = { count: 0, bytes: 0, placed: 0 };
-  for (let after: number | string = first; ; await pause(0)) {
+  for (let after = 0; ; await pause(0)) {
     const row = await db.retryWhileBusy(
-      () => db.sql<typeof total & { rows: number; last: number | string }>(sql).get(now, after)!,
+      () => db.sql<typeof total & { rows: number; last: number }>(sql).get(now, after)!,
     );
     for (const figure of ['count', 'bytes', 'placed'] as const) total[figure] += row[figure];
     if (row.rows < COUNT_BATCH) return total;

@@ -155,7 +155,7 @@ class PatchProblem extends Error {}
 const OPERATION = 250;
 /** Work steps for each object member that is copied. */
 const MEMBER = 150;
-/** Work steps for each child of a container that is measured. */
+/** Work steps per child for measuring the size of a container. */
 const MEASURED = 8;
 /** Number of array items that can be moved by one index for one work step. */
 const SHIFTED = 16;

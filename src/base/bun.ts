@@ -1,0 +1,15 @@
+/** The functions of Bun that this program uses. Bun has them built in; its `node:` modules take milliseconds to load. */
+interface BunFunctions {
+  readonly CryptoHasher: new (algorithm: 'sha256') => Sha256;
+  readonly hash: { crc32(bytes: Uint8Array, before?: number): number };
+  mmap(path: string): Uint8Array;
+  readonly unsafe: { setJITPolicy(scale: number): void };
+}
+
+export interface Sha256 {
+  update(piece: string | Uint8Array): this;
+  digest(encoding: 'hex'): string;
+}
+
+/** Bun, if this program runs on it; undefined on Node. All code that depends on the runtime uses this constant. */
+export const bun = (globalThis as { readonly Bun?: BunFunctions }).Bun;
