@@ -36,4 +36,10 @@ export const activity = {
     summary: 'Get activity figures of the last hours, per hour or per day',
     route: 'GET /figures',
   }),
+  /** Returns nothing for an API key with a channel prefix, because the figures are about all threads. */
+  spending: verb<(o?: { days?: number }) => Promise<shapes.SpendingReport>>('activity.spending')({
+    summary: 'Get the tokens of prompts by day, thread, agent and model, and the configured prices',
+    scope: 'threads',
+    route: 'GET /spending',
+  }),
 };

@@ -68,10 +68,10 @@ export const channels = {
     (
       name: string,
       msg: Json,
-      o?: { idempotency_key?: string; reply_to?: number },
+      o?: { idempotency_key?: string; reply_to?: number; after?: number },
     ) => Promise<shapes.Published>
   >('channels.publish')({
-    summary: 'Send a signal to all subscribers of a channel',
+    summary: 'Send a signal to all subscribers of a channel, at once or after a delay',
     scope: 'push',
     route: 'POST /channels/:name',
     args: ['name', 'msg'],

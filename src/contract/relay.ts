@@ -1,10 +1,12 @@
 import { activity } from './activity.ts';
+import { agents } from './agents.ts';
 import { channels, inbox } from './channels.ts';
 import { files } from './files.ts';
 import { keys, shares, usage } from './keys.ts';
 import { pointers, receipts } from './pointers.ts';
 import { projects } from './projects.ts';
-import { agents, tasks } from './tasks.ts';
+import { questions } from './questions.ts';
+import { tasks } from './tasks.ts';
 import { capabilities, threads } from './threads.ts';
 import type { Api } from './verb.ts';
 
@@ -24,6 +26,7 @@ export const VERBS = {
   activity,
   shares,
   projects,
+  questions,
 };
 
 /**

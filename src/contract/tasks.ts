@@ -104,32 +104,3 @@ export const tasks = {
 };
 
 export interface TasksApi extends Api<typeof tasks> {}
-
-const agentVerb = verbs({ scope: 'tasks', args: [] });
-
-export const agents = {
-  list: agentVerb<() => Promise<{ readonly agents: readonly shapes.Agent[] }>>('agents.list')({
-    summary: 'List agents: bridges and followers, with the time they were last seen',
-    route: 'GET /agents',
-  }),
-  /** Sends the heartbeat of a bridge, with the tasks that the bridge works on. */
-  beat: agentVerb<(name: string, bridge: shapes.Bridge) => Promise<void>>('agents.beat')({
-    summary: 'Send the heartbeat of a bridge',
-    route: 'POST /agents/:name',
-    args: ['name'],
-    channels: ({ task_channel, done_channel, channel }) => [task_channel, done_channel, channel],
-    status: 204,
-    repeatable: true,
-  }),
-  /** Removes a bridge from the list of agents, because it stops. */
-  leave: agentVerb<(name: string, instance: string) => Promise<void>>('agents.leave')({
-    summary: 'Sign a bridge off',
-    route: 'DELETE /agents/:name/:instance',
-    args: ['name', 'instance'],
-    channels: ({ channel }) => [channel],
-    status: 204,
-    repeatable: true,
-  }),
-};
-
-export interface AgentsApi extends Api<typeof agents> {}

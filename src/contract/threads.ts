@@ -108,15 +108,20 @@ const verb = verbs({ scope: 'threads', args: ['thread_id'] });
 
 export const threads = {
   /** Creates a thread. It expires after `ttl` seconds; without `ttl` it stays until it is deleted. */
-  create: verb<(o?: { name?: string; ttl?: number }) => Promise<shapes.ThreadCreated>>('threads.create')({
+  create: verb<
+    (o?: { name?: string; ttl?: number; idempotency_key?: string }) => Promise<shapes.ThreadCreated>
+  >('threads.create')({
     summary: 'Create a thread',
     route: 'POST /threads',
     args: [],
     status: 201,
+    headers: idempotent,
   }),
-  /** Lists threads, newest first. `prefix` selects ids that begin with it. */
+  /** Lists threads, newest first. `prefix` selects ids that begin with it, `q` names that contain its words. */
   list: verb<
-    (o?: shapes.Page & { prefix?: string }) => Promise<{ threads: shapes.ThreadItem[]; next?: string }>
+    (
+      o?: shapes.Page & { prefix?: string; q?: string },
+    ) => Promise<{ threads: shapes.ThreadItem[]; next?: string }>
   >('threads.list')({ summary: 'List threads, newest first', route: 'GET /threads', args: [] }),
   get: verb<OfThread<shapes.ThreadInfo>>('threads.get')({
     shared,
@@ -353,6 +358,14 @@ export const threads = {
     summary: 'Search the artifacts and the state of a thread by words or a question, best match first',
     route: 'GET /threads/:thread_id/search',
     args: ['thread_id', 'q'],
+  }),
+  /** Searches the artifacts of all threads. The answer has no items of states. */
+  searchAll: verb<(q: string, o?: { limit?: number }) => Promise<shapes.SearchAnswer>>(
+    'artifacts.search_all',
+  )({
+    summary: 'Search the artifacts of all threads by words or a question, best match first',
+    route: 'GET /search',
+    args: ['q'],
   }),
   report: verb<(thread_id: string, o?: { format?: shapes.ReportFormat }) => Promise<shapes.ReportAnswer>>(
     'reports.make',

@@ -184,7 +184,8 @@ export function pathOf(verb: Verb, fields: { readonly [field: string]: unknown }
     const names = rest ? String(fields[field]).split('/') : [String(fields[field])];
     // URL parsers resolve these segments to another path, even when they are escaped.
     const odd = names.find((name) => ['', '.', '..'].includes(name) || !name.isWellFormed());
-    if (odd !== undefined) throw badRequest(`"${field}" cannot be, or hold, ${JSON.stringify(odd)}.`);
+    if (odd !== undefined)
+      throw badRequest(`"${field}" must not contain the segment ${JSON.stringify(odd)}.`);
     return names.map(encodeURIComponent).join('/');
   });
 }

@@ -36,11 +36,13 @@ const entry = z.object({
   type: optionalText.describe('type of the thread event'),
   version: optionalCount,
   artifact: optionalText,
+  space: optionalText.describe('space of the file; `name` is its path'),
   task: optionalText,
   agent: optionalText,
   key: optionalText.describe('id of the API key'),
   share: optionalText.describe('id of the share link'),
-  /** Name of the thread, artifact, pipeline, step or key. */
+  question: optionalText.describe('id of the question'),
+  /** Name of the thread, artifact, pipeline, step or key; path of the file. */
   name: optionalText,
   status: optionalText,
   size: optionalCount,
@@ -97,6 +99,36 @@ const figuresReport = z.object({
 });
 export interface FiguresReport extends Shape<typeof figuresReport> {}
 
+const spendingRow = z.object({
+  /** Day in UTC. */
+  day: text,
+  thread: text,
+  /** Name of the caller who recorded the answer. */
+  agent: text,
+  model: text,
+  /** Name of the repository's folder where the model was called. Empty if unknown. */
+  project: text,
+  prompts: count,
+  /** Tokens as the provider reported them, with the cached ones. 0 if it reported none. */
+  input_tokens: count,
+  cached_input_tokens: count,
+  output_tokens: count,
+  /** Tokens that the prompts would have had with everything pasted. */
+  pasted_tokens: count,
+  shown_tokens: count,
+});
+export interface SpendingRow extends Shape<typeof spendingRow> {}
+
+const price = z.object({ input: z.number(), output: z.number(), cached_input: z.number().optional() });
+
+const spendingReport = z.object({
+  rows: z.array(spendingRow),
+  prices: z
+    .object({ date: optionalText, currency: optionalText, models: z.record(text, price) })
+    .describe('prices of the configuration per million tokens, with the date when they were looked up'),
+});
+export interface SpendingReport extends Shape<typeof spendingReport> {}
+
 export const activitySchemas = {
   list: {
     input: z.object({
@@ -115,4 +147,5 @@ export const activitySchemas = {
     content: ['text/event-stream'],
   },
   figures: { input: z.object({ hours: limit(744), step: step.optional() }), output: figuresReport },
+  spending: { input: z.object({ days: limit(31) }), output: spendingReport },
 } satisfies SchemaRows;

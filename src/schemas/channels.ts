@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   DEAD_WHY_CHARS,
+  DELAY_MS,
   GROUP_ATTEMPTS,
   GROUP_RETRY_MAX_MS,
   INBOX_MESSAGES,
@@ -100,7 +101,13 @@ export interface Message extends Shape<typeof message> {}
 /** A dead letter. Its `seq` is its sequence number among the dead letters of its channel. */
 export type BuriedMessage = Message & { readonly dead: DeadLetter };
 
-const published = z.object({ channel: text, seq, ts: z.number() });
+const published = z.object({
+  channel: text,
+  /** Sequence number. 0 for a delayed message, which gets its number when it is sent. */
+  seq: seq.describe('0 for a delayed message'),
+  /** Time of the message in ms since 1970. For a delayed message, the time at which it is due. */
+  ts: z.number(),
+});
 export interface Published extends Shape<typeof published> {}
 
 const about = {
@@ -118,10 +125,23 @@ const channelPage = z.object({ channels: z.array(channelInfo), ...next });
 export interface ChannelPage extends Shape<typeof channelPage> {}
 
 const lease = z.object({
-  ...{ seq, token: seq, attempt: count, member: text, ...statedAgent },
+  seq,
+  token: seq,
+  attempt: count,
+  member: text,
+  ...statedAgent,
   lease_until: time,
 });
 export interface Lease extends Shape<typeof lease> {}
+
+const waiting = z.object({
+  seq,
+  attempt: count.describe('attempts so far'),
+  retry_at: time
+    .nullable()
+    .describe('no member gets the message before this time; null if a member may take it now'),
+  why: optionalText.describe('what the last member reported when it gave the message back'),
+});
 
 const groupDetail = z.object({
   name: text,
@@ -129,6 +149,8 @@ const groupDetail = z.object({
   backlog: count,
   members: z.array(z.object({ name: text, ...statedAgent, since: time })),
   leases: z.array(lease),
+  /** The oldest messages that wait for a member, at most 100. `backlog` counts all. */
+  waiting: z.array(waiting).describe('the oldest waiting messages, at most 100'),
 });
 export interface GroupDetail extends Shape<typeof groupDetail> {}
 
@@ -199,7 +221,18 @@ export const channelSchemas = {
   inspect: { input: z.object({ name }), output: channelDetail },
   position: { input: z.object({ name }), output: z.object({ seq }) },
   publish: {
-    input: z.object({ name, msg: json, idempotency_key: optionalText, ...replyTo }),
+    input: z.object({
+      name,
+      msg: json,
+      idempotency_key: optionalText,
+      ...replyTo,
+      after: z
+        .number()
+        .positive()
+        .max(DELAY_MS / 1000)
+        .optional()
+        .describe('delay in seconds'),
+    }),
     output: published,
   },
   events: {
@@ -209,7 +242,9 @@ export const channelSchemas = {
   },
   subscribe: {
     input: z.object({
-      ...{ name, ...subscription, ticket: optionalText },
+      name,
+      ...subscription,
+      ticket: optionalText,
       agent: optionalText.describe('name of the agent; other requests send it as Relay-Agent'),
     }),
     output: message,

@@ -19,6 +19,7 @@ import {
   partFields,
   type SchemaRows,
   type Shape,
+  searchWords,
   seconds,
   text,
   time,
@@ -106,6 +107,7 @@ const listOptions = z.object({
     .literal('/')
     .optional()
     .describe('list one folder: deeper files are reported only as folders in `prefixes`'),
+  q: searchWords.describe('words in the path'),
   after,
   limit: limit(PAGE_ITEMS_MAX),
 });

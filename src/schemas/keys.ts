@@ -20,7 +20,7 @@ const id = z.string().min(1).max(64).describe('id from the list of keys: `key_â€
 
 const newKey = z.object({
   name: z.string().describe('shown to others as the sender'),
-  scopes: scopes.optional().describe('all but `admin` by default'),
+  scopes: scopes.optional().describe('all but `answer` and `admin` by default'),
   channel_prefix: z.string().optional().describe('allow only channels whose names begin with this'),
   expires_in: z
     .number()
@@ -154,6 +154,9 @@ const usageQuery = z.object({
    * tenant.
    */
   tenant,
+  store: flag
+    .optional()
+    .describe('1: also measure the whole store, as `relay du` does; only for admins of the relay'),
 });
 export interface UsageQuery extends Shape<typeof usageQuery> {}
 
@@ -176,6 +179,14 @@ const usageRow = z.object({
 });
 export interface UsageRow extends Shape<typeof usageRow> {}
 
+const storeSize = z.object({
+  payloads: count.describe('stored payloads, artifacts and files'),
+  payload_bytes: count,
+  records: count,
+  entries: count.describe('entries of all logs'),
+  disk_bytes: count.describe('0 if the engine has no disk'),
+});
+
 const usageReport = z.object({
   tenant: text,
   plan: text,
@@ -191,6 +202,7 @@ const usageReport = z.object({
    * figures may be some seconds old.
    */
   rows: z.array(usageRow),
+  store: storeSize.optional().describe('the whole store, as `relay du` reports it'),
 });
 export interface UsageReport extends Shape<typeof usageReport> {}
 

@@ -19,6 +19,7 @@ import {
   queryNumber,
   type SchemaRows,
   type Shape,
+  searchWords,
   seconds,
   statedAgent,
   text,
@@ -113,6 +114,7 @@ const pointerQuery = z.object({
   limit: limit(200),
   channel: channelName.optional(),
   from: optionalText.describe('name of the sender'),
+  q: searchWords.describe('words in the summary, metadata, sender, channel or handle'),
 });
 export interface PointerQuery extends Shape<typeof pointerQuery> {}
 
@@ -178,7 +180,7 @@ export const pointerSchemas = {
       look: looseFlag
         .optional()
         .describe(
-          'of an encrypted payload with limited pulls: reserve a pull for you; further looks and your next pull are free',
+          'for an encrypted payload with limited pulls: reserve one pull for you; further requests with this header, and your next pull, are then not counted',
         ),
       keyless: looseFlag.optional().describe('refuse an encrypted payload and do not count a pull'),
     }),

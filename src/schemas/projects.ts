@@ -5,6 +5,8 @@ const about = {
   id: text,
   name: text,
   description: nullableText,
+  /** Name of the folder of the repository. Claims, sessions and costs of the project have this name. */
+  folder: text,
   /** Problems of the project files, one sentence each. */
   broken: z.array(text),
   /** Time of the last change of a project file. Null if there are no project files. */
@@ -42,12 +44,36 @@ const decision = z.object({
 });
 export interface ProjectDecision extends Shape<typeof decision> {}
 
+const projectState = z.object({
+  phase: nullableText,
+  current_task: nullableText,
+  in_progress: nullableText,
+  blocked: z.array(text),
+  next_steps: z.array(text),
+  notes: nullableText,
+  last_update: nullableText,
+});
+
+const handoff = z.object({
+  id: text,
+  task: text,
+  status: z.enum(['open', 'done', 'failed']),
+  created: nullableText,
+  /** Time at which the result is due. */
+  deadline: nullableText,
+  result: nullableText,
+});
+
 const projectView = z.object({
   ...about,
   /** Output of `relay project start`, without the information from git. */
   brief: text,
   todos: z.array(todo),
   decisions: z.array(decision),
+  /** State that the last session left. Null if there is none. */
+  state: projectState.nullable(),
+  /** Hand-offs between sessions, newest first. */
+  handoffs: z.array(handoff),
 });
 export interface ProjectView extends Shape<typeof projectView> {}
 

@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../base/errors.ts';
 import type { Json, JsonObject } from '../base/json.ts';
-import { CHANNEL_NAME_CHARS, GREP_CONTEXT_LINES, PAGE_ITEMS_MAX } from '../base/limits.ts';
+import {
+  CHANNEL_NAME_CHARS,
+  GREP_CONTEXT_LINES,
+  PAGE_ITEMS_MAX,
+  SEARCH_WORDS_CHARS,
+} from '../base/limits.ts';
 
 /**
  * Building blocks of the schemas. A schema is the only definition of a shape. Its type is inferred: `export
@@ -104,10 +109,16 @@ export const partFields = {
   ignore_case: looseFlag.optional(),
   json: z.string().optional().describe('a JSON Pointer (RFC 6901) into a JSON payload'),
   outline: looseFlag.optional().describe('headings, definitions or JSON structure, with line numbers'),
+  question: optionalText.describe(
+    'returns the lines that most likely answer this question, with their numbers',
+  ),
 };
 
 /** A whole number from a query. The schema only documents its bounds. The domain checks them. */
 export const limit = (most: number) => z.coerce.number().int().meta({ minimum: 1, maximum: most }).optional();
+
+/** Words that select items of a listing. */
+export const searchWords = z.string().max(SEARCH_WORDS_CHARS).optional();
 
 /** Query parameters that select a page of a listing. Query values are text. */
 export const page = {

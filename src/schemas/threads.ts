@@ -39,6 +39,7 @@ import {
   ref,
   type SchemaRows,
   type Shape,
+  searchWords,
   stateRef,
   text,
   threadId,
@@ -751,11 +752,16 @@ export const threadSchemas = {
         .describe(
           'seconds until the thread expires with all its content; by default it stays until it is deleted',
         ),
+      idempotency_key: optionalText,
     }),
     output: threadCreated,
   },
   list: {
-    input: z.object({ ...page, prefix: z.string().optional().describe('only ids that begin with this') }),
+    input: z.object({
+      ...page,
+      prefix: z.string().optional().describe('only ids that begin with this'),
+      q: searchWords.describe('words in the name'),
+    }),
     output: z.object({ threads: z.array(threadItem), ...next }),
   },
   get: { input: z.object(one), output: threadInfo },
@@ -857,6 +863,10 @@ export const threadSchemas = {
       limit: queryNumber(1, 100),
       ...counted,
     }),
+    output: searchAnswer,
+  },
+  searchAll: {
+    input: z.object({ q: z.string().min(1), limit: queryNumber(1, 100) }),
     output: searchAnswer,
   },
   report: { input: z.object({ ...one, format: reportFormat.optional() }), output: reportAnswer },
