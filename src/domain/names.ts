@@ -23,11 +23,14 @@ import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/
  *   fil.<tenant>.<space>/old/<id>/<v>    an earlier version of a file
  *   fil.<tenant>.<space>/body/<attempt>  blob with a file's content
  *   key.<sha256>/key                     an API key, found by its hash
+ *   ask.<sha256>/link                    a link to answer a question, found by the hash of its token
  *   shr.<sha256>/share                   a share link, found by the hash of its token
  *   tkt.<sha256>/caller                  a WebSocket ticket, found by its hash
  *   ten.<tenant>/chn, grp, mbr, inbox    channels, groups, group members, inboxes and their cursors
  *   ten.<tenant>/inbox-follows           number of follows in all inboxes
+ *   ten.<tenant>/delayed                 number of delayed messages that wait
  *   ten.<tenant>/keys, shares, spaces    lists of API keys, share links and spaces
+ *   ten.<tenant>/questions/<id>          questions to people, with their answers
  *   ten.<tenant>/key-used/<id>           time of the last use of an API key or a share link
  *   ten.<tenant>/dead/<channel>/<seq>    mark of a dead letter that was retried or dropped
  *   ten.<tenant>/handles                 counter for the handles of pointers
@@ -43,6 +46,11 @@ import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/
  *   ten.<tenant>/imports/…               bundles that are being imported
  *   ten.<tenant>/capabilities/…          cached results of capability calls
  *   ten.<tenant>/agent, tasks            bridges with their last heartbeat; channels that carry tasks
+ *   ten.<tenant>/session/<name>          session of a coding agent that has the name
+ *   ten.<tenant>/mail, mail-waiting      messages between agents; those that were neither shown nor read
+ *   ten.<tenant>/mail-known/<agent>/…    senders that an agent knows
+ *   ten.<tenant>/conversation/…          conversations of agents, newest first
+ *   ten.<tenant>/claim/<project>/<what>  files and todos that agents have claimed
  *   ten.<tenant>/a2a/…                   tasks, contexts and webhooks of A2A
  *   ten.<tenant>/changed/<thread>        threads that changed since their figures were saved
  *   ten.<tenant>/totals.3                saved figures of the threads
@@ -52,6 +60,7 @@ import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/
  *   ten.<tenant>/figures/<hour>/…        storage size per hour, and counters of earlier versions
  *   sys.thr/<end>/<id>                   threads with an expiry, the earliest first
  *   sys.fil/<end>/<id>                   files with an expiry, the earliest first
+ *   sys.dly/<due>/<id>                   messages with a delay, the earliest first
  *   sys/bucket                           address of the bucket with large bodies
  *   sys/arriving                         name of the store that is being copied into this one
  *   sys/tidying                          lease of the server that sweeps
@@ -119,6 +128,8 @@ export const groupKey = (tenant: string, channel: string, group: string) =>
 export const membersPrefix = (tenant: string, channel: string, group: string) =>
   `ten.${tenant}/mbr/${segment(channel)}/${segment(group)}/`;
 
+/** Key of the counter of delayed messages that wait for their time. */
+export const delayedKey = (tenant: string) => `ten.${tenant}/delayed`;
 export const inboxesPrefix = (tenant: string) => `ten.${tenant}/inbox/`;
 /** Key of the counter of follows in all inboxes of a tenant. */
 export const followsKey = (tenant: string) => `ten.${tenant}/inbox-follows`;

@@ -40,15 +40,15 @@ export function recordsOf<T extends Plain<T>>(records: Records): RecordsOf<T> {
 
 /**
  * Yields all records whose keys begin with `prefix`, in key order. If `after` is given, it yields only the
- * records after this key. It reads `limit` records per page.
+ * records after this key. It reads `limit` records per page. `contains` is the hint of `Records.list`.
  */
 export async function* allRecords<T>(
   records: RecordsOf<T>,
   prefix: string,
-  o: { after?: string; limit?: number } = {},
+  o: { after?: string; limit?: number; contains?: string } = {},
 ): AsyncGenerator<RecordOf<T>> {
   for (let { after } = o; ; ) {
-    const page = await records.list(prefix, { after, limit: o.limit ?? 1000 });
+    const page = await records.list(prefix, { ...o, after, limit: o.limit ?? 1000 });
     yield* page.items;
     if (page.next === undefined) return;
     after = page.next;

@@ -1,11 +1,16 @@
 import type { Env } from '../base/env.ts';
 import { isRelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
+import type { SpendingReport } from '../contract/activity.ts';
 import { actingAs, type Caller, type CallerAt, doneBy } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { SweepResult } from '../kernel/engine.ts';
 import { Activities } from './activity/activity.ts';
 import { ActivityLog, writeStorage } from './activity/activity-log.ts';
+import { Agents } from './agents/agents.ts';
+import { Claims } from './agents/claims.ts';
+import { Messages } from './agents/messages.ts';
+import { Sessions } from './agents/sessions.ts';
 import { Background } from './background.ts';
 import { Channels } from './channels/channels.ts';
 import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/settings.ts';
@@ -15,15 +20,14 @@ import { fileEnds } from './files/record.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { KeyUse } from './keys/key-use.ts';
 import { Keys } from './keys/keys.ts';
-import { Handles } from './pointers/handles.ts';
 import { Pointers } from './pointers/pointers.ts';
 import { type Allowance, OPEN_ALLOWANCE } from './pointers/push-options.ts';
-import { PointerLookup, releasePointer } from './pointers/record.ts';
+import { Handles, PointerLookup, releasePointer } from './pointers/record.ts';
 import { type ProjectSource, Projects } from './projects/projects.ts';
+import { Questions } from './questions/questions.ts';
 import { Receipts } from './receipts/receipts.ts';
 import { methodsFor, relayBinder, type Services } from './relay-binding.ts';
 import { type StoragePart, storageParts } from './storage-parts.ts';
-import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
 import { Capabilities } from './threads/capabilities/capabilities.ts';
@@ -45,6 +49,8 @@ export interface CoreOptions extends PlanOptions {
   /** Called with the thread services after they are created and before they are used. */
   readonly onThreads?: (threads: ThreadServices) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
+  /** True in a process without a server. It publishes delayed messages itself. Default: false. */
+  readonly releasesDelayed?: boolean;
   /**
    * Runs a recount of a tenant's storage elsewhere. Set for a core that does not live long enough for a
    * recount. By default the core runs the recount itself.
@@ -55,6 +61,8 @@ export interface CoreOptions extends PlanOptions {
    * for all such cores.
    */
   readonly writesBehind?: RelayCore;
+  /** Prices of models, which are reported with the spending. None by default. */
+  readonly prices?: SpendingReport['prices'];
   /** Source of the projects that the relay shows. None by default. */
   readonly projects?: ProjectSource;
 }
@@ -80,8 +88,11 @@ export class RelayCore {
   declare readonly plans: Plans;
   declare readonly usage: Usage;
   declare readonly agents: Agents;
+  declare readonly messages: Messages;
+  declare readonly claims: Claims;
   declare readonly tasks: Tasks;
   declare readonly files: Files;
+  declare readonly questions: Questions;
   /**
    * Returns the relay for one caller. `base` is the start of its pointer URLs, for example
    * `https://relay.example`.
@@ -136,7 +147,24 @@ export class RelayCore {
       handles: () => behind?.handles ?? new Handles(),
       pointers: () => new Pointers({ ...this.#parts, allowance: this.#allowance, handles: this.handles }),
       inboxes: () => new Inboxes({ ...this.#parts, background: this.background, actingAs: this.actingAs }),
-      agents: () => new Agents(deps),
+      questions: () =>
+        new Questions(
+          deps,
+          async () => (await this.threads()).log,
+          () => this.keys,
+        ),
+      claims: () => new Claims(deps),
+      agents: () =>
+        new Agents({
+          deps,
+          sessions: new Sessions(deps),
+          claims: this.claims,
+          messages: () => this.messages,
+        }),
+      messages: () => {
+        const others = (caller: Caller) => this.agents.others(caller);
+        return new Messages({ deps, sessions: new Sessions(deps), pointers: this.pointers, others });
+      },
       tasks: () => new Tasks({ ...this.#parts, pointers: this.pointers, agents: this.agents }),
       files: () =>
         new Files({ deps, storage: this.storage, background: this.background, allowance: this.#allowance }),
@@ -159,10 +187,15 @@ export class RelayCore {
         keys: () => this.keys,
         usage: () => this.usage,
         tasks: () => this.tasks,
-        agents: () => this.agents,
-        activity: () => new Activities(deps, deps.activity),
+        agents: () => ({
+          ...methodsFor(VERBS.agents, this.agents),
+          ...methodsFor(VERBS.agents, this.messages),
+          ...methodsFor(VERBS.agents, this.claims),
+        }),
+        activity: () => new Activities(deps, deps.activity, o.prices),
         shares: () => this.keys.shares,
         projects: () => new Projects(o.projects ?? null),
+        questions: () => this.questions,
       }),
     );
   }
@@ -179,6 +212,7 @@ export class RelayCore {
       ...deps,
       settings: { ...DEFAULT_CHANNEL_SETTINGS, ...this.#options.channels },
       storage,
+      releasesDelayed: this.#options.releasesDelayed ?? false,
       pointers: lookup,
       isCanceled: (pointer) => results.isCanceled(pointer),
       onAcked: (caller, at) => {
@@ -196,7 +230,9 @@ export class RelayCore {
   }
 
   get #allowance(): Allowance {
-    return this.#options.auth === 'keys' ? this.usage : OPEN_ALLOWANCE;
+    if (this.#options.auth === 'keys') return this.usage;
+    const { statistics } = this.usage;
+    return { ...OPEN_ALLOWANCE, note: statistics.note.bind(statistics) };
   }
 
   /** Returns the thread services. They are created at first use. */
@@ -273,11 +309,14 @@ export class RelayCore {
   }
 
   /**
-   * Deletes expired items. Returns false if there may be more. `most` limits the work of one call, counted in
-   * receipts. A thread counts as eight receipts and a file as four, because they need more engine calls.
+   * Deletes expired items and publishes delayed messages that are due. Returns false if there may be more. `most` limits the work of one call, counted in
+   * receipts. A thread or a message counts as eight receipts and a file as four, because they need more engine calls.
    */
   async sweepSome(most = Number.POSITIVE_INFINITY): Promise<boolean> {
     if (!(await this.receipts.sweep(most))) return false;
+    const delayed = await this.channels.delayed.hasDue();
+    if (delayed) await this.channels.delayed.release(Math.ceil(most / 8));
+    if (delayed && most < Number.POSITIVE_INFINITY) return false;
     const threads = await threadEnds(this.deps).hasDue();
     if (threads) await (await this.threads()).removeExpired(Math.ceil(most / 8));
     if (threads && most < Number.POSITIVE_INFINITY) return false;

@@ -1,4 +1,8 @@
+import type { Env } from '../base/env.ts';
+import { USAGE_WAITING, USAGE_WRITE_MS } from '../base/limits.ts';
 import type { Engine } from '../kernel/engine.ts';
+import { compareAndSet } from '../kernel/records.ts';
+import { allRecords, type RecordOf, type RecordsOf, recordsOf } from './records.ts';
 
 export interface WriteBehindOptions<T> {
   /**
@@ -65,4 +69,58 @@ export class WriteBehind<T> {
     this.#isDue = true;
     this.#engine.defer(() => this.flush(), this.#o.delayMs);
   }
+}
+
+/** Numbers by name. Two lists of the same name are added number by number. */
+export type Sums = { readonly [name: string]: readonly number[] };
+
+interface SumOptions {
+  /** Time in ms after its last write at which a record expires. */
+  readonly keptMs: number;
+  /** Called after each write with the added numbers and the revision of the record. */
+  written?(key: string, added: Sums, revision: number): void;
+}
+
+/** Records of sums. They are written behind: a crash loses the last seconds. Several servers may add to a record. */
+export class SumRecords {
+  readonly #records: RecordsOf<Sums>;
+  readonly #behind: WriteBehind<Sums>;
+
+  constructor({ engine, env }: { engine: Engine; env: Pick<Env, 'now'> }, { keptMs, written }: SumOptions) {
+    this.#records = recordsOf(engine.records);
+    this.#behind = new WriteBehind(engine, {
+      delayMs: USAGE_WRITE_MS,
+      most: USAGE_WAITING,
+      merge: addSums,
+      write: async (key, sums) => {
+        const revision = await compareAndSet('the figures', async () => {
+          const stored = await this.#records.get(key);
+          const o = { expect: stored?.revision ?? ('absent' as const), expiresAt: env.now() + keptMs };
+          return this.#records.put(key, addSums(stored?.value ?? {}, sums), o);
+        });
+        written?.(key, sums, revision);
+      },
+    });
+  }
+
+  add(key: string, sums: Sums): void {
+    this.#behind.note(key, sums);
+  }
+
+  /** Writes all waiting sums. Never rejects: failed writes are retried later. */
+  flush(): Promise<void> {
+    return this.#behind.flush();
+  }
+
+  all(prefix: string, o: { after?: string } = {}): AsyncGenerator<RecordOf<Sums>> {
+    return allRecords(this.#records, prefix, o);
+  }
+}
+
+function addSums(sum: Sums, more: Sums): Sums {
+  const both = Object.entries(more).map(([name, numbers]) => [
+    name,
+    numbers.map((number, at) => number + (sum[name]?.[at] ?? 0)),
+  ]);
+  return { ...sum, ...Object.fromEntries(both) };
 }

@@ -182,7 +182,7 @@ export class TokenPieces {
   /** Class of each character below CLASSIFIED_CHARS. */
   readonly #kinds: Uint8Array;
   #limit = 0;
-  /** True if a piece was cut or may have been cut. */
+  /** True if a piece reached TOKEN_SLICE_CHARS before the end of the text, so it may have been cut. */
   cut = false;
 
   constructor(text: string, kinds: Uint8Array) {

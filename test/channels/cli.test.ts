@@ -18,7 +18,7 @@ after(async () => {
   other[Symbol.dispose]();
 });
 
-/** On the store itself, and through its server, from an empty home. */
+/** The two ways to run a command: on the store of this home, or from another home through the server. */
 const ways = (): [string, { home: string; env?: Record<string, string> }][] => [
   ['local', { home }],
   ['remote', { home: other.home, env: { CONTEXTRELAY_URL: server.url } }],

@@ -80,7 +80,7 @@ test('HTTP responses have the same fields as before', async () => {
   assert.equal(keys(list.channels[0]), 'name messages last_seq last_at groups');
   const { json: detail } = await server.get('/channels/c');
   assert.equal(keys(detail), 'name messages last_seq last_at first_seq dead groups');
-  assert.equal(keys(detail.groups[0]), 'name backlog members leases');
+  assert.equal(keys(detail.groups[0]), 'name backlog waiting members leases');
   assert.equal(keys(detail.groups[0].leases[0]), 'seq token attempt member lease_until');
   const { json: pushed } = await server.post('/push', { data: 'x' });
   const { json: ladder } = await server.get(`/pull/${pushed.id}/receipts`);

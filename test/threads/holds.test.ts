@@ -52,3 +52,13 @@ test('a lease works through a server, and another tenant cannot take it', async 
   await assert.rejects(threads.hold(crypto.randomUUID(), hold('a')), { code: 'not_found' });
   await assert.rejects(threads.hold(thread_id, { ...hold('a'), ttl: 0 }), { code: 'bad_request' });
 });
+
+test('lists hide threads whose name starts with a dot, unless they are searched for', async () => {
+  const { api } = openThreads();
+  const { thread_id } = await api.create({ name: '.turn of deploy' });
+  await api.create({ name: 'deploy' });
+  const names = async (o: object) => (await api.list(o)).threads.map(({ name }) => name);
+  assert.deepEqual(await names({}), ['deploy']);
+  assert.deepEqual(await names({ q: '.turn' }), ['.turn of deploy']);
+  assert.deepEqual(await names({ prefix: thread_id.slice(0, 8) }), ['.turn of deploy']);
+});

@@ -10,6 +10,7 @@ import type { Activity, FiguresPoint, FiguresReport } from '../../contract/activ
 import type { Engine } from '../../kernel/engine.ts';
 import { allRecords, asJson, entriesBehind, fromJson, isOneIn, recordsOf } from '../records.ts';
 import { WriteBehind } from '../write-behind.ts';
+import { Spending } from './spending.ts';
 
 /** On average one write in this many checks whether the log must be trimmed. */
 const TRIM_EVERY = 64;
@@ -37,6 +38,7 @@ export class ActivityLog {
   readonly #behind: WriteBehind<Waiting>;
   /** Tenants that were active in this process since their storage size was last written. */
   readonly activeTenants = new Set<string>();
+  #spending: Spending | null = null;
 
   constructor(deps: Store) {
     this.#deps = deps;
@@ -54,9 +56,15 @@ export class ActivityLog {
     this.#behind.note(tenant, { items, leftOut: 0, figures: addFigures(figuresOf(what), figures) });
   }
 
+  /** Tokens of prompts. Created at first use, because most processes record none. */
+  get spending(): Spending {
+    this.#spending ??= new Spending(this.#deps);
+    return this.#spending;
+  }
+
   /** Writes all waiting entries. Called before activity is read and before the store is closed. */
-  flush(): Promise<void> {
-    return this.#behind.flush();
+  async flush(): Promise<void> {
+    await Promise.all([this.#behind.flush(), this.#spending?.flush()]);
   }
 
   async #write(tenant: string, { items, leftOut, figures }: Waiting): Promise<void> {
@@ -128,31 +136,26 @@ export const activityStream = (tenant: string) => `act.${tenant}`;
 const hourlyKey = (tenant: string) => `ten.${tenant}/hourly`;
 const figuresPrefix = (tenant: string) => `ten.${tenant}/figures/`;
 
+/** Counter that an event of this kind increases, besides those of a push. */
+const COUNTER: { readonly [kind: string]: Counted } = {
+  'task.sent': 'tasks_sent',
+  'task.done': 'tasks_done',
+  'task.failed': 'tasks_failed',
+  'pointer.pulled': 'pulls',
+  'channel.signal': 'signals',
+  'thread.patched': 'patches',
+  'artifact.created': 'artifacts',
+};
+/** Kinds of events that are also a push. */
+const PUSHED = new Set(['pointer.pushed', 'task.sent', 'task.done', 'task.failed', 'task.canceled']);
+
 /** Returns the counters that one event increases. */
-export function figuresOf({ kind, size = 0, count = 1 }: Happening): Figures {
-  const pushed = { pushes: 1, pushed_bytes: size };
-  switch (kind) {
-    case 'pointer.pushed':
-      return pushed;
-    case 'task.sent':
-      return { ...pushed, tasks_sent: 1 };
-    case 'task.done':
-      return { ...pushed, tasks_done: 1 };
-    case 'task.failed':
-      return { ...pushed, tasks_failed: 1 };
-    case 'task.canceled':
-      return pushed;
-    case 'pointer.pulled':
-      return { pulls: count };
-    case 'channel.signal':
-      return { signals: 1 };
-    case 'thread.patched':
-      return { patches: 1 };
-    case 'artifact.created':
-      return { artifacts: 1 };
-    default:
-      return {};
-  }
+function figuresOf({ kind, size = 0, count = 1 }: Happening): Figures {
+  const counter = COUNTER[kind];
+  return {
+    ...(PUSHED.has(kind) ? { pushes: 1, pushed_bytes: size } : {}),
+    ...(counter ? { [counter]: counter === 'pulls' ? count : 1 } : {}),
+  };
 }
 
 /**

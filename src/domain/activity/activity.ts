@@ -1,5 +1,11 @@
 import { badRequest } from '../../base/errors.ts';
-import type { Activity, ActivityPage, activity, FiguresReport } from '../../contract/activity.ts';
+import type {
+  Activity,
+  ActivityPage,
+  activity,
+  FiguresReport,
+  SpendingReport,
+} from '../../contract/activity.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller, Scope } from '../../contract/caller.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
@@ -12,6 +18,7 @@ import { type ActivityEntry, type ActivityLog, activityStream, readFigures } fro
 const PAGE = 50;
 const PAGE_MAX = 200;
 const HOURS_MAX = 744;
+const DAYS_MAX = 31;
 /**
  * Maximum number of log entries that are read for one page. A page may be short if a filter is set or if the
  * caller may see only few events.
@@ -27,9 +34,16 @@ export class Activities implements Serves<typeof activity> {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #log: ActivityLog;
 
-  constructor(deps: Pick<Deps, 'engine' | 'env'>, log: ActivityLog) {
+  readonly #prices: SpendingReport['prices'];
+
+  constructor(
+    deps: Pick<Deps, 'engine' | 'env'>,
+    log: ActivityLog,
+    prices: SpendingReport['prices'] = { models: {} },
+  ) {
     this.#deps = deps;
     this.#log = log;
+    this.#prices = prices;
   }
 
   async list(
@@ -89,6 +103,12 @@ export class Activities implements Serves<typeof activity> {
     const points = await readFigures(this.#deps, caller.tenant, hours, step);
     return { step, method: METHOD, points };
   }
+
+  async spending(caller: Caller, o: { days?: number } = {}): Promise<SpendingReport> {
+    const days = checkCount('days', o.days ?? 7, DAYS_MAX);
+    const rows = reaches(caller, {}) ? await this.#log.spending.rows(caller.tenant, days) : [];
+    return { rows, prices: this.#prices };
+  }
 }
 
 /**
@@ -135,6 +155,7 @@ async function between(logs: Logs, stream: string, low: number, high: number): P
 const NEEDS: { readonly [subject: string]: Scope } = {
   thread: 'threads',
   artifact: 'threads',
+  file: 'files',
   pipeline: 'threads',
   step: 'threads',
   task: 'tasks',

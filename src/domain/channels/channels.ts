@@ -19,6 +19,7 @@ import type { AnnouncingEntry } from '../../kernel/records.ts';
 import { channelStream, checkChannelName, checkCount, deadLetterChannel } from '../names.ts';
 import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { type AppendedAs, appendMessage, bytesOfChannel, messageBytes } from './channel-storage.ts';
+import { DelayedMessages } from './delayed-messages.ts';
 import { Directory } from './directory.ts';
 import { Groups } from './groups.ts';
 import { channelEntry, entryAt, toMessage } from './message.ts';
@@ -34,14 +35,21 @@ interface Announced {
   readonly sealed_key: string | null;
 }
 
+/** Interval in ms at which a process without a server publishes delayed messages that other processes stored. */
+const RELEASE_EVERY_MS = 5_000;
+
 /** Named streams of messages that can be replayed. */
 export class Channels {
   readonly settings: ChannelSettings;
   readonly groups: Groups;
+  readonly delayed: DelayedMessages;
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
   readonly #retention: Retention;
   readonly #tickets: RecordsOf<Caller>;
+  /** Without a server: resolves when the messages that were due at the start are published. */
+  readonly #released: Promise<void> | null = null;
+  readonly #releasing: ReturnType<typeof setInterval> | null = null;
   /** Tenants that have used a channel in this process. Their channels are swept. */
   readonly #tenants = new Set<string>();
 
@@ -52,6 +60,14 @@ export class Channels {
     this.groups = new Groups(deps, this.#directory);
     this.#retention = new Retention(deps, this.#directory, this.groups);
     this.#tickets = recordsOf(deps.engine.records);
+    this.delayed = new DelayedMessages(deps, ({ tenant, channel, entry, id }) =>
+      this.#append(tenant, channel, entry, { id, again: true }),
+    );
+    if (!deps.releasesDelayed) return;
+    const release = () => this.delayed.release().catch(() => {}); // The next round tries again.
+    this.#released = release();
+    this.#releasing = setInterval(release, RELEASE_EVERY_MS);
+    this.#releasing.unref?.();
   }
 
   /**
@@ -98,7 +114,7 @@ export class Channels {
     caller: Caller,
     name: string,
     msg: Json,
-    o: { idempotency_key?: string; reply_to?: number } = {},
+    o: { idempotency_key?: string; reply_to?: number; after?: number } = {},
   ): Promise<Published> {
     const channel = checkChannelName(name);
     checkSignal(msg);
@@ -108,6 +124,10 @@ export class Channels {
     if (o.reply_to !== undefined)
       signal.reply_to = checkCount('reply_to', o.reply_to, Number.MAX_SAFE_INTEGER);
     await this.#deps.storage.admit(tenant, messageBytes(signal));
+    if (o.after !== undefined) {
+      const due = await this.delayed.add(o.after, { tenant, channel, entry: signal }, key);
+      return { channel, seq: 0, ts: due };
+    }
     const seq = await this.#append(tenant, channel, signal, key ? { id: `sig:${key}`, again: true } : {});
     const entry = await this.#entry(tenant, channel, seq);
     if (key && entry && JSON.stringify(channelEntry(entry.data)?.msg) !== JSON.stringify(msg)) {
@@ -239,8 +259,9 @@ export class Channels {
   }
 
   /** Returns the position at which a reader of a channel starts. */
-  start(tenant: string, channel: string, since: Since | undefined): Promise<Start> {
+  async start(tenant: string, channel: string, since: Since | undefined): Promise<Start> {
     this.#tenants.add(tenant);
+    await this.#released;
     return findStart(this.#deps.engine.logs, channelStream(tenant, channel), since);
   }
 
@@ -271,6 +292,7 @@ export class Channels {
 
   /** Reads a page of log entries. The caller filters them with a `ReaderView`. */
   async read(tenant: string, channel: string, after: number): Promise<Entry[]> {
+    await this.#released;
     return (await this.#deps.engine.logs.read(channelStream(tenant, channel), { after })).entries;
   }
 
@@ -295,6 +317,7 @@ export class Channels {
   }
 
   close(): Promise<void> {
+    if (this.#releasing) clearInterval(this.#releasing);
     return this.groups.close();
   }
 

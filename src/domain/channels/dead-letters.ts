@@ -13,7 +13,7 @@ import type { ChannelDeps, LetterEntry } from './settings.ts';
 
 /** Number of messages that are moved per batch. */
 const AT_ONCE = 100;
-/** Time in ms that a mark is kept longer than its dead letter. */
+/** A mark (see `settledPrefix`) expires this many ms after its dead letter. */
 const MARK_MARGIN_MS = 60_000;
 
 /**

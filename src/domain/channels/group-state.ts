@@ -180,6 +180,7 @@ export interface GroupSnapshot extends Pick<GroupState, 'born' | 'seq' | 'cursor
     by: string,
     again?: number,
     agent?: string,
+    why?: string,
   ])[];
   readonly acked: [seq: number, token: number][];
   readonly retry?: readonly number[] | null;
@@ -193,6 +194,7 @@ export function toSnapshot(state: GroupState): GroupSnapshot {
     active: state.active,
     open: Array.from(state.open, ([seq, w]) => {
       const work = [seq, w.token, w.attempt, w.until, w.member, w.by, w.again] as const;
+      if (w.why !== undefined) return [...work, w.agent ?? '', w.why];
       return w.agent === undefined ? work : [...work, w.agent];
     }),
     acked: Array.from(state.acked),
@@ -208,9 +210,9 @@ export function fromSnapshot(snapshot: GroupSnapshot): GroupState {
     cursor,
     active,
     open: new Map(
-      open.map(([s, token, attempt, until, member, by, again = 0, agent]) => [
+      open.map(([s, token, attempt, until, member, by, again = 0, agent, why]) => [
         s,
-        { token, attempt, until, again, member, by, agent },
+        { token, attempt, until, again, member, by, agent: agent || undefined, why },
       ]),
     ),
     acked: new Map(acked),

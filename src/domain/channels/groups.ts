@@ -5,7 +5,9 @@ import {
   GROUP_ATTEMPTS,
   GROUP_IDLE_MS,
   GROUP_RETRY_MAX_MS,
+  GROUP_WAITING_LISTED,
   PREFETCH_MAX,
+  WAITING_WHY_CHARS,
 } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type {
@@ -81,8 +83,11 @@ export class Groups {
     let wake = () => {};
     const prefetch = checkCount('prefetch', o.prefetch ?? 1, PREFETCH_MAX);
     const member: Member = {
-      ...{ id: toHex(env.randomBytes(6)), since: env.now(), prefetch },
-      ...{ name: caller.name, agent: caller.agent },
+      id: toHex(env.randomBytes(6)),
+      since: env.now(),
+      prefetch,
+      name: caller.name,
+      agent: caller.agent,
       deliver: (work) => {
         waiting.push(work);
         wake();
@@ -155,9 +160,9 @@ export class Groups {
     await log.propose((state, now) => {
       const { attempt } = heldWork(state, seq, token);
       again = attempt < this.#deps.settings.attempts ? now + this.#wait(state, attempt) : 0;
-      // Only a dead letter shows the reason, so other entries need not keep it.
       const nack = ['nack', seq, token, again] as const;
-      return [again === 0 && why ? [...nack, why.slice(0, DEAD_WHY_CHARS)] : nack];
+      const most = again === 0 ? DEAD_WHY_CHARS : WAITING_WHY_CHARS;
+      return [why ? [...nack, why.slice(0, most)] : nack];
     });
     // Move the message to the dead letters here, because the group may have no members that could do it.
     if (again === 0) await this.deadLetters.move(log, [seq], 'attempts');
@@ -214,16 +219,26 @@ export class Groups {
     const { log, presence } = this.#at(caller.tenant, channel, group);
     const state = await log.state();
     const stream = channelStream(caller.tenant, channel);
-    let unclaimed = 0;
-    for await (const { data } of entriesBehind(engine.logs, stream, state.cursor)) {
-      if (channelEntry(data)) unclaimed++;
-    }
     const now = env.now();
     const open = [...state.open].sort(([a], [b]) => a - b);
     const leased = open.filter(([, work]) => work.until > now);
+    const returned = open.filter(([, work]) => work.until <= now);
+    const waiting: GroupDetail['waiting'][number][] = returned.map(([seq, { attempt, again, why }]) => ({
+      seq,
+      attempt,
+      retry_at: again > now ? new Date(again).toISOString() : null,
+      ...(why === undefined ? {} : { why }),
+    }));
+    let unclaimed = 0;
+    for await (const { seq, data } of entriesBehind(engine.logs, stream, state.cursor)) {
+      if (!channelEntry(data)) continue;
+      unclaimed++;
+      if (waiting.length < GROUP_WAITING_LISTED) waiting.push({ seq, attempt: 0, retry_at: null });
+    }
     return {
       name: group,
-      backlog: unclaimed + open.length - leased.length,
+      backlog: unclaimed + returned.length,
+      waiting: waiting.slice(0, GROUP_WAITING_LISTED),
       members: await presence.everyone(),
       leases: leased.map(([seq, { token, attempt, by, agent, until }]) => ({
         seq,

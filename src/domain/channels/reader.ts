@@ -140,7 +140,7 @@ export class ReaderView {
 
 function badSince(since: unknown): RelayError {
   return badRequest(
-    `"since" is ${JSON.stringify(String(since).slice(0, 40))}.`,
+    `"since" cannot be ${JSON.stringify(String(since).slice(0, 40))}.`,
     'Use all, a sequence number, a time such as 2026-11-12T09:30:00Z, or milliseconds.',
   );
 }

@@ -101,8 +101,8 @@ export async function checkPattern(
   const wanted = parseSince(since);
   if (typeof wanted === 'object' && 'seq' in wanted)
     throw badRequest(
-      'A sequence number belongs to one channel.',
-      'With wildcards, start with all stored messages (all) or at a time.',
+      '"since" cannot be a sequence number with wildcards, because each channel has its own numbers.',
+      'Start with all stored messages (all), or at a time.',
     );
   await matchingChannels(channels, caller, pattern);
 }

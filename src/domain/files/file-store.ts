@@ -13,6 +13,7 @@ import { checkCount } from '../names.ts';
 import type { Allowance } from '../pointers/push-options.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Storage } from '../usage/storage.ts';
+import { wordFilter } from '../word-filter.ts';
 import {
   blobsPrefix,
   checkPrefix,
@@ -70,7 +71,7 @@ export class FileStore {
     return isVisible(at, stored.value) ? stored : null;
   }
 
-  /** Adds a file to the expiry index. Does not store the caller. */
+  /** Adds a file to the expiry index: its tenant, space and path, but not the caller in `at`. */
   async noteEnd(at: FilePlace, expires: number, o: { frees?: boolean } = {}): Promise<void> {
     const { tenant, space, path } = at;
     await this.ends.note(expires, endName(at), { tenant, space, path }, o);
@@ -268,6 +269,7 @@ export async function listFiles(
     throw badRequest('"delimiter" must be / or left out.');
   const root = headsPrefix(at);
   const now = store.parts.deps.env.now();
+  const words = wordFilter(o.q);
   const files: FileInfo[] = [];
   const prefixes: string[] = [];
   let bytes = 0;
@@ -280,7 +282,7 @@ export async function listFiles(
     let folder: string | undefined;
     for (const { key, value } of page.items) {
       const path = key.slice(root.length);
-      if (hasEnded(value, now) || !isVisible(at, value)) continue;
+      if (hasEnded(value, now) || !isVisible(at, value) || !words.matches(path)) continue;
       const deeper = o.delimiter ? path.indexOf('/', prefix.length) : -1;
       if (files.length + prefixes.length === limit || bytes > FILE_PAGE_BYTES)
         return answer(files, o.delimiter && prefixes, last(files, prefixes));

@@ -6,7 +6,7 @@ import { checkIdempotencyKey, timeOrderedId } from '../../base/ids.ts';
 import { FILE_VERSIONS, FILES_AT_ONCE, FILES_READ_BYTES } from '../../base/limits.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
 import { decodeUtf8, encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
-import type { Caller } from '../../contract/caller.ts';
+import { type Caller, doneBy } from '../../contract/caller.ts';
 import type {
   FileContent,
   FileDraft,
@@ -20,6 +20,7 @@ import type { Cost, LocalOptions, Part, PartRequest } from '../../contract/point
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet, type Staged } from '../../kernel/records.ts';
 import { cutRange } from '../../kernel/validate-input.ts';
+import type { Happening } from '../activity/activity-log.ts';
 import { meterBody } from '../bodies.ts';
 import { allRecords } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';
@@ -46,6 +47,14 @@ import {
 } from './record.ts';
 
 type Version = { readonly version?: number };
+
+function happened(
+  kind: 'file.written' | 'file.deleted',
+  caller: Caller,
+  { space, path }: FilePlace,
+): Happening {
+  return { kind, ...doneBy(caller), space, name: path };
+}
 type OpenedVersion = { readonly head: FileHead; readonly version: FileVersion; readonly body: BlobBody };
 
 /** Named files that can be overwritten and deleted, with some earlier versions. */
@@ -107,7 +116,9 @@ export class Files implements Serves<typeof files> {
         return this.#replace(at, old, next);
       });
       allowance.note(caller, 'file_put', size, at.tenant);
-      return toFileInfo(at, done);
+      const file = toFileInfo(at, done);
+      deps.activity.note(at.tenant, { ...happened('file.written', caller, at), version: file.version, size });
+      return file;
     } catch (error) {
       // After other errors, the write may be committed, so the blob stays. If no record refers to the blob,
       // the sweep deletes it.
@@ -200,6 +211,7 @@ export class Files implements Serves<typeof files> {
       checkConditions(at, o, stored.value);
       return (await this.store.end(at, stored)) || null;
     });
+    this.store.parts.deps.activity.note(at.tenant, happened('file.deleted', caller, at));
   }
 
   /**
@@ -268,7 +280,9 @@ export class Files implements Serves<typeof files> {
   ): Promise<{ deleted: number; more?: true }> {
     checkSpace(space);
     if ((o.paths === undefined) === (o.prefix === undefined))
-      throw badRequest('Give either "paths" or "prefix". An empty prefix deletes all files of the space.');
+      throw badRequest(
+        'Pass either "paths" or "prefix", not both. An empty prefix deletes all files of the space.',
+      );
     if (o.paths) checkBatch(o.paths);
     const page = o.paths ? null : await this.list(caller, space, { prefix: o.prefix, limit: FILES_AT_ONCE });
     const paths = page ? page.files.map(({ path }) => path) : [...new Set(o.paths)].map(checkPath);

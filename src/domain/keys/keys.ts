@@ -86,6 +86,17 @@ export class Keys {
     return listed ? (await this.#byHash.get(keyKey(listed.hash))) !== null : false;
   }
 
+  /** Returns whether an API key works, or a key that replaced it. */
+  async isInUse(tenant: string, id: string): Promise<boolean> {
+    if (id === LOCAL_CALLER.keyId) return true;
+    for (let next: string | undefined = id; next !== undefined; ) {
+      const listed: ListedKey | undefined = (await this.#byTenant.get(listKey(tenant, next)))?.value;
+      if (listed && (await this.#byHash.get(keyKey(listed.hash))) !== null) return true;
+      next = listed?.replaced;
+    }
+    return false;
+  }
+
   async self(caller: Caller): Promise<Self> {
     if (isAnonymous(caller)) throw new RelayError('unauthorized');
     return {
@@ -346,10 +357,11 @@ function checkKeyName(name: unknown): string {
 }
 
 function checkScopes(scopes: unknown): Scope[] {
-  if (scopes === undefined || scopes === null) return SCOPES.filter((scope) => scope !== 'admin');
+  if (scopes === undefined || scopes === null)
+    return SCOPES.filter((scope) => scope !== 'admin' && scope !== 'answer');
   const known = Array.isArray(scopes) && scopes.length > 0 && scopes.every((scope) => SCOPES.includes(scope));
   if (known) return SCOPES.filter((scope) => scopes.includes(scope));
-  throw badRequest(`Scopes are one or more of: ${SCOPES.join(', ')}.`);
+  throw badRequest(`"scopes" must be a list of one or more of: ${SCOPES.join(', ')}.`);
 }
 
 function checkPrefix(prefix: unknown): string | null {

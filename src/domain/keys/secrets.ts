@@ -8,6 +8,7 @@ const CHARS = 40;
 
 const KEY_PREFIX = 'cr_live_';
 const SHARE_PREFIX = 'cr_share_';
+const ANSWER_PREFIX = 'cr_answer_';
 const KEY = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${CHARS}}$`);
 const SHARE = new RegExp(`^${SHARE_PREFIX}[0-9A-Za-z]{${CHARS}}$`);
 
@@ -18,6 +19,9 @@ export const isShareToken = (secret: string) => SHARE.test(secret);
 export const newApiKey = (env: Env) => newSecret(env, KEY_PREFIX);
 /** Creates the token of a share link. The relay stores only its hash. */
 export const newShareToken = (env: Env) => newSecret(env, SHARE_PREFIX);
+
+/** Creates the token of a link that answers a question. The relay stores only its hash. */
+export const newAnswerToken = (env: Env) => newSecret(env, ANSWER_PREFIX);
 
 function newSecret(env: Env, prefix: string): string {
   let text = prefix;

@@ -13,7 +13,7 @@ const COMMAND_CHARS = 200;
 const METHOD =
   'Stored outputs that have not expired. Kept back: tokens of the outputs minus tokens of the printed excerpts. ' +
   "Pulled: the bytes of all later pulls, converted with the output's own tokens per byte. Net: kept back minus pulled. " +
-  'Outputs that were printed whole are not stored and count nothing.';
+  'Outputs that were printed whole are not stored and not counted.';
 
 type Figures = OutputReport['total'];
 
@@ -50,7 +50,7 @@ function figuresOf({ metadata, size, type }: PointerRecord, pulledBytes: number)
   return { runs: 1, tokens, shown, kept_back: tokens - shown, pulled, net: tokens - shown - pulled };
 }
 
-/** Returns a number of the metadata, which any client can set. */
+/** Returns a number from the metadata, or 0 if it is not valid, because any client can set metadata. */
 function amount(value: Json | undefined): number {
   return typeof value === 'number' && value >= 0 && value <= 1e12 ? Math.round(value) : 0;
 }

@@ -39,7 +39,6 @@ import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
 import type { TaskResults } from '../tasks/results.ts';
 import { workFor } from '../text-work.ts';
-import type { Handles } from './handles.ts';
 import { reportOutputs } from './output-report.ts';
 import {
   type Allowance,
@@ -55,6 +54,7 @@ import {
   blobKey,
   countPull,
   describe,
+  type Handles,
   isResult,
   keptUntil,
   type Loaded,
@@ -170,7 +170,10 @@ export class Pointers {
       const { size, sha256 } = staged;
       const { options } = settled!;
       const record = newRecord(caller, settled!, {
-        ...{ blob, size, sha256, text: metered.isText() },
+        blob,
+        size,
+        sha256,
+        text: metered.isText(),
         tokens: input.count
           ? await this.#countBlob(caller, { id, record: { blob, size, text: metered.isText() } })
           : null,

@@ -37,8 +37,8 @@ export interface Allowance {
   note(caller: Caller, operation: Metered, bytes: number, owner: string): void;
 }
 
-/** Allowance of a relay without API keys. All callers have the same limits, and nothing is counted. */
-export const OPEN_ALLOWANCE: Allowance = {
+/** Allowance of a relay without API keys. All callers have the same limits, and no push is refused. */
+export const OPEN_ALLOWANCE: Omit<Allowance, 'note'> = {
   terms: () => ({
     visibility: 'link',
     ttlMs: DEFAULT_TTL_MS,
@@ -46,7 +46,6 @@ export const OPEN_ALLOWANCE: Allowance = {
     payloadBytes: PAYLOAD_BYTES,
   }),
   reserve: async () => async () => {},
-  note: () => {},
 };
 
 /** Takes back the count of a push. If this fails, the count stays one too high. It is never too low. */

@@ -1,8 +1,7 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
-import { memoizeFrozen } from '../../base/json.ts';
-import { PULL_LOOKS, PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
+import { POINTER_SEARCH_CHARS, PULL_LOOKS, PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { authorize, missingScope, reaches } from '../../contract/authorize.ts';
 import { type Caller, type CallerAt, isAnonymous, sentBy } from '../../contract/caller.ts';
@@ -19,10 +18,12 @@ import {
   pointers,
 } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
+import type { Engine } from '../../kernel/engine.ts';
 import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { checkCount } from '../names.ts';
 import { allRecords, lookUpAll, type RecordOf, type RecordsOf, recordsOf } from '../records.ts';
+import { wordFilter } from '../word-filter.ts';
 import type { CheckedOptions } from './push-options.ts';
 
 /**
@@ -79,17 +80,15 @@ export function newRecord(
 ): PointerRecord {
   const { content_type: type, metadata, channel, max_pulls, visibility, sealed_key, key_check } = options;
   return {
-    ...{
-      tenant: caller.tenant,
-      by: caller.keyId,
-      ...sentBy(caller),
-      type,
-      metadata,
-      channel,
-      max_pulls,
-      visibility,
-      sealed_key,
-    },
+    tenant: caller.tenant,
+    by: caller.keyId,
+    ...sentBy(caller),
+    type,
+    metadata,
+    channel,
+    max_pulls,
+    visibility,
+    sealed_key,
     ...body,
     created,
     handle,
@@ -269,7 +268,7 @@ export async function releasePointer({ engine, env }: Deps, id: string): Promise
   });
 }
 
-export const describe = memoizeFrozen((r: PointerRecord, id: string): Peeked => {
+export function describe(r: PointerRecord, id: string): Peeked {
   return {
     id,
     metadata: r.metadata,
@@ -288,7 +287,7 @@ export const describe = memoizeFrozen((r: PointerRecord, id: string): Peeked => 
     ...(r.key_check ? { key_check: r.key_check } : {}),
     ...handleOf(r),
   };
-});
+}
 
 /**
  * Throws `key_missing` if a ContextRelay client has encrypted the payload. Used where the plain text is
@@ -320,7 +319,19 @@ const PAGE_MAX = 200;
 const MAX_ENTRIES_READ = 2_000;
 
 /** Fields of a list entry. With them, entries are filtered without reading their records. */
-type Listed = Pick<PointerRecord, 'channel' | 'from' | 'by'> & { readonly kind?: string };
+type Listed = Pick<PointerRecord, 'channel' | 'from' | 'by'> & {
+  readonly kind?: string;
+  /** Text in lower case in which a search looks for words. Entries of earlier versions have none. */
+  readonly text?: string;
+};
+
+/** Returns the handle, summary, sender, channel and metadata of a pointer as one text for searches. */
+function searchText({ handle, from, channel, metadata }: PointerRecord): string {
+  const { summary, ...rest } = metadata;
+  const about = [handleOf({ handle }).handle, summary, from, channel ?? '', ...Object.values(rest)];
+  const texts = about.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  return texts.join(' ').slice(0, POINTER_SEARCH_CHARS).toLowerCase();
+}
 
 const listPrefix = (tenant: string) => `ten.${tenant}/pointers/`;
 
@@ -352,7 +363,8 @@ export class PointerList {
    */
   async add(id: string, record: PointerRecord): Promise<void> {
     const { channel, from, by, metadata } = record;
-    const entry = { channel, from, by, ...(metadata.kind === OUTPUT ? { kind: OUTPUT } : {}) };
+    const kind = metadata.kind === OUTPUT ? { kind: OUTPUT } : {};
+    const entry = { channel, from, by, ...kind, text: searchText(record) };
     await this.#records.put(listKey(record, id), entry, { expiresAt: keptUntil(record) });
   }
 
@@ -364,9 +376,11 @@ export class PointerList {
     const limit = checkCount('limit', o.limit ?? PAGE, PAGE_MAX);
     const prefix = listPrefix(caller.tenant);
     const after = o.after === undefined ? undefined : prefix + checkPlace(o.after);
+    const words = wordFilter(o.q);
     const look = async ({ key, value }: RecordOf<Listed>) => {
       const next = key.slice(prefix.length);
       const wanted =
+        (o.q === undefined || words.matches(value.text ?? '')) &&
         (o.channel === undefined || value.channel === o.channel) &&
         (o.from === undefined || value.from === o.from);
       if (!wanted || !reaches(caller, value)) return { next };
@@ -377,7 +391,8 @@ export class PointerList {
     };
     const found: ListedPointer[] = [];
     let looked = 0;
-    const entries = allRecords(this.#records, prefix, { after, limit: PAGE_MAX });
+    const { contains } = words;
+    const entries = allRecords(this.#records, prefix, { after, limit: PAGE_MAX, contains });
     for await (const { next, pointer } of lookUpAll(entries, look, limit)) {
       if (pointer) found.push(pointer);
       if (found.length === limit || ++looked === MAX_ENTRIES_READ) return { pointers: found, next };
@@ -406,4 +421,65 @@ export async function* listOutputs(
 function checkPlace(after: string): string {
   if (/^[0-9a-f]{12}\.[0-9a-f-]{36}$/.test(after)) return after;
   throw badRequest('"after" must be the value "next" of the previous page.');
+}
+
+const handlesKey = (tenant: string) => `ten.${tenant}/handles`;
+
+/** Maximum number of handles that are reserved at once. */
+const MAX_BLOCK = 32;
+/**
+ * Time in ms in which reserved numbers are used. Older ones are skipped, because other processes have given
+ * higher numbers since, and lists are ordered by number.
+ */
+const FRESH_MS = 1_000;
+
+/** Numbers that this process has reserved, from `next` to before `end`. */
+interface Block {
+  readonly at: number;
+  readonly size: number;
+  readonly end: number;
+  next: number;
+}
+
+/**
+ * Gives each pushed pointer of a tenant the next number. No number is given twice, but numbers may be skipped.
+ * The first push reserves one number. Pushes in quick succession reserve up to `MAX_BLOCK` at once, because
+ * each reservation is a write.
+ */
+export class Handles {
+  readonly #blocks = new Map<string, Block>();
+  readonly #reserving = new Set<string>();
+
+  /** Uses the engine of the caller, because a Worker must not share calls between requests. */
+  async take({ engine, env }: Pick<Deps, 'engine' | 'env'>, tenant: string): Promise<number> {
+    const block = this.#blocks.get(tenant);
+    const fresh = block !== undefined && env.now() - block.at < FRESH_MS;
+    if (fresh && block.next < block.end) return block.next++;
+    // Only one push at a time reserves a block. Meanwhile other pushes reserve one number each, because a
+    // second block would replace the first one and waste its numbers.
+    const isFirst = !this.#reserving.has(tenant);
+    const size = fresh && isFirst ? Math.min(block.size * 2, MAX_BLOCK) : 1;
+    if (isFirst) this.#reserving.add(tenant);
+    try {
+      const last = (await engine.records.add(handlesKey(tenant), size))!;
+      const first = last - size + 1;
+      if (isFirst) this.#blocks.set(tenant, { at: env.now(), size, next: first + 1, end: last + 1 });
+      return first;
+    } finally {
+      if (isFirst) this.#reserving.delete(tenant);
+    }
+  }
+}
+
+/**
+ * Number of handles that a restored store skips. The lost part of the store may have used the numbers after
+ * the backup, and a handle is never reused. A relay at full speed needs half a day for this many pushes.
+ */
+const RESTORE_SKIPS = 100_000_000;
+
+/** Skips handles of all tenants after a backup was restored. A store that has moved accepts no writes. */
+export async function skipHandles({ moving, records }: Pick<Engine, 'moving' | 'records'>): Promise<void> {
+  if ((await moving!.moveStatus()) !== null) return;
+  for await (const { key } of moving!.exportRecords())
+    if (/^ten\.[^/]+\/handles$/.test(key)) await records.add(key, RESTORE_SKIPS);
 }

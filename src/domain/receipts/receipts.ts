@@ -4,6 +4,7 @@ import { RECEIPT_DELAY_MS, RECEIPT_READERS, RECEIPTS_WAITING } from '../../base/
 import { authorize } from '../../contract/authorize.ts';
 import { type Caller, type CallerAt, doneBy } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
+import { TOOL_READER } from '../../contract/outputs.ts';
 import { handleOf, pointerUrl } from '../../contract/pointer-url.ts';
 import { type Receipt, type ReceiptLadder, RUNGS, type Rung, receipts } from '../../contract/pointers.ts';
 import { compareAndSet } from '../../kernel/records.ts';
@@ -114,10 +115,15 @@ export class Receipts {
     return ladderOf(id, record, merged(former.flat(), notes), caller.base);
   }
 
-  /** Returns the bytes of all pulls of a pointer. Call `flush` first. */
+  /**
+   * Returns the bytes of all pulls of a pointer, without those that passed the text to an MCP tool. No model read them. Call
+   * `flush` first.
+   */
   async pulledBytes(id: string): Promise<number> {
     const notes = (await this.#records.get(receiptsKey(id)))?.value ?? [];
-    return notes.reduce((bytes, note) => bytes + (note.rung === 'pulled' ? note.bytes : 0), 0);
+    const counts = ({ rung, by, by_agent: agent }: Note) =>
+      rung === 'pulled' && ![by, agent].some((name) => name?.startsWith(TOOL_READER));
+    return notes.reduce((bytes, note) => bytes + (counts(note) ? note.bytes : 0), 0);
   }
 
   /** Writes all waiting notes. Called before receipts are read and before the store is closed. */
@@ -162,7 +168,11 @@ export class Receipts {
     for (const { rung, by, by_agent, count, bytes: size } of own)
       if (rung === 'pulled')
         this.#deps.activity.note(tenant, {
-          ...{ kind: 'pointer.pulled', ...doneBy({ name: by, agent: by_agent }), ...of, size, count },
+          kind: 'pointer.pulled',
+          ...doneBy({ name: by, agent: by_agent }),
+          ...of,
+          size,
+          count,
         });
   }
 

@@ -21,6 +21,7 @@ import {
   tasks,
 } from '../../contract/tasks.ts';
 import type { Verb } from '../../contract/verb.ts';
+import type { Agents, BridgesWork } from '../agents/agents.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { GroupPosition } from '../channels/groups.ts';
 import type { LetterEntry } from '../channels/settings.ts';
@@ -29,7 +30,6 @@ import { checkChannelName, checkCount } from '../names.ts';
 import type { Pointers } from '../pointers/pointers.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import type { Receipts } from '../receipts/receipts.ts';
-import type { Agents, BridgesWork } from './agents.ts';
 import { type KeptResult, type TaskResults, toResult } from './results.ts';
 
 interface TasksParts {

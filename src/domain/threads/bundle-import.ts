@@ -83,7 +83,7 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
       size,
       read: async (start, end) => {
         const found = await engine.blobs.get(key, { start, end });
-        if (!found) throw badBundle('it was deleted during the import');
+        if (!found) throw badBundle('its temporary copy was deleted during the import');
         return readBytes(found.body);
       },
     });

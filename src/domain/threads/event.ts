@@ -65,7 +65,7 @@ export const VERSION_EVENTS: ReadonlySet<string> = new Set([
 
 /** Matches event types that only the relay may write. */
 export const RESERVED_TYPE =
-  /^(?:thread|state|artifact|capability|report|checkpoint|message)\.|^prompt\.rendered$/;
+  /^(?:thread|state|artifact|capability|report|checkpoint|message)\.|^prompt\.rendered$|^question\.(?:asked|answered)$/;
 
 /** Returns an event as the API shows it. `count` is its number in the log. */
 export function toWire(threadId: string, count: number, event: StoredEvent): ThreadEvent {

@@ -1,6 +1,6 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import type { Json } from '../../base/json.ts';
+import { type Json, jsonEqual } from '../../base/json.ts';
 import type { WorkMeter } from '../../base/work-meter.ts';
 import type { BlameLine, State } from '../../contract/threads.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
@@ -131,7 +131,9 @@ async function blameFold(
     const mark = blameMark(head.id, head.count, head.version, event);
     for (const [field, value] of Object.entries(head.state as unknown as Fields)) {
       const old = before[field];
-      if (value === old || RELAY_FIELDS.has(field)) continue;
+      // A write of equal data changes nothing, so that the earlier author stays.
+      if (value === old || RELAY_FIELDS.has(field) || (!Array.isArray(value) && jsonEqual(value, old)))
+        continue;
       fields.set(field, mark);
       if (!Array.isArray(value)) continue;
       meter.spend(value.length);
@@ -139,7 +141,10 @@ async function blameFold(
       // Fast path: most items are unchanged at the same index. This loop takes most of the fold's time.
       for (let index = 0; index < value.length; index++) {
         const item = value[index]!;
-        if (item !== oldItems[index] && isObject(item) && !items.has(item)) items.set(item, mark);
+        const oldItem = oldItems[index] ?? null;
+        if (item === oldItem || !isObject(item) || items.has(item)) continue;
+        const isRewritten = isObject(oldItem) && hasSameContent(item, oldItem);
+        items.set(item, (isRewritten && items.get(oldItem)) || mark);
       }
     }
     if (head.version === version) break;
@@ -156,6 +161,11 @@ async function blameFold(
 }
 
 type Fields = { readonly [field: string]: Json };
+
+/** Compares two items without the time and the author, which the relay sets with every write. */
+function hasSameContent(a: object, b: object): boolean {
+  return jsonEqual({ ...a, at: null, by: null }, { ...b, at: null, by: null });
+}
 
 function isObject(value: Json): value is Extract<Json, object> {
   return typeof value === 'object' && value !== null;

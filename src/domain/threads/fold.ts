@@ -49,7 +49,8 @@ export type MutableHead = Mutable<Omit<Head, 'refs' | 'keys'>> & {
 export function emptyHead(root: ThreadRoot): MutableHead {
   const id = idOf(root);
   return {
-    ...{ id, root },
+    id,
+    root,
     seq: 0,
     count: 0,
     version: 0,

@@ -43,11 +43,6 @@ export function parseRoot(text: string): ThreadRoot | undefined {
 export const logOf = (root: ThreadRoot) => `thr.${root}`;
 /** Key of the record that names the tenant of a thread (ThreadMeta). */
 export const metaKey = (root: ThreadRoot) => `thr.${root}/meta`;
-/**
- * Key of the record with the newest computed header. The number is the format version: headers of older
- * formats are not read.
- */
-export const headerKey = (root: ThreadRoot) => `thr.${root}/header.4`;
 /** Key of the record with the lease of the thread. */
 export const holdKey = (root: ThreadRoot) => `thr.${root}/hold`;
 type Counter = 'hops' | `${ReadKind}_${'tokens' | 'times'}`;

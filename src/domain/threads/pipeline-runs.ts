@@ -227,7 +227,7 @@ function toRunItem({ pipeline, status, started, finished }: ListedRun): Omit<Run
 
 /** Parses a status. Clients write the events of runs, so an unknown value counts as failed. */
 function parseStatus(value: Json | undefined): RunStatus {
-  const known = ['done', 'failed', 'interrupted', 'partial'] as const;
+  const known = ['done', 'failed', 'interrupted', 'partial', 'cancelled'] as const;
   return known.find((status) => status === value) ?? 'failed';
 }
 

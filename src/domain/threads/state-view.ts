@@ -7,13 +7,9 @@ import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Fact, Header, State, StateHit } from '../../contract/threads.ts';
 import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
-import { fromJson, recordsOf } from '../records.ts';
-import { workFor } from '../text-work.ts';
 import { SEARCH_HITS } from './artifact-search.ts';
-import { makesVersion, type StoredEvent } from './event.ts';
 import { metricsOf } from './fold.ts';
-import { headerKey, logOf, type ThreadRoot } from './keys.ts';
-import type { ThreadLog, ThreadVerb } from './thread-log.ts';
+import type { ThreadVerb } from './thread-log.ts';
 
 /** Two bounded views of a state: a text for models, and the JSON header for programs. */
 
@@ -373,61 +369,17 @@ function footerLine(omitted: { readonly [kind in ViewKind]?: number }, more: Vie
   return [`Not shown: ${counts.join(', ')}. ${more(lists)}`.trimEnd()];
 }
 
-/** A stored header, with the version and log position of the state from which it was made. */
-interface StoredHeader {
-  readonly header: Header;
-  readonly tokens: TokenCount;
-  readonly version: number;
-  readonly seq: number;
-}
-
-/**
- * Maximum number of log entries after the stored header that are checked. If there are more, the log is
- * folded instead.
- */
-const MAX_CHECKED_ENTRIES = 50;
-/** Approximate number of bytes of log entries that are read at once for the check. */
-const CHECKED_BYTES = 64 * 1024;
-
-/**
- * Returns the current header. It is computed once per version and stored in a record. Counts as a read
- * unless `counted` is false.
- */
+/** Returns the current header. Counts as a read unless `counted` is false. */
 export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
-  const { root } = await log.meta(caller, id);
-  const records = recordsOf<StoredHeader>(log.deps.engine.records);
-  const stored = (await records.get(headerKey(root)))?.value;
-  if (stored && (await isCurrent(log, root, stored))) {
-    if (counted) log.ledger.recordRead(root, 'headers', stored.tokens.tokens);
-    return stored.header;
-  }
-  const { state, version, seq, totals } = await log.head(caller, id);
+  const { root, state, totals } = await log.head(caller, id);
   // States imported from a Go relay contain the token counts of that relay. Use the counts of this relay
   // instead.
   const { tokens_estimate, tokens_avoided } = metricsOf(totals);
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
   const header = makeHeader({ ...state, metrics });
-  const tokens = await workFor(caller, log.deps.texts).count(JSON.stringify(header));
-  log.background.run(() => records.put(headerKey(root), { header, tokens, version, seq }));
-  if (counted) log.ledger.recordRead(root, 'headers', tokens.tokens);
+  if (counted) log.ledger.countRead(root, 'headers', header);
   return header;
 };
-
-/**
- * Returns true if no event after the stored header made a version. Does not load the state, which can be
- * large.
- */
-async function isCurrent(log: ThreadLog, root: ThreadRoot, { seq }: StoredHeader): Promise<boolean> {
-  for (let after = seq, left = MAX_CHECKED_ENTRIES; left > 0; ) {
-    const page = { after, limit: left, maxBytes: CHECKED_BYTES };
-    const { entries } = await log.deps.engine.logs.read(logOf(root), page);
-    if (entries.length === 0) return true;
-    if (entries.some(({ data }) => makesVersion(fromJson<StoredEvent>(data)))) return false;
-    after = entries.at(-1)!.seq;
-    left -= entries.length;
-  }
-  return false;
-}
 
 /** Maximum number of facts in a header. */
 const FACTS = 10;

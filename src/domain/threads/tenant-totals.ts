@@ -11,9 +11,9 @@ import { SUMMED, type ThreadFigures } from './token-ledger.ts';
  */
 const SAVE_EVERY = 100;
 /**
- * Age in ms at which a mark may be removed. On an engine without transactions, the write to a thread can
- * become visible after its mark, but never later than this time. Until then, the thread is read again for
- * each answer.
+ * Age in ms from which the mark of a changed thread may be removed. On an engine without transactions, a mark
+ * may become visible before the write to its thread, but not more than this time before it. As long as the mark
+ * exists, every request for totals reads the thread again.
  */
 const SETTLE_MS = 60_000;
 /**

@@ -349,6 +349,20 @@ function noteActivity({ activity }: Deps, tenant: string, head: Head, event: Sto
     },
     prompt ? { prompts: 1, pasted_tokens: prompt.pasted_tokens, shown_tokens: prompt.shown_tokens } : {},
   );
+  if (type !== 'prompt.answered') return;
+  const figure = (value: Json | undefined) => (typeof value === 'number' && value > 0 ? value : 0);
+  activity.spending.note(tenant, {
+    thread: head.id,
+    agent: shortText(payload.by_agent) ?? shortText(payload.by) ?? '',
+    model: shortText(payload.model) ?? '',
+    project: shortText(payload.project) ?? '',
+    prompts: 1,
+    input_tokens: figure(payload.billed_input),
+    cached_input_tokens: figure(payload.billed_cached_input),
+    output_tokens: figure(payload.billed_output),
+    pasted_tokens: prompt?.pasted_tokens ?? 0,
+    shown_tokens: prompt?.shown_tokens ?? 0,
+  });
 }
 
 function shortText(value: Json | undefined): string | undefined {

@@ -122,6 +122,10 @@ const VERB_HANDLERS: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
     if (o.counted ?? true) log.ledger.countRead(root, 'searches', answer);
     return answer;
   },
+  searchAll: async (log, caller, q, o = {}) => {
+    const unsearched = await findUnsearched(log, caller, null);
+    return { hits: await searchArtifacts(log, caller, null, q, o), ...(unsearched ? { unsearched } : {}) };
+  },
   report: makeReport,
   render: renderThread,
 };

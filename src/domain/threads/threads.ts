@@ -1,6 +1,6 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { isUuid, uuid } from '../../base/ids.ts';
+import { checkIdempotencyKey, isUuid, uuid, uuidFrom } from '../../base/ids.ts';
 import { type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import {
   PAGE_ITEMS,
@@ -16,6 +16,7 @@ import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { compareAndSet, type RecordItem } from '../../kernel/records.ts';
 import { allRecords, asJson, lookUpAll, recordsOf } from '../records.ts';
+import { wordFilter } from '../word-filter.ts';
 import { eventStorageBytes } from './event.ts';
 import { emptyHead, type Head, type IdempotentRequest, idempotentRequest } from './fold.ts';
 import { holdKey, idOf, listKey, listPrefix, logOf, metaKey, rootsFor, type ThreadRoot } from './keys.ts';
@@ -30,25 +31,44 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   if ([...name].length > THREAD_NAME_CHARS) {
     throw badRequest(`A name has at most ${THREAD_NAME_CHARS} characters.`);
   }
-  const id = uuid(env);
+  const key = checkIdempotencyKey(o.idempotency_key);
+  const id = key === undefined ? uuid(env) : await idFromKey(caller, key);
   const created = env.now();
   const expires = checkThreadTtl(o.ttl, created);
   const ends = expires === undefined ? {} : { expires };
-  const payload = { version: 1, name, by: caller.name };
-  const event = { type: 'thread.created', at: created, payload };
-  await log.storage.admit(caller.tenant, eventStorageBytes(event));
-  const [root] = rootsFor(caller.tenant, id);
-  await writeThreadRecords(log, root, {
-    tenant: caller.tenant,
-    name,
-    created,
-    by: caller.name,
-    key: caller.keyId,
-    ...ends,
-  });
-  await log.append(caller.tenant, emptyHead(root), event);
-  return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created), ...expiry(ends) };
+  const { tenant, name: by, keyId } = caller;
+  let meta: ThreadMeta = { tenant, name, created, by, key: keyId, ...ends };
+  const [root] = rootsFor(tenant, id);
+  if (key !== undefined) {
+    const known = await log.find(tenant, id);
+    const begun = (await log.deps.engine.logs.info(logOf(known?.root ?? root))).count > 0;
+    if (known && begun) return createdThread(id, known);
+    if (begun)
+      throw new RelayError('conflict', {
+        what: 'This idempotency key was already used for a thread that has been deleted.',
+        hint: 'Use a new idempotency key.',
+      });
+    // All racing requests continue with the meta record of the first one.
+    const isFirst = await log.metas.put(metaKey(root), meta, { expect: 'absent', expiresAt: expires });
+    if (isFirst === null) meta = (await log.metas.get(metaKey(root)))?.value ?? meta;
+  }
+  const event = { type: 'thread.created', at: meta.created, payload: { version: 1, name: meta.name, by } };
+  await log.storage.admit(tenant, eventStorageBytes(event));
+  await writeThreadRecords(log, root, meta);
+  await log.append(tenant, emptyHead(root), event);
+  return createdThread(id, meta);
 };
+
+/** Derives the id of a thread from an idempotency key, so that a repeated request finds the same thread. */
+async function idFromKey({ tenant, keyId }: Caller, key: string): Promise<string> {
+  const digest = await sha256Hex(`thread\n${tenant}\n${keyId}\n${key}`);
+  return uuidFrom(Uint8Array.from(digest.match(/../g)!, (hex) => Number.parseInt(hex, 16)));
+}
+
+function createdThread(id: string, meta: Pick<ThreadMeta, 'name' | 'created' | 'expires'>) {
+  const { name, created } = meta;
+  return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created), ...expiry(meta) };
+}
 
 /** Returns the expiry time in ms, or undefined for a thread that never expires. */
 function checkThreadTtl(seconds: unknown, now: number): number | undefined {
@@ -75,12 +95,20 @@ export async function writeThreadRecords(log: ThreadLog, root: ThreadRoot, meta:
   await log.deps.engine.records.put(listKey(tenant, id, created), listed);
 }
 
-/** Lists threads, newest first. With `prefix`, only threads whose id begins with it. */
+/**
+ * Lists threads, newest first. With `prefix`, only threads whose id begins with it. With `q`, only threads whose name
+ * contains its words. A thread whose name starts with a dot, such as that of a lease, is listed only if `prefix` is set or
+ * if `q` starts with a dot.
+ */
 export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const { logs, records } = log.deps.engine;
   const prefix = listPrefix(caller.tenant);
   const after = o.after === undefined ? undefined : prefix + o.after;
+  const words = wordFilter(o.q);
+  const hidesDots = o.prefix === undefined && !o.q?.startsWith('.');
   const toListItem = async ({ key, value }: RecordItem) => {
+    const listed = String((value as JsonObject).name ?? '');
+    if (!words.matches(listed) || (listed.startsWith('.') && hidesDots)) return null;
     const id = key.slice(key.lastIndexOf('.') + 1);
     if (!isUuid(id) || !id.startsWith(o.prefix?.toLowerCase() ?? '')) return null;
     for (const root of rootsFor(caller.tenant, id)) {

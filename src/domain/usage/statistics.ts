@@ -1,11 +1,8 @@
-import { USAGE_KEPT_MS, USAGE_WAITING, USAGE_WRITE_MS } from '../../base/limits.ts';
+import { USAGE_KEPT_MS } from '../../base/limits.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { UsageRow } from '../../contract/keys.ts';
-import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
-import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
-import { WriteBehind } from '../write-behind.ts';
-
-type Figures = { readonly [operation: string]: readonly [count: number, bytes: number] };
+import { SumRecords, type Sums } from '../write-behind.ts';
 
 /** Usage that one write added to the statistics. Used for billing. */
 export interface Metered extends UsageRow {
@@ -16,70 +13,51 @@ export interface Metered extends UsageRow {
 
 const statsPrefix = (tenant: string) => `ten.${tenant}/stats/`;
 
-/**
- * Number of operations and bytes by API key, operation and day. They are written behind: a crash loses the
- * last seconds.
- */
+/** Number of operations and bytes by API key, operation and day: one record per key and day. */
 export class Statistics {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
-  readonly #records: RecordsOf<Figures>;
-  readonly #behind: WriteBehind<Figures>;
+  readonly #sums: SumRecords;
   /** Called with the added usage after each write. */
   onWritten: ((rows: readonly Metered[]) => void) | null = null;
 
   constructor(deps: Pick<Deps, 'engine' | 'env'>) {
     this.#deps = deps;
-    this.#records = recordsOf(deps.engine.records);
-    this.#behind = new WriteBehind(deps.engine, {
-      delayMs: USAGE_WRITE_MS,
-      most: USAGE_WAITING,
-      merge: added,
-      write: (key, figures) => this.#write(key, figures),
+    this.#sums = new SumRecords(deps, {
+      keptMs: USAGE_KEPT_MS,
+      written: (key, added, revision) => this.onWritten?.(meteredRows(key, added, revision)),
     });
   }
 
-  note(tenant: string, keyId: string, operation: string, bytes: number): void {
+  /**
+   * Adds an operation. If the caller has no API key, the operation counts for the tenant that owns the data.
+   */
+  note(caller: Caller, operation: string, bytes: number, owner: string): void {
+    const { tenant, keyId } = caller.tenant === '' ? { tenant: owner, keyId: 'link' } : caller;
     // Day in UTC: `2026-11-05`.
     const day = new Date(this.#deps.env.now()).toISOString().slice(0, 10);
-    this.#behind.note(`${statsPrefix(tenant)}${day}/${keyId}`, { [operation]: [1, bytes] });
+    this.#sums.add(`${statsPrefix(tenant)}${day}/${keyId}`, { [operation]: [1, bytes] });
   }
 
-  /** Writes all waiting figures. Never rejects: failed writes are retried later. */
   flush(): Promise<void> {
-    return this.#behind.flush();
+    return this.#sums.flush();
   }
 
   async rows(tenant: string, month: string): Promise<UsageRow[]> {
     const rows: UsageRow[] = [];
     const prefix = statsPrefix(tenant);
-    for await (const { key, value } of allRecords(this.#records, prefix + month)) {
+    for await (const { key, value } of this.#sums.all(prefix + month)) {
       const [day, id] = key.slice(prefix.length).split('/') as [string, string];
-      for (const [operation, [count, bytes]] of Object.entries(value))
+      for (const [operation, [count = 0, bytes = 0]] of Object.entries(value))
         rows.push({ day, key: id, operation, count, bytes });
     }
     return rows;
   }
-
-  async #write(recordKey: string, figures: Figures): Promise<void> {
-    const revision = await compareAndSet('the statistics', async () => {
-      const stored = await this.#records.get(recordKey);
-      const expiresAt = this.#deps.env.now() + USAGE_KEPT_MS;
-      const sum = added(stored?.value ?? {}, figures);
-      return this.#records.put(recordKey, sum, { expect: stored?.revision ?? 'absent', expiresAt });
-    });
-    const [, tenant, day, key] = /^ten\.(.+)\/stats\/(.+)\/(.+)$/.exec(recordKey)! as unknown as string[];
-    const rows = Object.entries(figures).map(([operation, [count, bytes]]) => {
-      const id = `${tenant}:${key}:${day}:${operation}:${revision}`;
-      return { id, tenant: tenant!, day: day!, key: key!, operation, count, bytes };
-    });
-    this.onWritten?.(rows);
-  }
 }
 
-function added(sum: Figures, more: Figures): Figures {
-  const both = Object.entries(more).map(([operation, [count, bytes]]) => {
-    const [had, hadBytes] = sum[operation] ?? [0, 0];
-    return [operation, [had + count, hadBytes + bytes] as const];
+function meteredRows(recordKey: string, added: Sums, revision: number): Metered[] {
+  const [, tenant = '', day = '', key = ''] = /^ten\.(.+)\/stats\/(.+)\/(.+)$/.exec(recordKey)!;
+  return Object.entries(added).map(([operation, [count = 0, bytes = 0]]) => {
+    const id = `${tenant}:${key}:${day}:${operation}:${revision}`;
+    return { id, tenant, day, key, operation, count, bytes };
   });
-  return { ...sum, ...Object.fromEntries(both) };
 }

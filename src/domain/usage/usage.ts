@@ -1,6 +1,6 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
-import { type Caller, tenantOf } from '../../contract/caller.ts';
+import { type Caller, isRelayAdmin, tenantOf } from '../../contract/caller.ts';
 import type { UsageQuery, UsageReport } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { Allowance, GiveBack, Metered, Terms } from '../pointers/push-options.ts';
@@ -53,19 +53,14 @@ export class Usage implements Allowance {
     return async () => void (await records.add(key, -1));
   }
 
-  /**
-   * Adds an operation to the statistics. If the caller has no API key, the operation counts for the tenant
-   * that owns the data.
-   */
   note(caller: Caller, operation: Metered, bytes: number, owner: string): void {
-    const { tenant, keyId } = caller.tenant === '' ? { tenant: owner, keyId: 'link' } : caller;
-    this.statistics.note(tenant, keyId, operation, bytes);
+    this.statistics.note(caller, operation, bytes, owner);
   }
 
   async get(caller: Caller, o: UsageQuery = {}): Promise<UsageReport> {
     const tenant = tenantOf(caller, o.tenant);
     const month = o.month ?? this.#month();
-    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) throw badRequest('A month looks like 2026-11.');
+    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) throw badRequest('"month" must be a month such as 2026-11.');
     await this.statistics.flush();
     const plan = await this.#plans.of(tenant);
     const all = await this.statistics.rows(tenant, month);
@@ -83,7 +78,14 @@ export class Usage implements Allowance {
       pulls: { used: sum('pull'), limit: plan.pulls },
       storage: { used: await this.#stored(tenant), limit: plan.storageBytes ?? null },
       rows: admin ? all : all.filter((row) => row.key === caller.keyId),
+      ...(o.store && isRelayAdmin(caller) ? { store: await this.#storeSize() } : {}),
     };
+  }
+
+  /** Measures the whole store. The figures are those of `relay du`. */
+  async #storeSize(): Promise<UsageReport['store']> {
+    const { blobs, records, entries, diskBytes } = await this.#deps.engine.usage();
+    return { payloads: blobs.count, payload_bytes: blobs.bytes, records, entries, disk_bytes: diskBytes };
   }
 
   async #pushes(tenant: string, month: string): Promise<number> {

@@ -18,19 +18,17 @@ export interface DocumentReader {
 }
 
 /** Returns the reader for a document, or null if the text looks like the output of a run. */
-export function documentReader(start: readonly Line[], kind?: ExcerptKind): DocumentReader | null {
+export function documentReader(start: readonly Line[]): DocumentReader | null {
   const lines = start
     .filter(({ text, column }) => column === 0 && text.trim() !== '')
     .map(({ text }) => text);
   const share = (test: (line: string) => boolean) => lines.filter(test).length / Math.max(1, lines.length);
   const first = lines[0] ?? '';
-  const is = (name: ExcerptKind, guess: () => boolean) => (kind ? kind === name : guess());
-  if (is('json', () => JSON_START.test(first) && share((line) => JSON_LINE.test(line)) > 0.9))
-    return new JsonReader();
-  if (is('html', () => /^\s*(?:<!doctype html|<html|<head|<body)/i.test(first))) return new HtmlReader();
-  if (is('diff', () => isDiff(lines) || share((line) => STAT.test(line)) > 0.8)) return new DiffReader();
-  if (is('listing', () => share((line) => LISTED.test(line)) > 0.8)) return new ListingReader();
-  const split = is('table', () => true) ? cellSplitter(lines) : null;
+  if (JSON_START.test(first) && share((line) => JSON_LINE.test(line)) > 0.9) return new JsonReader();
+  if (/^\s*(?:<!doctype html|<html|<head|<body)/i.test(first)) return new HtmlReader();
+  if (isDiff(lines) || share((line) => STAT.test(line)) > 0.8) return new DiffReader();
+  if (share((line) => LISTED.test(line)) > 0.8) return new ListingReader();
+  const split = cellSplitter(lines);
   return split && new TableReader(split, split(lines[lines.length >> 1]!).length);
 }
 
@@ -77,18 +75,27 @@ function splitCells(line: string, separator: string): string[] {
   return line.split(new RegExp(`\\${separator}(?=(?:[^"]*"[^"]*")*[^"]*$)`));
 }
 
-/** Priorities: rare values and outliers, examples of common values. */
-function fieldPriority(rarity: number): number {
-  return rarity >= 0.5 ? 560 + 60 * rarity : 200 + 400 * rarity;
+/** Reads documents whose lines have values: rare values and extreme numbers rank above examples of common values. */
+abstract class FieldReader implements DocumentReader {
+  abstract readonly kind: ExcerptKind;
+  protected readonly fields = new Fields();
+
+  abstract add(line: Line, found: Found): void;
+
+  end(found: Found): void {
+    this.fields.unusual((line, rarity) =>
+      found(line, rarity >= 0.5 ? 560 + 60 * rarity : 200 + 400 * rarity),
+    );
+  }
 }
 
-class TableReader implements DocumentReader {
+class TableReader extends FieldReader {
   readonly kind = 'table';
   readonly #split: (line: string) => string[];
-  readonly #fields = new Fields();
   readonly #columns: number;
 
   constructor(split: (line: string) => string[], columns: number) {
+    super();
     this.#split = split;
     this.#columns = columns;
   }
@@ -99,11 +106,11 @@ class TableReader implements DocumentReader {
     const cells = this.#split(line.text);
     // A row of another width is a footer, a note, or damaged.
     if (line.number > 1 && cells.length !== this.#columns)
-      this.#fields.add('width', String(cells.length), line);
+      this.fields.add('width', String(cells.length), line);
     else if (line.number > 1)
       for (const [i, cell] of cells.entries()) {
-        this.#fields.add(String(i), cell.trim(), line);
-        this.#fields.add(
+        this.fields.add(String(i), cell.trim(), line);
+        this.fields.add(
           `form ${i}`,
           cell
             .trim()
@@ -113,15 +120,10 @@ class TableReader implements DocumentReader {
         );
       }
   }
-
-  end(found: Found): void {
-    this.#fields.unusual((line, rarity) => found(line, fieldPriority(rarity)));
-  }
 }
 
-class ListingReader implements DocumentReader {
+class ListingReader extends FieldReader {
   readonly kind = 'listing';
-  readonly #fields = new Fields();
 
   add(line: Line, found: Found): void {
     const row = /^(\S{10,11})\s+\d+\s+(\S+)\s+\S+\s+(\d+)\s+.*?([^/\s]*)$/.exec(line.text);
@@ -129,26 +131,10 @@ class ListingReader implements DocumentReader {
     const path = row?.[4] ?? sized?.[3] ?? line.text.trim();
     if (path.endsWith(':')) found(line, 290 - Math.min(100, line.number / 10));
     if (path.endsWith(':') || /^total \d+$/.test(line.text)) return;
-    this.#fields.add('extension', /\.[A-Za-z]\w{0,9}$/.exec(path)?.[0] ?? '', line);
-    if (row) {
-      this.#fields.add('mode', row[1]!, line);
-      this.#fields.add('owner', row[2]!, line);
-      this.#fields.add('size', row[3]!, line);
-    } else
-      this.#fields.add(
-        'folder',
-        path
-          .split('/')
-          .slice(0, path.startsWith('.') ? 2 : 1)
-          .join('/'),
-        line,
-      );
+    this.fields.add('extension', /\.[A-Za-z]\w{0,9}$/.exec(path)?.[0] ?? '', line);
+    if (row) this.fields.add('size', row[3]!, line);
     if (sized)
-      this.#fields.add('size', String(Number(sized[1]) * 1024 ** ' KMGT'.indexOf(sized[2] || ' ')), line);
-  }
-
-  end(found: Found): void {
-    this.#fields.unusual((line, rarity) => found(line, fieldPriority(rarity)));
+      this.fields.add('size', String(Number(sized[1]) * 1024 ** ' KMGT'.indexOf(sized[2] || ' ')), line);
   }
 }
 
@@ -169,9 +155,8 @@ function isFailure(key: string, value: string): boolean {
 /** Lines after the start of an error object that belong to the failure. */
 const FAILURE_LINES = 6;
 
-class JsonReader implements DocumentReader {
+class JsonReader extends FieldReader {
   readonly kind = 'json';
-  readonly #fields = new Fields();
   readonly #pairs = new JsonPairs();
   /** Elements of arrays around the current line of a pretty-printed document, with their first lines. */
   #elements: { readonly indent: number; readonly lines: Line[] }[] = [];
@@ -198,12 +183,8 @@ class JsonReader implements DocumentReader {
         // A reason or message usually follows.
         if (indent > 0) this.#failureLines = 3;
       }
-      this.#fields.add(`${depth}${key}`, value.replace(/^"|"$/g, ''), placed);
+      this.fields.add(`${depth}${key}`, value.replace(/^"|"$/g, ''), placed);
     });
-  }
-
-  end(found: Found): void {
-    this.#fields.unusual((line, rarity) => found(line, fieldPriority(rarity)));
   }
 }
 

@@ -10,8 +10,6 @@ export type { ExcerptKind } from './recognisers.ts';
 export interface ExcerptOptions {
   /** Maximum tokens of the excerpt, 1 200 by default. */
   readonly budget?: number;
-  /** Kind of the text. By default it is recognised. */
-  readonly kind?: ExcerptKind;
   /** Lines that contain words of the question rank higher. */
   readonly question?: string;
   /** Counts tokens. Without it, tokens are estimated. */
@@ -27,10 +25,8 @@ export interface Excerpt {
   readonly kind: ExcerptKind;
   readonly lines: number;
   readonly bytes: number;
-  /** Tokens of the whole text. */
+  /** Tokens of the whole text. Of a long text, they are estimated from a sample. */
   readonly tokens: number;
-  /** True if `tokens` is an estimate. */
-  readonly tokensEstimated?: boolean;
   /** Tokens of the excerpt. */
   readonly shownTokens: number;
   /** True if everything fitted and `text` is unchanged, except that bytes that are not UTF-8 are U+FFFD. */
@@ -86,10 +82,9 @@ export class ExcerptBuilder {
     const sample = this.#sample.text();
     const counted = await counter.count(sample);
     const tokens = Math.round((counted.tokens * this.#sample.chars) / Math.max(1, sample.length));
-    const estimated = counted.estimated || sample.length < this.#sample.chars;
-    const about = { lines, bytes, tokens, ...(estimated ? { tokensEstimated: true } : {}) };
+    const about = { lines, bytes, tokens };
     const items = this.#scanner.items();
-    const kind = this.#options.kind ?? (this.#sample.isBinary ? 'binary' : this.#scanner.kind);
+    const kind = this.#sample.isBinary ? 'binary' : this.#scanner.kind;
     if (kind === 'binary' && bytes > 0) {
       const text = `${binaryKind(this.#start)}, ${bytes} bytes`;
       const { tokens: shownTokens } = await counter.count(text);

@@ -3,8 +3,6 @@ import { type Line, own } from './line-reader.ts';
 /** Different values that a column may have before it counts as free text. */
 const VALUES = 48;
 const COLUMNS = 64;
-/** Standard deviations from the mean that make a number an outlier. */
-const OUTLIER = 5;
 
 interface Extreme {
   value: number;
@@ -18,16 +16,11 @@ const LARGEST = 3;
 /** Rare values that one column shows. */
 const RARE_VALUES = 4;
 
-/** The values of one column of a table, of one key of JSON objects, or of one position in similar lines. */
+/** The values of one column of a table or of one key of JSON objects. */
 export class Column {
   rows = 0;
   #values: Map<string, { count: number; readonly line: Line }> | null = new Map();
   #numbers = 0;
-  #mean = 0;
-  #squares = 0;
-  /** True while each number is larger than the one before, as ids and times are. */
-  #rising = true;
-  #previous = Number.NEGATIVE_INFINITY;
   #min: Extreme | null = null;
   /** The largest numbers, in descending order. */
   readonly #largest: Extreme[] = [];
@@ -43,11 +36,6 @@ export class Column {
     const number = NUMBER.test(value) ? Number.parseFloat(value) : Number.NaN;
     if (!Number.isFinite(number)) return;
     this.#numbers++;
-    this.#rising &&= number > this.#previous;
-    this.#previous = number;
-    const before = number - this.#mean;
-    this.#mean += before / this.#numbers;
-    this.#squares += before * (number - this.#mean);
     if (!this.#min || number < this.#min.value) this.#min = { value: number, line: own(line) };
     if (this.#largest.length < LARGEST || number > this.#largest.at(-1)!.value) {
       if (this.#largest.some(({ value }) => value === number)) return;
@@ -66,12 +54,9 @@ export class Column {
       if (isRare && i < RARE_VALUES) found(line, 1 - Math.min(0.3, Math.log10(count) / 10));
       else if (values.length <= FEW_VALUES) found(line, 0.1);
     }
-    if (this.#numbers < 0.8 * this.rows || this.#rising) return;
-    const deviation = Math.sqrt(this.#squares / this.#numbers);
-    for (const [i, { line, value }] of [...this.#largest, this.#min!].entries()) {
-      const isOutlier = Math.abs(value - this.#mean) > OUTLIER * deviation;
-      found(line, (isOutlier ? 0.95 : 0.4) - 0.05 * (i % LARGEST));
-    }
+    if (this.#numbers < 0.8 * this.rows) return;
+    for (const [i, { line }] of [...this.#largest, this.#min!].entries())
+      found(line, 0.9 - 0.05 * (i % LARGEST));
   }
 }
 
@@ -136,28 +121,3 @@ export class JsonPairs {
     this.#key = this.#text = '';
   }
 }
-
-/** Positions in a line that are compared with those of similar lines. */
-const POSITIONS = 16;
-
-/** Adds the words with digits, and the values after `=` or `:`, to the columns of similar lines. */
-export function addWords(text: string, columns: Column[], line: Line): void {
-  let position = 0;
-  for (let at = 0; at < text.length && position < POSITIONS; ) {
-    let to = at;
-    let digits = false;
-    for (; to < text.length; to++) {
-      const code = text.charCodeAt(to);
-      if (code <= 0x20 || BREAKS.includes(text[to]!)) break;
-      if (code >= 0x30 && code <= 0x39) digits = true;
-    }
-    const isValue = at > 0 && (text[at - 1] === '=' || text[at - 1] === ':');
-    if (to > at && (digits || isValue)) {
-      columns[position] ??= new Column();
-      columns[position++]!.add(text.slice(at, Math.min(to, at + 40)), line);
-    }
-    at = to + 1;
-  }
-}
-
-const BREAKS = '"\'`=[](){},;';

@@ -127,7 +127,7 @@ function lastVersion(text: string): string {
   return text.slice(text.lastIndexOf('\r', end - 1) + 1, end);
 }
 
-/** Returns a length of at most PIECE_CHARS: up to the last separator in the second half, if there is one. */
+/** Returns the length of the next piece, at most PIECE_CHARS. It ends after a separator if the second half has one. */
 function pieceLength(text: string): number {
   for (let at = PIECE_CHARS; at > PIECE_CHARS / 2; at--) {
     const code = text.charCodeAt(at - 1);

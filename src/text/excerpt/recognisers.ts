@@ -45,7 +45,7 @@ type Row = readonly [
 const RUN: readonly Recogniser[] = (
   [
     // node:test (spec), vitest, mocha, Deno
-    ['tests', 'summary', /^[ℹ#] (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms)\b/],
+    ['tests', 'summary', /^(?:[ℹ#]|\s*<!--) (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms)\b/],
     ['tests', 'summary', /^\s*✖ failing tests:/],
     ['build', 'summary', /^\s*✖ \d+ problems?\b/],
     ['tests', 'failure', /^\s*(?:✖|✗|✘|×|✕) \S/, { before: 1 }],

@@ -1,5 +1,4 @@
 import { type DocumentReader, documentReader, LOOK_LINES } from './documents.ts';
-import { addWords, Column } from './fields.ts';
 import { type Line, own } from './line-reader.ts';
 import { QuestionMatches } from './question.ts';
 import { type ExcerptKind, type Recognised, type Recogniser, recognise } from './recognisers.ts';
@@ -20,8 +19,6 @@ interface Group {
   count: number;
   /** Number of the last line. */
   last: number;
-  /** Values at each position, for lines of a frequent shape. */
-  columns?: Column[];
 }
 
 interface Block {
@@ -48,6 +45,8 @@ const DETAIL_LINES = 6;
 /** Lines after an error that has no indented details. */
 const CONTEXT_AFTER = 2;
 const FEW_SUMMARIES = 8;
+/** How much less important the lines around a line that matches the question are. */
+const CONTEXT_BEHIND = 30;
 const GROUPS = 3000;
 const DOCUMENT_ITEMS = 2000;
 const HEAD_LINES = 48;
@@ -58,8 +57,6 @@ const SPREAD_LINES = 48;
 const KIND_SHARE = 50;
 /** A failure tells more about the kind than other lines. */
 const FAILURE_VOTES = 20;
-/** Shapes whose values are compared. */
-const COMPARED_SHAPES = 64;
 /** Slots of the table that counts shapes. */
 const COUNTED_SHAPES = 2 ** 17;
 
@@ -70,16 +67,12 @@ const FRAMES = 8;
 const LIBRARY_FRAME =
   /^\s+(?:at .*(?:node:|node_modules[/\\]|\/rustc\/|\b(?:java|jdk|sun|javax)\.\w)|\d+: .*\b(?:core|std|alloc|__rustc)::|File ".*(?:site-packages|lib\/python\d)|\/usr\/(?:local\/)?(?:lib\/)?go)/;
 
-/** The duration at the end of a line about a test. */
-const DURATION = /(\d+(?:\.\d+)?) ?(m?s)\)?$/;
-
 /** Lines that continue an error without being indented. */
 const DETAIL =
   /^(?:\s+at |Caused by: |\s*\.\.\. \d+ more|During handling|The above exception|E\s{2,}|>\s|\s*\^+\s*$|\s*\|)/;
 
 /** Collects the important lines of a text while it is read. Its memory is bounded. */
 export class Scanner {
-  readonly #kind: ExcerptKind | undefined;
   readonly #question: QuestionMatches | null;
   readonly #votes = new Map<ExcerptKind, number>();
   /** The first lines until it is known whether the text is a document. */
@@ -92,8 +85,6 @@ export class Scanner {
   #tail: Line[] = [];
   #spread: Line[] = [];
   #stride = 1;
-  /** Durations of tests that passed. */
-  readonly #durations = new Column();
   /** The last unindented line, such as the file name above the messages of eslint. */
   #heading: Line | null = null;
   #open: {
@@ -104,17 +95,14 @@ export class Scanner {
     frames: number;
   } | null = null;
   #lines = 0;
-  /** Number of shapes whose values are compared. */
-  #compared = 0;
 
-  constructor({ kind, question }: { kind?: ExcerptKind; question?: string }) {
-    this.#kind = kind;
+  constructor({ question }: { question?: string }) {
     this.#question = question ? new QuestionMatches(question) : null;
   }
 
   /** The kind of the text, as far as it was read. */
   get kind(): ExcerptKind {
-    if (this.#kind || this.#document) return this.#kind ?? this.#document!.kind;
+    if (this.#document) return this.#document.kind;
     let best: ExcerptKind = 'text';
     let most = this.#lines / KIND_SHARE;
     for (const [kind, count] of this.#votes) if (count > most) [best, most] = [kind, count];
@@ -129,7 +117,7 @@ export class Scanner {
   #decide(): void {
     const start = this.#start ?? [];
     this.#start = null;
-    this.#document = documentReader(start, this.#kind);
+    this.#document = documentReader(start);
     for (const line of start) this.#take(line);
   }
 
@@ -166,10 +154,6 @@ export class Scanner {
 
   #addToRun(line: Line, blank: boolean): void {
     const found = blank ? null : recognise(line);
-    if (found?.kind === 'tests' && found.rank === 'quiet') {
-      const took = DURATION.exec(line.text);
-      if (took) this.#durations.add(String(Number(took[1]) * (took[2] === 's' ? 1000 : 1)), line);
-    }
     if (found?.kind) {
       const weight = found.rank === 'failure' ? FAILURE_VOTES : 1;
       this.#votes.set(found.kind, (this.#votes.get(found.kind) ?? 0) + weight);
@@ -213,7 +197,6 @@ export class Scanner {
     group.count++;
     group.last = line.number;
     if (inside) return;
-    if (rank === null || rank === 'quiet') this.#compare(line, group);
     if (rank === 'summary' && group.blocks.length >= EXAMPLES.summary) group.blocks.shift();
     const isKept = group.blocks.length < EXAMPLES[rank ?? 'none'];
     // Details of a failure that is not kept belong to its block too, so that they do not count as rare lines.
@@ -236,13 +219,6 @@ export class Scanner {
       after: by ? (by.after ?? 0) : CONTEXT_AFTER,
       frames: 0,
     };
-  }
-
-  /** Compares the line with the similar ones, to find rare values and outliers. */
-  #compare(line: Line, group: Group): void {
-    if (group.count < EXAMPLES.none) return;
-    if (!group.columns && this.#compared++ < COMPARED_SHAPES) group.columns = [];
-    if (group.columns) addWords(line.text, group.columns, line);
   }
 
   #before(line: Line, by: Recogniser | undefined, rank: Recognised['rank']): Line[] {
@@ -269,20 +245,17 @@ export class Scanner {
     const items: Item[] = [...this.#found];
     const failures: Block[] = [];
     for (const group of this.#groups.values()) {
-      for (const column of group.columns ?? [])
-        column.unusual(
-          (line, rarity) => rarity > 0.5 && items.push({ lines: [line], priority: 380 + 60 * rarity }),
-        );
       if (group.rank === 'failure' || group.rank === 'error') failures.push(...group.blocks);
       else
         for (const [i, { lines }] of group.blocks.entries())
           items.push({ lines, priority: this.#priority(group, i), novel: group.rank !== 'summary' });
     }
     items.push(...failureItems(failures));
-    this.#question?.best((line, score) => items.push({ lines: [line], priority: 560 + 400 * score }));
-    this.#durations.unusual(
-      (line, rarity) => rarity > 0.1 && items.push({ lines: [line], priority: 300 + 100 * rarity }),
-    );
+    let rank = 0;
+    this.#question?.best((line, score, around) => {
+      const priority = 560 + 400 * score - 2 * Math.min(100, rank++);
+      items.push({ lines: [line], priority }, { lines: around, priority: priority - CONTEXT_BEHIND });
+    });
     const written = (lines: Line[]) => lines.filter(({ text }) => text.trim() !== '');
     const isHtml = this.#document?.kind === 'html';
     for (const [i, line] of written(this.#tail).slice(-TAIL_LINES).reverse().entries())

@@ -36,6 +36,7 @@ test('parameters become a request, and no parameters mean the whole text', () =>
   });
   assert.deepEqual(parsePartRequest({ json: '' }), { json: '' });
   assert.deepEqual(parsePartRequest({ outline: '1' }), { outline: true });
+  assert.deepEqual(parsePartRequest({ question: 'why?' }), { question: 'why?' });
 });
 
 test('two parts at once, or an option without its part, are rejected', () => {

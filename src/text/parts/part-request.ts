@@ -1,16 +1,18 @@
 import { RelayError } from '../../base/errors.ts';
 import { parsePath } from '../../base/json.ts';
-import { GREP_CONTEXT_LINES, GREP_PATTERN_CHARS } from '../../base/limits.ts';
+import { GREP_CONTEXT_LINES, GREP_PATTERN_CHARS, PART_QUESTION_CHARS } from '../../base/limits.ts';
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
 
-/** Request for a part of a text payload. It has exactly one of the four forms. */
+/** Request for a part of a text payload. It has exactly one of the five forms. */
 export type PartRequest =
   /** Line range: `10-40`, `10-` to the end, `-20` for the last twenty, or `7`. The first line is 1. */
   | { readonly lines: string }
   | { readonly grep: string; readonly context?: number; readonly ignore_case?: boolean }
   /** JSON Pointer (RFC 6901) such as `/users/0/name`. An empty pointer is the whole document. */
   | { readonly json: string }
-  | { readonly outline: true };
+  | { readonly outline: true }
+  /** The lines that most likely answer a question, as an excerpt with line numbers. */
+  | { readonly question: string };
 
 /** A part of a text, as returned. */
 export interface Part {
@@ -28,7 +30,9 @@ export function usesPull(request: PartRequest, { text }: Part): boolean {
 
 /** A part request as query parameters or flags, where every value is a string. */
 type PartParameters = {
-  readonly [name in 'lines' | 'grep' | 'context' | 'ignore_case' | 'json' | 'outline']?: string | null;
+  readonly [name in 'lines' | 'grep' | 'context' | 'ignore_case' | 'json' | 'outline' | 'question']?:
+    | string
+    | null;
 };
 
 /** Parses a part request from parameters. Returns null if there is none. */
@@ -38,6 +42,7 @@ export function parsePartRequest(from: PartParameters): PartRequest | null {
   if (from.grep != null) requests.push({ grep: from.grep, ...grepOptions(from) });
   if (from.json != null) requests.push({ json: from.json });
   if (parseFlag(from.outline, 'outline')) requests.push({ outline: true as const });
+  if (from.question != null) requests.push({ question: from.question });
   if (requests.length > 1) {
     throw badPart(`${requests.map((one) => Object.keys(one)[0]).join(' and ')} were requested together`);
   }
@@ -49,27 +54,29 @@ export function parsePartRequest(from: PartParameters): PartRequest | null {
 }
 
 /**
- * Parses a part request that a model wrote: `lines=10-40`, `grep=PATTERN`, `json=/a/b` or `outline`. Returns
- * null for `all`.
+ * Parses a part request that a model wrote: `lines=10-40`, `grep=PATTERN`, `json=/a/b`, `question=WORDS` or `outline`.
+ * Returns null for `all`.
  */
 export function parsePartText(text: string): PartRequest | null {
-  const [, name, value] = /^\s*(all|outline|lines|grep|json)(?:=(.*))?$/s.exec(text) ?? [];
+  const [, name, value] = /^\s*(all|outline|lines|grep|json|question)(?:=(.*))?$/s.exec(text) ?? [];
   if (name === 'all') return null;
   if (name === 'outline') return { outline: true };
   if (name === 'lines' && value) return { lines: value };
   if (name === 'grep' && value) return { grep: value };
   if (name === 'json' && value !== undefined) return { json: value };
+  if (name === 'question' && value) return { question: value };
   throw badPart(`"${text.slice(0, 80)}" is not a known part`);
 }
 
 /** Rejects invalid requests before a payload is read. */
 export function checkPartRequest(part: PartRequest): PartRequest {
-  const names = ['lines', 'grep', 'json', 'outline'].filter((name) => Object.hasOwn(part, name));
+  const names = ['lines', 'grep', 'json', 'outline', 'question'].filter((name) => Object.hasOwn(part, name));
   if (names.length !== 1)
     throw badPart(names.length ? `${names.join(' and ')} were requested together` : 'no part is named');
   if ('lines' in part) parseLineRange(part.lines);
   else if ('json' in part) parseJsonPointer(part.json);
   else if ('grep' in part) checkGrep(part);
+  else if ('question' in part) checkText('question', 'text', part.question, PART_QUESTION_CHARS);
   else if (part.outline !== true) throw badPart('outline must be true');
   return part;
 }
@@ -116,10 +123,7 @@ export function quoteForError(value: unknown): string {
 }
 
 function checkGrep(part: { grep: unknown; context?: unknown; ignore_case?: unknown }): void {
-  if (typeof part.grep !== 'string' || part.grep === '') throw badPart('grep needs a pattern');
-  if (part.grep.length > GREP_PATTERN_CHARS) {
-    throw badPart(`the pattern is longer than ${GREP_PATTERN_CHARS} characters`);
-  }
+  checkText('grep', 'pattern', part.grep, GREP_PATTERN_CHARS);
   const context = part.context ?? 0;
   if (!Number.isInteger(context) || (context as number) < 0 || (context as number) > GREP_CONTEXT_LINES) {
     throw badPart(`context=${quoteForError(context)} is not a number from 0 to ${GREP_CONTEXT_LINES}`);
@@ -127,6 +131,11 @@ function checkGrep(part: { grep: unknown; context?: unknown; ignore_case?: unkno
   if (part.ignore_case !== undefined && typeof part.ignore_case !== 'boolean') {
     throw badPart('ignore_case must be true or false');
   }
+}
+
+function checkText(name: string, what: string, value: unknown, most: number): void {
+  if (typeof value !== 'string' || value === '') throw badPart(`${name} needs a ${what}`);
+  if (value.length > most) throw badPart(`the ${what} is longer than ${most} characters`);
 }
 
 function grepOptions(from: PartParameters): { context?: number; ignore_case?: boolean } {

@@ -1,4 +1,5 @@
-import { PART_CHARS } from '../../base/limits.ts';
+import { RelayError } from '../../base/errors.ts';
+import { PART_ANSWER_TOKENS, PART_CHARS } from '../../base/limits.ts';
 import { type MatcherFactory, takeGrep } from './grep.ts';
 import { takeJson } from './json-pointer.ts';
 import { takeOutline } from './outline.ts';
@@ -20,7 +21,21 @@ export async function takePart(body: PartBody, part: PartRequest, matcherFor: Ma
   if ('lines' in part) return takeLines(body, part.lines);
   if ('grep' in part) return takeGrep(body, part, matcherFor);
   if ('json' in part) return takeJson(body, part.json);
+  if ('question' in part) return takeAnswer(body, part.question);
   return takeOutline(body);
+}
+
+/** Returns an excerpt for a question. It is loaded here, because most clients never need it. */
+async function takeAnswer(body: PartBody, question: string): Promise<Part> {
+  const { excerpt } = await import('../excerpt/excerpt.ts');
+  const chunks = body instanceof Uint8Array ? [body] : body;
+  const { text, kind, lines, whole } = await excerpt(chunks, { budget: PART_ANSWER_TOKENS, question });
+  if (kind === 'binary') throw new RelayError('not_text', { what: 'excerpt' });
+  return {
+    text,
+    about: whole ? `all ${plural(lines, 'line')}` : `excerpt of ${plural(lines, 'line')} for the question`,
+    truncated: false,
+  };
 }
 
 /** Returns lines unchanged, without numbers. Reads a stream only to the end of the range. */

@@ -72,7 +72,7 @@ const PHRASES: readonly (readonly [needs: readonly string[], phrase: string])[] 
     DROPS,
     `(?:${DROP}) (?:(?:${FILLER_WORDS}) ){0,5}(?:${EARLIER}) (?:(?:${EARLIER}|${FILLER_WORDS}) ){0,3}(?:${RULES})`,
   ],
-  // Forget the instructions you were given.
+  // Matches, for example: "Forget the instructions you were given."
   [
     DROPS,
     `(?:${DROP}) (?:(?:${FILLER_WORDS}) ){0,3}(?:${RULES}) (?:(?:that|which|you|were|was|have|been|had) ){0,4}(?:above|before|given|earlier|previously|so far|received|told)`,

@@ -6,13 +6,24 @@ import {
   BRIDGE_TASKS,
   TASK_STUCK_CHARS,
 } from '../../base/limits.ts';
+import {
+  type Agent,
+  agentChannel,
+  agents,
+  type Bridge,
+  type Entered,
+  type Session,
+} from '../../contract/agents.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
 import { type Caller, doneBy } from '../../contract/caller.ts';
-import { type Agent, agents, type Bridge, directChannel, TASK_CHANNEL } from '../../contract/tasks.ts';
+import { directChannel, TASK_CHANNEL } from '../../contract/tasks.ts';
 import type { Deps } from '../deps.ts';
 import type { FollowRecord } from '../inbox/inboxes.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxesPrefix, segment } from '../names.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
+import type { Claims } from './claims.ts';
+import type { Messages } from './messages.ts';
+import type { SeenSession, Sessions } from './sessions.ts';
 
 const agentsPrefix = (tenant: string) => `ten.${tenant}/agent/`;
 const agentKey = (tenant: string, name: string, instance: string) =>
@@ -45,15 +56,28 @@ export interface BridgesWork {
   readonly served: ReadonlySet<string>;
 }
 
-/** Lists agents: bridges, which send heartbeats, and followers, which have inboxes. */
+interface AgentParts {
+  readonly deps: Deps;
+  readonly sessions: Sessions;
+  readonly claims: Claims;
+  messages(): Messages;
+}
+
+/**
+ * Lists agents: bridges, which send heartbeats, sessions of coding agents, which hooks report, and followers, which
+ * have inboxes.
+ */
 export class Agents {
   readonly #deps: Deps;
+  readonly #parts: AgentParts;
   readonly #bridges: RecordsOf<SeenBridge>;
   readonly #taskChannels: RecordsOf<TaskChannel>;
   readonly #follows: RecordsOf<FollowRecord>;
 
-  constructor(deps: Deps) {
+  constructor(parts: AgentParts) {
+    const { deps } = parts;
     this.#deps = deps;
+    this.#parts = parts;
     this.#bridges = recordsOf(deps.engine.records);
     this.#taskChannels = recordsOf(deps.engine.records);
     this.#follows = recordsOf(deps.engine.records);
@@ -61,17 +85,34 @@ export class Agents {
 
   async beat(caller: Caller, rawName: string, bridge: Bridge): Promise<void> {
     const name = checkAgentName(rawName);
-    const known = checkBridge(bridge);
+    const beat = checkBridge(bridge);
     const now = this.#deps.env.now();
-    const key = agentKey(caller.tenant, name, known.instance);
+    const key = agentKey(caller.tenant, name, beat.instance);
     const before = (await this.#bridges.get(key))?.value;
-    authorize(caller, agents.beat, { ...known, channel: before?.task_channel });
-    await this.#bridges.put(key, { ...known, at: now }, { expiresAt: now + AGENT_KEPT_MS });
-    await this.#noteChannel(caller, known);
-    if (!before) this.#tell(caller, 'agent.came', name, known.task_channel);
+    authorize(caller, agents.beat, { ...beat, channel: before?.task_channel });
+    await this.#bridges.put(key, { ...beat, at: now }, { expiresAt: now + AGENT_KEPT_MS });
+    await this.#noteChannel(caller, beat);
+    if (!before) this.#tell(caller, 'agent.came', name, beat.task_channel);
+  }
+
+  async enter(caller: Caller, wanted: string, input: Session): Promise<Entered> {
+    const { tenant } = caller;
+    const session = checkSession(input);
+    const before = await this.#parts.sessions.get(tenant, wanted);
+    const name = await this.#parts.sessions.put(tenant, checkAgentName(wanted), session);
+    if (before?.session !== session.session || before.ended)
+      this.#tell(caller, 'agent.came', name, agentChannel(name));
+    await this.#parts.claims.renew(tenant, name);
+    const { unread, held } = await this.#parts.messages().count(tenant, name);
+    return { name, unread, held };
   }
 
   async leave(caller: Caller, name: string, instance: string): Promise<void> {
+    if (
+      mayUseChannel(caller, agentChannel(name)) &&
+      (await this.#parts.sessions.end(caller.tenant, name, instance))
+    )
+      return this.#tell(caller, 'agent.left', name, agentChannel(name));
     const key = agentKey(caller.tenant, checkAgentName(name), checkInstance(instance));
     const known = (await this.#bridges.get(key))?.value;
     authorize(caller, agents.leave, { channel: known?.task_channel });
@@ -83,14 +124,45 @@ export class Agents {
     this.#deps.activity.note(caller.tenant, { kind, ...doneBy(caller), agent, channel });
   }
 
-  /** Lists bridges first and then followers. Both are sorted by name. */
+  /** Lists bridges first, then sessions and then followers. Each kind is sorted by name. */
   async list(caller: Caller): Promise<{ agents: Agent[] }> {
-    const all = [...(await this.#present(caller)), ...(await this.#followers(caller))];
+    const sessions = await this.#sessions(caller);
+    const all = [...(await this.others(caller)), ...sessions];
+    const order = ['bridge', 'session', 'follower'];
+    all.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
     const seen = all.map((agent) => ({
       ...agent,
       channels: agent.channels.filter((channel) => mayUseChannel(caller, channel)),
     }));
     return { agents: seen.filter(({ channels }) => channels.length > 0) };
+  }
+
+  /** Returns the agents that are not sessions. */
+  async others(caller: Caller): Promise<Agent[]> {
+    return [...(await this.#present(caller)), ...(await this.#followers(caller))];
+  }
+
+  async #sessions(caller: Caller): Promise<Agent[]> {
+    const { claims } = await this.#parts.claims.claims(caller);
+    const found: Agent[] = [];
+    for await (const [name, seen] of this.#parts.sessions.all(caller.tenant)) {
+      const { at, ended: _, ...session } = seen;
+      const alive = this.#parts.sessions.isAlive(seen);
+      const { unread, heldCount } = await this.#parts.messages().count(caller.tenant, name);
+      found.push({
+        name,
+        kind: 'session',
+        alive,
+        state: sessionState(seen, alive),
+        last_seen: new Date(at).toISOString(),
+        channels: [agentChannel(name)],
+        session: alive ? session : { ...session, reach: session.reach === 'no' ? 'no' : 'start' },
+        unread,
+        held: heldCount,
+        claims: claims.filter(({ by }) => by === name).map(({ what }) => what),
+      });
+    }
+    return found;
   }
 
   async #present(caller: Caller): Promise<(Agent & { bridge: Bridge })[]> {
@@ -164,6 +236,32 @@ export class Agents {
     const until = now + AGENT_KEPT_MS;
     await this.#taskChannels.put(key, { done_channel, until }, { expiresAt: until });
   }
+}
+
+function sessionState({ busy, waiting_for }: SeenSession, alive: boolean): NonNullable<Agent['state']> {
+  if (!alive) return 'silent';
+  if (waiting_for !== undefined) return 'stuck';
+  return busy ? 'working' : 'idle';
+}
+
+/** Keeps only the known fields of a session. */
+function checkSession(input: Session): Session {
+  const { client, session, folder, project, machine, pid, reach, busy, works_on, waiting_for } = input;
+  const { inbound, named } = input;
+  return {
+    client,
+    session,
+    folder,
+    project,
+    machine,
+    pid,
+    reach,
+    busy,
+    works_on,
+    waiting_for,
+    inbound,
+    named,
+  };
 }
 
 function stateOf({ running, stuck }: Bridge, alive: boolean): NonNullable<Agent['state']> {

@@ -1,0 +1,51 @@
+/** Facts about an output in the last line of its excerpt. */
+export interface LastLineFacts {
+  readonly lines: number;
+  readonly tokens: number;
+  /** Line from which on nothing was stored. */
+  readonly cut?: number;
+  readonly exit?: number | null;
+}
+
+/** Lines in the range that the last line names as an example. */
+const SAMPLE_LINES = 60;
+
+/**
+ * Returns the last line of an excerpt: `[relay:128 · 4 812 lines · 61 204 tokens · exit 1 · relay pull 128 --lines 13-73 |
+ * --grep PATTERN | --question TEXT | --outline]`. `pull` formats the command that reads the given lines. `omitted` is the first range of
+ * lines that the excerpt leaves out.
+ */
+export function lastLine(
+  handle: string,
+  about: LastLineFacts,
+  omitted: { readonly from: number; readonly to: number } = { from: 1, to: about.lines },
+  pull: (number: string, lines: string) => string,
+): string {
+  const to = Math.min(omitted.to, omitted.from + SAMPLE_LINES);
+  const facts = [
+    handle,
+    `${spaced(about.lines)} lines`,
+    `${spaced(about.tokens)} tokens`,
+    about.cut === undefined ? null : `nothing stored from line ${spaced(about.cut)} on`,
+    (about.exit ?? null) === null ? null : `exit ${about.exit}`,
+    `${pull(handle.replace(/^relay:/, ''), `${omitted.from}-${to}`)} | --grep PATTERN | --question TEXT | --outline`,
+  ];
+  return `[${facts.filter((fact) => fact !== null).join(' · ')}]`;
+}
+
+/** Formats a number with spaces: `61 204`. */
+function spaced(n: number): string {
+  return String(n).replace(/\B(?=(?:\d{3})+$)/g, ' ');
+}
+
+/** Characters at the end of a text in which the last line of an excerpt is looked for. */
+export const LAST_LINE_CHARS = 1024;
+const LAST_LINE = /(?:^|\n)\[relay:\d+ · [^\n]* tokens · [^\n]* pull \d+ [^\n]* \| --outline\]\n?$/;
+
+/** Returns whether a text ends with the last line of an excerpt, as in `ssh host relay tee … | relay tee`. */
+export function endsWithLastLine(text: string): boolean {
+  return LAST_LINE.test(text.slice(-LAST_LINE_CHARS));
+}
+
+/** A shell line that pulls text. Its output is not shortened again. */
+export const PULLS = /\b(?:context)?relay\b.* pull\b/;

@@ -1,0 +1,39 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { loadConfig } from '../../src/app/config.ts';
+import { openRelay } from '../../src/app/store/open-relay.ts';
+import { isRelayError } from '../../src/base/errors.ts';
+import { pause } from '../../src/base/pause.ts';
+
+/** A process that claims todos and does them. It kills itself after some claims. Started by `many.full.test.ts`. */
+
+const [home = '', agent = '', count = '', log = ''] = process.argv.slice(2);
+const todos = Array.from({ length: Number(count) }, (_, index) => `TODO-${index}`);
+const note = (line: object) => appendFileSync(log, `${JSON.stringify({ agent, at: Date.now(), ...line })}\n`);
+const done = () =>
+  new Set(
+    readFileSync(log, 'utf8')
+      .split('\n')
+      .flatMap((line) => (line.includes('"done"') ? [JSON.parse(line).done] : [])),
+  );
+
+await using open = await openRelay(loadConfig({}, { home }), { agent });
+const relay = await open.client();
+for (;;) {
+  const finished = done();
+  const left = todos.filter((todo) => !finished.has(todo));
+  if (left.length === 0) break;
+  const todo = left[Math.floor(Math.random() * left.length)]!;
+  const dies = Math.random() < 0.05;
+  try {
+    const { until } = await relay.agents.claim('hono', todo, { ttl: dies ? 1 : 3_600 });
+    note({ claimed: todo, until: Date.parse(until) });
+  } catch (error) {
+    if (!isRelayError(error, 'claimed')) throw error;
+    await pause(20);
+    continue;
+  }
+  if (dies) process.kill(process.pid, 'SIGKILL');
+  if (!done().has(todo)) note({ done: todo });
+  note({ released: todo });
+  await relay.agents.release('hono', todo);
+}
