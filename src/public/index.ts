@@ -23,16 +23,26 @@ export type {
 } from '../client/bridge/runner.ts';
 export type { BridgeWorker } from '../client/bridge/worker.ts';
 export type {
+  Agent,
+  AgentClaim,
+  AgentMessage,
+  AgentsApi,
+  Conversation,
+  MessageOptions,
+} from '../contract/agents.ts';
+export type {
   ChannelDetail,
   ChannelPage,
   ChannelsApi,
   Inbox,
   InboxApi,
   Message,
+  Nacked,
   Published,
   Since,
+  SubscribeOptions,
 } from '../contract/channels.ts';
-export type { FileInfo, FilePage, FileRefused } from '../contract/files.ts';
+export type { FileInfo, FilePage, FileRefused, FilesApi, ListOptions } from '../contract/files.ts';
 export type {
   Cost,
   Inspected,
@@ -40,11 +50,11 @@ export type {
   Pushed,
   Receipt,
   ReceiptLadder,
+  Renewed,
   Visibility,
 } from '../contract/pointers.ts';
+export type { AnswerLink, AskedQuestion, QuestionStatus, QuestionsApi } from '../contract/questions.ts';
 export type {
-  Agent,
-  AgentsApi,
   Task,
   TaskInfo,
   TaskQuery,
@@ -53,8 +63,25 @@ export type {
   TaskStatus,
   TasksApi,
 } from '../contract/tasks.ts';
-export type { Artifact, ArtifactType, Header, State, Stats, ThreadEvent } from '../contract/threads.ts';
+export type {
+  Artifact,
+  ArtifactType,
+  CapabilitiesApi,
+  EnvelopeInput,
+  Header,
+  Page,
+  ReadKind,
+  RenderFormat,
+  RenderOptions,
+  ReportFormat,
+  State,
+  Stats,
+  ThreadEvent,
+  ThreadsApi,
+  VersionRef,
+} from '../contract/threads.ts';
 export type { PatchOp } from '../formats/json-patch/apply.ts';
+export type { AskOptions } from '../sdk/ask.ts';
 export { ContextRelay } from '../sdk/context-relay.ts';
 
 export type { FileRead, FileSpace, Files, FileToWrite, FileWriteOptions } from '../sdk/files.ts';
@@ -66,12 +93,21 @@ export type {
   PullBytesOptions,
   PushData,
   PushOptions,
+  RequestReport,
 } from '../sdk/options.ts';
+export type { WithSignal } from '../sdk/signals.ts';
 export type {
   MessageHandler,
   ReceivedMessage,
   Subscription,
   SubscriptionOptions,
 } from '../sdk/subscription.ts';
-export type { PutOptions, StoredArtifact, Thread, ThreadArtifacts, Threads } from '../sdk/threads.ts';
+export type {
+  ChangeOptions,
+  PutOptions,
+  StoredArtifact,
+  Thread,
+  ThreadArtifacts,
+  Threads,
+} from '../sdk/threads.ts';
 export type { Part, PartRequest } from '../text/parts/part-request.ts';

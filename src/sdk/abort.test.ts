@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { describe, WireRelay } from '../../test/sdk/wire-relay.ts';
 import { until } from '../../test/until.ts';
@@ -21,6 +22,16 @@ test('a signal aborts every running call, and the error has its reason', async (
     (signal: AbortSignal) => relay.peek(url, { signal }),
     (signal: AbortSignal) => relay.cost(url, undefined, { signal }),
     (signal: AbortSignal) => relay.delete(url, { signal }),
+    (signal: AbortSignal) => relay.threads.create({ name: 'x', signal }),
+    (signal: AbortSignal) => relay.threads.open('x').patch([], { signal }),
+    (signal: AbortSignal) => relay.threads.open('x').artifacts.put('x', { signal }),
+    (signal: AbortSignal) => relay.files.space('x').put('x', 'y', { signal }),
+    (signal: AbortSignal) => relay.files.space('x').text('x', undefined, { signal }),
+    (signal: AbortSignal) => relay.files.space('x').list({ prefix: 'x', signal }),
+    (signal: AbortSignal) => relay.tasks.get('x', { signal }),
+    (signal: AbortSignal) => relay.tasks.list({}, { signal }),
+    (signal: AbortSignal) => relay.inbox.read('x', {}, { signal }),
+    (signal: AbortSignal) => relay.channels.list({}, { signal }),
   ];
   for (const call of calls) {
     const controller = new AbortController();
@@ -102,4 +113,52 @@ test('a response that does not start, or stalls, runs into the timeout', async (
     return true;
   };
   await assert.rejects(relay.pullBytes(url), refused('timeout'));
+});
+
+test('an aborted call is an AbortError, as from fetch', async () => {
+  await using wire = await WireRelay.start();
+  const error = await new ContextRelay(wire.url).push('x', { signal: AbortSignal.abort() }).catch((e) => e);
+  assert.ok(error instanceof Error);
+  assert.equal(error.name, 'AbortError');
+});
+
+test('the timeout is for the whole call: it ends retries and pauses', async () => {
+  await using wire = await WireRelay.start();
+  const relay = new ContextRelay({ baseUrl: wire.url, timeout: 2_500 });
+  wire.trouble = (_, response, n) => {
+    if (n === 0) response.destroy();
+    return true;
+  };
+  await assert.rejects(relay.push('x'), refused('timeout'));
+  assert.equal(wire.seen.length, 2, 'a broken connection is retried, a call that hangs is not');
+  wire.seen.length = 0;
+  wire.trouble = (_, response) => {
+    response.writeHead(503, { 'Retry-After': '30' }).end();
+    return true;
+  };
+  await assert.rejects(relay.push('x'), refused('busy'));
+  assert.equal(wire.seen.length, 1, 'the pause would end after the deadline');
+});
+
+test('an answer that trickles ends at the deadline, a large body may take longer', async () => {
+  await using wire = await WireRelay.start();
+  const relay = new ContextRelay({ baseUrl: wire.url, timeout: 1_500, retries: 0 });
+  const large = Buffer.alloc(2_000_000, 7);
+  const url = await relay.push(large);
+  const stored = wire.stored.values().next().value!;
+  const trickle = (response: ServerResponse, chunk: Buffer | string) => {
+    const timer = setInterval(() => response.write(chunk), 100);
+    response.once('close', () => clearInterval(timer));
+    return true;
+  };
+  wire.trouble = (_, response) => trickle(response.writeHead(200, { 'Content-Length': '5000' }), ' ');
+  await assert.rejects(relay.peek(url), refused('timeout'));
+  wire.trouble = (_, response) => {
+    const size = String(large.byteLength);
+    return trickle(
+      response.writeHead(200, { ...describe(stored), 'Content-Length': size }),
+      large.subarray(0, 100_000),
+    );
+  };
+  assert.equal((await relay.pullBytes(url)).byteLength, large.byteLength);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WireRelay } from '../../test/sdk/wire-relay.ts';
-import { type ErrorCode, isRelayError } from '../base/errors.ts';
+import { type ErrorCode, isRelayError, type RelayError } from '../base/errors.ts';
 import { PAYLOAD_BYTES } from '../base/limits.ts';
 import { ContextRelay } from './context-relay.ts';
 import type { PushData } from './options.ts';
@@ -216,4 +216,31 @@ test('metadata that is too large for a header is sent in the JSON body', async (
   assert.deepEqual(await relay.peek(url), metadata);
   assert.equal(wire.seen[0]!.headers['relay-metadata'], undefined);
   assert.equal(wire.stored.values().next().value!.body.toString(), 'naïve');
+});
+
+test('a string is the address of the relay, and unknown options are refused', async () => {
+  await using wire = await WireRelay.start();
+  const relay = new ContextRelay(wire.url);
+  assert.equal(await relay.pull(await relay.push('x')), 'x');
+  const unknown = (code: string) => (error: RelayError) =>
+    error.code === 'bad_request' && `${error.message} ${error.hint}`.includes(code);
+  assert.throws(() => new ContextRelay({ baseURL: wire.url } as object), unknown('Use "baseUrl"'));
+  await assert.rejects(relay.push('x', { max_pulls: 1 } as object), unknown('Use "maxPulls"'));
+  await assert.rejects(relay.push('x', { colour: 1 } as object), unknown('channel, encrypted'));
+});
+
+test('onRequest tells each request, also one that is retried', async () => {
+  await using wire = await WireRelay.start();
+  const seen: string[] = [];
+  const relay = new ContextRelay({
+    baseUrl: wire.url,
+    onRequest: ({ operation, method, path, attempt, status, error }) =>
+      seen.push(`${operation} ${method} ${path} ${attempt} ${status ?? (error as RelayError).code}`),
+  });
+  wire.trouble = (_, response, n) => {
+    if (n === 0) response.destroy();
+    return n === 0;
+  };
+  await relay.push('x');
+  assert.deepEqual(seen, ['push POST /push 0 unreachable', 'push POST /push 1 200']);
 });

@@ -5,6 +5,7 @@ import { uuid } from '../base/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
+import type { AgentsApi } from '../contract/agents.ts';
 import type { ChannelsApi, InboxApi, Message, Published } from '../contract/channels.ts';
 import { OUTPUT, outputParts } from '../contract/outputs.ts';
 import { type PointerRef, parsePointer, parseReadable, pointerUrl } from '../contract/pointer-url.ts';
@@ -18,10 +19,12 @@ import type {
   ReceiptLadder,
   Renewed,
 } from '../contract/pointers.ts';
-import type { AgentsApi, TasksApi } from '../contract/tasks.ts';
+import type { AskedQuestion, QuestionsApi } from '../contract/questions.ts';
+import type { TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
 import { usesPull } from '../text/parts/part-request.ts';
 import { takePart } from '../text/parts/take-part.ts';
+import { type AskOptions, askPerson } from './ask.ts';
 import {
   CIPHERTEXT,
   channelKey,
@@ -33,17 +36,21 @@ import {
 } from './encryption.ts';
 import { Files } from './files.ts';
 import { abortable } from './http-client.ts';
-import type {
-  CallOptions,
-  ClientRelay,
-  ContextRelayOptions,
-  PublishOptions,
-  PullBytesOptions,
-  PushData,
-  PushOptions,
+import {
+  type CallOptions,
+  type ClientRelay,
+  type ContextRelayOptions,
+  PUSH_OPTION_NAMES,
+  type PublishOptions,
+  type PullBytesOptions,
+  type PushData,
+  type PushOptions,
+  refuseUnknown,
+  toOptions,
 } from './options.ts';
 import { discardBody, nativeMatcher, type Payload, readPayload, toPayload, toStream } from './payload.ts';
 import { RelayChoice } from './relay-choice.ts';
+import { type WithSignal, withSignal } from './signals.ts';
 import { type MessageHandler, Subscription, type SubscriptionOptions } from './subscription.ts';
 import { Threads } from './threads.ts';
 
@@ -53,17 +60,19 @@ import { Threads } from './threads.ts';
  */
 export class ContextRelay {
   /** Lists channels, publishes to them and manages their consumer groups. */
-  readonly channels: ChannelsApi;
+  readonly channels: WithSignal<ChannelsApi>;
   /** Threads: versioned state, artifacts and an event log. */
   readonly threads: Threads;
   /** Named files with versions, grouped into spaces. */
   readonly files: Files;
   /** Inboxes: messages that named agents have not read yet. */
-  readonly inbox: InboxApi;
+  readonly inbox: WithSignal<InboxApi>;
   /** Tasks that were sent to agents. */
-  readonly tasks: TasksApi;
+  readonly tasks: WithSignal<TasksApi>;
   /** Agents that are connected to the relay. */
-  readonly agents: AgentsApi;
+  readonly agents: WithSignal<AgentsApi>;
+  /** Questions to people, and their answers. */
+  readonly questions: WithSignal<QuestionsApi>;
   readonly #choice: RelayChoice;
   readonly #counter: ContextRelayOptions['counter'];
   readonly #channelKeys: ContextRelayOptions['channelKeys'];
@@ -73,16 +82,22 @@ export class ContextRelay {
    */
   readonly #unfinished = new Map<string, string>();
 
-  /** Creates a client, without contacting the relay. Throws if the base URL or the API key is malformed. */
-  constructor(options: ContextRelayOptions = {}) {
+  /**
+   * Creates a client, without contacting the relay. `new ContextRelay('http://…')` is enough for a relay without API
+   * keys. Throws if the base URL or the API key is malformed, or if an option does not exist.
+   */
+  constructor(given: ContextRelayOptions | string = {}) {
+    const options = toOptions(given);
     this.#choice = new RelayChoice(options);
-    const own = this.#choice.own();
-    this.channels = own.channels;
-    this.threads = new Threads(own.threads, own.capabilities);
-    this.files = new Files(own.files);
-    this.inbox = own.inbox;
-    this.tasks = own.tasks;
-    this.agents = own.agents;
+    const part = <P extends keyof ClientRelay>(name: P) =>
+      withSignal<ClientRelay[P]>(this.#choice.own()[name], (signal) => this.#choice.own(signal)[name]);
+    this.channels = part('channels');
+    this.threads = new Threads(part('threads'), part('capabilities'));
+    this.files = new Files(part('files'));
+    this.inbox = part('inbox');
+    this.tasks = part('tasks');
+    this.agents = part('agents');
+    this.questions = part('questions');
     this.#counter = options.counter;
     this.#channelKeys = options.channelKeys;
   }
@@ -121,6 +136,7 @@ export class ContextRelay {
    * count.
    */
   async pushDetailed(data: PushData, options: PushOptions = {}): Promise<Pushed> {
+    refuseUnknown(options, PUSH_OPTION_NAMES);
     const sealed = options.contentType === FERNET_CONTENT_TYPE && !options.encrypted;
     const payload = await toPayload(data, sealed ? STORED_BYTES : PAYLOAD_BYTES);
     if (options.encrypted) return this.#pushEncrypted(payload.body, options);
@@ -261,8 +277,14 @@ export class ContextRelay {
     const published = channels.publish(channel, msg, {
       idempotency_key: options.idempotencyKey,
       reply_to: options.replyTo,
+      after: options.after,
     });
     return abortable(published, options.signal, 'publish');
+  }
+
+  /** Asks a person and waits for the answer. Rejects if nobody answers in time and there is no default. */
+  async ask(question: string, options: AskOptions = {}): Promise<AskedQuestion> {
+    return askPerson(this.questions, question, options);
   }
 
   /** Returns the receipts of a pointer: who was notified, who pulled it, who acknowledged or answered it. */
@@ -417,8 +439,8 @@ function sliceRange(bytes: Uint8Array, { start, end }: { start: number; end: num
 function wouldCount({ max_pulls, size }: Inspected): RelayError {
   const often = max_pulls === 1 ? 'once' : `${max_pulls} times`;
   return new RelayError('bad_request', {
-    what: `The payload must be pulled for this, and it can be pulled only ${often}.`,
-    hint: `It was not pulled. It has at most ${Math.floor(((size ?? STORED_BYTES) * 3) / 4)} bytes. With an API key of its relay, this uses up no pull.`,
+    what: `This would use up a pull, and the payload can be pulled only ${often}.`,
+    hint: `Nothing was pulled. With an API key of its relay, this uses no pull. The payload has at most ${Math.floor(((size ?? STORED_BYTES) * 3) / 4)} bytes.`,
   });
 }
 

@@ -26,7 +26,7 @@ export const PULL_TOOL = {
   name: 'pull_context',
   description:
     'Read the text behind a relay URL or handle, or a part of it. For a very large text, returns its token cost first.',
-  input: { part: 'outline, lines=10-40, grep=REGEX, json=/a/b, or all' },
+  input: { part: 'outline, lines=10-40, grep=REGEX, json=/a/b, question=TEXT, or all' },
   doing: 'pulling context',
 } as const;
 

@@ -6,8 +6,9 @@ import { everyItem } from '../base/pages.ts';
 import { decodeUtf8, encodeUtf8, utf8Bytes } from '../base/utf8.ts';
 import type { FileDraft, FileInfo, FileRefused, FilesApi, ListOptions } from '../contract/files.ts';
 import type { PartRequest } from '../text/parts/part-request.ts';
-import type { PushData } from './options.ts';
+import type { CallOptions, PushData } from './options.ts';
 import { blobType, collect, toBody, toStream } from './payload.ts';
+import type { WithSignal } from './signals.ts';
 
 /*
  * Methods without a declared return type return the result of the API method that they call.
@@ -21,9 +22,9 @@ const WRITE_BYTES = JSON_BODY_BYTES - 1024;
 
 /** The files of a relay, grouped into spaces. */
 export class Files {
-  readonly #api: FilesApi;
+  readonly #api: WithSignal<FilesApi>;
 
-  constructor(api: FilesApi) {
+  constructor(api: WithSignal<FilesApi>) {
     this.#api = api;
   }
 
@@ -33,14 +34,15 @@ export class Files {
   }
 
   /** Returns the names of all spaces that contain a file. */
-  async spaces(): Promise<string[]> {
+  async spaces(options: CallOptions = {}): Promise<string[]> {
     const names: string[] = [];
-    for await (const { space } of everyItem('spaces', (page) => this.#api.spaces(page))) names.push(space);
+    for await (const { space } of everyItem('spaces', (page) => this.#api.spaces(page, options)))
+      names.push(space);
     return names;
   }
 }
 
-export interface FileWriteOptions {
+export interface FileWriteOptions extends CallOptions {
   /** Media type of the content. Default: the type of a Blob. */
   readonly contentType?: string;
   /** JSON object that is stored with the file. */
@@ -58,7 +60,7 @@ export interface FileWriteOptions {
 }
 
 /** One file of `FileSpace.write`, which writes several small files at once. */
-export interface FileToWrite extends Omit<FileWriteOptions, 'idempotencyKey'> {
+export interface FileToWrite extends Omit<FileWriteOptions, 'idempotencyKey' | 'signal'> {
   readonly path: string;
   readonly content: string | Uint8Array;
 }
@@ -74,56 +76,64 @@ export interface FileRead {
 /** A set of named files. Each file keeps some of its earlier versions. */
 export class FileSpace {
   readonly name: string;
-  readonly #api: FilesApi;
+  readonly #api: WithSignal<FilesApi>;
 
-  constructor(name: string, api: FilesApi) {
+  constructor(name: string, api: WithSignal<FilesApi>) {
     this.name = name;
     this.#api = api;
   }
 
   /** Writes a file and returns its new version. */
   async put(path: string, data: PushData, options: FileWriteOptions = {}): Promise<FileInfo> {
-    return this.#api.put(this.name, path, {
+    const input = {
       body: await toBody(data),
       ...wireOptions({ ...options, contentType: options.contentType ?? blobType(data) }),
       idempotency_key: options.idempotencyKey,
-    });
+    };
+    return this.#api.put(this.name, path, input, { signal: options.signal });
   }
 
   /** Returns the content as text, or only the requested part of it. */
-  async text(path: string, part?: PartRequest, options: { version?: number } = {}): Promise<string> {
+  async text(
+    path: string,
+    part?: PartRequest,
+    options: CallOptions & { version?: number } = {},
+  ): Promise<string> {
     if (part) return (await this.#api.part(this.name, path, part, options)).text;
     return textOf(await this.bytes(path, options));
   }
 
   /** Returns the content of a JSON file, parsed. */
-  async json<T = Json>(path: string, options: { version?: number } = {}): Promise<T> {
+  async json<T = Json>(path: string, options: CallOptions & { version?: number } = {}): Promise<T> {
     return JSON.parse(await this.text(path, undefined, options));
   }
 
   /** Returns the content as bytes, or only the requested byte range. `end` is exclusive. */
   async bytes(
     path: string,
-    options: { version?: number; range?: { start: number; end: number } } = {},
+    options: CallOptions & { version?: number; range?: { start: number; end: number } } = {},
   ): Promise<Uint8Array> {
     const { body } = await this.#api.get(this.name, path, options);
     return collect(body, { bytes: STORED_BYTES, what: 'a file' });
   }
 
   /** Returns the content as a stream. */
-  async stream(path: string, options: { version?: number } = {}): Promise<ReadableStream<Uint8Array>> {
+  async stream(
+    path: string,
+    options: CallOptions & { version?: number } = {},
+  ): Promise<ReadableStream<Uint8Array>> {
     return toStream((await this.#api.get(this.name, path, options)).body);
   }
 
   /** Returns version, size, hash and metadata of a file, without its content. */
-  info(path: string, options: { version?: number } = {}) {
+  info(path: string, options: CallOptions & { version?: number } = {}) {
     return this.#api.info(this.name, path, options);
   }
 
   /** Returns whether the file exists. */
-  async exists(path: string): Promise<boolean> {
+  async exists(path: string, options: CallOptions = {}): Promise<boolean> {
     try {
-      await this.info(path);
+      await this.info(path, options);
       return true;
     } catch (error) {
       if (isRelayError(error, 'not_found')) return false;
@@ -132,44 +142,46 @@ export class FileSpace {
   }
 
   /** Returns the stored versions of a file, newest first. */
-  log(path: string) {
-    return this.#api.log(this.name, path);
+  log(path: string, options: CallOptions = {}) {
+    return this.#api.log(this.name, path, undefined, options);
   }
 
   /** Returns how many tokens a file, or a part of it, would cost a model. */
-  cost(path: string, part?: PartRequest) {
-    return this.#api.cost(this.name, path, part);
+  cost(path: string, part?: PartRequest, options: CallOptions = {}) {
+    return this.#api.cost(this.name, path, part, options);
   }
 
   /**
    * Returns one page of files, sorted by path. With `delimiter: '/'`, files in subfolders are grouped by
    * subfolder.
    */
-  list(options: ListOptions = {}) {
+  list(options: CallOptions & ListOptions = {}) {
     return this.#api.list(this.name, options);
   }
 
   /** Yields every file, or every file whose path starts with the prefix. */
-  all(options: { prefix?: string } = {}): AsyncGenerator<FileInfo> {
+  all(options: CallOptions & { prefix?: string } = {}): AsyncGenerator<FileInfo> {
     return everyItem<'files', FileInfo>('files', (page) =>
       this.#api.list(this.name, { ...options, ...page }),
     );
   }
 
   /** Deletes a file with all its versions. With `ifMatch`, deletes the file only if it has this version. */
-  delete(path: string, options: { ifMatch?: string | number } = {}): Promise<void> {
+  delete(path: string, options: CallOptions & { ifMatch?: string | number } = {}): Promise<void> {
     return this.#api.delete(
       this.name,
       path,
       options.ifMatch === undefined ? {} : { if_match: String(options.ifMatch) },
+      { signal: options.signal },
     );
   }
 
   /** Deletes several files, by path or by prefix. Returns the number of deleted files. */
-  async remove(options: { paths: readonly string[] } | { prefix: string }): Promise<number> {
+  async remove(options: CallOptions & ({ paths: readonly string[] } | { prefix: string })): Promise<number> {
     let sum = 0;
     if ('paths' in options) {
-      for (const paths of pages(options.paths)) sum += (await this.#api.remove(this.name, { paths })).deleted;
+      for (const paths of pages(options.paths))
+        sum += (await this.#api.remove(this.name, { paths }, { signal: options.signal })).deleted;
       return sum;
     }
     for (;;) {
@@ -180,11 +192,11 @@ export class FileSpace {
   }
 
   /** Reads several files in few requests. Returns a map from path to file; missing files are not in the map. */
-  async read(paths: readonly string[]): Promise<Map<string, FileRead>> {
+  async read(paths: readonly string[], options: CallOptions = {}): Promise<Map<string, FileRead>> {
     const found = new Map<string, FileRead>();
     for (let wanted = [...paths]; wanted.length > 0; ) {
       const page = wanted.splice(0, FILES_AT_ONCE);
-      const { files, left } = await this.#api.read(this.name, page);
+      const { files, left } = await this.#api.read(this.name, page, options);
       for (const { content, encoding, ...file } of files)
         found.set(
           file.path,
@@ -197,7 +209,7 @@ export class FileSpace {
       // The relay returned none of the requested files. So each remaining file is too large for a combined
       // response and is read by itself.
       for (const path of left) {
-        const { file, body } = await this.#api.get(this.name, path);
+        const { file, body } = await this.#api.get(this.name, path, {}, options);
         found.set(path, readOf(file, await collect(body, { bytes: STORED_BYTES, what: 'a file' })));
       }
     }
@@ -205,12 +217,15 @@ export class FileSpace {
   }
 
   /** Writes several small files. Each file is written completely or not at all. Returns one result per file, in order. */
-  async write(files: readonly FileToWrite[]): Promise<(FileInfo | FileRefused)[]> {
+  async write(
+    files: readonly FileToWrite[],
+    callOptions: CallOptions = {},
+  ): Promise<(FileInfo | FileRefused)[]> {
     const answers: (FileInfo | FileRefused)[] = [];
     let drafts: FileDraft[] = [];
     let bytes = 0;
     const send = async () => {
-      if (drafts.length > 0) answers.push(...(await this.#api.write(this.name, drafts)).files);
+      if (drafts.length > 0) answers.push(...(await this.#api.write(this.name, drafts, callOptions)).files);
       [drafts, bytes] = [[], 0];
     };
     for (const { path, content, ...options } of files) {

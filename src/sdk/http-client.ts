@@ -3,11 +3,14 @@ import { type ErrorCode, isErrorCode, isRelayError, RelayError } from '../base/e
 import { jsonObjectIn } from '../base/json.ts';
 import { deferred, pause } from '../base/pause.ts';
 import type { HttpMethod } from '../contract/verb.ts';
-import type { ContextRelayOptions } from './options.ts';
+import type { ContextRelayOptions, RequestReport } from './options.ts';
 import { collect, discardBody } from './payload.ts';
 
 export interface HttpOptions
-  extends Pick<ContextRelayOptions, 'apiKey' | 'agent' | 'fetch' | 'timeout' | 'retries' | 'onConnection'> {
+  extends Pick<
+    ContextRelayOptions,
+    'apiKey' | 'agent' | 'fetch' | 'timeout' | 'retries' | 'onConnection' | 'onRequest'
+  > {
   /** `https://host`, with the path prefix of the relay if it has one. */
   readonly baseUrl: string;
   /** Aborts all running requests. */
@@ -38,11 +41,10 @@ export interface HttpAnswer {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 3;
-/**
- * Slowest upload speed that is accepted. The time limit of an upload is at least its size divided by this
- * speed.
- */
+/** Slowest upload speed that is accepted. An upload gets this much more time, because `fetch` reports no progress. */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
+/** A response body above this size may take longer than the timeout, as long as bytes arrive. */
+const LARGE_BODY_BYTES = 1024 * 1024;
 /**
  * Longest pause between retries. If the server asks for a longer pause (Retry-After), the call fails at once.
  */
@@ -67,35 +69,68 @@ export class HttpClient {
 
   /**
    * Sends a call and reads the response with `read`. If reading the response fails, the whole call is
-   * retried.
+   * retried. All attempts together take no longer than the deadline. A body that `read` returns unread has no
+   * deadline, only the limit without progress.
    */
-  async run<T>(call: HttpCall, read: (answer: HttpAnswer) => Promise<T>): Promise<T> {
+  async run<T>(
+    call: HttpCall,
+    read: (answer: HttpAnswer) => Promise<T>,
+    deadline = this.deadline(call),
+  ): Promise<T> {
     for (let attempt = 0; ; attempt++) {
+      const begun = performance.now();
+      const report = (outcome: Pick<RequestReport, 'status' | 'error'>) => {
+        const { doing: operation, method, path } = call;
+        const ms = performance.now() - begun;
+        this.#options.onRequest?.({ operation, method, path, attempt, ms, ...outcome });
+      };
       try {
         call.onAttempt?.();
-        return await read(await this.#send(call));
+        const answer = await this.#send(call, deadline);
+        const result = await read(answer);
+        deadline.onlyProgress();
+        report({ status: answer.status });
+        return result;
       } catch (error) {
-        await this.pause(call, error, attempt);
+        report({ error: error as Error });
+        await this.pause(call, error, attempt, deadline);
       }
     }
   }
 
+  /** Returns the deadline of a call that starts now. */
+  deadline({ body }: Pick<HttpCall, 'body'> = {}): Deadline {
+    const extra = body instanceof Uint8Array ? body.byteLength / SLOWEST_UPLOAD_BYTES_PER_MS : 0;
+    const deadline = new Deadline(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, extra);
+    // The caller produces a stream at its own speed, and each chunk that is sent is progress.
+    if (body && !(body instanceof Uint8Array)) deadline.onlyProgress();
+    return deadline;
+  }
+
   /** Waits before the next attempt. Throws the error if no further attempt is allowed. */
-  async pause(call: Pick<HttpCall, 'repeatable' | 'doing'>, error: unknown, attempt: number): Promise<void> {
+  async pause(
+    call: Pick<HttpCall, 'repeatable' | 'doing'>,
+    error: unknown,
+    attempt: number,
+    deadline: Deadline,
+  ): Promise<void> {
     const { retries = DEFAULT_RETRIES, sleep = pause, signal } = this.#options;
     if (!call.repeatable || attempt >= retries || !isTransient(error)) throw error;
     const retryAfterMs = Number(error.details.retry_after ?? 0) * 1000;
     if (retryAfterMs > LONGEST_WAIT_MS) throw error;
     const wait = Math.max(retryAfterMs, FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random()));
+    if (wait >= deadline.left()) throw error;
     await sleep(wait, signal);
     if (signal?.aborted) throw abortError(call.doing, signal);
   }
 
-  async #send(call: HttpCall): Promise<HttpAnswer> {
+  async #send(call: HttpCall, deadline: Deadline): Promise<HttpAnswer> {
     const { apiKey, agent, signal } = this.#options;
     if (signal?.aborted) throw abortError(call.doing, signal);
-    const limit = timeLimit(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, signal);
+    const limit = timeLimit(deadline, signal);
     let broken: RelayError | null = null;
+    let answered = false;
+    const upload = { stop: limit.stop, start: () => answered || limit.start() };
     const query = call.query?.size ? `?${call.query}` : '';
     const headers = {
       ...call.headers,
@@ -103,8 +138,7 @@ export class HttpClient {
       ...(agent ? { 'Relay-Agent': encodeURIComponent(agent) } : {}),
     };
     try {
-      const size = call.body instanceof Uint8Array ? call.body.byteLength : 0;
-      limit.start(size / SLOWEST_UPLOAD_BYTES_PER_MS);
+      limit.start();
       const response = await this.#fetch(`${this.base}${call.path}${query}`, {
         method: call.method,
         headers,
@@ -112,12 +146,14 @@ export class HttpClient {
         // another host, or lose the body.
         redirect: apiKey || call.method !== 'GET' ? 'manual' : 'follow',
         signal: limit.signal,
-        ...requestBody(call, (reason) => {
+        ...requestBody(call, upload, (reason) => {
           broken = reason;
         }),
       });
+      answered = true;
       limit.stop();
       this.answered = true;
+      if (Number(response.headers.get('content-length')) > LARGE_BODY_BYTES) deadline.onlyProgress();
       const body = response.body && this.#guarded(response.body, limit, call.doing);
       if (response.ok) return { status: response.status, headers: response.headers, body };
       throw await this.#failure(response, body);
@@ -160,19 +196,38 @@ export class HttpClient {
   }
 }
 
-/**
- * Returns a time limit for one attempt. It aborts the attempt if no data moves for `ms`, or if the caller's
- * signal aborts.
- */
-function timeLimit(ms: number, signal: AbortSignal | undefined) {
+/** The time that a call may still take, with all its attempts and pauses. */
+export class Deadline {
+  readonly ms: number;
+  #at: number;
+
+  constructor(ms: number, extra = 0) {
+    this.ms = ms;
+    this.#at = performance.now() + ms + extra;
+  }
+
+  /** Removes the deadline. After this call, only the wait for the next bytes has a timeout. */
+  onlyProgress(): void {
+    this.#at = Number.POSITIVE_INFINITY;
+  }
+
+  /** Returns how long the next wait may take, in ms. */
+  left(): number {
+    return this.#at === Number.POSITIVE_INFINITY ? this.ms : Math.max(0, this.#at - performance.now());
+  }
+}
+
+/** Aborts one attempt when its deadline passes while it waits, or when the caller's signal aborts. */
+function timeLimit(deadline: Deadline, signal: AbortSignal | undefined) {
   const late = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   return {
-    ms,
+    ms: deadline.ms,
     isPassed: () => late.signal.aborted,
     signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
-    start(extra = 0): void {
-      if (Number.isFinite(ms)) timer = setTimeout(() => late.abort(), ms + extra);
+    start(): void {
+      clearTimeout(timer);
+      if (Number.isFinite(deadline.ms)) timer = setTimeout(() => late.abort(), deadline.left());
     },
     stop: () => clearTimeout(timer),
   };
@@ -186,13 +241,18 @@ type TimeLimit = ReturnType<typeof timeLimit>;
  */
 function requestBody(
   { body }: HttpCall,
+  limit: { readonly stop: () => void; readonly start: () => unknown },
   broken: (reason: RelayError) => void,
 ): RequestInit & { duplex?: 'half' } {
   if (body === undefined) return {};
   if (body instanceof Uint8Array) return { body: body as Uint8Array<ArrayBuffer> };
   const stream = readThrough(body, async (next) => {
     try {
-      return await next();
+      // Producing the next chunk is up to the caller. The relay must take it, or answer, within the limit.
+      limit.stop();
+      const chunk = await next();
+      limit.start();
+      return chunk;
     } catch (error) {
       const unknown = () => new RelayError('aborted', { what: 'the stream to push broke off' }, error);
       broken(isRelayError(error) ? error : unknown());
@@ -208,7 +268,9 @@ export function isTransient(error: unknown): error is RelayError {
 }
 
 function abortError(doing: string, signal: AbortSignal): RelayError {
-  return new RelayError('aborted', { what: doing }, signal.reason);
+  const error = new RelayError('aborted', { what: doing }, signal.reason);
+  error.name = 'AbortError';
+  return error;
 }
 
 function redirectError(base: string, location: string | null): RelayError {

@@ -1,3 +1,5 @@
+import { nearest } from '../base/did-you-mean.ts';
+import { badRequest } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { TokenCounter } from '../base/tokens.ts';
 import type { Visibility } from '../contract/pointers.ts';
@@ -13,6 +15,7 @@ export type ClientRelay = Pick<
   | 'threads'
   | 'capabilities'
   | 'files'
+  | 'questions'
   | 'tasks'
   | 'agents'
   | 'keys'
@@ -44,7 +47,11 @@ export interface ContextRelayOptions {
   readonly agent?: string;
   /** Replacement for the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** Time in ms to wait for the start of a response and for each further chunk. Default: 60,000. */
+  /**
+   * Maximum time of a call in ms, including its retries. Default: 60,000. An upload gets one second more per
+   * 128 KB. A response above 1 MiB may take longer, but fails after this time without progress. Subscriptions and
+   * streams have no timeout.
+   */
   readonly timeout?: number;
   /** Number of retries of a request that is safe to repeat. Default: 3. */
   readonly retries?: number;
@@ -61,6 +68,58 @@ export interface ContextRelayOptions {
   readonly channelKeys?: ChannelKeys;
   /** Called with the error when a subscription loses its connection, and with null when it has reconnected. */
   readonly onConnection?: (lost: Error | null) => void;
+  /** Called after each HTTP request, also after one that is retried, for logs and metrics. */
+  readonly onRequest?: (report: RequestReport) => void;
+}
+
+/** What happened to one HTTP request. */
+export interface RequestReport {
+  /** Name of the operation, for example `push` or `files.list`. */
+  readonly operation: string;
+  readonly method: string;
+  /** Path without the query. Anyone who knows the id in the path of a pointer may be able to pull it. */
+  readonly path: string;
+  /** 0 for the first request of a call, 1 for its first retry. */
+  readonly attempt: number;
+  /** Duration in ms. */
+  readonly ms: number;
+  /** HTTP status of an answer that was read. */
+  readonly status?: number;
+  /** Why the request failed. */
+  readonly error?: Error;
+}
+
+const OPTION_NAMES = {
+  baseUrl: 1,
+  apiKey: 1,
+  agent: 1,
+  fetch: 1,
+  timeout: 1,
+  retries: 1,
+  relay: 1,
+  ownBases: 1,
+  counter: 1,
+  channelKeys: 1,
+  onConnection: 1,
+  onRequest: 1,
+} satisfies Record<keyof ContextRelayOptions, 1>;
+
+/** Returns the options of a client. A string is the address of the relay. Throws for an unknown option. */
+export function toOptions(given: ContextRelayOptions | string): ContextRelayOptions {
+  const options = typeof given === 'string' ? { baseUrl: given } : given;
+  refuseUnknown(options, OPTION_NAMES);
+  return options;
+}
+
+/** Throws if the options contain a name that does not exist, such as `max_pulls` instead of `maxPulls`. */
+export function refuseUnknown(options: object, known: { readonly [name: string]: 1 }): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  const meant = nearest(unknown, Object.keys(known));
+  throw badRequest(
+    `There is no option "${unknown}".`,
+    meant ? `Use "${meant}".` : `The options are ${Object.keys(known).join(', ')}.`,
+  );
 }
 
 /** Types of data that can be stored. A string is stored as UTF-8. */
@@ -111,12 +170,29 @@ export interface PushOptions {
   readonly signal?: AbortSignal;
 }
 
+export const PUSH_OPTION_NAMES = {
+  channel: 1,
+  encrypted: 1,
+  metadata: 1,
+  ttl: 1,
+  maxPulls: 1,
+  visibility: 1,
+  idempotencyKey: 1,
+  contentType: 1,
+  size: 1,
+  count: 1,
+  excerpt: 1,
+  signal: 1,
+} satisfies Record<keyof PushOptions, 1>;
+
 export interface CallOptions {
   /** Aborts the call. */
   readonly signal?: AbortSignal;
 }
 
 export interface PublishOptions extends CallOptions {
+  /** Delay in seconds, at most 30 days. The relay sends the message within a minute of that time. */
+  readonly after?: number;
   /** Sequence number of the message in the same channel that this message answers. */
   readonly replyTo?: number;
   /**

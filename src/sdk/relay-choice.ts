@@ -56,10 +56,10 @@ export class RelayChoice {
   }
 
   #httpOptions(baseUrl: string, apiKey: string | undefined, signal: AbortSignal | undefined): HttpOptions {
-    const { fetch, timeout, retries, onConnection } = this.#options;
+    const { fetch, timeout, retries, onConnection, onRequest } = this.#options;
     // Tell the name of the agent only to the client's own relay.
     const agent = this.#origins.has(originOf(baseUrl)) ? this.#options.agent : undefined;
-    return { baseUrl, apiKey, agent, fetch, timeout, retries, signal, onConnection };
+    return { baseUrl, apiKey, agent, fetch, timeout, retries, signal, onConnection, onRequest };
   }
 }
 

@@ -1,7 +1,7 @@
 import { RelayError } from '../base/errors.ts';
 import { INLINE_BLOB_BYTES } from '../base/limits.ts';
 import type { Pulled } from '../contract/pointers.ts';
-import { type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
+import { type Deadline, type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
 import { collect, discardBody } from './payload.ts';
 
 type Range = NonNullable<Pulled['range']>;
@@ -50,23 +50,26 @@ function resumingBody(
   let at = start;
   let attempt = 0;
 
-  async function resume(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  async function resume(deadline: Deadline): Promise<ReadableStreamDefaultReader<Uint8Array>> {
     const headers = {
       ...call.headers,
       Range: rangeHeader({ start: at, end }),
       ...(etag ? { 'If-Range': etag } : {}),
     };
-    return client.run({ ...call, headers }, async (answer) => {
+    const read = async (answer: HttpAnswer) => {
       if (answer.body && startOf(answer) === at) return answer.body.getReader();
       await discardBody(answer.body);
       throw notARelay(client.base, 'it did not continue at the requested byte');
-    });
+    };
+    return client.run({ ...call, headers }, read, deadline);
   }
 
   async function next(): Promise<Uint8Array | null> {
+    // Limits the time without progress, with all attempts to continue.
+    const deadline = client.deadline();
     for (;;) {
       try {
-        reader ??= await resume();
+        reader ??= await resume(deadline);
         const { done, value } = await reader.read();
         if (value && at + value.byteLength > end)
           throw notARelay(client.base, 'it sent more bytes than announced');
@@ -79,7 +82,7 @@ function resumingBody(
         // The stream is broken already, so a failing cancel does not matter.
         await reader?.cancel().catch(() => {});
         reader = null;
-        await client.pause(call, error, attempt++);
+        await client.pause(call, error, attempt++, deadline);
       }
     }
   }

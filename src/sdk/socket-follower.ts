@@ -111,8 +111,8 @@ async function openConnection(
     return await SocketConnection.open(address, signal);
   } catch (error) {
     if (signal?.aborted) throw error;
-    // A browser hides why a WebSocket failed. A plain HTTP request to the same URL returns the reason. If it
-    // returns 426 (upgrade required), the server has no other reason, and the original error is thrown.
+    // A browser hides why a WebSocket failed. A plain HTTP request to the same URL returns the reason. The
+    // status 426 (upgrade required) is no reason: the URL works. Then throw the original error.
     const answer = client.run(call, ({ body }) => discardBody(body));
     await answer.catch((reason) => {
       if (!isRelayError(reason, 'upgrade_required')) throw reason;

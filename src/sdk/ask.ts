@@ -1,0 +1,49 @@
+import { RelayError } from '../base/errors.ts';
+import { QUESTION_POLL_MS } from '../base/limits.ts';
+import { pause } from '../base/pause.ts';
+import type { AskedQuestion, NewQuestion, QuestionsApi } from '../contract/questions.ts';
+
+/** A question to a person. */
+export interface AskOptions extends Omit<NewQuestion, 'question' | 'expires_in'> {
+  /** Seconds until the question expires. Default: one week. */
+  readonly timeout?: number;
+  /** Stops waiting and withdraws the question. */
+  readonly signal?: AbortSignal;
+  /** Called with the question when it has been asked, before the wait. */
+  onAsked?(question: AskedQuestion): void | Promise<void>;
+}
+
+/** Asks a person and waits for the answer. Rejects with `failed` if nobody answers in time. */
+export async function askPerson(
+  questions: QuestionsApi,
+  question: string,
+  { timeout, signal, onAsked, ...input }: AskOptions = {},
+): Promise<AskedQuestion> {
+  const asked = await questions.ask({ ...input, question, ...(timeout ? { expires_in: timeout } : {}) });
+  await onAsked?.(asked);
+  try {
+    return await waitForAnswer(questions, asked, signal);
+  } catch (error) {
+    // If the question cannot be withdrawn, it stays open until it expires.
+    if (signal?.aborted) await questions.withdraw(asked.id).catch(() => {});
+    throw error;
+  }
+}
+
+/** Waits until a question is answered. The wait can be repeated after a crash. */
+export async function waitForAnswer(
+  questions: QuestionsApi,
+  asked: AskedQuestion,
+  signal?: AbortSignal,
+): Promise<AskedQuestion> {
+  for (let current = asked; ; current = await questions.get(asked.id)) {
+    if (current.status === 'answered') return current;
+    if (current.status !== 'open')
+      throw new RelayError('failed', {
+        what: `Nobody answered: the question is ${current.status}.`,
+        hint: 'Ask again with a longer timeout or with a default answer.',
+      });
+    await pause(QUESTION_POLL_MS, signal);
+    if (signal?.aborted) throw new RelayError('aborted', { what: 'the wait for the answer was canceled' });
+  }
+}
