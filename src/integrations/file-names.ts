@@ -1,4 +1,4 @@
-import { type ErrorCode, RelayError } from '../base/errors.ts';
+import { type ErrorCode, isRelayError, RelayError } from '../base/errors.ts';
 import { sha256Hex } from '../base/hash.ts';
 import { utf8Bytes } from '../base/utf8.ts';
 import type { FileSpace, FileToWrite } from '../sdk/files.ts';
@@ -45,24 +45,51 @@ const ENCODED_BYTES: readonly string[] = Array.from({ length: 256 }, (_, byte) =
 /** Larger files are written alone, because a request has a size limit. */
 const TOGETHER_BYTES = 256 * 1024;
 
-/**
- * Writes several files in few requests. A file that must be new and exists stays unchanged; any other failure is
- * thrown.
- */
-export async function writeFiles(space: FileSpace, files: readonly FileToWrite[]): Promise<void> {
-  const isLarge = ({ content }: FileToWrite) =>
-    (typeof content === 'string' ? utf8Bytes(content) : content.byteLength) > TOGETHER_BYTES;
-  for (const { path, content, ...o } of files.filter(isLarge)) {
-    try {
-      await space.put(path, content, o);
-    } catch (error) {
-      if (!(o.ifAbsent && error instanceof RelayError && error.code === 'file_changed')) throw error;
-    }
+type Answers = Awaited<ReturnType<FileSpace['write']>>;
+
+/** Writes files in few requests: files that come while a request is under way wait for it and are sent together. */
+export class FileWriter {
+  readonly #space: FileSpace;
+  #last: Promise<unknown> = Promise.resolve();
+  #next: { readonly files: FileToWrite[]; readonly answers: Promise<Answers> } | undefined;
+
+  constructor(space: FileSpace) {
+    this.#space = space;
   }
-  const small = files.filter((file) => !isLarge(file));
-  const answers = await space.write(small);
-  answers.forEach((answer, i) => {
-    if (!('error' in answer) || (small[i]!.ifAbsent && answer.code === 'file_changed')) return;
-    throw new RelayError(answer.code as ErrorCode, { what: answer.error, hint: answer.hint });
-  });
+
+  /** A file that must be new and exists stays unchanged; any other failure of one of these files is thrown. */
+  async write(files: readonly FileToWrite[]): Promise<void> {
+    const isLarge = ({ content }: FileToWrite) =>
+      (typeof content === 'string' ? utf8Bytes(content) : content.byteLength) > TOGETHER_BYTES;
+    for (const { path, content, ...o } of files.filter(isLarge)) {
+      try {
+        await this.#space.put(path, content, o);
+      } catch (error) {
+        if (!(o.ifAbsent && isRelayError(error, 'file_changed'))) throw error;
+      }
+    }
+    const small = files.filter((file) => !isLarge(file));
+    // One request writes its files in any order, so a path is in it only once.
+    while (this.#next?.files.some(({ path }) => small.some((file) => file.path === path)))
+      await this.#next.answers.catch(() => {});
+    if (small.length === 0) return;
+    this.#next ??= this.#batch();
+    const { files: together, answers } = this.#next;
+    const from = together.push(...small) - small.length;
+    const mine = (await answers).slice(from, from + small.length);
+    mine.forEach((answer, i) => {
+      if (!('error' in answer) || (small[i]!.ifAbsent && answer.code === 'file_changed')) return;
+      throw new RelayError(answer.code as ErrorCode, { what: answer.error, hint: answer.hint });
+    });
+  }
+
+  #batch() {
+    const files: FileToWrite[] = [];
+    const answers = this.#last.then(() => {
+      this.#next = undefined;
+      return this.#space.write(files);
+    });
+    this.#last = answers.catch(() => {});
+    return { files, answers };
+  }
 }

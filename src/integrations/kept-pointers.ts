@@ -1,4 +1,5 @@
 import type { ContextRelay } from '../sdk/context-relay.ts';
+import { Patience } from './patience.ts';
 
 const POINTER = /\/pull\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/gi;
 
@@ -17,6 +18,7 @@ export class KeptPointers {
   readonly #ttl: number | undefined;
   /** Time at which each pointer must be renewed. */
   readonly #renewAt = new Map<string, number>();
+  readonly #patience = new Patience();
   #warned = false;
 
   constructor(relay: ContextRelay, ttl?: number) {
@@ -30,8 +32,11 @@ export class KeptPointers {
       texts.flatMap((text) => [...text.matchAll(POINTER)].map(([, id]) => id!.toLowerCase())),
     );
     const due = [...named].filter((id) => (this.#renewAt.get(id) ?? 0) <= Date.now());
+    if (due.length === 0) return;
     try {
-      for (let i = 0; i < due.length; i += TOGETHER) await this.#renew(due.slice(i, i + TOGETHER));
+      await this.#patience.run(async (signal) => {
+        for (let i = 0; i < due.length; i += TOGETHER) await this.#renew(due.slice(i, i + TOGETHER), signal);
+      });
     } catch (error) {
       if (!this.#warned)
         console.warn(
@@ -41,9 +46,9 @@ export class KeptPointers {
     }
   }
 
-  async #renew(ids: readonly string[]): Promise<void> {
+  async #renew(ids: readonly string[], signal: AbortSignal): Promise<void> {
     const now = Date.now();
-    const renewed = await this.#relay.renew(ids, { ttl: this.#ttl });
+    const renewed = await this.#relay.renew(ids, { ttl: this.#ttl, signal });
     const expiries = new Map(renewed.map(({ id, expires_at }) => [id, Date.parse(expires_at)]));
     for (const id of ids) this.#note(id, renewalTime(now, expiries.get(id), this.#ttl));
   }

@@ -9,6 +9,7 @@ import { PEEK_TOOL, PULL_A_PART, PULL_TOOL, PUSH_TOOL } from '../sdk/context-too
 import { datedFrame } from '../text/frame.ts';
 import { makePreview } from '../text/preview/preview.ts';
 import { neutralise } from '../text/sanitize/neutralise.ts';
+import { Patience } from './patience.ts';
 
 export interface LargeResultOptions {
   /** A larger result becomes a pointer; 16 KiB by default, about 4 000 tokens. */
@@ -36,6 +37,9 @@ const RESULT_BYTES = 16 * 1024;
 
 const DAY_S = 24 * 3600;
 
+/** Types of text blocks in the frameworks' results. */
+const TEXT_BLOCKS: ReadonlySet<unknown> = new Set(['text', 'input_text']);
+
 /** More large results than one conversation has. */
 const MAX_REMEMBERED = 1000;
 
@@ -52,6 +56,7 @@ interface ReplaceOptions {
 export class LargeResults {
   readonly #relay: ContextRelay;
   readonly #options: LargeResultOptions;
+  readonly #patience = new Patience();
   /** Recent replacements, because some frameworks send every result again with each step. */
   readonly #replacements = new Map<string, { readonly shown: string; readonly renewAt: number }>();
 
@@ -69,13 +74,34 @@ export class LargeResults {
     const bytes = new TextEncoder().encode(text);
     if (bytes.byteLength <= maxBytes) return text;
     try {
-      return await this.#swap(bytes, tool, o);
+      const swap = (limited: AbortSignal) => this.#swap(bytes, tool, { ...o, signal: limited });
+      return (await this.#patience.run(swap, signal)) ?? text;
     } catch (error) {
       if (signal?.aborted) throw error;
       const { onError = warn } = this.#options;
       onError(error);
       return text;
     }
+  }
+
+  /**
+   * Returns the blocks of a result for the model. Their texts count as one result: if it is too large, the first text
+   * block becomes the replacement and the other text blocks go. Images and other blocks stay.
+   */
+  async shownBlocks<B extends { readonly type?: unknown; readonly text?: unknown }>(
+    blocks: readonly B[],
+    tool: string,
+    o: ReplaceOptions = {},
+  ): Promise<readonly B[]> {
+    const isText = ({ type, text }: B) => TEXT_BLOCKS.has(type) && typeof text === 'string';
+    const texts = blocks.filter(isText);
+    const joined = texts.map(({ text }) => text).join('\n');
+    const instead = await this.shown(joined, tool, o);
+    if (instead === joined) return blocks;
+    return blocks.flatMap((block) => {
+      if (block === texts[0]) return [{ ...block, text: instead }];
+      return isText(block) ? [] : [block];
+    });
   }
 
   async #swap(bytes: Uint8Array<ArrayBuffer>, tool: string, o: ReplaceOptions): Promise<string> {
@@ -130,12 +156,13 @@ export class LargeResults {
   }
 }
 
+/** The names of our tools, with those of older versions. */
+const OWN_TOOLS = [PUSH_TOOL.name, PEEK_TOOL.name, PULL_TOOL.name, 'contextrelay_push', 'contextrelay_pull'];
+
 /** Returns whether it is one of our tools, whose results are never replaced. */
 function isRelayTool(name: string): boolean {
   // Some frameworks prefix the server's name: mcp__contextrelay__pull_context.
-  return [PUSH_TOOL, PEEK_TOOL, PULL_TOOL].some(
-    (tool) => name === tool.name || name.endsWith(`__${tool.name}`),
-  );
+  return OWN_TOOLS.some((tool) => name === tool || name.endsWith(`__${tool}`));
 }
 
 function warn(error: unknown): void {

@@ -1,4 +1,4 @@
-type Replace = (text: string, tool: string) => Promise<string>;
+import type { LargeResults } from './large-results.ts';
 
 interface ResultPart {
   readonly type: 'tool-result';
@@ -9,7 +9,8 @@ interface ResultPart {
 /** Replaces tool results in a prompt of the AI SDK or of frameworks built on it. Images and files stay. */
 export async function swapResults<M extends { readonly role: string; readonly content: unknown }>(
   prompt: readonly M[],
-  shown: Replace,
+  results: LargeResults,
+  signal: AbortSignal | undefined,
 ): Promise<M[]> {
   return Promise.all(
     prompt.map(async (message) => {
@@ -17,7 +18,7 @@ export async function swapResults<M extends { readonly role: string; readonly co
       const content = message.content.map(async (part: { readonly type: string }) => {
         if (part.type !== 'tool-result') return part;
         const result = part as ResultPart;
-        return { ...result, output: await swapped(result.output, (text) => shown(text, result.toolName)) };
+        return { ...result, output: await swapped(result, results, signal) };
       });
       return { ...message, content: await Promise.all(content) };
     }),
@@ -25,22 +26,39 @@ export async function swapResults<M extends { readonly role: string; readonly co
 }
 
 async function swapped(
-  output: ResultPart['output'],
-  shown: (text: string) => Promise<string>,
+  { toolName, output }: ResultPart,
+  results: LargeResults,
+  signal: AbortSignal | undefined,
 ): Promise<ResultPart['output']> {
   const { type, value } = output;
+  const replace = (text: string) => results.shown(text, toolName, { signal });
   if ((type === 'text' || type === 'error-text') && typeof value === 'string')
-    return { ...output, value: await shown(value) };
+    return { ...output, value: await replace(value) };
   if (type === 'json' || type === 'error-json') {
     const text = JSON.stringify(value) ?? '';
-    const instead = await shown(text);
-    return instead === text ? output : { type: type === 'json' ? 'text' : 'error-text', value: instead };
+    const replacement = await replace(text);
+    return replacement === text
+      ? output
+      : { type: type === 'json' ? 'text' : 'error-text', value: replacement };
   }
-  if (type === 'content' && Array.isArray(value)) {
-    const parts = value.map(async (part: { readonly type: string; readonly text?: string }) =>
-      part.type === 'text' && part.text !== undefined ? { ...part, text: await shown(part.text) } : part,
-    );
-    return { ...output, value: await Promise.all(parts) };
-  }
+  if (type === 'content' && Array.isArray(value))
+    return { ...output, value: await results.shownBlocks(value, toolName, { signal }) };
   return output;
+}
+
+/**
+ * Replaces only the texts in a value, because every tool has its own result format. Returns the same value if no text
+ * was replaced.
+ */
+export async function swapTexts(
+  value: unknown,
+  replace: (text: string) => Promise<string>,
+): Promise<unknown> {
+  if (typeof value === 'string') return replace(value);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = await Promise.all(
+    Object.entries(value).map(async ([name, each]) => [name, await swapTexts(each, replace)] as const),
+  );
+  if (entries.every(([name, each]) => each === (value as Record<string, unknown>)[name])) return value;
+  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
 }

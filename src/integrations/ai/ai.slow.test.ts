@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generateText, isStepCount, jsonSchema, tool, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
+import { assertHandOver, QUESTION } from '../../../test/integrations/hand-over.ts';
 import {
   assertReadInPart,
   LARGE_LOG,
@@ -120,3 +121,21 @@ for (const [kind, log] of [
     assert.deepEqual(steps[0]!.toolResults[0]!.output, log, 'the program has the result itself');
   });
 }
+
+test('a hand-over costs as many tokens as the page says', () =>
+  assertHandOver('ai', async (result, options) => {
+    const mock = playing([() => ({ tool: 'read_log', input: {} }), () => 'done']);
+    await generateText({
+      model: wrapLanguageModel({ model: mock, middleware: largeResultMiddleware(scene.relay, options) }),
+      tools: {
+        ...contextRelayTools(scene.relay),
+        read_log: tool({
+          inputSchema: jsonSchema({ type: 'object', properties: {} }),
+          execute: async () => result,
+        }),
+      },
+      stopWhen: isStepCount(5),
+      prompt: QUESTION,
+    });
+    return mock.doGenerateCalls.at(-1)!.prompt;
+  }));

@@ -41,8 +41,7 @@ export function largeResultMiddleware(
   return {
     specificationVersion: 'v4',
     async transformParams({ params }) {
-      const shown = (text: string, tool: string) => results.shown(text, tool, { signal: params.abortSignal });
-      return { ...params, prompt: await swapResults(params.prompt, shown) };
+      return { ...params, prompt: await swapResults(params.prompt, results, params.abortSignal) };
     },
   };
 }

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { createSdkMcpServer, type Options, query, tool } from '@anthropic-ai/claude-agent-sdk';
 import { FakeModel, type Script } from '../../../test/clients/fake-model.ts';
 import { installedClient } from '../../../test/clients/installed-clients.ts';
+import { assertHandOver, QUESTION } from '../../../test/integrations/hand-over.ts';
 import {
   assertReadInPart,
   embedded,
@@ -158,3 +159,15 @@ test('the session store passes the contract tests of the framework', async () =>
   await store.delete(key);
   assert.deepEqual([await store.load(key), await store.listSessions('-tmp-project')], [null, []]);
 });
+
+test('a hand-over costs as many tokens as the page says', () =>
+  assertHandOver('claude-agent', async (result, options) => {
+    // The question and the tool result alone: the prompt of Claude Code has much more.
+    const hook = largeResultHooks(scene.relay, options).PostToolUse![0]!.hooks[0]!;
+    const before = { stdout: result, stderr: '' };
+    const input = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_response: before };
+    const output = await hook(input as never, 'id', { signal: new AbortController().signal });
+    const { updatedToolOutput = before } =
+      (output as { hookSpecificOutput?: { updatedToolOutput?: unknown } }).hookSpecificOutput ?? {};
+    return [QUESTION, updatedToolOutput];
+  }));

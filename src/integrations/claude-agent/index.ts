@@ -16,6 +16,7 @@ import { EntryLog } from '../entry-log.ts';
 import { segment } from '../file-names.ts';
 import { KeptPointers } from '../kept-pointers.ts';
 import { type LargeResultOptions, LargeResults } from '../large-results.ts';
+import { swapTexts } from '../prompt-results.ts';
 import { type RelayToolOptions, type RelayToolSchema, relayTools } from '../relay-tools.ts';
 
 /** Entry point `contextrelay/claude-agent`. Every export here is public API. */
@@ -60,27 +61,13 @@ export function largeResultHooks(
   const swap: HookCallback = async (input, _id, { signal }) => {
     if (input.hook_event_name !== 'PostToolUse') return {};
     const before = input.tool_response;
-    const updatedToolOutput = await swapped(before, (text) =>
+    const updatedToolOutput = await swapTexts(before, (text) =>
       results.shown(text, input.tool_name, { signal }),
     );
     if (updatedToolOutput === before) return {};
     return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput } };
   };
   return { PostToolUse: [{ hooks: [swap] }] };
-}
-
-/**
- * Swaps only the texts in a value, because every tool has its own result format. Returns the same value if nothing was
- * swapped.
- */
-async function swapped(value: unknown, shown: (text: string) => Promise<string>): Promise<unknown> {
-  if (typeof value === 'string') return shown(value);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = await Promise.all(
-    Object.entries(value).map(async ([name, each]) => [name, await swapped(each, shown)] as const),
-  );
-  if (entries.every(([name, each]) => each === (value as Record<string, unknown>)[name])) return value;
-  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
 }
 
 export interface ContextRelaySessionStoreOptions {

@@ -4,7 +4,9 @@ import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messa
 import { tool } from '@langchain/core/tools';
 import { createDeepAgent } from 'deepagents';
 import { fakeModel } from 'langchain';
+import { assertHandOver, QUESTION } from '../../../test/integrations/hand-over.ts';
 import { embedded, LARGE_LOG, NEEDLE, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import { largeResultMiddleware } from '../langchain/index.ts';
 import { ContextRelayBackend } from './index.ts';
 
 let scene: Scene;
@@ -140,3 +142,23 @@ test('two agents that edit one file at the same time lose nothing', async () => 
   const { content } = await backend.read('/list.md');
   assert.equal((content as string).match(/\[x\]/g)?.length, 8);
 });
+
+test('a hand-over costs as many tokens as the page says', () =>
+  assertHandOver('deepagents', async (result, options) => {
+    const model = fakeModel()
+      .respond(calling('read_log', () => ({})))
+      .respond(new AIMessage('done'));
+    const log = tool(async () => result, {
+      name: 'read_log',
+      description: 'the log of today',
+      schema: { type: 'object', properties: {} },
+    });
+    const agent = createDeepAgent({
+      model,
+      tools: [log],
+      backend: new ContextRelayBackend(scene.relay, { space: 'hand-over' }),
+      middleware: [largeResultMiddleware(scene.relay, options)],
+    });
+    await agent.invoke({ messages: [new HumanMessage(QUESTION)] });
+    return model.calls.at(-1)!.messages.map(({ text }) => text);
+  }));

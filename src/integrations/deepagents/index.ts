@@ -17,6 +17,7 @@ import { decodeUtf8 } from '../../base/utf8.ts';
 import type { FileInfo } from '../../contract/files.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FileRead, FileSpace } from '../../sdk/files.ts';
+import { KeptPointers } from '../kept-pointers.ts';
 import { globMatcher } from './glob.ts';
 
 /** Entry point `contextrelay/deepagents`. Every export here is public API. */
@@ -38,10 +39,12 @@ const READ_LINES = 500;
 export class ContextRelayBackend implements BackendProtocolV2 {
   readonly #files: FileSpace;
   readonly #ttl: number | undefined;
+  readonly #pointers: KeptPointers;
 
   constructor(relay: ContextRelay, { space = 'deepagents', ttl }: ContextRelayBackendOptions = {}) {
     this.#files = relay.files.space(space);
     this.#ttl = ttl;
+    this.#pointers = new KeptPointers(relay, ttl);
   }
 
   ls(path: string): Promise<LsResult> {
@@ -87,6 +90,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   write(filePath: string, content: string): Promise<WriteResult> {
     return returnErrors(filePath, async () => {
       await this.#files.put(inSpace(filePath), content, { contentType: 'text/plain', ttl: this.#ttl });
+      await this.#pointers.keep(content);
       return { path: filePath };
     });
   }
@@ -106,6 +110,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
         try {
           const o = { contentType: file.content_type ?? undefined, ttl: this.#ttl, ifMatch: file.etag };
           await this.#files.put(path, pieces.join(newString), o);
+          await this.#pointers.keep(pieces.join(newString));
           return { path: filePath, occurrences };
         } catch (error) {
           if (!isRelayError(error, 'file_changed')) throw error;

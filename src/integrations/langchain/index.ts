@@ -11,8 +11,9 @@ import { badRequest } from '../../base/errors.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FileSpace } from '../../sdk/files.ts';
-import { segment, writeFiles } from '../file-names.ts';
+import { FileWriter, segment } from '../file-names.ts';
 import { type LargeResultOptions, LargeResults } from '../large-results.ts';
+import { Patience } from '../patience.ts';
 import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
 
 /** Entry point `contextrelay/langchain`. Every export here is public API. */
@@ -50,13 +51,15 @@ export function largeResultMiddleware(
     tools: contextRelayTools(relay).filter(({ name }) => name === pull),
     async wrapToolCall(request, handler) {
       const result = await handler(request);
-      if (!isToolMessage(result)) return result;
       const { signal, configurable } = request.runtime;
       const o = { signal, forever: isStoredElsewhere(configurable) };
-      const content = await swapTexts(result.content, (text) =>
-        results.shown(text, request.toolCall.name, o),
-      );
-      return content === result.content ? result : withContent(result, content);
+      const swap = (message: unknown) => swapMessage(message, request.toolCall.name, results, o);
+      if (isToolMessage(result)) return (await swap(result)) as ToolMessage;
+      // A tool may return a Command, which puts its messages into the state of the graph.
+      const messages = (result.update as { readonly messages?: unknown } | undefined)?.messages;
+      if (!Array.isArray(messages)) return result;
+      const update = { ...result.update, messages: await Promise.all(messages.map(swap)) };
+      return Object.assign(Object.create(Object.getPrototypeOf(result)), result, { update });
     },
   });
 }
@@ -69,22 +72,22 @@ function isStoredElsewhere(configurable: { readonly [name: string]: unknown } | 
 
 type Content = ToolMessage['content'];
 
-/** Swaps texts one by one; images and other content stay. */
-async function swapTexts(content: Content, swap: (text: string) => Promise<string>): Promise<Content> {
-  if (typeof content === 'string') return swap(content);
-  let changed = false;
-  const blocks = await Promise.all(
-    content.map(async (block) => {
-      if (block.type !== 'text' || typeof block.text !== 'string') return block;
-      const text = await swap(block.text);
-      changed ||= text !== block.text;
-      return text === block.text ? block : { ...block, text };
-    }),
-  );
-  return changed ? (blocks as Content) : content;
+async function swapMessage(
+  message: unknown,
+  tool: string,
+  results: LargeResults,
+  o: { readonly signal?: AbortSignal; readonly forever: boolean },
+): Promise<unknown> {
+  if (!isBaseMessage(message) || !isToolMessage(message)) return message;
+  const { content } = message;
+  const shown =
+    typeof content === 'string'
+      ? await results.shown(content, tool, o)
+      : await results.shownBlocks(content, tool, o);
+  return shown === content ? message : withContent(message, shown as Content);
 }
 
-/** Copies a message. Its constructor ignores some fields of `fields`, so each is named here. */
+/** Copies a message with other content. The constructor copies nothing by itself, so each field is passed. */
 function withContent(message: ToolMessage, content: Content): ToolMessage {
   const { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata } =
     message;
@@ -122,6 +125,7 @@ export class ContextRelayCallbackHandler extends BaseCallbackHandler {
   override awaitHandlers = true;
   readonly #options: ContextRelayCallbackOptions;
   readonly #outputs: readonly PushedOutput[];
+  readonly #patience = new Patience();
 
   constructor(options: ContextRelayCallbackOptions) {
     super();
@@ -148,14 +152,17 @@ export class ContextRelayCallbackHandler extends BaseCallbackHandler {
     const text = textOf(output);
     if (text === '') return;
     try {
-      await relay.push(text, {
-        channel,
-        encrypted,
-        ttl,
-        // A handler that is attached or called twice pushes once.
-        idempotencyKey: encrypted ? undefined : `${kind}-${run}`,
-        metadata: { summary: `output of ${kind} ${run}`, kind, run },
-      });
+      await this.#patience.run((signal) =>
+        relay.push(text, {
+          channel,
+          encrypted,
+          ttl,
+          // A handler that is attached or called twice pushes once.
+          idempotencyKey: encrypted ? undefined : `${kind}-${run}`,
+          metadata: { summary: `output of ${kind} ${run}`, kind, run },
+          signal,
+        }),
+      );
     } catch (error) {
       onError(error);
     }
@@ -214,8 +221,16 @@ export class ContextRelayRetriever extends BaseRetriever {
         'Pass `thread` to ContextRelayRetriever, or use a relay URL as the query.',
       );
     }
-    const hits = await this.#relay.threads.open(this.#thread).artifacts.search(query, { limit: this.#k });
-    return hits.map(({ snippet, ...metadata }) => new Document({ pageContent: snippet, metadata }));
+    const { artifacts } = this.#relay.threads.open(this.#thread);
+    const hits = await artifacts.search(query, { limit: this.#k });
+    return Promise.all(
+      hits.map(async ({ snippet, ...metadata }) => {
+        // The snippet has marks around the matches, so the document gets the original lines.
+        const lines = `${metadata.line}-${metadata.line + snippet.split('\n').length - 1}`;
+        const { text } = await artifacts.part(metadata.ref, { lines });
+        return new Document({ pageContent: text, metadata });
+      }),
+    );
   }
 
   async #pulled(url: string): Promise<Document> {
@@ -265,7 +280,7 @@ export class ContextRelayByteStore extends BaseStore<string, Uint8Array> {
     const files = [...new Map(pairs)].map(async ([key, content]) => {
       return { path: await segment(key), content, metadata: { key }, ...o };
     });
-    await writeFiles(this.#files, await Promise.all(files));
+    await new FileWriter(this.#files).write(await Promise.all(files));
   }
 
   override async mdelete(keys: string[]): Promise<void> {

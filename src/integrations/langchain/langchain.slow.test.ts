@@ -5,6 +5,7 @@ import { RunnableLambda } from '@langchain/core/runnables';
 import { tool } from '@langchain/core/tools';
 import { MemorySaver } from '@langchain/langgraph';
 import { createAgent, fakeModel } from 'langchain';
+import { assertHandOver, QUESTION } from '../../../test/integrations/hand-over.ts';
 import {
   assertReadInPart,
   LARGE_LOG,
@@ -223,3 +224,22 @@ test('a result lives as long as the checkpoints that contain its pointer', async
   assert.equal(await days({ ttl: 7 * 24 * 3600 }, new MemorySaver()), 7, 'as long as is asked for');
   assert.ok((await days({}, new ContextRelaySaver(scene.relay, { space: 'kept' }))) > 3600);
 });
+
+test('a hand-over costs as many tokens as the page says', () =>
+  assertHandOver('langchain', async (result, options) => {
+    const model = fakeModel()
+      .respond(calling('read_log', () => ({})))
+      .respond(new AIMessage('done'));
+    const log = tool(async () => result, {
+      name: 'read_log',
+      description: 'the log of today',
+      schema: { type: 'object', properties: {} },
+    });
+    const agent = createAgent({
+      model,
+      tools: [log],
+      middleware: [largeResultMiddleware(scene.relay, options)],
+    });
+    await agent.invoke({ messages: [new HumanMessage(QUESTION)] });
+    return model.calls.at(-1)!.messages.map(({ text }) => text);
+  }));

@@ -10,15 +10,19 @@ import {
 } from '@langchain/langgraph-checkpoint';
 import { fromBase64, toBase64 } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
 import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
-import { backwards, segment, writeFiles } from '../file-names.ts';
+import { backwards, FileWriter, segment } from '../file-names.ts';
 import type { KeptPointers } from '../kept-pointers.ts';
 
-/** A serialized value. Text stays readable in the file. */
+/** A serialized value: as text, as base64, or the SHA-256 of its content in a file of its own. */
 type Dumped =
   | readonly [type: string, data: string]
-  | readonly [type: string, data: string, encoding: 'base64'];
+  | readonly [type: string, data: string, encoding: 'base64' | 'file'];
+
+/** A value of a checkpoint, or the path of a value that version 0.2.0 or earlier wrote. */
+type Source = Dumped | { readonly path: string };
 
 /** Identifies a checkpoint. */
 export interface Place {
@@ -27,37 +31,73 @@ export interface Place {
   readonly id: string;
 }
 
-/** A stored checkpoint. Its values are in separate files, found by their versions. */
+/** A stored checkpoint. Its large values are in files of their own. */
 export interface Stored extends Place {
   readonly parent?: string;
   /** Channels stored as changes: their values are computed from the ancestors. */
   readonly deltas: readonly string[];
-  /** Channels that have a value. Checkpoints of 0.2.0 and earlier lack it. */
-  readonly values?: readonly string[];
+  /** Values by channel. Undefined for a checkpoint of 0.2.0 or earlier: files named by version hold its values. */
+  readonly values?: Readonly<Record<string, Dumped>>;
+  /** Channels that must have a value. */
+  readonly named: readonly string[];
   readonly checkpoint: Omit<Checkpoint, 'channel_values'>;
   readonly metadata: CheckpointMetadata;
   /** When it was written. */
   readonly at: string;
 }
 
-/** Checkpoints read per request while listing. */
-const PAGE = 100;
+/** A checkpoint with its values and pending writes. */
+export interface Loaded {
+  readonly stored: Stored;
+  readonly values: Record<string, unknown>;
+  readonly writes: CheckpointPendingWrite[];
+}
+
+/** A pending write as it is stored. */
+interface StoredWrite {
+  readonly task: string;
+  readonly channel: string;
+  readonly value: Dumped;
+}
+
+/**
+ * Large values that the last checkpoint of a namespace in this process, or a write after it, refers to. Pruning keeps
+ * these values, so they need not be sent again.
+ */
+interface Recent {
+  /** Large values by channel and version. */
+  readonly values: Map<string, Dumped>;
+  /** Large values that are stored or being sent, by hash. `id` is the checkpoint that they were sent for. */
+  readonly sent: Map<string, { id: string; readonly writing: Promise<void> }>;
+  /** The last call that serializes values. The next one waits for it, so that it knows what is being sent. */
+  turn: Promise<unknown>;
+}
+
+/** Checkpoints read at once while listing. */
+const PAGE = 50;
+/** A larger value is stored in a file of its own, once for all checkpoints and writes that have it. */
+const INLINE_BYTES = 4 * 1024;
+/** Namespaces whose recent values are remembered. */
+const MAX_RECENT = 256;
 
 /**
  * The files of a saver. For each thread and namespace:
- * - `<thread>/c/<namespace>/<checkpoint>`: a checkpoint without its values. The names sort newest first.
- * - `<thread>/v/<namespace>/<channel>/<version>`: a value of a channel, written once, whichever checkpoints use it.
- * - `<thread>/w/<namespace>/<checkpoint>/<task>/<index>`: a pending write.
- * A checkpoint is written after its values, in one step, so it exists with all of them or not at all.
+ * - `<thread>/c/<namespace>/<checkpoint>`: a checkpoint with its small values. The names sort newest first.
+ * - `<thread>/v/<namespace>/<hash>`: a large value, stored once.
+ * - `<thread>/w/<namespace>/<checkpoint>/<task>/<index>`: the pending writes of a task.
+ * A checkpoint is written after its large values, in one step, so it exists with all of them or not at all.
  */
 export class CheckpointFiles {
   readonly #space: FileSpace;
+  readonly #writer: FileWriter;
   readonly #serde: SerializerProtocol;
   readonly #pointers: KeptPointers;
+  readonly #recent = new Map<string, Recent>();
 
   /** `pointers` extends the pointers that values name to the life of the values. */
   constructor(space: FileSpace, serde: SerializerProtocol, pointers: KeptPointers) {
     this.#space = space;
+    this.#writer = new FileWriter(space);
     this.#serde = serde;
     this.#pointers = pointers;
   }
@@ -69,27 +109,77 @@ export class CheckpointFiles {
       ? folder + backwards(id)
       : (await this.#space.list({ prefix: folder, limit: 1 })).files[0]?.path;
     const file = path && (await this.#space.read([path])).get(path);
-    return file ? this.#load(file) : undefined;
+    return file ? this.#parseCheckpoint(file) : undefined;
   }
 
-  /** Yields the checkpoints of one thread or of all threads; within a namespace the newest first. */
-  async *list(thread?: string, namespace?: string): AsyncGenerator<Stored> {
+  /**
+   * Yields the checkpoints of one thread or of all threads in pages; within a namespace the newest first. `limit` is how
+   * many the caller uses, and `before` an id that only older checkpoints precede.
+   */
+  async *pages(
+    thread?: string,
+    namespace?: string,
+    o: { readonly limit?: number; readonly before?: string } = {},
+  ): AsyncGenerator<Stored[]> {
     const threads = thread === undefined ? await this.#threads() : [`${await segment(thread)}/`];
     const below = namespace === undefined ? 'c/' : `c/${await segment(namespace)}/`;
+    const limit = Math.min(PAGE, o.limit ?? PAGE);
     for (const folder of threads) {
-      let after: string | undefined;
+      const prefix = folder + below;
+      let after = namespace !== undefined && o.before ? prefix + backwards(o.before) : undefined;
       do {
-        const page = await this.#space.list({ prefix: folder + below, after, limit: PAGE });
-        const paths = page.files.map(({ path }) => path);
-        const found = await this.#space.read(paths);
+        const page = await this.#space.list({ prefix, after, limit });
+        const found = await this.#space.read(page.files.map(({ path }) => path));
         // Skip a checkpoint that was deleted meanwhile.
-        for (const path of paths) if (found.has(path)) yield this.#load(found.get(path)!);
+        const read = page.files.flatMap(({ path }) => found.get(path) ?? []);
+        yield Promise.all(read.map((file) => this.#parseCheckpoint(file)));
         after = page.next;
       } while (after !== undefined);
     }
   }
 
-  /** `changed` names the channels with a new version. Values of the others are already stored. */
+  /** Reads values and writes of checkpoints in few requests. A checkpoint that was deleted meanwhile is left out. */
+  async load(stored: readonly Stored[]): Promise<Loaded[]> {
+    const [sources, writes] = await Promise.all([
+      Promise.all(stored.map((each) => this.#sources(each))),
+      this.#storedWrites(stored),
+    ]);
+    const folders = await Promise.all(stored.map((each) => folderOf(each.thread, 'v', each.namespace)));
+    const paths = stored.flatMap((_, i) =>
+      [...sources[i]!.values(), ...writes[i]!.map(({ value }) => value)].flatMap((source) =>
+        pathOf(folders[i]!, source),
+      ),
+    );
+    const found = await this.#space.read([...new Set(paths)]);
+    const loaded = stored.map(async (each, i) => {
+      const values: Record<string, unknown> = {};
+      for (const [channel, source] of sources[i]!) {
+        const value = await this.#parse(source, found, folders[i]!);
+        if (value) values[channel] = value.parsed;
+      }
+      const { thread, namespace, id } = each;
+      const missing = each.named.find((channel) => !Object.hasOwn(values, channel));
+      if (missing !== undefined) {
+        if (!(await this.get(thread, namespace, id))) return [];
+        throw new RelayError('not_found', {
+          what: `the value of the channel "${missing}" in the checkpoint ${id} of the thread "${thread}"`,
+          hint: 'Continue from an older checkpoint of the thread, or delete the thread and start again.',
+        });
+      }
+      return [{ stored: each, values, writes: await this.#parseWrites(writes[i]!, found, folders[i]!) }];
+    });
+    return (await Promise.all(loaded)).flat();
+  }
+
+  /** Like `load` for one checkpoint that a run continues from. */
+  async loadToContinue(stored: Stored): Promise<Loaded | undefined> {
+    const [loaded] = await this.load([stored]);
+    if (loaded && stored.values)
+      this.#remember(await folderOf(stored.thread, 'v', stored.namespace), stored.checkpoint, stored.values);
+    return loaded;
+  }
+
+  /** `changed` names the channels with a new version. */
   async put(
     { thread, namespace, id }: Place,
     checkpoint: Checkpoint,
@@ -98,57 +188,34 @@ export class CheckpointFiles {
     changed: ChannelVersions,
   ): Promise<void> {
     const { channel_values, ...rest } = checkpoint;
-    const values = Object.entries(changed).flatMap(([channel, version]) => {
-      const value = channel_values[channel];
-      return value === undefined ? [] : [{ channel, version, value }];
-    });
     const folder = await folderOf(thread, 'v', namespace);
-    const files = values.map(async ({ channel, version, value }) =>
-      json(folder + (await valueName(channel, version)), await this.#dump(value)),
-    );
-    await this.#write(await Promise.all(files));
-    const snapshots = values.flatMap(({ channel, value }) => (isDeltaSnapshot(value) ? [channel] : []));
+    const recent = this.#recentOf(folder);
+    const values: Record<string, Dumped> = {};
+    await this.#send(folder, id, async (files) => {
+      for (const [channel, version] of Object.entries(checkpoint.channel_versions)) {
+        const value = channel_values[channel];
+        const isChanged = Object.hasOwn(changed, channel);
+        if (value === undefined || (parent === undefined && !isChanged)) continue;
+        const known = isChanged ? undefined : recent.values.get(versionKey(channel, version));
+        values[channel] = known ?? (await this.#dumpValue(value, folder, files));
+      }
+    });
+    const hashes = Object.values(values).flatMap(([, hash, encoding]) => (encoding === 'file' ? hash : []));
+    await Promise.all(hashes.map((hash) => recent.sent.get(hash)?.writing));
+    const snapshots = Object.keys(changed).filter((channel) => isDeltaSnapshot(channel_values[channel]));
     const counted = Object.keys(metadata.counters_since_delta_snapshot ?? {});
-    // A value that did not change since the parent is stored with an ancestor.
-    const named = Object.keys(checkpoint.channel_versions).filter(
-      (channel) =>
-        channel_values[channel] !== undefined && (parent !== undefined || Object.hasOwn(changed, channel)),
-    );
     const file = {
       thread_id: thread,
       checkpoint_ns: namespace,
       checkpoint_id: id,
       parent_id: parent,
       delta_channels: [...new Set([...snapshots, ...counted])],
-      values: named,
+      values,
       checkpoint: await this.#dump(rest),
       metadata: await this.#dump(metadata),
     };
-    const { path, content, ...o } = json((await folderOf(thread, 'c', namespace)) + backwards(id), file);
-    await this.#space.put(path, content, o);
-  }
-
-  /** Returns the values by channel; null if the checkpoint was deleted meanwhile. Throws if a value is missing. */
-  async values(stored: Stored): Promise<Record<string, unknown> | null> {
-    const { thread, namespace, id, checkpoint } = stored;
-    const folder = await folderOf(thread, 'v', namespace);
-    const versions = Object.entries(checkpoint.channel_versions ?? {});
-    const paths = await Promise.all(
-      versions.map(async ([channel, v]) => folder + (await valueName(channel, v))),
-    );
-    const found = await this.#space.read(paths);
-    const values: Record<string, unknown> = {};
-    for (const [i, [channel]] of versions.entries()) {
-      const file = found.get(paths[i]!);
-      if (file) values[channel] = await this.#parse(JSON.parse(file.text()));
-    }
-    const missing = stored.values?.find((channel) => !Object.hasOwn(values, channel));
-    if (missing === undefined) return values;
-    if (!(await this.get(thread, namespace, id))) return null;
-    throw new RelayError('not_found', {
-      what: `the value of the channel "${missing}" in the checkpoint ${id} of the thread "${thread}"`,
-      hint: 'Continue from an older checkpoint of the thread, or delete the thread and start again.',
-    });
+    await this.#write([json((await folderOf(thread, 'c', namespace)) + backwards(id), file)]);
+    this.#remember(folder, rest, values);
   }
 
   async putWrites(
@@ -156,64 +223,125 @@ export class CheckpointFiles {
     writes: readonly PendingWrite[],
     task: string,
   ): Promise<void> {
+    const values = await folderOf(thread, 'v', namespace);
     const folder = `${await folderOf(thread, 'w', namespace)}${backwards(id)}/${await segment(task)}/`;
-    const files = writes.map(async ([channel, value], i): Promise<FileToWrite> => {
-      const index = WRITES_IDX_MAP[channel] ?? i;
-      const file = { task_id: task, channel, value: await this.#dump(value) };
-      // For an ordinary write the first one counts; errors, interrupts and resumptions are overwritten.
-      return { ...json(folder + indexName(index), file), ifAbsent: index >= 0 };
+    await this.#send(values, id, async (files) => {
+      const ordinary: (readonly [channel: string, value: Dumped])[] = [];
+      for (const [channel, value] of writes) {
+        const dumped = await this.#dumpValue(value, values, files);
+        const special = WRITES_IDX_MAP[channel];
+        if (special === undefined) ordinary.push([channel, dumped]);
+        // Errors, interrupts and resumptions are overwritten.
+        else files.push(json(folder + indexName(special), { task_id: task, writes: [[channel, dumped]] }));
+      }
+      // Of the ordinary writes of a task, the first ones count.
+      if (ordinary.length > 0)
+        files.push({ ...json(folder + indexName(0), { task_id: task, writes: ordinary }), ifAbsent: true });
     });
-    await this.#write(await Promise.all(files));
   }
 
-  async writes({ thread, namespace, id }: Place): Promise<CheckpointPendingWrite[]> {
-    const prefix = `${await folderOf(thread, 'w', namespace)}${backwards(id)}/`;
-    const paths: string[] = [];
-    for await (const { path } of this.#space.all({ prefix })) paths.push(path);
-    const found = await this.#space.read(paths);
-    const writes: CheckpointPendingWrite[] = [];
-    for (const path of paths) {
-      const file = found.get(path);
-      if (!file) continue;
-      const { task_id, channel, value } = JSON.parse(file.text());
-      writes.push([task_id, channel, await this.#parse(value)]);
-    }
-    return writes;
+  async writes(place: Place): Promise<CheckpointPendingWrite[]> {
+    const folder = await folderOf(place.thread, 'v', place.namespace);
+    const [stored] = await this.#storedWrites([place]);
+    const found = await this.#space.read(stored!.flatMap(({ value }) => pathOf(folder, value)));
+    return this.#parseWrites(stored!, found, folder);
   }
 
   async deleteThread(thread: string): Promise<void> {
-    await this.#space.remove({ prefix: `${await segment(thread)}/` });
+    const folder = `${await segment(thread)}/`;
+    await this.#space.remove({ prefix: folder });
+    for (const key of this.#recent.keys()) if (key.startsWith(folder)) this.#recent.delete(key);
   }
 
-  /** Deletes a checkpoint with its writes. The checkpoint goes first, because without its writes it would be wrong. */
-  async delete({ thread, namespace, id }: Place): Promise<void> {
-    await this.#space.remove({ paths: [(await folderOf(thread, 'c', namespace)) + backwards(id)] });
-    await this.#space.remove({ prefix: `${await folderOf(thread, 'w', namespace)}${backwards(id)}/` });
-  }
-
-  /** Returns the paths of a namespace's values with the times they were written. */
-  async valuePaths(thread: string, namespace: string): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
-    const prefix = await folderOf(thread, 'v', namespace);
-    for await (const { path, modified_at } of this.#space.all({ prefix })) found.set(path, modified_at);
-    return found;
-  }
-
-  async valuePath({ thread, namespace, checkpoint }: Stored, channel: string): Promise<string> {
-    const version = checkpoint.channel_versions[channel];
-    return (
-      (await folderOf(thread, 'v', namespace)) +
-      (version === undefined ? '' : await valueName(channel, version))
+  /**
+   * Deletes checkpoints of one namespace with their writes, and the values that none of `kept` uses. A value that is
+   * younger than `newest` may belong to a checkpoint that is being written, so it stays.
+   */
+  async keepOnly(kept: readonly Stored[], unwanted: readonly Stored[], newest: Stored): Promise<void> {
+    const { thread, namespace } = newest;
+    const [c, v, w] = await Promise.all(
+      (['c', 'v', 'w'] as const).map((kind) => folderOf(thread, kind, namespace)),
     );
-  }
-
-  async deleteValues(paths: readonly string[]): Promise<void> {
+    // The checkpoints go first, because without their writes they would be wrong.
+    const names = new Set(unwanted.map(({ id }) => backwards(id)));
+    await this.#space.remove({ paths: [...names].map((name) => c! + name) });
+    const sources = await Promise.all(kept.map((each) => this.#sources(each)));
+    const writes = (await this.#storedWrites(kept)).flat().map(({ value }) => value);
+    const used = new Set(
+      [...sources.flatMap((each) => [...each.values()]), ...writes].flatMap((s) => pathOf(v!, s)),
+    );
+    const paths: string[] = [];
+    for await (const { path, modified_at } of this.#space.all({ prefix: v }))
+      if (!used.has(path) && modified_at < newest.at) paths.push(path);
+    for await (const { path } of this.#space.all({ prefix: w }))
+      if (names.has(path.slice(w!.length).split('/')[0]!)) paths.push(path);
     await this.#space.remove({ paths });
   }
 
+  /** Tells which of these channels have a value in a checkpoint. */
+  async stored(each: Stored, channels: Iterable<string>): Promise<string[]> {
+    const sources = await this.#sources(each);
+    const folder = await folderOf(each.thread, 'v', each.namespace);
+    const named = [...channels].filter((channel) => sources.has(channel));
+    if (each.values) return named;
+    const found = await this.#space.read(named.flatMap((channel) => pathOf(folder, sources.get(channel)!)));
+    return named.filter((channel) => pathOf(folder, sources.get(channel)!).every((path) => found.has(path)));
+  }
+
+  /** Writes the files that `collect` adds. Those in `folder`, which their hash names, are not sent again. */
+  async #send(folder: string, id: string, collect: (files: FileToWrite[]) => Promise<void>): Promise<void> {
+    const recent = this.#recentOf(folder);
+    const started = recent.turn.then(async () => {
+      const files: FileToWrite[] = [];
+      await collect(files);
+      const unsent = files.filter(({ path }) => !recent.sent.has(path.slice(folder.length)));
+      const writing = unsent.length > 0 ? this.#write(unsent) : Promise.resolve();
+      for (const { path } of files) {
+        if (!path.startsWith(folder)) continue;
+        const hash = path.slice(folder.length);
+        recent.sent.set(hash, { writing, ...recent.sent.get(hash), id });
+        writing.catch(() => recent.sent.delete(hash));
+      }
+      return { writing };
+    });
+    recent.turn = started.catch(() => {});
+    await (await started).writing;
+  }
+
+  #recentOf(folder: string): Recent {
+    const recent = this.#recent.get(folder) ?? {
+      values: new Map(),
+      sent: new Map(),
+      turn: Promise.resolve(),
+    };
+    this.#recent.delete(folder);
+    this.#recent.set(folder, recent);
+    if (this.#recent.size > MAX_RECENT) this.#recent.delete(this.#recent.keys().next().value!);
+    return recent;
+  }
+
+  /** Replaces what earlier checkpoints refer to by what this one refers to. */
+  #remember(
+    folder: string,
+    { id, channel_versions }: Pick<Checkpoint, 'id' | 'channel_versions'>,
+    values: Readonly<Record<string, Dumped>>,
+  ): void {
+    const recent = this.#recentOf(folder);
+    recent.values.clear();
+    for (const [channel, value] of Object.entries(values)) {
+      if (value[2] !== 'file') continue;
+      recent.values.set(versionKey(channel, channel_versions[channel]!), value);
+      const writing = recent.sent.get(value[1])?.writing ?? Promise.resolve();
+      recent.sent.set(value[1], { id, writing });
+    }
+    for (const [hash, sent] of recent.sent) if (sent.id < id) recent.sent.delete(hash);
+  }
+
   async #write(files: readonly FileToWrite[]): Promise<void> {
-    await writeFiles(this.#space, files);
-    await this.#pointers.keep(...files.map(({ content }) => String(content)));
+    await this.#writer.write(files);
+    await this.#pointers.keep(
+      ...files.flatMap(({ content }) => (typeof content === 'string' ? content : [])),
+    );
   }
 
   async #threads(): Promise<string[]> {
@@ -227,31 +355,133 @@ export class CheckpointFiles {
     return folders;
   }
 
-  async #load(read: FileRead): Promise<Stored> {
+  async #parseCheckpoint(read: FileRead): Promise<Stored> {
     const file = JSON.parse(read.text());
+    const isOld = file.values === undefined || Array.isArray(file.values);
     return {
       thread: file.thread_id,
       namespace: file.checkpoint_ns,
       id: file.checkpoint_id,
       parent: file.parent_id,
       deltas: file.delta_channels,
-      values: file.values,
-      checkpoint: await this.#parse(file.checkpoint),
-      metadata: await this.#parse(file.metadata),
+      ...(isOld ? { named: file.values ?? [] } : { values: file.values, named: Object.keys(file.values) }),
+      checkpoint: await this.#loads(file.checkpoint),
+      metadata: await this.#loads(file.metadata),
       at: read.file.modified_at,
     };
   }
 
-  async #dump(value: unknown): Promise<Dumped> {
-    const [type, bytes] = await this.#serde.dumpsTyped(value);
-    const text = decodeUtf8(bytes);
-    return text === null ? [type, toBase64(bytes), 'base64'] : [type, text];
+  /** Returns where the values of a checkpoint are. An old checkpoint may have no file for some of them. */
+  async #sources(stored: Stored): Promise<Map<string, Source>> {
+    if (stored.values) return new Map(Object.entries(stored.values));
+    const folder = await folderOf(stored.thread, 'v', stored.namespace);
+    const sources = Object.entries(stored.checkpoint.channel_versions ?? {}).map(
+      async ([channel, version]) => {
+        const path = `${folder}${await segment(channel)}/${await segment(String(version))}`;
+        return [channel, { path }] as const;
+      },
+    );
+    return new Map(await Promise.all(sources));
   }
 
-  async #parse<T>([type, data, encoding]: Dumped): Promise<T> {
-    const bytes = encoding === 'base64' ? fromBase64(data)! : new TextEncoder().encode(data);
-    return this.#serde.loadsTyped(type, bytes);
+  /** Returns the pending writes of each checkpoint. */
+  async #storedWrites(places: readonly Place[]): Promise<StoredWrite[][]> {
+    const folders = await Promise.all(
+      places.map(({ thread, namespace }) => folderOf(thread, 'w', namespace)),
+    );
+    const names = places.map(({ id }) => backwards(id));
+    const paths: string[] = [];
+    for (const [folder, at] of Map.groupBy(places.keys(), (i) => folders[i]!))
+      paths.push(...(await this.#writePaths(folder, at.map((i) => names[i]!).toSorted())));
+    const found = await this.#space.read(paths);
+    const byPlace = Map.groupBy(paths, (path) => path.split('/').slice(0, 4).join('/'));
+    return names.map((name, i) =>
+      (byPlace.get(folders[i]! + name) ?? []).flatMap((path) => {
+        const file = found.get(path);
+        if (!file) return [];
+        const { task_id: task, channel, value, writes = [[channel, value]] } = JSON.parse(file.text());
+        return writes.map(([channel, value]: [string, Dumped]) => ({ task, channel, value }));
+      }),
+    );
   }
+
+  /** `names` are folders of checkpoints, sorted. Ids grow with time, so the folders are neighbours in one listing. */
+  async #writePaths(folder: string, names: readonly string[]): Promise<string[]> {
+    const wanted = new Set(names);
+    const paths: string[] = [];
+    const [first, last] = [names[0]!, names.at(-1)!];
+    const prefix = first === last ? `${folder}${first}/` : folder;
+    for (let after: string | undefined = folder + first; after !== undefined; ) {
+      const page = await this.#space.list({ prefix, after, limit: 2 * names.length + 10 });
+      after = page.next;
+      for (const { path } of page.files) {
+        const name = path.slice(folder.length).split('/')[0]!;
+        if (name > last) return paths;
+        if (wanted.has(name)) paths.push(path);
+      }
+    }
+    return paths;
+  }
+
+  /** A write whose value is missing was not acknowledged, so it is left out. */
+  async #parseWrites(
+    writes: readonly StoredWrite[],
+    found: ReadonlyMap<string, FileRead>,
+    folder: string,
+  ): Promise<CheckpointPendingWrite[]> {
+    const parsed = writes.map(async ({ task, channel, value }): Promise<CheckpointPendingWrite[]> => {
+      const loaded = await this.#parse(value, found, folder);
+      return loaded ? [[task, channel, loaded.parsed]] : [];
+    });
+    return (await Promise.all(parsed)).flat();
+  }
+
+  /** Returns undefined if the value has no file. */
+  async #parse(
+    source: Source,
+    found: ReadonlyMap<string, FileRead>,
+    folder: string,
+  ): Promise<{ readonly parsed: unknown } | undefined> {
+    const [path] = pathOf(folder, source);
+    if (path === undefined) return { parsed: await this.#loads(source as Dumped) };
+    const file = found.get(path);
+    if (!file) return undefined;
+    if ('path' in source) return { parsed: await this.#loads(JSON.parse(file.text())) };
+    return { parsed: await this.#serde.loadsTyped(source[0], file.bytes) };
+  }
+
+  /** Serializes a value. Adds a large one to `files`. */
+  async #dumpValue(value: unknown, folder: string, files: FileToWrite[]): Promise<Dumped> {
+    const [type, bytes] = await this.#serde.dumpsTyped(value);
+    const text = decodeUtf8(bytes);
+    if (bytes.byteLength <= INLINE_BYTES) return dumped(type, bytes, text);
+    const hash = await sha256Hex(bytes as Uint8Array<ArrayBuffer>);
+    files.push({ path: folder + hash, content: text ?? bytes, keep: 0 });
+    return [type, hash, 'file'];
+  }
+
+  async #dump(value: unknown): Promise<Dumped> {
+    const [type, bytes] = await this.#serde.dumpsTyped(value);
+    return dumped(type, bytes, decodeUtf8(bytes));
+  }
+
+  async #loads<T>([type, data, encoding]: Dumped): Promise<T> {
+    return this.#serde.loadsTyped(type, encoding === 'base64' ? fromBase64(data)! : encodeUtf8(data));
+  }
+}
+
+function dumped(type: string, bytes: Uint8Array, text: string | null): Dumped {
+  return text === null ? [type, toBase64(bytes), 'base64'] : [type, text];
+}
+
+/** Returns the path of a value's file, if it has one. */
+function pathOf(folder: string, source: Source): string[] {
+  if ('path' in source) return [source.path];
+  return source[2] === 'file' ? [folder + source[1]] : [];
+}
+
+function versionKey(channel: string, version: number | string): string {
+  return `${version} ${channel}`;
 }
 
 function json(path: string, content: unknown) {
@@ -260,10 +490,6 @@ function json(path: string, content: unknown) {
 
 async function folderOf(thread: string, kind: 'c' | 'v' | 'w', namespace: string): Promise<string> {
   return `${await segment(thread)}/${kind}/${await segment(namespace)}/`;
-}
-
-async function valueName(channel: string, version: number | string): Promise<string> {
-  return `${await segment(channel)}/${await segment(String(version))}`;
 }
 
 /** Indexes of special channels are negative. */

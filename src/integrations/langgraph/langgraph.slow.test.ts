@@ -6,6 +6,7 @@ import { Annotation, Command, DeltaValue, interrupt, StateGraph, StateSchema } f
 import { createAgent, fakeModel } from 'langchain';
 import * as z from 'zod';
 import checkpointsOf020 from '../../../test/fixtures/langgraph-checkpoints-0.2.0.json' with { type: 'json' };
+import { assertHandOver, QUESTION } from '../../../test/integrations/hand-over.ts';
 import {
   embedded,
   LARGE_LOG,
@@ -134,12 +135,54 @@ test('a checkpoint with a missing value is an error, and is not read as complete
     .addNode('step', ({ turn }) => ({ turn: turn + 1 }))
     .addEdge('__start__', 'step')
     .compile({ checkpointer: saver });
-  await graph.invoke({ name: 'ada', turn: 1 }, inThread('missing'));
+  await graph.invoke({ name: LARGE_LOG, turn: 1 }, inThread('missing'));
   await graph.invoke({ turn: 5 }, inThread('missing'));
-  await scene.relay.files.space('missing-value').remove({ prefix: 'missing/v/_/name/' });
+  await scene.relay.files.space('missing-value').remove({ prefix: 'missing/v/_/' });
   const told = { code: 'not_found', message: /the value of the channel "name"/ };
   await assert.rejects(saver.getTuple(inThread('missing')), told);
   await assert.rejects(graph.invoke({ turn: 7 }, inThread('missing')), told);
+});
+
+test('a large value is stored once, and a listing reads only as many checkpoints as it was asked for', async () => {
+  const requests: string[] = [];
+  const relay = new ContextRelay({
+    baseUrl: scene.server.url,
+    onRequest: ({ path }) => requests.push(path),
+  });
+  const State = Annotation.Root({
+    text: Annotation<string>,
+    constant: Annotation<string>,
+    turn: Annotation<number>,
+  });
+  const saver = new ContextRelaySaver(relay, { space: 'stored-once' });
+  const graph = new StateGraph(State)
+    .addNode('step', ({ turn }) => ({ text: `${turn} `.repeat(10_000), turn: turn + 1 }))
+    .addEdge('__start__', 'step')
+    .addConditionalEdges('step', ({ turn }) => (turn < 20 ? 'step' : '__end__'), ['step', '__end__'])
+    .compile({ checkpointer: saver });
+  await graph.invoke(
+    { text: '', constant: 'constant '.repeat(10_000), turn: 0 },
+    { ...inThread('once'), recursionLimit: 100 },
+  );
+  // The input with both values, the constant, and a text of each step.
+  assert.deepEqual(await filesOf('stored-once'), { c: 22, v: 22, w: 21 });
+  requests.length = 0;
+  const turns: number[] = [];
+  for await (const { checkpoint } of saver.list(inThread('once'), { limit: 3 }))
+    turns.push(checkpoint.channel_values.turn as number);
+  assert.deepEqual(turns, [20, 19, 18]);
+  assert.ok(requests.length <= 5, `a listing of 3 made ${requests.length} requests: ${requests.join(' ')}`);
+  requests.length = 0;
+  const all = [];
+  for await (const { values } of graph.getStateHistory(inThread('once'))) all.push(values.text?.length);
+  assert.equal(all.length, 22);
+  assert.ok(requests.length <= 8, `the history made ${requests.length} requests: ${requests.join(' ')}`);
+  requests.length = 0;
+  await saver.prune(['once'], { strategy: 'keep_latest' });
+  assert.ok(requests.length <= 10, `pruning made ${requests.length} requests: ${requests.join(' ')}`);
+  assert.deepEqual(await filesOf('stored-once'), { c: 1, v: 2, w: 0 });
+  const { values } = await graph.getState(inThread('once'));
+  assert.deepEqual([values.turn, values.text.length, values.constant.length], [20, 30_000, 90_000]);
 });
 
 test('a channel stored as changes is not restored if one of its ancestors is missing', async () => {
@@ -239,3 +282,28 @@ test('another agent finds what an agent puts into the store, over HTTP and embed
   await other.delete(user, 'food');
   assert.equal(await store.get(user, 'food'), null);
 });
+
+test('a hand-over costs as many tokens as the page says', () =>
+  assertHandOver('langgraph', async (result, options) => {
+    const model = fakeModel()
+      .respond(
+        new AIMessage({
+          content: '',
+          tool_calls: [{ name: 'read_log', args: {}, id: '1', type: 'tool_call' }],
+        }),
+      )
+      .respond(new AIMessage('done'));
+    const log = tool(async () => result, {
+      name: 'read_log',
+      description: 'the log of today',
+      schema: { type: 'object', properties: {} },
+    });
+    const agent = createAgent({
+      model,
+      tools: [log],
+      middleware: [largeResultMiddleware(scene.relay, options)],
+      checkpointer: new ContextRelaySaver(scene.relay, { space: 'hand-over' }),
+    });
+    await agent.invoke({ messages: [new HumanMessage(QUESTION)] }, inThread(JSON.stringify(options)));
+    return model.calls.at(-1)!.messages.map(({ text }) => text);
+  }));

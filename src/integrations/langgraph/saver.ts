@@ -16,7 +16,7 @@ import { systemEnv } from '../../base/env.ts';
 import { badRequest, RelayError } from '../../base/errors.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { KeptPointers } from '../kept-pointers.ts';
-import { CheckpointFiles, type Place, type Stored } from './checkpoint-files.ts';
+import { CheckpointFiles, type Loaded, type Place, type Stored } from './checkpoint-files.ts';
 
 export interface ContextRelaySaverOptions {
   /** Space of the checkpoint files; `langgraph` by default. */
@@ -39,7 +39,8 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     const { thread_id, checkpoint_ns = '' } = config.configurable ?? {};
     if (thread_id === undefined) return undefined;
     const stored = await this.#files.get(String(thread_id), checkpoint_ns, getCheckpointId(config));
-    return stored && this.#tuple(stored);
+    const loaded = stored && (await this.#files.loadToContinue(stored));
+    return loaded && this.#tuple(loaded);
   }
 
   override async *list(
@@ -50,16 +51,23 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     const end = before && getCheckpointId(before);
     const wanted = Object.entries(filter ?? {});
     let left = limit;
-    for await (const stored of this.#files.list(thread_id, checkpoint_ns)) {
+    const pages = this.#files.pages(thread_id, checkpoint_ns, {
+      before: end,
+      limit: wanted.length > 0 || checkpoint_id ? undefined : limit,
+    });
+    if (left <= 0) return;
+    for await (const page of pages) {
+      const matching = page.filter(
+        ({ id, metadata }) =>
+          (!checkpoint_id || id === checkpoint_id) &&
+          (!end || id < end) &&
+          wanted.every(([name, value]) => (metadata as Record<string, unknown>)[name] === value),
+      );
+      for (const loaded of await this.#files.load(matching.slice(0, left))) {
+        yield this.#tuple(loaded);
+        left--;
+      }
       if (left <= 0) return;
-      if (checkpoint_id && stored.id !== checkpoint_id) continue;
-      if (end && stored.id >= end) continue;
-      const metadata = stored.metadata as Record<string, unknown>;
-      if (!wanted.every(([name, value]) => metadata[name] === value)) continue;
-      const tuple = await this.#tuple(stored);
-      if (!tuple) continue;
-      left--;
-      yield tuple;
     }
   }
 
@@ -133,20 +141,15 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     });
   }
 
-  async #tuple(stored: Stored): Promise<CheckpointTuple | undefined> {
-    const [channel_values, pendingWrites] = await Promise.all([
-      this.#files.values(stored),
-      this.#files.writes(stored),
-    ]);
-    if (!channel_values) return undefined;
-    const checkpoint: Checkpoint = { ...stored.checkpoint, channel_values };
+  async #tuple({ stored, values, writes }: Loaded): Promise<CheckpointTuple> {
+    const checkpoint: Checkpoint = { ...stored.checkpoint, channel_values: values };
     if (checkpoint.v < 4 && stored.parent !== undefined)
       await this.#takeSends(checkpoint, { ...stored, id: stored.parent });
     return {
       config: configOf(stored),
       checkpoint,
       metadata: stored.metadata,
-      pendingWrites,
+      pendingWrites: writes,
       ...(stored.parent !== undefined && { parentConfig: configOf({ ...stored, id: stored.parent }) }),
     };
   }
@@ -184,37 +187,23 @@ function missing(doing: string, field: string): RelayError {
  * from its ancestors, so those up to the last full value stay, with their writes.
  */
 async function keepLatest(files: CheckpointFiles, thread: string): Promise<void> {
-  const namespaces = new Map<string, Stored[]>();
-  for await (const stored of files.list(thread))
-    namespaces.set(stored.namespace, [...(namespaces.get(stored.namespace) ?? []), stored]);
-  for (const [namespace, stored] of namespaces) {
-    const values = await files.valuePaths(thread, namespace);
-    const kept = await neededFor(stored, files, values);
-    for (const each of stored) if (!kept.has(each)) await files.delete(each);
-    const used = new Set<string>();
-    for (const each of kept) {
-      for (const channel of Object.keys(each.checkpoint.channel_versions))
-        used.add(await files.valuePath(each, channel));
-    }
-    // Values younger than the newest checkpoint may belong to one that is being written.
-    const newest = stored[0]!.at;
-    const unused = [...values].filter(([path, at]) => !used.has(path) && at < newest);
-    await files.deleteValues(unused.map(([path]) => path));
+  const found: Stored[] = [];
+  for await (const page of files.pages(thread)) found.push(...page);
+  for (const stored of Map.groupBy(found, ({ namespace }) => namespace).values()) {
+    const kept = await neededFor(stored, files);
+    const unwanted = stored.filter((each) => !kept.has(each));
+    await files.keepOnly([...kept], unwanted, stored[0]!);
   }
 }
 
 /** `stored` has the newest first. If an ancestor is missing, nothing older is needed. */
-async function neededFor(
-  stored: readonly Stored[],
-  files: CheckpointFiles,
-  values: ReadonlyMap<string, string>,
-): Promise<Set<Stored>> {
+async function neededFor(stored: readonly Stored[], files: CheckpointFiles): Promise<Set<Stored>> {
   const byId = new Map(stored.map((each) => [each.id, each]));
   const unseen = new Set(stored.flatMap(({ deltas }) => deltas));
   const needed = new Set<Stored>();
   for (let at = stored[0]; at; at = at.parent === undefined ? undefined : byId.get(at.parent)) {
     needed.add(at);
-    for (const channel of unseen) if (values.has(await files.valuePath(at, channel))) unseen.delete(channel);
+    for (const channel of await files.stored(at, unseen)) unseen.delete(channel);
     if (unseen.size === 0) break;
   }
   return needed;

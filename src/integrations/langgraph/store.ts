@@ -14,7 +14,8 @@ import type { JsonObject } from '../../base/json.ts';
 import type { FileInfo } from '../../contract/files.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
-import { segments, writeFiles } from '../file-names.ts';
+import { FileWriter, segments } from '../file-names.ts';
+import { KeptPointers } from '../kept-pointers.ts';
 
 export interface ContextRelayStoreOptions {
   /** Space of the items; `langgraph-store` by default. */
@@ -30,11 +31,13 @@ export interface ContextRelayStoreOptions {
 export class ContextRelayStore extends BaseStore {
   readonly #files: FileSpace;
   readonly #ttl: number | undefined;
+  readonly #pointers: KeptPointers;
 
   constructor(relay: ContextRelay, { space = 'langgraph-store', ttl }: ContextRelayStoreOptions = {}) {
     super();
     this.#files = relay.files.space(space);
     this.#ttl = ttl;
+    this.#pointers = new KeptPointers(relay, ttl);
   }
 
   /** Reads see the state before the batch; of several puts of one item the last counts. */
@@ -67,7 +70,8 @@ export class ContextRelayStore extends BaseStore {
       const metadata = { namespace, key } as JsonObject;
       return [{ path, content: JSON.stringify(value), metadata, ...o }];
     });
-    await writeFiles(this.#files, files);
+    await new FileWriter(this.#files).write(files);
+    await this.#pointers.keep(...files.map(({ content }) => String(content)));
   }
 
   async #search(operation: SearchOperation): Promise<SearchItem[]> {

@@ -48,9 +48,7 @@ export function largeResultProcessor(
   return {
     id: 'contextrelay-large-results',
     async processLLMRequest({ prompt, abortSignal }) {
-      return {
-        prompt: await swapResults(prompt, (text, tool) => results.shown(text, tool, { signal: abortSignal })),
-      };
+      return { prompt: await swapResults(prompt, results, abortSignal) };
     },
   };
 }

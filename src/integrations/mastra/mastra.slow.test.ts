@@ -4,6 +4,7 @@ import { Agent } from '@mastra/core/agent';
 import { MockMemory } from '@mastra/core/memory';
 import { MastraLanguageModelV2Mock, simulateReadableStream } from '@mastra/core/test-utils/llm-mock';
 import { createTool } from '@mastra/core/tools';
+import { assertHandOver, QUESTION } from '../../../test/integrations/hand-over.ts';
 import {
   assertReadInPart,
   embedded,
@@ -191,3 +192,19 @@ test('threads, messages and resources can be stored, changed, copied and deleted
   await other.dangerouslyClearAll();
   assert.equal((await scene.relay.files.space('mastra-domain').list()).files.length, 0);
 });
+
+test('a hand-over costs as many tokens as the page says', () =>
+  assertHandOver('mastra', async (result, options) => {
+    const { model, calls } = playing([() => ({ tool: 'read_log', input: {} }), () => 'done']);
+    const read_log = createTool({
+      id: 'read_log',
+      description: 'the log of today',
+      execute: async () => result,
+    });
+    const reader = agent(model, {
+      tools: { read_log, ...contextRelayTools(scene.relay) },
+      inputProcessors: [largeResultProcessor(scene.relay, options)],
+    });
+    await reader.generate(QUESTION);
+    return calls.at(-1)!.prompt;
+  }));

@@ -10,7 +10,7 @@ type Args<M extends keyof InMemoryMemory> = InMemoryMemory[M] extends (...args: 
   : never;
 type Row = { readonly id: string };
 
-/** What a call uses: threads and resources by id, and the messages of threads; `all` if any may be concerned. */
+/** Ids of the threads, resources and messages that a call uses. `all` if the call may use any of them. */
 interface Touched {
   readonly threads?: readonly string[] | 'all';
   readonly messages?: readonly string[] | 'all';

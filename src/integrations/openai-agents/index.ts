@@ -37,7 +37,6 @@ export function contextRelayTools(
 }
 
 type ResultItem = Extract<AgentInputItem, { type: 'function_call_result' }>;
-type Replace = (text: string) => Promise<string>;
 
 /**
  * For `callModelInputFilter` of a runner or a run: tool results that are too large for the prompt reach the model as
@@ -55,22 +54,16 @@ function swapItems(items: readonly AgentInputItem[], results: LargeResults): Pro
   return Promise.all(
     items.map(async (item): Promise<AgentInputItem> => {
       if (item.type !== 'function_call_result') return item;
-      return { ...item, output: await swapped(item.output, (text) => results.shown(text, item.name)) };
+      return { ...item, output: await swapped(item, results) };
     }),
   );
 }
 
 /** Swaps texts; images and files stay. */
-async function swapped(output: ResultItem['output'], shown: Replace): Promise<ResultItem['output']> {
-  if (typeof output === 'string') return shown(output);
-  if (!Array.isArray(output)) {
-    return output.type === 'text' ? { ...output, text: await shown(output.text) } : output;
-  }
-  return Promise.all(
-    output.map(async (part) =>
-      part.type === 'input_text' ? { ...part, text: await shown(part.text) } : part,
-    ),
-  );
+async function swapped({ name, output }: ResultItem, results: LargeResults): Promise<ResultItem['output']> {
+  if (typeof output === 'string') return results.shown(output, name);
+  if (Array.isArray(output)) return [...(await results.shownBlocks(output, name))];
+  return output.type === 'text' ? { ...output, text: await results.shown(output.text, name) } : output;
 }
 
 export interface ContextRelaySessionOptions {

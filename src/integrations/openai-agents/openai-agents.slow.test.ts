@@ -8,6 +8,7 @@ import {
   type RecordedModelCall,
   ScriptedModel,
 } from '@openai/agents/testing';
+import { assertHandOver, QUESTION } from '../../../test/integrations/hand-over.ts';
 import {
   assertReadInPart,
   embedded,
@@ -135,3 +136,18 @@ test('results that a session stores as pointers live as long as the session', as
   for await (const file of scene.relay.files.space('openai-agents').all({ prefix: 'kept/' }))
     assert.ok(expires_at! >= file.expires_at!, `${expires_at} is before ${file.expires_at}`);
 });
+
+test('a hand-over costs as many tokens as the page says', () =>
+  assertHandOver('openai-agents', async (result, options) => {
+    const model = new ScriptedModel([calling('read_log', () => ({})), saying(() => 'done')]);
+    const readLog = tool({
+      name: 'read_log',
+      description: 'the log of today',
+      strict: false,
+      parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },
+      execute: async () => result,
+    });
+    const agent = new Agent({ name: 'b', model, tools: [readLog, ...contextRelayTools(scene.relay)] });
+    await runner().run(agent, QUESTION, { callModelInputFilter: largeResultFilter(scene.relay, options) });
+    return model.lastCall!.request.input;
+  }));

@@ -1,0 +1,62 @@
+import { BasePlugin, BaseTool } from '@google/adk';
+import type { FunctionDeclaration } from '@google/genai';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import { type LargeResultOptions, LargeResults } from '../large-results.ts';
+import { swapTexts } from '../prompt-results.ts';
+import { type RelayTool, type RelayToolOptions, relayTools } from '../relay-tools.ts';
+
+/** Entry point `contextrelay/google-adk`. Every export here is public API. */
+export type { LargeResultOptions } from '../large-results.ts';
+export type { RelayToolOptions } from '../relay-tools.ts';
+export { ContextRelayArtifactService, type ContextRelayArtifactServiceOptions } from './artifacts.ts';
+export { ContextRelaySessionService, type ContextRelaySessionServiceOptions } from './sessions.ts';
+
+/** Returns `push_context`, `peek_context` and `pull_context`, for `new LlmAgent({ tools })`. */
+export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions = {}): BaseTool[] {
+  return relayTools(relay, options).map((tool) => new AdkTool(tool));
+}
+
+class AdkTool extends BaseTool {
+  readonly #tool: RelayTool;
+
+  constructor(tool: RelayTool) {
+    super({ name: tool.name, description: tool.description });
+    this.#tool = tool;
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return { name: this.name, description: this.description, parametersJsonSchema: this.#tool.schema };
+  }
+
+  override async runAsync({ args }: { args: Record<string, unknown> }): Promise<unknown> {
+    return { result: await this.#tool.run(args, {}) };
+  }
+}
+
+/**
+ * For `plugins` of a runner: tool results, or texts in them, that are too large for the prompt reach the model as pointers. Give
+ * the agent `pull_context` of `contextRelayTools`, so that it can read what it needs.
+ */
+export class ContextRelayPlugin extends BasePlugin {
+  readonly #results: LargeResults;
+
+  constructor(relay: ContextRelay, options: LargeResultOptions = {}) {
+    super('contextrelay');
+    this.#results = new LargeResults(relay, options);
+  }
+
+  override async afterToolCallback({
+    tool,
+    result,
+  }: {
+    tool: BaseTool;
+    result: Record<string, unknown>;
+  }): Promise<Record<string, unknown> | undefined> {
+    const after = await swapTexts(result, (text) => this.#results.shown(text, tool.name));
+    if (typeof after !== 'object') return after === result ? undefined : { result: after };
+    const json = JSON.stringify(after);
+    const shown = await this.#results.shown(json, tool.name);
+    if (shown !== json) return { result: shown };
+    return after === result ? undefined : (after as Record<string, unknown>);
+  }
+}

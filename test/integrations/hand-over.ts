@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { LargeResultOptions } from '../../src/integrations/large-results.ts';
+import { countTokens } from '../token-count.ts';
+import { LARGE_LOG, NEEDLE } from './scene.ts';
+
+/** The answer of agent A: 60 KB with one line that matters. python/tests/integrations/hand_over.py has the same. */
+export const RESULT = `${LARGE_LOG.slice(0, 59_000)}\n${NEEDLE}`;
+export const QUESTION = 'Why was payment 4711 refused?';
+
+/** Runs agent B with a tool that returns `result`, and returns the prompt that follows. */
+type PromptWith = (result: string, options: LargeResultOptions) => Promise<unknown>;
+
+/**
+ * Asserts that agent B's prompt takes as many tokens as docs/integrations/README.md says, pasted and as a pointer. With
+ * HAND_OVER_FILE, appends the figures to this file instead.
+ */
+export async function assertHandOver(page: string, promptWith: PromptWith): Promise<void> {
+  const pasted = countTokens(textsIn(await promptWith(RESULT, { maxBytes: 1e9 }))).tokens;
+  const prompt = textsIn(await promptWith(RESULT, {}));
+  assert.ok(prompt.includes(NEEDLE) && prompt.includes('/pull/'), prompt.slice(0, 500));
+  const passed = countTokens(prompt).tokens;
+  const file = process.env.HAND_OVER_FILE;
+  if (file) return appendFileSync(file, `${JSON.stringify({ page, pasted, passed })}\n`);
+  const table = readFileSync(resolve(import.meta.dirname, '../../docs/integrations/README.md'), 'utf8');
+  const row = new RegExp(`^\\| \\[[^|]*\\]\\(${page}\\.md\\).*$`, 'm').exec(table)?.[0];
+  assert.ok(row, `${page} is not in the table`);
+  const said = row
+    .split('|')
+    .at(-2)!
+    .split('→')
+    .map((cell) => Number(cell.replaceAll(' ', '')));
+  const near = [pasted, passed].every((is, at) => Math.abs(said[at]! - is) <= is / 10);
+  assert.ok(near, `the page says ${said.join(' and ')}, but it is ${pasted} and ${passed}`);
+}
+
+/** Returns all texts in a JSON value: a prompt without the punctuation of its format. */
+function textsIn(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return '';
+  return Object.values(value).map(textsIn).filter(Boolean).join('\n');
+}

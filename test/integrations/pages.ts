@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { installedClient } from '../clients/installed-clients.ts';
+import type { Installation } from '../package/installation.ts';
+import { outsideEnv, ROOT, run } from '../package/processes.ts';
+import { NEEDLE, type Scene } from './scene.ts';
+
+export const PAGES = [
+  'ai',
+  'claude-agent',
+  'deepagents',
+  'google-adk',
+  'langchain',
+  'langgraph',
+  'mastra',
+  'openai-agents',
+];
+
+export function pageText(page: string): string {
+  return readFileSync(join(ROOT, `docs/integrations/${page}.md`), 'utf8');
+}
+
+/**
+ * Runs the code of a page in an installation. What the page assumes, such as a model, and the final assertions are in
+ * test/integrations/pages. Returns what is missing on this machine to run it, if something is.
+ */
+export async function runPage(
+  page: string,
+  { folder, home, write }: Pick<Installation, 'folder' | 'home' | 'write'>,
+  scene: Scene,
+): Promise<string | undefined> {
+  const client = page === 'claude-agent' ? installedClient('claude') : { program: '' };
+  if ('missing' in client) return client.missing;
+  const code = [...pageText(page).matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1]!);
+  assert.ok(code.length > 0);
+  const [before, after] = readFileSync(join(import.meta.dirname, 'pages', `${page}.txt`), 'utf8').split(
+    '// the page\n',
+  );
+  const program = write(`${page}.ts`, [before, ...code, after].join('\n'));
+  const env = outsideEnv({
+    CONTEXTRELAY_URL: scene.server.url,
+    CLAUDE_PROGRAM: client.program,
+    NEEDLE,
+    SCRATCH: home,
+  });
+  const done = await run(process.execPath, [program], { cwd: folder, env });
+  assert.equal(done.code, 0, `${done.stdout}\n${done.stderr}`);
+  return undefined;
+}
