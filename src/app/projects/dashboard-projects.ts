@@ -14,6 +14,7 @@ import {
 } from '../../client/projects/project-view.ts';
 import type { ProjectItem, ProjectTodo, ProjectView } from '../../contract/projects.ts';
 import type { ProjectSource } from '../../domain/projects/projects.ts';
+import { inProject } from '../../interfaces/cli/commands/project-call.ts';
 import { maskSecrets } from '../../text/secrets.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { openProject } from './project-files.ts';
@@ -23,15 +24,19 @@ import { openProject } from './project-files.ts';
  * is left out, because a server must not start programs for a page.
  */
 export function dashboardProjects(folders: readonly string[]): ProjectSource {
-  const shown = new Map(folders.map((folder) => [idOf(folder), openProject(checked(folder))]));
+  const shown = new Map(
+    folders.map((folder) => [idOf(folder), { folder, project: openProject(checked(folder)) }]),
+  );
   return {
     list: () =>
       Promise.all(
-        Array.from(shown, async ([id, project]) => itemOf(id, await read(project, { quick: true }))),
+        Array.from(shown, async ([id, { folder, project }]) =>
+          itemOf(id, folder, await read(project, { quick: true })),
+        ),
       ),
     get: async (id) => {
-      const project = shown.get(id);
-      return project ? viewOf(id, project) : null;
+      const found = shown.get(id);
+      return found ? viewOf(id, found.folder, found.project) : null;
     },
   };
 }
@@ -58,22 +63,46 @@ const NO_GIT = {
   commits: async () => [],
 };
 
-async function viewOf(id: string, project: Project): Promise<ProjectView> {
+async function viewOf(id: string, folder: string, project: Project): Promise<ProjectView> {
   const view = await read(project);
   const quiet = { files: project.files, git: { ...project.git, ...NO_GIT }, read: async () => view };
   const { draft, now } = await coldStart(quiet, null);
   const { text } = await boundedBrief(draft, BRIEF_TOKENS, now, ownTextWork.count);
-  const { todos: _, decisions: __, ...about } = itemOf(id, view);
+  const { todos: _, decisions: __, ...about } = itemOf(id, folder, view);
   const todos = view.todos.map(({ line: _, updated: __, title, notes, ...todo }): ProjectTodo => {
     return { ...todo, title: maskSecrets(title), notes: maskSecrets(notes) };
   });
   const decisions = view.decisions.map(({ id, title, date, status, decision, superseded }) => {
     return { id, title: maskSecrets(title), date, status, decision: maskSecrets(decision), superseded };
   });
-  return { ...about, brief: text, todos, decisions };
+  return { ...about, brief: text, todos, decisions, state: stateOf(view), handoffs: handoffsOf(view) };
 }
 
-function itemOf(id: string, view: ProjectText): ProjectItem {
+const masked = (text: string | null) => (text === null ? null : maskSecrets(text));
+
+function stateOf({ state }: ProjectText): ProjectView['state'] {
+  if (!state) return null;
+  const { phase, current_task, in_progress, blocked, next_steps, notes, last_update } = state;
+  return {
+    phase: masked(phase),
+    current_task: masked(current_task),
+    in_progress: masked(in_progress),
+    blocked: blocked.map(maskSecrets),
+    next_steps: next_steps.map(maskSecrets),
+    notes: masked(notes),
+    last_update,
+  };
+}
+
+function handoffsOf({ handoffs }: ProjectText): ProjectView['handoffs'] {
+  return handoffs
+    .map(({ id, task, status, created, deadline, result }) => {
+      return { id, task: maskSecrets(task), status, created, deadline, result: masked(result) };
+    })
+    .reverse();
+}
+
+function itemOf(id: string, folder: string, view: ProjectText): ProjectItem {
   const { identity, folderName, todos, decisions, broken, modified } = view;
   const count = (...statuses: string[]) => todos.filter(({ status }) => statuses.includes(status)).length;
   const [done, blocked] = [count('completed', 'done'), count('blocked')];
@@ -82,6 +111,7 @@ function itemOf(id: string, view: ProjectText): ProjectItem {
     id,
     name: maskSecrets(identity?.name ?? folderName),
     description: identity?.description ? maskSecrets(identity.description) : null,
+    folder: maskSecrets(inProject(resolve(folder)).project),
     todos: { open: todos.length - done - blocked, blocked, done },
     decisions: decisions.length,
     broken: modified.size > 0 ? [...broken] : ['There are no project files in this folder.'],

@@ -83,12 +83,12 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
       statSync(resolve(folder, placed(name, place)), { throwIfNoEntry: false }) !== undefined,
     modifiedAt: async (name) => statSync(resolve(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
     read: async (name, maxBytes) => readText(guarded(name), placed(name, place), maxBytes),
-    async write(name, text) {
+    async write(name, text, { mode } = {}) {
       if (!held) throw new Error('a project file is written only inside locked()');
       const path = guarded(name);
       if (placed(name, place).startsWith(`${LOCAL_FOLDER}/`)) await shareLocalFiles(guarded(IGNORE), name);
       mkdirSync(dirname(path), { recursive: true });
-      await writeAtomically(path, text, { before: held }).catch(cannotWrite(folder));
+      await writeAtomically(path, text, { before: held, mode }).catch(cannotWrite(folder));
     },
     async list(below = '.') {
       const entries = readdirSync(guarded(below), { withFileTypes: true });

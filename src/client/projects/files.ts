@@ -62,8 +62,8 @@ export interface ProjectFiles {
    * bytes.
    */
   read(name: string, maxBytes?: number): Promise<FileText | null>;
-  /** Replaces a file atomically. Call this only inside `locked`. */
-  write(name: string, text: string): Promise<void>;
+  /** Replaces a file atomically. Call this only inside `locked`. `mode` sets its permissions. */
+  write(name: string, text: string, o?: { readonly mode?: number }): Promise<void>;
   /**
    * Lists the files and folders directly in the project folder, or in its subfolder `below`. They are sorted
    * by name.

@@ -61,13 +61,13 @@ export async function discover(files: ProjectFiles, git: ProjectGit) {
   };
 }
 
-/** A part of the stack, and the file that suggests it. */
+/** A guessed part of the tech stack, and the file that it was guessed from. */
 interface Guess {
   readonly what: string;
   readonly from: string;
 }
 
-/** Returns the meanings of the signs that were found. `found` maps each sign to its source. */
+/** Guesses parts of the tech stack from signs such as dependencies. `found` maps each sign to its file. */
 function guess(table: Signs, found: ReadonlyMap<string, string>): Guess[] {
   return Object.keys(table).flatMap((what) => {
     const sign = table[what]!.find((each) => found.has(each));

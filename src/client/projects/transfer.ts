@@ -28,6 +28,8 @@ export interface Transfer {
   readonly pointers: readonly string[];
   /** Header of a thread that belongs to the work. Null if there is none. */
   readonly thread: Header | null;
+  /** Parts that quote the session of the agent that hands over, and lines about how to read more of it. */
+  readonly session?: { readonly parts: readonly BriefPart[]; readonly closing: readonly string[] };
 }
 
 /** A coding agent that work can be handed to, in its own words. */
@@ -63,6 +65,12 @@ const TARGETS: { readonly [client: string]: Target } = {
   vscode: { name: 'VS Code', memory: ['AGENTS.md', '.github/copilot-instructions.md'] },
 };
 
+/** Returns the program and the arguments that start a client with a first prompt, or null for an unknown client. */
+export function startArgv(to: string, prompt: string): readonly [program: string, ...args: string[]] | null {
+  const [program, ...flags] = targetOf(to)?.start?.split(' ') ?? [];
+  return program === undefined ? null : [program, ...flags, prompt];
+}
+
 /** Returns the command that starts a client with a prompt. Returns null for an unknown client. */
 export function startCommand(to: string, prompt: string): string | null {
   const start = targetOf(to)?.start;
@@ -80,7 +88,7 @@ function targetOf(to: string): Target | undefined {
 export async function transferDraft(
   { files, git }: Pick<Project, 'files' | 'git'>,
   view: ProjectView,
-  { to, ask, pointers, thread }: Transfer,
+  { to, ask, pointers, thread, session }: Transfer,
 ): Promise<Draft> {
   const topic = topicOf([ask, view.state?.current_task, ...ahead(view)].join(' '));
   const [status, build, target, first] = await Promise.all([
@@ -108,6 +116,7 @@ export async function transferDraft(
         pointers.map((text) => ({ text, rank: RANK.task + 2, given: true })),
       ),
       statePart(view),
+      ...(session?.parts ?? []),
       projectPart(view),
       decisionsPart(view, topic, RANK.constraints + 1),
       inFlight,
@@ -120,6 +129,7 @@ export async function transferDraft(
       target,
     ].filter(({ lines }) => lines.length > 0),
     closing: [
+      ...(session?.closing ?? []),
       'For the whole brief: relay project start. Before you end: relay project sync --done "..." --next "..."',
     ],
   };
