@@ -154,7 +154,7 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
       complaint.add(chunk);
     },
   });
-  const failure = (why: string) => new StepFailure(why, Buffer.concat(both));
+  const failure = (why: string, code?: number) => new StepFailure(why, Buffer.concat(both), code);
   if (tooMuch.signal.aborted)
     throw failure(`its output is larger than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
   if (place.signal.aborted) throw failure(new RelayError('aborted', { what: call.step }).message);
@@ -165,5 +165,5 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
   // The end of stderr, or of stdout if stderr is empty.
   const words = complaint.text().trim() || output.toString('utf8').slice(-STEP_COMPLAINT_CHARS).trim();
   const last = words.split('\n').slice(-3).join(' ').trim().slice(-300);
-  throw failure(last === '' ? how : `${how}: ${last}`);
+  throw failure(last === '' ? how : `${how}: ${last}`, signal ? undefined : code);
 }

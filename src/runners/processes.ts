@@ -49,6 +49,29 @@ export async function runInForeground(
   return await untilEnd(child, line, o);
 }
 
+/**
+ * Starts a program whose standard input and output this process reads and writes. It gets our signals and our standard
+ * error. `end` rejects if the program could not be started.
+ */
+export function startPiped(
+  line: Required<Omit<CommandLine, 'input'>>,
+  env: NodeJS.ProcessEnv,
+): { readonly input: Writable; readonly output: Readable; readonly end: Promise<ProgramEnd> } {
+  // Windows runs scripts such as npx.cmd only with a shell.
+  const shell = process.platform === 'win32';
+  const child = spawn(line.command, line.args, { env, shell, stdio: ['pipe', 'pipe', 'inherit'] });
+  const signals = passSignals(child);
+  const end = once(child, 'close').then(
+    (ended) => endOf(ended as ExitArguments),
+    (error) => {
+      throw notStarted(line, error);
+    },
+  );
+  // A write fails if the program has ended. `end` reports this.
+  child.stdin.on('error', () => {});
+  return { input: child.stdin, output: child.stdout, end: end.finally(() => signals[Symbol.dispose]()) };
+}
+
 /** Time without output after which a program that has ended is not read further, because others hold its pipe. */
 const BACKGROUND_MS = 1_000;
 
@@ -66,6 +89,7 @@ export async function runCaptured(
   const child = spawn(line.command, line.args, { env: o.env(readEnd), stdio: ['inherit', output, output] });
   using _ = passSignals(child);
   const ended = once(child, pipe ? 'exit' : 'close');
+  // The error is thrown below, after the output is read.
   ended.catch(() => {});
   let isOpen = false;
   if (pipe) {
@@ -206,9 +230,10 @@ const GRACEFULLY = watch(`kill -TERM 0; sleep ${GRACE_MS / 1000}; kill -KILL 0`)
 const AT_ONCE = watch('kill -KILL 0');
 
 /**
- * Starts a program in its own process group, which keys at the terminal do not reach. Everything it started ends with
- * it. If we are killed, the group is killed too: at once, so that nothing runs beside its replacement, or with
- * `graceful` after a SIGTERM. Windows has no such groups, so there a program outlives us.
+ * Starts a program in its own process group, so that Ctrl-C in the terminal does not reach it. When the program ends,
+ * the processes that it started end too. If this process is killed, the group is killed at once, so that the program
+ * never runs twice after a restart. With `graceful` it first gets a SIGTERM. Windows has no process groups, so there the
+ * program keeps running.
  */
 export function startSupervised(
   line: CommandLine,
@@ -218,7 +243,7 @@ export function startSupervised(
   const piped = ['pipe', 'pipe', 'pipe'] as ['pipe', 'pipe', 'pipe'];
   if (process.platform === 'win32')
     return spawn(command, args ?? [], { shell: args === undefined, cwd, env, stdio: piped });
-  // The shell that starts a program does not report a missing one.
+  // Look for the program first, because the shell that starts it does not report a missing program.
   const missing = command.includes('/')
     ? !isProgram(resolve(cwd ?? '', command))
     : !findProgram(command, env);

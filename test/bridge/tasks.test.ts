@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
+import type { Bridge } from '../../src/contract/agents.ts';
 import type { Relay } from '../../src/contract/relay.ts';
-import { type Bridge, TASK_GROUP } from '../../src/contract/tasks.ts';
+import { TASK_GROUP } from '../../src/contract/tasks.ts';
 import {
   BASE,
   type CoreUnderTest,

@@ -214,3 +214,60 @@ test('an invalid file is rejected with its line numbers before anything runs', a
   assert.equal(ran.code, 2);
   assert.match(ran.stderr, /bad\.yaml:3: there is no agent "shh"/);
 });
+
+test('validate and --dry-run read the files that a pipeline uses, and look at this machine', async () => {
+  using at = temporaryHome();
+  const o = { home: at.home, env: { ANTHROPIC_API_KEY: 'x' } };
+  const write = (name: string, text: string) => writeFileSync(join(at.home, name), text);
+  write('a.yaml', 'agents: { sh: { shell: x } }\nsteps: [{ id: b, uses: ./b.yaml }]');
+  write('b.yaml', 'agents: { sh: { shell: x } }\nsteps: [{ id: a, uses: ./a.yaml }]');
+  const circle = await relay(['pipeline', 'validate', 'a.yaml'], o);
+  assert.deepEqual([circle.code, /in a circle: a\.yaml → b\.yaml → a\.yaml/.test(circle.stderr)], [2, true]);
+  const prices = { date: '2026-11-01', currency: 'EUR', models: { 'big-model': { input: 1, output: 2 } } };
+  write('config.json', JSON.stringify({ prices }));
+  write(
+    'inner.yaml',
+    `inputs: { word: { required: true } }
+agents: { m: { provider: anthropic, model: big-model, max_tokens: 100 } }
+steps: [{ id: say, agent: m, for_each: [1, 2], prompt: "{{ inputs.word }}" }]`,
+  );
+  write(
+    'outer.yaml',
+    `agents:
+  missing: { cli: program-that-nobody-has }
+  odd: { provider: nobodys }
+  m: { provider: anthropic, model: bug-model }
+steps:
+  - { id: sub, uses: ./inner.yaml, for_each: [a, b, c], with: { word: "{{ item }}" } }
+  - { id: bad, uses: ./inner.yaml, with: { wrod: x } }
+  - { id: one, agent: missing, prompt: x }
+  - { id: two, agent: m, prompt: x }
+  - { id: three, agent: odd, prompt: x }`,
+  );
+  const checked = await relay(['pipeline', 'validate', 'outer.yaml'], o);
+  assert.equal(checked.code, 2);
+  for (const line of [
+    /^outer\.yaml:2: .*the program "program-that-nobody-has" is not installed$/m,
+    /^outer\.yaml:3: .*nobodys/m,
+    /^outer\.yaml:4: .*does not have the model "bug-model"$/m,
+    /^outer\.yaml:7: inner\.yaml has no input "wrod"$/m,
+    /^outer\.yaml:7: the step "bad" does not set the input "word" of inner\.yaml$/m,
+  ])
+    assert.match(checked.stdout, line);
+  write(
+    'outer.yaml',
+    'agents: {}\nsteps: [{ id: sub, uses: ./inner.yaml, for_each: [a, b, c], with: { word: x } }]',
+  );
+  const dry = await relay(['pipeline', 'run', 'outer.yaml', '--dry-run', '--json'], o);
+  const { steps, money, prices_date } = JSON.parse(dry.stdout);
+  assert.deepEqual(
+    steps.map(({ step, calls }: { step: string; calls: { most: number } }) => [step, calls.most]),
+    [
+      ['sub', 3],
+      ['sub/say', 6],
+    ],
+  );
+  assert.equal(steps[1].most.output, 600);
+  assert.ok(money > 0);
+  assert.equal(prices_date, '2026-11-01');
+});

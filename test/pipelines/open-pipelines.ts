@@ -1,6 +1,11 @@
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import type { Json } from '../../src/base/json.ts';
-import { Pipelines, type RunOptions, type RunSummary } from '../../src/client/pipelines/pipelines.ts';
+import {
+  type PipelineParts,
+  Pipelines,
+  type RunOptions,
+  type RunSummary,
+} from '../../src/client/pipelines/pipelines.ts';
 import type { Worker } from '../../src/client/pipelines/run-lease.ts';
 import type { Progress, StepCall, StepResult, StepRunner } from '../../src/client/pipelines/step-runner.ts';
 import type { AnswerCache, CachedAnswer } from '../../src/client/prompts/prompts.ts';
@@ -28,6 +33,9 @@ export function openPipelines(
     name?: string;
     lives?: Worker['isAlive'];
     pause?(ms: number): void;
+    prices?: PipelineParts['prices'];
+    variables?: { [name: string]: string };
+    ask?: PipelineParts['ask'];
   } = {},
 ): OpenPipelines {
   const env = o.env ?? systemEnv;
@@ -52,6 +60,10 @@ export function openPipelines(
       bridge: runner,
       a2a: runner,
     },
+    prices: o.prices ?? { models: {} },
+    variables: o.variables ?? {},
+    readSecret: async (_name, { env: name }) => o.variables?.[name ?? ''] ?? '',
+    ask: o.ask ?? (() => Promise.reject(new Error('nobody is there'))),
     pause: async (ms) => o.pause?.(ms),
     worker: { name: o.name ?? 'a test', isAlive: o.lives ?? (() => null) },
   });

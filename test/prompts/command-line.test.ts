@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { startFakeModel } from '../../examples/fake-model.ts';
 import { atTerminal, relay, temporaryHome } from '../cli/program.ts';
@@ -27,6 +27,8 @@ test('relay "words" creates a thread, streams the answer to stdout and prints th
   assert.equal(outcome.text, 'I saw the fox.');
   assert.match(model.asked[1]!.user, /> summarise this file\nI saw the fox\./);
   assert.equal((await relay(['state', 'get', '--path', '/version'], { home: at.home })).stdout, '6\n');
+  const { stdout: events } = await relay(['tail', '--json'], { home: at.home });
+  assert.match(events, new RegExp(`"project":\\s*"${basename(at.home)}"`), 'for the costs of the project');
   const pinned = await relay(['run', 'what?', '--with', 'fox.txt', '--with', 'answer.md', '--dry-run'], {
     home: at.home,
   });

@@ -141,8 +141,9 @@ export class AgentBridge {
     const late = AbortSignal.timeout(timeout);
     const found = await wait(signal ? AbortSignal.any([late, signal]) : late);
     if (found) return found;
-    if (signal?.aborted) throw new RelayError('aborted', { what: 'wait', id }, signal.reason);
     const hint = `The task continues. Wait for its result with: relay task wait ${id}`;
+    const stopped = { what: 'the wait for the result was canceled', hint, id };
+    if (signal?.aborted) throw new RelayError('aborted', stopped, signal.reason);
     throw new RelayError('timeout', { what: `no result within ${timeout / 1000} s`, hint, id });
   }
 

@@ -9,6 +9,8 @@ export interface PipelineFile {
   readonly file: string;
   /** Name of the pipeline if the text contains none. */
   readonly name: string;
+  /** The files that the pipeline uses, by the path that its steps name. */
+  readonly uses?: { readonly [path: string]: PipelineFile };
 }
 
 /** A pipeline after parsing and validation. */
@@ -20,7 +22,53 @@ export interface Pipeline {
   /** Steps in the order of the file. */
   readonly steps: readonly Step[];
   readonly maxParallel: number;
+  /** Environment variables of all steps. `${NAME}` is replaced by a secret or a variable of the environment. */
+  readonly env: { readonly [name: string]: string };
+  readonly secrets: { readonly [name: string]: Secret };
+  readonly budget?: Budget;
+  /** Templates of the values that another pipeline gets from this one with `uses`. */
+  readonly outputs: { readonly [name: string]: string };
+  readonly triggers: readonly Trigger[];
+  readonly concurrency?: { readonly key: string; readonly mode: 'queue' | 'cancel' };
+  /** How people are notified of a question. A step can override it. */
+  readonly notify?: Notify;
 }
+
+/** Where the value of a secret comes from: exactly one of the fields. */
+export interface Secret {
+  readonly env?: string;
+  readonly file?: string;
+  readonly command?: string;
+}
+
+/** Limits of a run or step. `minutes` is the sum over all steps, also over parallel ones. */
+export interface Budget {
+  readonly tokens?: number;
+  readonly money?: number;
+  readonly minutes?: number;
+  /** Whether a person is asked to continue, or the step fails. */
+  readonly onLimit: 'ask' | 'fail';
+}
+
+export interface Notify {
+  readonly command?: string;
+  readonly webhook?: string;
+  readonly channel?: string;
+}
+
+/** What starts a run. `inputs` are templates over `trigger`. */
+export type Trigger = { readonly inputs: { readonly [name: string]: string } } & (
+  | { readonly on: 'channel'; readonly channel: string; readonly filter: JsonObject }
+  | {
+      readonly on: 'schedule';
+      readonly cron: string;
+      readonly timezone: string;
+      /** Runs for times that passed while no server was running: none, one, or one for each time. */
+      readonly missed: 'skip' | 'last' | 'all';
+    }
+  /** `secret` is the name of the secret that signs the requests. */
+  | { readonly on: 'webhook'; readonly path: string; readonly secret: string }
+);
 
 export interface Input {
   readonly description: string;
@@ -28,7 +76,15 @@ export interface Input {
   readonly value: Json | undefined;
 }
 
-export type Agent = ProviderAgent | CliAgent | ShellAgent | CapabilityAgent | BridgeAgent | A2aAgent;
+export type Agent =
+  | ProviderAgent
+  | CliAgent
+  | ShellAgent
+  | CapabilityAgent
+  | BridgeAgent
+  | A2aAgent
+  | PersonAgent
+  | PipelineAgent;
 export type AgentKind = Agent['kind'];
 
 export interface ProviderAgent {
@@ -79,6 +135,27 @@ export interface A2aAgent {
   readonly url: string;
 }
 
+/** A person who answers a question. */
+export interface PersonAgent {
+  readonly kind: 'person';
+  /** Template of the question. */
+  readonly question: string;
+  readonly choices: readonly string[];
+  readonly who: readonly string[];
+  readonly default?: string;
+  readonly timeoutMs?: number;
+  readonly notify?: Notify;
+}
+
+/** Another pipeline that runs as a step. */
+export interface PipelineAgent {
+  readonly kind: 'pipeline';
+  /** Path of the file, relative to the file that uses it. */
+  readonly uses: string;
+  /** Inputs of the other pipeline. The texts in them are templates. */
+  readonly args: JsonObject;
+}
+
 export interface Step {
   readonly id: string;
   readonly agent: string;
@@ -105,6 +182,12 @@ export interface Step {
   readonly pulls: { readonly rounds?: number; readonly tokens?: number };
   /** The step runs once for each item of this list. A text is a reference to a list. */
   readonly forEach?: string | readonly Json[];
+  /** The agent of a step with `approve` or `uses`, which is not in `agents`. */
+  readonly own?: PersonAgent | PipelineAgent;
+  /** Repeats the step until the condition holds, at most `max` times. `check` is a command that runs after each round. */
+  readonly until?: { readonly condition: string; readonly max: number; readonly check?: string };
+  readonly budget?: Budget;
+  readonly env: { readonly [name: string]: string };
 }
 
 /** An error or a warning about a pipeline file. */

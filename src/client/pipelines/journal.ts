@@ -1,6 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import { everyItem } from '../../base/pages.ts';
 import { readShortcomings, type StepInstance, type ThreadsApi } from '../../contract/threads.ts';
+import { addSpent, type BudgetRecord, NOTHING_SPENT, type Spent } from './budget.ts';
 import type { StepStatus } from './step-runner.ts';
 
 /** State of a run, computed from the events of its thread. */
@@ -17,7 +18,14 @@ export interface RunRecord {
   readonly inputs: { readonly [name: string]: Json };
   readonly started_at: string;
   readonly finished_at: string | null;
-  readonly status: 'running' | 'done' | 'failed' | 'interrupted' | 'partial';
+  readonly status: 'running' | 'done' | 'failed' | 'interrupted' | 'partial' | 'cancelled';
+  /** Why the run was cancelled. */
+  readonly why?: string;
+  /** What started the run: data of a trigger. Absent if a person did. */
+  readonly trigger?: Json;
+  readonly budget: BudgetRecord;
+  /** Ref of the artifact with the files that the pipeline uses. */
+  readonly uses_ref?: string;
   /** Steps by instance id: `review`, or `review[3]` for an item of a list. */
   readonly steps: ReadonlyMap<string, StepRecord>;
 }
@@ -33,8 +41,22 @@ export interface StepRecord extends Pick<StepInstance, 'partial' | 'pulled_token
   readonly cached?: boolean;
   readonly duration_ms?: number;
   readonly why?: string;
+  /** The attempts that failed, in order, and the rounds whose condition was false. */
+  readonly failures?: readonly AttemptRecord[];
+  /** The question that the step waits for. */
+  readonly question?: { readonly id: string; readonly question: string };
   /** Refs of the artifacts with the output of failed attempts, in order. */
   readonly attempt_refs?: readonly string[];
+}
+
+/** One failed attempt of a step. */
+export interface AttemptRecord {
+  readonly attempt: number;
+  readonly at: string;
+  readonly why: string;
+  /** Time in ms until the next attempt. */
+  readonly wait_ms?: number;
+  readonly output_ref?: string;
 }
 
 const SOURCE = 'step:';
@@ -50,14 +72,25 @@ export function sourceOf(instance: string): string {
 /** Reads the state of a run from its events. Returns null if the thread is not a run. */
 export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecord | null> {
   const steps = new Map<string, StepRecord>();
+  const spent = new Map<string, Spent>();
+  const extended = new Map<string, number>();
   let record = null as RunRecord | null;
   for await (const event of everyItem('events', ({ after }) => threads.events(id, { after }))) {
     const { type, timestamp } = event;
     const said = event.payload as Payload;
     if (type === 'artifact.created') takeResult(steps, said);
-    else if (type === 'pipeline.finished' && record)
-      record = { ...record, status: said.status as RunRecord['status'], finished_at: timestamp };
-    else if (type === 'pipeline.started' || type === 'pipeline.resumed') {
+    else if (type === 'budget.spent') {
+      const more = { tokens: Number(said.tokens), money: Number(said.money ?? 0), ms: Number(said.ms ?? 0) };
+      spent.set(String(said.step), addSpent(spent.get(String(said.step)) ?? NOTHING_SPENT, more));
+    } else if (type === 'budget.extended') extended.set(String(said.step), Number(said.times));
+    else if (type === 'question.asked' || type === 'question.answered') {
+      const step = steps.get(String(said.step));
+      const question = { id: String(said.id), question: String(said.question) };
+      if (step) steps.set(step.step, { ...step, question: type === 'question.asked' ? question : undefined });
+    } else if (type === 'pipeline.finished' && record) {
+      const why = typeof said.why === 'string' ? { why: said.why } : {};
+      record = { ...record, status: said.status as RunRecord['status'], finished_at: timestamp, ...why };
+    } else if (type === 'pipeline.started' || type === 'pipeline.resumed') {
       record = {
         run: id,
         pipeline: String(said.pipeline),
@@ -67,11 +100,14 @@ export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecor
         started_at: record?.started_at ?? timestamp,
         finished_at: null,
         status: 'running',
+        ...((record?.trigger ?? said.trigger) ? { trigger: record?.trigger ?? said.trigger } : {}),
+        budget: { steps: spent, extended },
+        ...(typeof said.uses_ref === 'string' ? { uses_ref: said.uses_ref } : {}),
         steps,
       };
       for (const [step, { ref }] of steps) if (ref === undefined) steps.delete(step);
     } else if (type.startsWith('step.') && typeof said.step === 'string')
-      takeStep(steps, type.slice('step.'.length), said.step, said);
+      takeStep(steps, type.slice('step.'.length), said.step, said, timestamp);
   }
   return record;
 }
@@ -88,9 +124,19 @@ function takeResult(steps: Map<string, StepRecord>, said: Payload): void {
   if (known.ref === undefined) steps.set(id, { ...known, status: 'done', ref: String(said.ref) });
 }
 
-function takeStep(steps: Map<string, StepRecord>, what: string, id: string, said: Payload): void {
-  const { output_ref } = said;
-  const before = steps.get(id) ?? unknownStep(id);
+function takeStep(steps: Map<string, StepRecord>, what: string, id: string, said: Payload, at: string): void {
+  const { output_ref, wait_ms } = said;
+  let before = steps.get(id) ?? unknownStep(id);
+  if (what === 'retried' || what === 'failed') {
+    const failure: AttemptRecord = {
+      attempt: Number(said.attempt ?? said.attempts),
+      at,
+      why: String(said.why),
+      ...(typeof wait_ms === 'number' ? { wait_ms } : {}),
+      ...(typeof output_ref === 'string' ? { output_ref } : {}),
+    };
+    before = { ...before, failures: [...(before.failures ?? []), failure] };
+  }
   const known =
     typeof output_ref === 'string'
       ? { ...before, attempt_refs: [...(before.attempt_refs ?? []), output_ref] }

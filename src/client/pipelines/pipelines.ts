@@ -1,36 +1,66 @@
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import type { Json } from '../../base/json.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
 import { PIPELINE_EVENT_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
 import { readText } from '../../base/utf8.ts';
 import type { Artifact } from '../../contract/threads.ts';
-import type { Pipeline, PipelineFile } from './definition.ts';
+import { addSpent, Meter, NOTHING_SPENT, type Prices } from './budget.ts';
+import type { Pipeline, PipelineAgent, PipelineFile, Secret } from './definition.ts';
 import { graphOf, lastSteps, withDependents } from './graph.ts';
 import { type RunRecord, readRun, type StepRecord, sourceOf } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
 import { type RecordedResults, Run, type RunParts, StepRecorder } from './run.ts';
 import { type LeaseOptions, type LeaseParts, RunLease } from './run-lease.ts';
-import type { Progress } from './step-runner.ts';
+import { Scope } from './scope.ts';
+import { fillVariables, Mask } from './secrets.ts';
+import { type Progress, type StepCall, StepFailure, type StepResult } from './step-runner.ts';
 import { stepKey } from './step-work.ts';
 
-export type PipelineParts = LeaseParts & Pick<RunParts, 'cache' | 'runners' | 'frameSecret'>;
+export type PipelineParts = LeaseParts &
+  Pick<RunParts, 'cache' | 'runners' | 'frameSecret' | 'ask'> & {
+    readonly prices: Prices;
+    /** Environment variables of this process, for `${NAME}` in `env`. */
+    readonly variables: { readonly [name: string]: string | undefined };
+    readSecret(name: string, secret: Secret): Promise<string>;
+  };
 
 export interface RunOptions extends LeaseOptions {
   readonly maxParallel?: number;
   readonly only?: readonly string[];
+  /** Data of the trigger that starts the run. */
+  readonly trigger?: Json;
+  /** Budget of the run that uses this one. */
+  readonly outer?: Meter;
   progress?(progress: Progress): void;
   /** Called when the run has an id, before the first step starts. */
   onStart?(run: string, pipeline: Pipeline): void;
 }
 
-export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition'> {
+export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition' | 'budget'> {
+  /** What the models of the run cost, as far as prices are known. */
+  readonly spent: { readonly tokens: number; readonly money: number };
+  /** Values of `outputs`. Only in the answer of the process that finished the run. */
+  readonly outputs?: { readonly [name: string]: string };
   readonly steps: readonly StepRecord[];
   /** Results of the steps that no other step needs. */
   readonly results: readonly { readonly step: string; readonly ref: string }[];
 }
 
 const THREAD_NAME = 'pipeline ';
+const threadName = ({ name }: Pick<Pipeline, 'name'>) => `${THREAD_NAME}${name}`.slice(0, 200);
+const ENDED: ReadonlySet<string> = new Set(['failed', 'cancelled', 'partial']);
+/** Interval in ms at which a queued run asks for its turn. */
+const TURN_POLL_MS = 500;
+
+interface Secrets {
+  readonly mask: Mask;
+  readonly values: { readonly [name: string]: string };
+}
+
+function usesOf({ uses_ref }: RunRecord): { [field: string]: string } {
+  return uses_ref === undefined ? {} : { uses_ref };
+}
 
 /**
  * Starts, resumes and lists runs of pipelines. A run is a thread: its events are the log, and its artifacts
@@ -63,16 +93,58 @@ export class Pipelines {
     return this.#begin(stored, pipeline, record.inputs, { record, from }, o);
   }
 
+  /**
+   * Starts a run at most once for a key. If the run exists and is not finished, it is resumed. Returns null if
+   * it is finished, or if another process works on it. With `again`, a failed run is resumed, and the summary of a
+   * run that is done is returned.
+   */
+  async startOnce(
+    key: string,
+    file: PipelineFile,
+    given: { [name: string]: Json },
+    o: RunOptions & { readonly again?: boolean },
+  ): Promise<RunSummary | null> {
+    const pipeline = soundPipeline(file);
+    const threads = this.#parts.threads('pipeline');
+    const { thread_id: run } = await threads.create({ name: threadName(pipeline), idempotency_key: key });
+    const earlier = await readRun(threads, run);
+    if (earlier && (earlier.status === 'done' || (ENDED.has(earlier.status) && !o.again)))
+      return o.again ? summary(earlier, pipeline) : null;
+    try {
+      if (earlier) return await this.resume(run, file, o);
+      return await this.#begin(file, pipeline, takeInputs(pipeline, given), null, o, run);
+    } catch (error) {
+      if (isRelayError(error, 'run_held')) return null;
+      throw error;
+    }
+  }
+
+  /** Cancels a run: the process that works on it stops, and nothing resumes the run by itself. */
+  async cancel(run: string, why: string, signal: AbortSignal): Promise<void> {
+    await this.#record(run);
+    await using lease = await RunLease.take(this.#parts, run, { signal, takeOver: true });
+    const threads = lease.fence(this.#parts.threads)('pipeline');
+    if ((await this.#record(run)).status !== 'done')
+      await threads.record(run, 'pipeline.finished', { status: 'cancelled', why });
+  }
+
   async #begin(
     file: PipelineFile,
     pipeline: Pipeline,
     inputs: RunRecord['inputs'],
     earlier: { readonly record: RunRecord; readonly from: string } | null,
     o: RunOptions,
+    created?: string,
   ): Promise<RunSummary> {
-    const threads = this.#parts.threads('pipeline');
-    const { thread_id: run } = await threads.create({ name: `${THREAD_NAME}${pipeline.name}`.slice(0, 200) });
+    const secrets = await this.#secrets(pipeline);
+    const threads = secrets.mask.guard(this.#parts.threads)('pipeline');
+    const run = created ?? (await threads.create({ name: threadName(pipeline) })).thread_id;
     await using lease = await RunLease.take(this.#parts, run, o);
+    const started = created === undefined ? null : await readRun(threads, run);
+    if (started) {
+      await lease[Symbol.asyncDispose]();
+      return this.resume(run, file, o);
+    }
     const kept = await this.#keep(run, file);
     await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.started', {
@@ -82,10 +154,12 @@ export class Pipelines {
       steps: pipeline.steps.map(({ id }) => id),
       graph: graphOf(pipeline),
       ...(earlier ? { of: { run: earlier.record.run, from: earlier.from } } : {}),
+      ...(o.trigger === undefined ? {} : { trigger: o.trigger }),
     });
     const known = earlier ? await this.#takeOver(run, pipeline, earlier.record, earlier.from) : new Map();
     o.onStart?.(run, pipeline);
-    return await this.#go({ run, inputs }, pipeline, known, lease, o);
+    const record = await this.#record(run);
+    return await this.#go({ ...record, inputs }, file, pipeline, known, { lease, secrets }, o);
   }
 
   /**
@@ -125,10 +199,11 @@ export class Pipelines {
     const record = await this.#record(run);
     const stored = file ?? (await this.#stored(record));
     const pipeline = soundPipeline(stored, o.only);
-    const threads = this.#parts.threads('pipeline');
+    const secrets = await this.#secrets(pipeline);
+    const threads = secrets.mask.guard(this.#parts.threads)('pipeline');
     const { hash, definition } = record;
     const same = (await sha256Hex(stored.text)) === hash;
-    const kept = same ? { hash, ...definition } : await this.#keep(run, stored);
+    const kept = same ? { hash, ...definition, ...usesOf(record) } : await this.#keep(run, stored);
     const known = await this.#recordedResults(record);
     if (!same) await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.resumed', {
@@ -138,7 +213,7 @@ export class Pipelines {
       known: known.size,
     });
     o.onStart?.(run, pipeline);
-    return await this.#go(record, pipeline, known, lease, o);
+    return await this.#go(record, stored, pipeline, known, { lease, secrets }, o);
   }
 
   /** Lists runs, newest first. With `pipeline`, lists only the runs of the pipeline with this name. */
@@ -162,27 +237,140 @@ export class Pipelines {
   }
 
   async #go(
-    { run, inputs }: Pick<RunRecord, 'run' | 'inputs'>,
+    { run, inputs, trigger, budget }: RunRecord,
+    file: PipelineFile,
     pipeline: Pipeline,
     known: RecordedResults,
-    lease: RunLease,
+    { lease, secrets: { mask, values } }: { lease: RunLease; secrets: Secrets },
     o: RunOptions,
   ): Promise<RunSummary> {
-    const threads = lease.fence(this.#parts.threads);
+    const threads = mask.guard(lease.fence(this.#parts.threads));
+    const stopped = AbortSignal.any([o.signal, lease.lost]);
+    const turn = await this.#takeTurn(pipeline, { run, inputs, trigger }, { ...o, signal: stopped });
+    await using _ = turn;
+    const signal = turn ? AbortSignal.any([stopped, turn.lost]) : stopped;
+    const progress = o.progress ?? (() => {});
+    const { ask, prices, variables } = this.#parts;
+    const notify = pipeline.notify;
+    const asked: RunParts['ask'] = (question) => ask({ ...question, notify: question.notify ?? notify });
+    const meter: Meter = new Meter(
+      {
+        run,
+        threads: threads('pipeline'),
+        prices,
+        outer: o.outer,
+        ask: async (question, choices, key) => {
+          const onAsked: Parameters<RunParts['ask']>[0]['onAsked'] = ({ id, question }, link) =>
+            progress({ step: 'budget', status: 'waiting', text: id, why: question, ref: link ?? undefined });
+          const input = { run, step: 'budget', question, choices, who: [], key, signal, onAsked };
+          return (await asked(input)).answer ?? '';
+        },
+      },
+      pipeline,
+      budget,
+    );
     const parts: RunParts = {
       ...this.#parts,
       run,
       inputs,
+      ...(trigger === undefined ? {} : { trigger }),
       threads,
-      signal: AbortSignal.any([o.signal, lease.lost]),
-      progress: o.progress ?? (() => {}),
+      meter,
+      signal,
+      ask: asked,
+      mask: (text) => mask.text(text),
+      envOf: (step) => fillVariables({ ...pipeline.env, ...step.env }, values, variables),
+      runPipeline: (call, stop) =>
+        this.#runUsed(file, call, { ...o, signal: stop, outer: meter, only: undefined }),
+      progress: (event) => progress(mask.json(event)),
       maxParallel: o.maxParallel ?? pipeline.maxParallel,
       only: o.only,
     };
-    const status = await new Run(parts, pipeline, known).go();
+    const execution = new Run(parts, pipeline, known);
+    let status: RunRecord['status'] = await execution.go();
+    const outputs = status === 'done' ? await execution.outputs() : undefined;
     await lease.confirm();
-    await threads('pipeline').record(run, 'pipeline.finished', { status });
-    return summary(await this.#record(run), pipeline);
+    const isCancelled = status === 'interrupted' && turn?.lost.aborted;
+    if (isCancelled) status = 'cancelled';
+    const end: JsonObject = { status };
+    if (isCancelled) end.why = 'a newer run has the same concurrency key';
+    await threads('pipeline').record(run, 'pipeline.finished', end);
+    return { ...summary(await this.#record(run), pipeline), ...(outputs ? { outputs } : {}) };
+  }
+
+  /** Runs a file that a step uses. After a crash, the key of the step finds the same run. */
+  async #runUsed(file: PipelineFile, call: StepCall<PipelineAgent>, o: RunOptions): Promise<StepResult> {
+    const used = file.uses?.[call.agent.uses];
+    if (!used) throw new StepFailure(`the file ${call.agent.uses} was not loaded`, '');
+    const within = (progress: Progress) =>
+      o.progress?.({ ...progress, step: `${call.step}/${progress.step}` });
+    const args = call.args as { [name: string]: Json };
+    const child = { ...o, progress: within, onStart: undefined, maxParallel: undefined, again: true };
+    const ran = await this.startOnce(`uses:${call.key}`, used, args, child);
+    if (ran === null) throw new StepFailure('another process works on its run', '');
+    if (ran.status !== 'done') {
+      const failed = ran.steps.find(({ status }) => status === 'failed');
+      const why = failed ? `: ${failed.step}: ${failed.why}` : '';
+      throw new StepFailure(`its run ${ran.run} is ${ran.status}${why}`, '');
+    }
+    const outputs = ran.outputs ?? (await this.#lastOutputs(ran));
+    return { content: JSON.stringify(outputs), by: ran.pipeline, source_refs: [`run:${ran.run}`] };
+  }
+
+  /** Returns the outputs of a run that declares none: the results of its last steps. */
+  async #lastOutputs({ run, results }: RunSummary): Promise<{ [step: string]: string }> {
+    const found: { [step: string]: string } = {};
+    for (const { step, ref } of results) {
+      const { body } = await this.#parts.threads('pipeline').content(run, ref, { counted: false });
+      found[step] = await readText(body);
+    }
+    return found;
+  }
+
+  /** Reads the secrets of a pipeline. A value never reaches the store. */
+  async #secrets(pipeline: Pipeline): Promise<Secrets> {
+    const values: { [name: string]: string } = {};
+    for (const [name, secret] of Object.entries(pipeline.secrets))
+      values[name] = await this.#parts.readSecret(name, secret);
+    return { values, mask: new Mask(values) };
+  }
+
+  /**
+   * Waits until no other run with the same concurrency key works. With the mode `cancel`, cancels the other run
+   * instead. Returns null if the pipeline has no concurrency key.
+   */
+  async #takeTurn(
+    { name, concurrency }: Pipeline,
+    { run, inputs, trigger }: Pick<RunRecord, 'run' | 'inputs' | 'trigger'>,
+    o: RunOptions,
+  ): Promise<RunLease | null> {
+    if (!concurrency) return null;
+    const { frameSecret } = this.#parts;
+    const threads = this.#parts.threads('pipeline');
+    const scope = new Scope({ run, inputs, trigger, threads, frameSecret, view: () => undefined });
+    const key = await scope.plain({ prompt: concurrency.key });
+    const takeOver = concurrency.mode === 'cancel';
+    return this.hold(`turn of ${name}, ${key}`, { signal: o.signal, takeOver });
+  }
+
+  /** Waits for a lease with this name. Its thread, which lists hide, can store data for the next holder. */
+  async hold(what: string, o: LeaseOptions): Promise<RunLease> {
+    const threads = this.#parts.threads('pipeline');
+    const idempotency_key = `hold:${await sha256Hex(what)}`;
+    const { thread_id } = await threads.create({ name: `.${what.slice(0, 200)}`, idempotency_key });
+    for (;;) {
+      try {
+        return await RunLease.take(this.#parts, thread_id, o);
+      } catch (error) {
+        if (!isRelayError(error, 'run_held')) throw error;
+        await this.#parts.pause(TURN_POLL_MS, o.signal);
+      }
+    }
+  }
+
+  /** Reads one secret of a pipeline. */
+  secret({ secrets }: Pipeline, name: string): Promise<string> {
+    return this.#parts.readSecret(name, secrets[name]!);
   }
 
   async #record(run: string): Promise<RunRecord> {
@@ -195,17 +383,29 @@ export class Pipelines {
   /**
    * Stores the pipeline file. Returns the fields that describe it in the event that starts or resumes a run.
    */
-  async #keep(run: string, { text, name }: PipelineFile): Promise<{ [field: string]: string }> {
+  async #keep(run: string, { text, name, uses }: PipelineFile): Promise<{ [field: string]: string }> {
     const hash = await sha256Hex(text);
     const body = new TextEncoder().encode(text);
-    if (body.byteLength <= PIPELINE_EVENT_BYTES) return { hash, text };
+    const used: { [field: string]: string } = uses ? { uses_ref: await this.#keepUsed(run, uses) } : {};
+    if (body.byteLength <= PIPELINE_EVENT_BYTES) return { ...used, hash, text };
     const file = { body, name: `${name}.yaml`, type: 'text', mime: 'application/yaml' };
     const { ref } = await this.#parts.threads('pipeline').putArtifact(run, file);
-    return { hash, ref };
+    return { ...used, hash, ref };
   }
 
-  async #stored({ run, definition, pipeline }: RunRecord): Promise<PipelineFile> {
-    const place = { file: `run ${run}`, name: pipeline };
+  /** Stores the files that a pipeline uses as one artifact. */
+  async #keepUsed(run: string, uses: NonNullable<PipelineFile['uses']>): Promise<string> {
+    const body = new TextEncoder().encode(JSON.stringify(uses));
+    const artifact = { body, name: 'used pipelines', type: 'json' } as const;
+    return (await this.#parts.threads('pipeline').putArtifact(run, artifact)).ref;
+  }
+
+  async #stored({ run, definition, pipeline, uses_ref }: RunRecord): Promise<PipelineFile> {
+    let place: Omit<PipelineFile, 'text'> = { file: `run ${run}`, name: pipeline };
+    if (uses_ref !== undefined) {
+      const { body } = await this.#parts.threads('pipeline').content(run, uses_ref, { counted: false });
+      place = { ...place, uses: JSON.parse(await readText(body)) as PipelineFile['uses'] };
+    }
     if ('text' in definition) return { ...place, text: definition.text };
     const { body } = await this.#parts.threads('pipeline').content(run, definition.ref);
     return { ...place, text: await readText(body) };
@@ -233,8 +433,9 @@ function summary(record: RunRecord, pipeline: Pipeline | null): RunSummary {
   const steps = [...record.steps.values()].sort(inOrder);
   const isResult = ({ step, ref }: StepRecord) => ref !== undefined && last.has(stepOf(step));
   const results = steps.filter(isResult).map(({ step, ref }) => ({ step, ref: ref! }));
-  const { definition: _, ...rest } = record;
-  return { ...rest, steps, results };
+  const { definition: _, budget, ...rest } = record;
+  const { tokens, money } = [...budget.steps.values()].reduce(addSpent, NOTHING_SPENT);
+  return { ...rest, steps, results, spent: { tokens, money } };
 }
 
 /** Returns the step id of an instance id: `review` for `review[3]`. */

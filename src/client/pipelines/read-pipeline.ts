@@ -1,6 +1,5 @@
-import { nearest } from '../../base/did-you-mean.ts';
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
 import {
   PIPELINE_FILE_BYTES,
   PIPELINE_PARALLEL,
@@ -19,17 +18,32 @@ import { PROVIDER_LIST, PROVIDER_NAMES, type ProviderName } from '../prompts/pro
 import { PROMPT_WAYS, type PromptWay } from '../prompts/types.ts';
 import type { Agent, AgentKind, Input, Pipeline, PipelineFile, Problem, Step } from './definition.ts';
 import {
+  evaluate,
   parseExpression,
   type Reference,
   referencesOf,
   templateReferences,
+  truth,
   valueReferences,
 } from './expression.ts';
+import { didYouMean, Fields, type Report } from './fields.ts';
 import { findCycle } from './graph.ts';
+import {
+  readBudget,
+  readConcurrency,
+  readNotify,
+  readOwnAgent,
+  readSecrets,
+  readTriggers,
+  readUntil,
+} from './read-automation.ts';
 
 type Inputs = { [name: string]: Input };
 
-const KEYS = ['name', 'description', 'inputs', 'agents', 'steps', 'max_parallel', 'cache', '$schema'];
+const KEYS =
+  'name description inputs agents steps max_parallel cache $schema env secrets budget outputs triggers concurrency notify'.split(
+    ' ',
+  );
 const FIELDS = ['output', 'outputs', 'preview', 'ref', 'status'];
 
 export interface Reading {
@@ -57,11 +71,30 @@ export function readPipeline(text: string, fallbackName: string): Reading {
   const agents = readAgents(named);
   const cacheMs = readCache(fields, null);
   const inputs = readInputs(fields.map('inputs'));
+  const triggers = readTriggers(fields, report);
+  const outputs = fields.variables('outputs');
+  const concurrency = readConcurrency(fields);
   const read = stepsOf(fields, report).flatMap((step) => readStep(step, agents, cacheMs) ?? []);
   checkSteps(read, Object.keys(named.raw));
   checkReferences(read, inputs);
+  const elsewhere = [
+    ...Object.entries(outputs).map(([name, text]) => ({ key: ['outputs', name], text })),
+    ...(concurrency ? [{ key: ['concurrency'], text: concurrency.key }] : []),
+    ...triggers.flatMap((trigger, at) =>
+      Object.entries(trigger.inputs).map(([name, text]) => ({ key: ['triggers', at, 'inputs', name], text })),
+    ),
+  ];
+  const loose = elsewhere.flatMap(({ key, text }) => templateReferences(text).map((path) => ({ key, path })));
+  for (const { key, path } of loose) {
+    const problem = wrongReference(path, inputs, false);
+    if (problem) report(key, `${path.join('.')}: ${problem}`);
+  }
+  for (const [at, { inputs: given }] of triggers.entries())
+    for (const name of Object.keys(given))
+      if (!Object.hasOwn(inputs, name))
+        report(['triggers', at, 'inputs', name], `there is no input "${name}"`);
   checkCycle(read);
-  checkUnused(report, read, inputs, agents);
+  checkUnused(report, read, inputs, agents, loose);
   const pipeline: Pipeline = {
     maxParallel: fields.count('max_parallel', 1, PIPELINE_PARALLEL_MAX) ?? PIPELINE_PARALLEL,
     name: fields.text('name')?.trim() || fallbackName,
@@ -69,6 +102,13 @@ export function readPipeline(text: string, fallbackName: string): Reading {
     inputs,
     agents,
     steps: read.map(({ step }) => step),
+    env: fields.variables('env'),
+    secrets: readSecrets(fields),
+    budget: readBudget(fields),
+    outputs,
+    triggers,
+    concurrency,
+    notify: readNotify(fields),
   };
   return { pipeline, problems: problems.sort((a, b) => a.line - b.line) };
 }
@@ -76,9 +116,11 @@ export function readPipeline(text: string, fallbackName: string): Reading {
 /**
  * Returns a pipeline without errors. Throws if the file has errors, or if a step in `only` does not exist.
  */
-export function soundPipeline({ text, file, name }: PipelineFile, only: readonly string[] = []): Pipeline {
+export function soundPipeline(source: PipelineFile, only: readonly string[] = []): Pipeline {
+  const { text, file, name } = source;
   const { pipeline, problems } = readPipeline(text, name);
   const errors = problems.filter(({ severity }) => severity === 'error');
+  for (const used of Object.values(source.uses ?? {})) soundPipeline(used);
   if (!pipeline || errors.length > 0) {
     const what = errors.map((problem) => `${file}:${problem.line}: ${problem.what}`).join('\n');
     throw new RelayError('bad_pipeline', { what, file });
@@ -121,7 +163,7 @@ function checkSteps(read: readonly ReadStep[], agents: readonly string[]): void 
   for (const { step, fields } of read) {
     if (seen.has(step.id)) fields.error(`two steps have the id "${step.id}"`, 'id');
     seen.add(step.id);
-    if (step.agent !== '' && !agents.includes(step.agent))
+    if (!step.own && step.agent !== '' && !agents.includes(step.agent))
       fields.error(`there is no agent "${step.agent}"${didYouMean(step.agent, agents)}`, 'agent');
     for (const need of step.needs) {
       if (ids.includes(need)) continue;
@@ -134,6 +176,7 @@ function checkSteps(read: readonly ReadStep[], agents: readonly string[]): void 
 function checkReferences(read: readonly ReadStep[], inputs: Inputs): void {
   for (const { step, fields, references } of read) {
     for (const { key, path } of references) {
+      if (key === 'until' && ['output', 'exit_code', 'round'].includes(path[0]!)) continue;
       const problem = wrongReference(path, inputs, step.forEach !== undefined);
       if (problem) fields.error(`${path.join('.') || '{{ }}'}: ${problem}`, key);
     }
@@ -147,7 +190,8 @@ function wrongReference([root, name, field]: Reference, inputs: Inputs, many: bo
   }
   if (root === 'item' || root === 'index') return many ? null : 'it exists only in a step with "for_each"';
   if (root === 'run') return name === 'id' ? null : 'a run has only the field "id"';
-  if (root !== 'steps') return 'it must start with inputs, steps, item, index or run';
+  if (root === 'trigger') return null;
+  if (root !== 'steps') return 'it must start with inputs, steps, item, index, run or trigger';
   if (field === undefined || !FIELDS.includes(field)) return `the fields of a step are ${FIELDS.join(', ')}`;
   return null;
 }
@@ -158,10 +202,28 @@ function checkCycle(read: readonly ReadStep[]): void {
   at?.fields.error(`these steps wait for each other: ${cycle!.join(' → ')}`, 'needs');
 }
 
-function checkUnused(report: Report, read: readonly ReadStep[], inputs: Inputs, agents: object): void {
-  const used = new Set(
-    read.flatMap(({ references }) => references.map(({ path }) => path.slice(0, 2).join('.'))),
-  );
+function checkUnused(
+  report: Report,
+  read: readonly ReadStep[],
+  inputs: Inputs,
+  agents: object,
+  elsewhere: readonly { readonly path: Reference }[],
+): void {
+  const all = [...read.flatMap(({ references }) => references), ...elsewhere];
+  const used = new Set(all.map(({ path }) => path.slice(0, 2).join('.')));
+  const never = new Set<string>();
+  for (const { step, fields } of read)
+    if (step.when !== undefined && isNever(step.when)) {
+      never.add(step.id);
+      fields.warn(`the step "${step.id}" can never run: its condition is always false`, 'when');
+    }
+  // A step that needs a skipped step is skipped too, unless it has a condition. The set grows while the loop reads it.
+  for (const skipped of never)
+    for (const { step, fields } of read) {
+      if (never.has(step.id) || step.when !== undefined || !step.needs.includes(skipped)) continue;
+      never.add(step.id);
+      fields.warn(`the step "${step.id}" can never run: it needs "${skipped}"`);
+    }
   for (const name of Object.keys(inputs))
     if (!used.has(`inputs.${name}`)) report(['inputs', name], `the input "${name}" is never used`, 'warning');
   const working = new Set(read.map(({ step }) => step.agent));
@@ -170,7 +232,7 @@ function checkUnused(report: Report, read: readonly ReadStep[], inputs: Inputs, 
 }
 
 /** Keys that an agent of each kind may have. The first key of each list determines the kind. */
-const AGENT_KEYS: { readonly [kind in AgentKind]: readonly string[] } = {
+const AGENT_KEYS: { readonly [kind in NamedKind]: readonly string[] } = {
   provider: ['provider', 'model', 'base_url', 'system', 'max_tokens'],
   cli: ['cli', 'args', 'prompt_by', 'system'],
   shell: ['shell', 'env'],
@@ -178,7 +240,8 @@ const AGENT_KEYS: { readonly [kind in AgentKind]: readonly string[] } = {
   bridge: ['bridge', 'done_channel', 'to'],
   a2a: ['a2a'],
 };
-const KINDS = Object.keys(AGENT_KEYS) as AgentKind[];
+type NamedKind = Exclude<AgentKind, 'person' | 'pipeline'>;
+const KINDS = Object.keys(AGENT_KEYS) as NamedKind[];
 
 const TOKENS_MAX = 1_000_000;
 
@@ -203,7 +266,7 @@ function readAgents(agents: Fields): { [name: string]: Agent } {
   return found;
 }
 
-function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null {
+function readAgent(name: string, kind: NamedKind, fields: Fields): Agent | null {
   const itself = fields.text(kind);
   if (kind === 'shell') {
     const command = fields.raw.shell === true ? null : itself;
@@ -220,8 +283,8 @@ function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null 
     const [model, base_url, system] = ['model', 'base_url', 'system'].map((key) => fields.text(key));
     if (!PROVIDER_NAMES.includes(itself as ProviderName)) {
       const near = didYouMean(itself, PROVIDER_NAMES);
-      const hint = near === '' ? ';' : near;
-      fields.error(`there is no provider "${itself}"${hint} There are ${PROVIDER_LIST}`, 'provider');
+      const hint = near === '' ? '; there are' : `${near} There are`;
+      fields.error(`there is no provider "${itself}"${hint} ${PROVIDER_LIST}`, 'provider');
     }
     const max_tokens = fields.count('max_tokens', 1, TOKENS_MAX);
     return { kind, provider: itself, model, base_url, system, max_tokens };
@@ -242,7 +305,10 @@ function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null 
   return { kind, url: itself };
 }
 
-const STEP_KEYS = 'id agent prompt needs context when retry timeout cache output pulls for_each'.split(' ');
+const STEP_KEYS =
+  'id agent prompt needs context when retry timeout cache output pulls for_each approve uses with until budget env'.split(
+    ' ',
+  );
 const TYPES: readonly ArtifactType[] = ['markdown', 'json', 'html', 'text', 'binary', 'tool_output', 'email'];
 /** Pattern for the ids of steps and the names of agents. */
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
@@ -267,15 +333,18 @@ function readStep(
       'id',
     );
   const text = (key: string) => fields.text(key, `"${key}" of ${id}`);
-  const agentName = text('agent');
-  if (agentName === undefined) fields.error(`the step "${id}" has no "agent"`);
-  const agent = agentName === undefined ? undefined : agents[agentName];
-  const prompt = text('prompt') ?? '';
+  const own = readOwnAgent(fields, id);
+  const agentName = own === null ? text('agent') : own.kind === 'person' ? 'person' : own.uses;
+  if (agentName === undefined)
+    fields.error(`the step "${id}" has no "agent"; it needs "agent", "approve" or "uses"`);
+  const agent = own ?? (agentName === undefined ? undefined : agents[agentName]);
+  const prompt = own?.kind === 'person' ? own.question : (text('prompt') ?? '');
   if (prompt.trim() === '' && needsPrompt(agent)) fields.error(`the step "${id}" has no "prompt"`);
   const context = fields.texts('context');
   const when = text('when');
   const forEach = readForEach(fields);
-  const references = findReferences(fields, { prompt, when, forEach, agent });
+  const until = readUntil(fields);
+  const references = findReferences(fields, { prompt, when, forEach, agent, until });
   const steps = references.filter(({ path }) => path[0] === 'steps').map(({ path }) => path[1] ?? '');
   const step: Step = {
     id,
@@ -290,6 +359,10 @@ function readStep(
     output: readOutput(fields, id, agent),
     pulls: readPulls(fields),
     ...(forEach === undefined ? {} : { forEach }),
+    ...(own ? { own } : {}),
+    ...(until ? { until } : {}),
+    budget: readBudget(fields),
+    env: fields.variables('env'),
   };
   return { step, fields, references };
 }
@@ -307,6 +380,7 @@ function readCache(fields: Fields, otherwise: number | null): number | null {
 
 function needsPrompt(agent: Agent | undefined): boolean {
   if (agent === undefined) return false;
+  if (agent.kind === 'pipeline') return false;
   if (agent.kind === 'capability') return agent.prompt_as !== undefined;
   return agent.kind !== 'shell' || agent.command === null;
 }
@@ -341,6 +415,14 @@ function readRetry(fields: Fields): Step['retry'] {
   };
 }
 
+/** Types of outputs by kind of agent. Other kinds write Markdown. */
+const OUTPUT_TYPES: { readonly [kind in AgentKind]?: ArtifactType } = {
+  shell: 'tool_output',
+  capability: 'tool_output',
+  person: 'text',
+  pipeline: 'json',
+};
+
 function readOutput(fields: Fields, id: string, agent: Agent | undefined): Step['output'] {
   const value = fields.raw.output;
   const whole = typeof value === 'string' ? { type: value } : value;
@@ -348,110 +430,46 @@ function readOutput(fields: Fields, id: string, agent: Agent | undefined): Step[
   const said = output.text('type', 'the type of "output"') as ArtifactType | undefined;
   if (said !== undefined && !TYPES.includes(said))
     output.error(`"${said}" is not a type of output; the types are ${TYPES.join(', ')}`, 'type');
-  const usual = agent?.kind === 'shell' || agent?.kind === 'capability' ? 'tool_output' : 'markdown';
-  return { type: said ?? usual, name: output.text('name', 'the name of "output"') ?? id };
+  return {
+    type: said ?? OUTPUT_TYPES[agent?.kind ?? 'cli'] ?? 'markdown',
+    name: output.text('name', 'the name of "output"') ?? id,
+  };
 }
 
 function findReferences(
   fields: Fields,
-  { prompt, when, forEach, agent }: Pick<Step, 'prompt' | 'when' | 'forEach'> & { agent?: Agent },
+  {
+    prompt,
+    when,
+    forEach,
+    agent,
+    until,
+  }: Pick<Step, 'prompt' | 'when' | 'forEach' | 'until'> & { agent?: Agent },
 ): ReadStep['references'] {
   const found: { key: string; path: Reference }[] = [];
   const add = (key: string, references: readonly Reference[]) =>
     void found.push(...references.map((path) => ({ key, path })));
-  add('prompt', templateReferences(prompt));
+  add(agent?.kind === 'person' ? 'approve' : 'prompt', templateReferences(prompt));
+  add('until', templateReferences(until?.check ?? ''));
   if (typeof forEach === 'string') add('for_each', [forEach.split('.')]);
   if (agent?.kind === 'capability') add('agent', valueReferences(agent.args));
-  try {
-    if (when !== undefined) add('when', referencesOf(parseExpression(when)));
-  } catch (error) {
-    fields.error(`"when" is not a valid expression: ${(error as Error).message}`, 'when');
+  if (agent?.kind === 'pipeline') add('with', valueReferences(agent.args));
+  for (const [key, condition] of [['when', when] as const, ['until', until?.condition] as const]) {
+    try {
+      if (condition !== undefined) add(key, referencesOf(parseExpression(condition)));
+    } catch (error) {
+      fields.error(`"${key}" is not a valid expression: ${(error as Error).message}`, key);
+    }
   }
   return found;
 }
 
-export type Path = readonly (string | number)[];
-
-/** Reports a problem at a path in the YAML document. */
-export type Report = (path: Path, what: string, severity?: Problem['severity']) => void;
-
-/** Reads the fields of a YAML map. Reports a field with an invalid value and treats it as missing. */
-export class Fields {
-  /** The map as a JSON object. Empty if there is no map. */
-  readonly raw: JsonObject;
-  readonly #report: Report;
-  readonly #path: Path;
-
-  /** If `keys` is given, every other key of the map is an error. */
-  constructor(report: Report, path: Path, value: Json | undefined, what: string, keys?: readonly string[]) {
-    this.#report = report;
-    this.#path = path;
-    this.raw = isJsonObject(value) ? value : {};
-    if (!isJsonObject(value ?? {})) this.error(`${what} must be a map of names to values`);
-    for (const key of keys ? Object.keys(this.raw) : []) {
-      if (keys!.includes(key)) continue;
-      this.error(
-        `${what} has an unknown key "${key}"${didYouMean(key, keys!) || `; the keys are ${keys!.join(', ')}`}`,
-        key,
-      );
-    }
+/** Returns whether a condition without references is false. */
+function isNever(when: string): boolean {
+  try {
+    const expression = parseExpression(when);
+    return referencesOf(expression).length === 0 && !truth(evaluate(expression, () => ''));
+  } catch {
+    return false;
   }
-
-  /**
-   * Reports an error in the map, or at a path inside the map. Always returns null, which callers return as
-   * the missing value.
-   */
-  error(what: string, ...at: Path): null {
-    this.#report([...this.#path, ...at], what);
-    return null;
-  }
-
-  /** Returns the map at a key. */
-  map(key: string, keys?: readonly string[], what = `"${key}"`, value = this.raw[key]): Fields {
-    return new Fields(this.#report, [...this.#path, key], value, what, keys);
-  }
-
-  text(key: string, what = `"${key}"`): string | undefined {
-    const value = this.raw[key] ?? undefined;
-    if (value === undefined || typeof value === 'string') return value;
-    if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-    return this.error(`${what} must be a string`, key) ?? undefined;
-  }
-
-  /** Returns the texts at a key as a list. A single text becomes a list with one item. */
-  texts(key: string): string[] {
-    const value = this.raw[key] ?? [];
-    const list = Array.isArray(value) ? value : [value];
-    if (list.every((item) => typeof item === 'string')) return list;
-    this.error(`"${key}" must be a list of strings`, key);
-    return [];
-  }
-
-  count(key: string, min: number, max: number, what = `"${key}"`): number | undefined {
-    const value = this.raw[key] ?? undefined;
-    if (value === undefined) return undefined;
-    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-    return this.error(`${what} must be a whole number from ${min} to ${max}`, key) ?? undefined;
-  }
-
-  /** Parses a duration into ms: `90s`, `15m`, `2h`, `7d`, `500ms`, or a number of seconds. */
-  span(key: string): number | undefined {
-    const value = this.raw[key] ?? undefined;
-    if (value === undefined) return undefined;
-    const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(String(value));
-    const ms = match ? Number(match[1]) * UNITS[match[2] ?? 's']! : 0;
-    if (ms > 0 && ms <= 2 ** 31 - 1) return ms;
-    return this.error(`"${key}" must be a time such as 90s, 15m or 2h`, key) ?? undefined;
-  }
-}
-
-const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/**
- * Returns a suggestion for an unknown word, or an empty text. Words with one or two letters get no
- * suggestion, because they are all similar.
- */
-function didYouMean(word: string, candidates: readonly string[]): string {
-  const found = word.length < 3 ? null : nearest(word, candidates);
-  return found === null ? '' : `; did you mean "${found}"?`;
 }

@@ -22,6 +22,8 @@ export interface LeaseParts {
   readonly threads: ThreadsAs;
   readonly env: Env;
   readonly worker: Worker;
+  /** Name of the project folder, for the costs. */
+  readonly project?: string;
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -63,6 +65,11 @@ export class RunLease implements AsyncDisposable {
   #timer: ReturnType<typeof setInterval> | undefined;
   #renewal: Promise<void> | null = null;
 
+  /** Id of the thread that the lease is on. */
+  get thread(): string {
+    return this.#run;
+  }
+
   private constructor(parts: LeaseParts, run: string) {
     this.#parts = parts;
     this.#run = run;
@@ -83,7 +90,7 @@ export class RunLease implements AsyncDisposable {
       if (seen === null && !o.takeOver && alive === null) o.waiting?.(held);
       if (o.takeOver || alive === false) instead = held.holder;
       else await parts.pause(POLL_MS, o.signal);
-      if (o.signal.aborted) throw new RelayError('aborted', { what: 'waiting for the run' });
+      if (o.signal.aborted) throw new RelayError('aborted', { what: 'the wait for the run was canceled' });
       seen = held;
     }
     // If a renewal fails, the next interval tries again. The next write also tries again, and fails if the

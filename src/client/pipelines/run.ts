@@ -17,6 +17,9 @@ export interface RunParts extends WorkParts {
   readonly inputs: RunRecord['inputs'];
   readonly maxParallel: number;
   readonly frameSecret: FrameSecret;
+  readonly trigger?: Json;
+  /** Returns the environment variables of a step, with secrets filled in. */
+  envOf(step: Step): { readonly [name: string]: string };
   /** Ids of the steps to run. All steps that they need run too. By default all steps run. */
   readonly only?: readonly string[];
 }
@@ -150,7 +153,8 @@ export class Run {
     const work = new StepWork(this.#parts, {
       id,
       step,
-      agent: this.#pipeline.agents[step.agent]!,
+      agent: step.own ?? this.#pipeline.agents[step.agent]!,
+      env: this.#parts.envOf(step),
       scope: new Scope(this.#scopeParts(), item),
       context: step.context.flatMap((name) => this.#views.get(name)?.results ?? []),
     });
@@ -165,6 +169,15 @@ export class Run {
       this.#recorder.action(`${id} completed by ${step.agent}`, outcome.artifact.ref);
     else if (outcome.status === 'failed') this.#recorder.action(`${id} failed: ${outcome.why.slice(0, 120)}`);
     return outcome;
+  }
+
+  /** Fills the templates of `outputs`. Call it after `go`. */
+  async outputs(): Promise<{ [name: string]: string }> {
+    const scope = new Scope(this.#scopeParts());
+    const filled: { [name: string]: string } = {};
+    for (const [name, prompt] of Object.entries(this.#pipeline.outputs))
+      filled[name] = await scope.plain({ prompt });
+    return filled;
   }
 
   #end(step: Step, status: StepStatus, results: readonly Artifact[], many: boolean): void {
@@ -184,8 +197,9 @@ export class Run {
   }
 
   #scopeParts(): ScopeParts {
-    const { run, inputs, threads, frameSecret } = this.#parts;
-    return { run, inputs, threads: threads('pipeline'), frameSecret, view: (step) => this.#views.get(step) };
+    const { run, inputs, threads, frameSecret, trigger } = this.#parts;
+    const api = threads('pipeline');
+    return { run, inputs, threads: api, frameSecret, trigger, view: (step) => this.#views.get(step) };
   }
 }
 

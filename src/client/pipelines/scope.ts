@@ -33,6 +33,8 @@ export interface ScopeParts {
   readonly inputs: { readonly [name: string]: Json };
   readonly threads: ThreadsApi;
   readonly frameSecret: FrameSecret;
+  /** Data of the trigger that started the run. */
+  readonly trigger?: Json;
   view(step: string): StepView | undefined;
 }
 
@@ -48,10 +50,15 @@ export class Scope {
     this.#item = item;
   }
 
-  async holds(when: string): Promise<boolean> {
+  /** Evaluates a condition. `more` has the values of names that only this condition may use. */
+  async holds(when: string, more: { readonly [name: string]: Json } = {}): Promise<boolean> {
     const expression = parseExpression(when);
     await this.#load(referencesOf(expression));
-    return truth(evaluate(expression, (path) => this.#resolve(path)));
+    return truth(
+      evaluate(expression, ([root, ...deeper]) =>
+        Object.hasOwn(more, root!) ? within(more[root!]!, deeper) : this.#resolve([root!, ...deeper]),
+      ),
+    );
   }
 
   /** Returns the items of a `for_each`. */
@@ -82,7 +89,7 @@ export class Scope {
    * Returns the command of a step. Values go into environment variables, so that the shell never parses the
    * output of an agent as part of the command.
    */
-  async command(step: Step): Promise<{ prompt: string; values: { [name: string]: string } }> {
+  async command(step: Pick<Step, 'prompt'>): Promise<{ prompt: string; values: { [name: string]: string } }> {
     const values: { [name: string]: string } = {};
     const prompt = await this.#filled(step, (path) => {
       const name = `RELAY_VALUE_${Object.keys(values).length + 1}`;
@@ -95,17 +102,17 @@ export class Scope {
   }
 
   /** Returns the prompt of a step without frames, for receivers that treat all text as data anyway. */
-  plain(step: Step): Promise<string> {
+  plain(step: Pick<Step, 'prompt'>): Promise<string> {
     return this.#filled(step, (path) => asText(this.#resolve(path)));
   }
 
   async args(agent: Agent): Promise<JsonObject> {
-    if (agent.kind !== 'capability') return {};
+    if (agent.kind !== 'capability' && agent.kind !== 'pipeline') return {};
     await this.#load(valueReferences(agent.args));
     return fillValue(agent.args, (path) => this.#resolve(path)) as JsonObject;
   }
 
-  async #filled({ prompt }: Step, fill: (path: Reference) => string): Promise<string> {
+  async #filled({ prompt }: Pick<Step, 'prompt'>, fill: (path: Reference) => string): Promise<string> {
     await this.#load(templateReferences(prompt));
     return fillTemplate(prompt, fill);
   }
@@ -113,20 +120,30 @@ export class Scope {
   async #data(path: Reference): Promise<string> {
     const text = asText(this.#resolve(path));
     const [root, name, field] = path;
+    if (root === 'trigger')
+      return this.#framed(text, {
+        what: `the trigger's ${oneLine(path.slice(1).join('.'))}`,
+        by: 'the trigger',
+        at: 0,
+      });
     if (root !== 'steps' || field === 'ref' || field === 'status') return text;
+    const last = this.#parts.view(name!)?.results.at(-1);
+    if (!last) return neutralise(text).trim();
+    const what = `${field} of the step ${oneLine(name!)}`;
+    return this.#framed(text, { what, by: last.provenance.created_by, at: Date.parse(last.created_at) });
+  }
+
+  /** Sanitizes foreign text for a prompt. Long text gets a frame. */
+  async #framed(text: string, source: { what: string; by: string; at: number }): Promise<string> {
     const clean = neutralise(text).trim();
     if (!clean.includes('\n') && clean.length <= 200) return clean;
-    const last = this.#parts.view(name!)?.results.at(-1);
-    if (!last) return clean;
-    const what = `${field} of the step ${oneLine(name!)}`;
-    const at = Date.parse(last.created_at);
-    const source = { what, by: last.provenance.created_by, at };
     return `\n${await datedFrame(clean, source, this.#parts.frameSecret)}\n`;
   }
 
   #resolve([root, name, field, ...deeper]: Reference): Json {
     if (root === 'inputs') return within(this.#parts.inputs[name!] ?? '', [field, ...deeper]);
     if (root === 'run') return this.#parts.run;
+    if (root === 'trigger') return within(this.#parts.trigger ?? '', [name, field, ...deeper]);
     if (root === 'index') return this.#item?.index ?? 0;
     if (root === 'item') return within(this.#item?.item ?? null, [name, field, ...deeper]);
     const view = this.#parts.view(name!);
@@ -169,7 +186,8 @@ function contentOf({ type }: Artifact, text: string): Json {
   return text.replace(/\n$/, '');
 }
 
-function within(value: Json, path: readonly (string | undefined)[]): Json {
+/** Returns the value at a path inside a value. Empty if there is none. Missing keys of the path are skipped. */
+export function within(value: Json, path: readonly (string | undefined)[]): Json {
   let found: Json | undefined = value;
   for (const key of path) {
     if (key === undefined) continue;

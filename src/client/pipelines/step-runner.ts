@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { STEP_OUTPUT_BYTES } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads.ts';
 import type { Answered } from '../prompts/thread-tools.ts';
-import type { Bundle } from '../prompts/types.ts';
+import type { Billed, Bundle } from '../prompts/types.ts';
 import type { Agent, AgentKind, Step } from './definition.ts';
 
 /** One attempt of an agent to do a step. */
@@ -31,6 +31,10 @@ export interface StepCall<A extends Agent = Agent> {
   readonly context: readonly Artifact[];
   /** Limits for the tool calls of a model while it answers. */
   readonly pulls: Step['pulls'];
+  /** Environment variables of the step. They may contain secrets. */
+  readonly env: { readonly [name: string]: string };
+  /** Returns whether a model that has used these tokens must answer without more tool calls, because of a budget. */
+  enough(model: string, billed: Billed | undefined): boolean;
 }
 
 export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
@@ -51,12 +55,18 @@ export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
  */
 export class StepFailure extends Error {
   readonly output: string | Uint8Array;
+  /** Exit code of the command that failed. */
+  readonly code: number | undefined;
 
-  constructor(message: string, output: string | Uint8Array) {
+  constructor(message: string, output: string | Uint8Array, code?: number) {
     super(message);
     this.output = output;
+    this.code = code;
   }
 }
+
+/** Thrown if another attempt makes no sense: a person rejected the step, or a budget is used up. */
+export class FinalFailure extends StepFailure {}
 
 /**
  * Checks the size of a result, and its syntax if the step requires JSON. Returns the result, with JSON taken
@@ -91,14 +101,16 @@ export type StepRunner<A extends Agent = Agent> = (
   o: { readonly signal: AbortSignal; onOutput(text: string): void },
 ) => Promise<StepResult>;
 
-export type StepRunners = { readonly [K in AgentKind]: StepRunner<Extract<Agent, { kind: K }>> };
+/** Kinds of agents that run outside of the pipelines themselves. */
+export type RunnerKind = Exclude<AgentKind, 'person' | 'pipeline'>;
+export type StepRunners = { readonly [K in RunnerKind]: StepRunner<Extract<Agent, { kind: K }>> };
 
 export type StepStatus = 'pending' | 'running' | 'done' | 'failed' | 'skipped' | 'blocked' | 'interrupted';
 
 /** Progress of a run, for people who watch it. */
 export interface Progress {
   readonly step: string;
-  readonly status: StepStatus | 'retrying' | 'said';
+  readonly status: StepStatus | 'retrying' | 'said' | 'waiting';
   readonly attempt?: number;
   readonly duration_ms?: number;
   readonly ref?: string;

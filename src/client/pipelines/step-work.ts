@@ -10,17 +10,21 @@ import {
 } from '../../base/limits.ts';
 import type { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { readText } from '../../base/utf8.ts';
+import type { AskedQuestion } from '../../contract/questions.ts';
 import type { Artifact } from '../../contract/threads.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
 import { type AnswerCache, partialField, promptFigures, readCachedAnswer } from '../prompts/prompts.ts';
-import type { Agent, Step } from './definition.ts';
+import type { Meter } from './budget.ts';
+import type { Agent, PersonAgent, PipelineAgent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';
 import type { Scope } from './scope.ts';
 import {
   checkOutput,
+  FinalFailure,
   outputOf,
   type Progress,
+  type RunnerKind,
   type StepCall,
   StepFailure,
   type StepResult,
@@ -28,8 +32,27 @@ import {
   type StepRunners,
 } from './step-runner.ts';
 
-export interface WorkParts extends Pick<LeaseParts, 'threads' | 'env' | 'pause'> {
+/** A question to a person that a run asks. The same key finds the same question after a crash. */
+export interface RunQuestion
+  extends Pick<PersonAgent, 'choices' | 'who' | 'default' | 'timeoutMs' | 'notify'> {
   readonly run: string;
+  readonly step: string;
+  readonly question: string;
+  readonly key: string;
+  readonly signal: AbortSignal;
+  /** Called with the id of the question, and a link if this process may create one. */
+  onAsked(question: AskedQuestion, link: string | null): void;
+}
+
+export interface WorkParts extends Pick<LeaseParts, 'threads' | 'env' | 'pause' | 'project'> {
+  readonly run: string;
+  readonly meter: Meter;
+  /** Notifies people and waits for the answer. */
+  ask(question: RunQuestion): Promise<AskedQuestion>;
+  /** Runs another pipeline as a step. */
+  runPipeline(call: StepCall<PipelineAgent>, signal: AbortSignal): Promise<StepResult>;
+  /** Masks the values of secrets in a text. */
+  mask(text: string): string;
   readonly cache: AnswerCache;
   readonly runners: StepRunners;
   readonly signal: AbortSignal;
@@ -43,6 +66,8 @@ export interface Instance {
   readonly agent: Agent;
   readonly scope: Scope;
   readonly context: readonly Artifact[];
+  /** Environment variables with their values filled in. */
+  readonly env: { readonly [name: string]: string };
 }
 
 export type Outcome =
@@ -89,7 +114,9 @@ export class StepWork {
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
     if (known) return this.#storeResult(known, call.key, 0, true);
-    const worked = await slots.run(() => this.#attempts(call));
+    // A person or another pipeline takes no slot: nothing runs here meanwhile.
+    const waits = call.agent.kind === 'person' || call.agent.kind === 'pipeline';
+    const worked = waits ? await this.#attempts(call) : await slots.run(() => this.#attempts(call));
     if ('status' in worked) return worked;
     const outcome = await this.#storeResult(worked.result, call.key, worked.attempts);
     if (cacheKey && outcome.status === 'done' && !worked.result.incomplete) {
@@ -119,28 +146,49 @@ export class StepWork {
     const args = await scope.args(agent);
     if (agent.kind === 'capability' && agent.prompt_as) args[agent.prompt_as] = prompt;
     const key = await stepKey(this.#parts.run, id);
-    return { run: this.#parts.run, step: id, key, agent, prompt, values, args, context, pulls: step.pulls };
+    const { run, meter } = this.#parts;
+    const enough: StepCall['enough'] = (model, billed) => meter.isUsedUp(step.id, model, billed);
+    const { env } = this.#instance;
+    return { run, step: id, key, agent, prompt, values, args, context, pulls: step.pulls, env, enough };
   }
 
   async #attempts(call: Prepared): Promise<{ result: StepResult; attempts: number } | Outcome> {
     const { signal, progress, pause } = this.#parts;
     const { id, step } = this.#instance;
     this.#began = this.#parts.env.now();
+    let failures = 0;
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
       progress({ step: id, status: 'running', attempt });
       // The event need not be durable before the work starts, because interrupted work may be repeated.
       const noted = this.#note('started', { key: call.key, attempt, ...promptOf(call, attempt) });
       try {
-        const result = await this.#attempt({ ...call, attempt });
+        await this.#parts.meter.admit(step.id);
+        const began = this.#parts.env.now();
+        const round = await this.#round({ ...call, attempt });
+        const { result } = round;
+        if (result) {
+          const spent = this.#parts.env.now() - began;
+          await this.#parts.meter.record(step.id, result.by ?? step.agent, result.billed, spent);
+        }
         await noted;
-        return { result, attempts: attempt };
+        if (round.done) return { result: result!, attempts: attempt };
+        const kept = await this.#keepOutput(new StepFailure('', round.output), attempt);
+        if (attempt >= step.until!.max) {
+          const why = `the condition "${step.until!.condition}" is still false after ${attempt} rounds`;
+          return this.#failed(new Error(why), attempt, kept);
+        }
+        const why = `round ${attempt} of ${step.until!.max}: the condition "${step.until!.condition}" is false`;
+        progress({ step: id, status: 'retrying', attempt, why, duration_ms: 0, ref: kept.output_ref });
+        await this.#note('retried', { attempt, why, wait_ms: 0, ...kept });
+        call = await this.#withPrevious(call, kept.output_ref, attempt);
       } catch (error) {
         await noted;
         const kept = await this.#keepOutput(error, attempt);
         if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
-        if (attempt > step.retry.max) return this.#failed(error, attempt, kept);
-        const wait = Math.min(step.retry.backoffMs * 2 ** (attempt - 1), STEP_BACKOFF_MAX_MS);
+        if (error instanceof FinalFailure || ++failures > step.retry.max)
+          return this.#failed(error, attempt, kept);
+        const wait = Math.min(step.retry.backoffMs * 2 ** (failures - 1), STEP_BACKOFF_MAX_MS);
         const why = reason(error);
         progress({ step: id, status: 'retrying', attempt, why, duration_ms: wait, ref: kept.output_ref });
         await this.#note('retried', { attempt, why, wait_ms: wait, ...kept });
@@ -149,12 +197,88 @@ export class StepWork {
     }
   }
 
+  /**
+   * Runs one round of a step, and evaluates its condition. Without `until` every round is the last. A command
+   * that fails is a round too if its exit code is a part of the condition.
+   */
+  async #round(call: StepCall): Promise<{ done: boolean; output: string | Uint8Array; result?: StepResult }> {
+    const { step, scope } = this.#instance;
+    const { until } = step;
+    if (!until) {
+      const result = await this.#attempt(call);
+      return { done: true, output: result.content, result };
+    }
+    const run = async (round: StepCall) => {
+      try {
+        return { result: await this.#attempt(round), code: 0 };
+      } catch (error) {
+        if (!(error instanceof StepFailure) || error.code === undefined) throw error;
+        return { result: { content: error.output }, code: error.code };
+      }
+    };
+    const usesCode = until.check === undefined && /\bexit_code\b/.test(until.condition);
+    const first = usesCode ? await run(call) : { result: await this.#attempt(call), code: 0 };
+    let { code } = first;
+    let output = textOf(first.result.content);
+    let report = output;
+    if (until.check !== undefined) {
+      const { prompt, values } = await scope.command({ prompt: until.check });
+      const agent: Agent = { kind: 'shell', command: null, env: {} };
+      const checked = await run({ ...call, agent, prompt, values, context: [] });
+      code = checked.code;
+      const checkOutput = textOf(checked.result.content);
+      report = `${output}\n\n$ ${until.check}\n${checkOutput}`;
+      output = checkOutput;
+    }
+    const done = await scope.holds(until.condition, { output, exit_code: code, round: call.attempt });
+    return { done, output: report, result: first.result };
+  }
+
+  /** Adds the output of the previous round to the context of the next one. */
+  async #withPrevious(call: Prepared, ref: string | undefined, attempt: number): Promise<Prepared> {
+    if (ref === undefined) return call;
+    const { run, threads } = this.#parts;
+    const previous = await threads(this.#instance.step.agent).artifact(run, ref, { counted: false });
+    const { context } = this.#instance;
+    const note = `Attempt ${attempt} was not enough. Its output is the artifact ${previous.ref}, "${previous.name}". Continue from there.`;
+    const prompt = SPEAKING.has(call.agent.kind)
+      ? `${call.prompt.replace(PREVIOUS, '')}\n\n${PREVIOUS_MARK}${note}`
+      : call.prompt;
+    return { ...call, prompt, context: [...context, previous] };
+  }
+
+  async #askPerson(call: StepCall, agent: PersonAgent): Promise<StepResult> {
+    const { run, ask, signal, progress } = this.#parts;
+    const { id } = this.#instance;
+    const onAsked: RunQuestion['onAsked'] = (asked, link) =>
+      progress({ step: id, status: 'waiting', text: asked.id, why: asked.question, ref: link ?? undefined });
+    const { answer, comment, answered_by } = await ask({
+      ...agent,
+      run,
+      step: id,
+      question: call.prompt,
+      key: `ask:${call.key}`,
+      signal,
+      onAsked,
+    });
+    if (answer !== 'reject') return { content: answer ?? '', by: answered_by ?? 'person' };
+    throw new FinalFailure(`${answered_by} rejected it${comment ? `: ${comment}` : ''}`, '');
+  }
+
   async #attempt(call: StepCall): Promise<StepResult> {
     const { runners, signal, progress } = this.#parts;
     const { id, step } = this.#instance;
-    const runner = runners[call.agent.kind] as StepRunner;
+    const { agent } = call;
+    if (agent.kind === 'person') return this.#askPerson(call, agent);
+    if (agent.kind === 'pipeline') return this.#parts.runPipeline({ ...call, agent }, signal);
+    const runner = runners[agent.kind as RunnerKind] as StepRunner;
     const timeout = AbortSignal.timeout(step.timeoutMs);
-    const onOutput = (text: string) => progress({ step: id, status: 'said', text });
+    let line = '';
+    const onOutput = (text: string) => {
+      // A secret may be split between two pieces of output, so the whole line is masked.
+      line = (line + text).slice(-MASKED_CHARS);
+      progress({ step: id, status: 'said', text: this.#parts.mask(line) });
+    };
     try {
       return checkOutput(step, await runner(call, { signal: AbortSignal.any([signal, timeout]), onOutput }));
     } catch (error) {
@@ -237,7 +361,7 @@ export class StepWork {
       ...seen
     }: Partial<StepResult> & { readonly cached?: boolean } = {},
   ): Promise<void> {
-    const { run, env } = this.#parts;
+    const { run, env, project } = this.#parts;
     const { id, agent } = this.#instance;
     const by = artifact.provenance.created_by;
     const threads = this.#parts.threads(by);
@@ -246,6 +370,7 @@ export class StepWork {
         model: by,
         step: id,
         ref: artifact.ref,
+        ...(project === undefined ? {} : { project }),
         ...promptFigures(prompt, { billed, pulls }),
         ...(cut ? { cut } : {}),
       });
@@ -304,9 +429,9 @@ export class StepWork {
   }
 
   #cacheKey({ agent, prompt, values, args, context }: Prepared): Promise<string> {
-    const { output } = this.#instance.step;
+    const { output, env, until } = this.#instance.step;
     const seen = context.map(({ hash }) => hash);
-    return sha256Hex(`step\n${JSON.stringify([agent, prompt, values, args, seen, output])}`);
+    return sha256Hex(`step\n${JSON.stringify([agent, prompt, values, args, seen, output, env, until])}`);
   }
 
   async #fromCache(key: string): Promise<StepResult | null> {
@@ -336,6 +461,16 @@ function promptOf({ prompt }: Prepared, attempt: number): { prompt?: string; pro
   const cut = prompt.length > STEP_PROMPT_CHARS;
   return { prompt: prompt.slice(0, STEP_PROMPT_CHARS).toWellFormed(), ...(cut ? { prompt_cut: true } : {}) };
 }
+
+function textOf(content: string | Uint8Array): string {
+  return typeof content === 'string' ? content : new TextDecoder().decode(content);
+}
+
+/** Marks the sentence about the previous round in a prompt, so that the next round replaces it. */
+const PREVIOUS_MARK = 'Previous attempt: ';
+const PREVIOUS = new RegExp(`\\n\\n${PREVIOUS_MARK}[^\\n]*$`);
+/** Number of characters of the newest output that are masked together. */
+const MASKED_CHARS = 8192;
 
 function reason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);

@@ -30,6 +30,8 @@ interface PromptParts {
   readonly cache: AnswerCache;
   /** Secret for the frames around texts that a model pulls. */
   readonly frameSecret: FrameSecret;
+  /** Name of the project folder, for the costs. */
+  readonly project?: string;
 }
 
 export type PromptOutcome = Readonly<ReturnType<typeof outcome>> &
@@ -95,7 +97,7 @@ export class Prompts {
    * still be streaming.
    */
   async record(bundle: Bundle, said: NewAnswer): Promise<PromptOutcome> {
-    const { env } = this.#parts;
+    const { env, project } = this.#parts;
     const began = env.now();
     const { thread_id } = bundle;
     const threads = this.#parts.threads(said.by);
@@ -113,6 +115,7 @@ export class Prompts {
       : await this.#remember(bundle, { by: said.by, tail, ref: artifact.ref, id });
     await threads.record(thread_id, 'prompt.answered', {
       model: said.by,
+      ...(project === undefined ? {} : { project }),
       words: clip(bundle.words),
       bundle: bundle.fingerprint,
       state_before: bundle.state_ref,

@@ -28,6 +28,8 @@ export type Pulling = AnswerOptions & {
   readonly tools?: boolean;
   /** Refs of the artifacts that the model may read. By default it may read all artifacts of the thread. */
   readonly only?: readonly string[];
+  /** Returns true if the model must answer now, without more tool calls. */
+  enough?(billed: Billed | undefined): boolean;
   /** Maximum number of rounds of tool calls. After these rounds the model must answer. */
   readonly rounds?: number;
   /** Maximum number of tokens for all tool calls and their results together. */
@@ -45,7 +47,7 @@ export async function answerWithPulls(
   parts: ToolParts,
   bundle: Bundle,
   model: Model,
-  { tools: wanted = true, only, rounds: most = PULL_ROUNDS, tokens = PULL_TOKENS, ...o }: Pulling,
+  { tools: wanted = true, only, rounds: most = PULL_ROUNDS, tokens = PULL_TOKENS, enough, ...o }: Pulling,
 ): Promise<Answered> {
   // If the prompt has no artifacts and shows the whole state, there is nothing to pull.
   if (!wanted || most === 0 || (bundle.artifacts.length === 0 && !bundle.truncated))
@@ -54,7 +56,8 @@ export async function answerWithPulls(
   const rounds: Round[] = [];
   let billed: Billed | undefined;
   for (;;) {
-    const last = rounds.length === most || tools.left <= 0;
+    const last =
+      rounds.length === most || tools.left <= 0 || (rounds.length > 0 && enough?.(billed) === true);
     let answer: ModelAnswer;
     try {
       answer = await model.answer(bundle, o, { tools: TOOLS, rounds, last });

@@ -43,7 +43,7 @@ export async function callProvider(
       if (last || !isPassing(response.status) || failure.code === 'tools_refused') throw failure;
     }
     await (connection.pause ?? pause)(wait(attempt, response?.headers.get('retry-after')), signal);
-    if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' });
+    if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt was canceled' });
   }
 }
 
@@ -91,7 +91,7 @@ async function send(
       signal: signal ?? null,
     });
   } catch (error) {
-    if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' }, error);
+    if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt was canceled' }, error);
     const cause = (error as { cause?: { code?: string; message?: string } }).cause;
     if (!last && cause?.code === 'ECONNRESET') return null;
     const what = cause?.code ?? cause?.message ?? (error as Error).message;

@@ -38,7 +38,7 @@ interface Wire {
   readonly older?: { readonly path: string; readonly format: Format };
 }
 
-/** What OpenAI and compatible servers share. */
+/** The path and the headers for OpenAI and compatible servers. */
 const CHAT = {
   path: '/chat/completions',
   headers: (key: string): { [name: string]: string } => (key ? { authorization: `Bearer ${key}` } : {}),

@@ -63,7 +63,7 @@ export async function gather(
     }
   } catch (error) {
     if (isRelayError(error)) throw error;
-    if (o.signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' }, error);
+    if (o.signal?.aborted) throw new RelayError('aborted', { what: 'the prompt was canceled' }, error);
     throw new RelayError('provider_failed', { provider, what: (error as Error).message }, error);
   }
   if (!done) throw new RelayError('provider_failed', { provider, what: 'the answer broke off' });

@@ -88,7 +88,7 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     // Codex and Gemini CLI show the shortcuts too, so this profile comes after theirs.
     screen: 'Claude Code|\\? for shortcuts',
     busy: 'esc to interrupt',
-    // The input box: the prompt sign between the last two rules.
+    // The input box: the prompt sign between the last two horizontal lines.
     ready: `${RULE}[│ ]*[❯>!](?![ \\u00a0]*\\d+\\. )[^─]*\\n[^\\n]*─{8}[^─]*$`,
     // A dialog: from a rule down to the selected answer. The last line names the keys that answer it.
     asks:

@@ -28,9 +28,10 @@ export interface ScreenText {
 }
 
 /**
- * Returns what the program printed after the text was pasted. If the text is visible, that is everything after its
- * first new occurrence; a later one would give too little, because agents repeat their input. If it has scrolled out,
- * it is everything after the last occurrence, because repainting leaves many. An outcome block counts wherever it is.
+ * Returns the output of the program since the text was pasted. If the text is visible, the output starts after the
+ * first new occurrence of the text, because agents repeat their input later. If the text has scrolled out, the output
+ * starts after the last occurrence, because repainting leaves several copies. If that output has no outcome block, an
+ * earlier start is tried.
  */
 export function outputBehind(now: ScreenText, text: string, before: ScreenText): string {
   const told = squeezed(text);

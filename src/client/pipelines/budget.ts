@@ -1,0 +1,175 @@
+import { RelayError } from '../../base/errors.ts';
+import { ConcurrencyLimit } from '../../base/map-concurrent.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
+import type { Billed } from '../prompts/types.ts';
+import type { Budget, Pipeline } from './definition.ts';
+import { FinalFailure } from './step-runner.ts';
+
+/** Prices of a model per million tokens, in the currency of `Prices`. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+  readonly cached_input?: number;
+}
+
+/** Prices by model, with the date when somebody looked them up. */
+export interface Prices {
+  readonly date?: string;
+  readonly currency?: string;
+  readonly models: { readonly [model: string]: Price };
+}
+
+export interface Spent {
+  readonly tokens: number;
+  readonly money: number;
+  readonly ms: number;
+}
+
+export const NOTHING_SPENT: Spent = { tokens: 0, money: 0, ms: 0 };
+
+/** Returns the sum of two amounts. */
+export function addSpent(a: Spent, b: Spent): Spent {
+  return { tokens: a.tokens + b.tokens, money: a.money + b.money, ms: a.ms + b.ms };
+}
+
+/** Returns the price of a call. Null if the prices of the model are unknown. */
+export function priceOf(prices: Prices, model: string, billed: Billed): number | null {
+  // A model name may have its provider in front, such as anthropic/NAME.
+  const price = prices.models[model] ?? prices.models[model.slice(model.indexOf('/') + 1)];
+  if (!price) return null;
+  const cached = billed.cached_input_tokens ?? 0;
+  const fresh = billed.input_tokens - cached;
+  const input = fresh * price.input + cached * (price.cached_input ?? price.input);
+  return (input + billed.output_tokens * price.output) / 1_000_000;
+}
+
+/** What a run has spent and how often a person extended a budget, from the log of the run. */
+export interface BudgetRecord {
+  readonly steps: ReadonlyMap<string, Spent>;
+  readonly extended: ReadonlyMap<string, number>;
+}
+
+interface BudgetParts {
+  readonly run: string;
+  readonly threads: ThreadsApi;
+  readonly prices: Prices;
+  /** Asks a person. Resolves with the answer. */
+  ask(question: string, choices: readonly string[], key: string): Promise<string>;
+  /** The budget of the run that uses this one. */
+  readonly outer?: Meter;
+}
+
+/** Scope of the budget of the whole run. Steps have their ids. */
+const RUN = '';
+
+/** Counts what a run spends, as providers report it, and stops it at its budgets. */
+export class Meter {
+  readonly #parts: BudgetParts;
+  readonly #pipeline: Pipeline;
+  readonly #steps: Map<string, Spent>;
+  readonly #extended: Map<string, number>;
+  /** Lets one step ask at a time, so that steps that reach a budget together ask one question. */
+  readonly #asking = new ConcurrencyLimit(1);
+
+  constructor(parts: BudgetParts, pipeline: Pipeline, { steps, extended }: BudgetRecord) {
+    this.#parts = parts;
+    this.#pipeline = pipeline;
+    this.#steps = new Map(steps);
+    this.#extended = new Map(extended);
+  }
+
+  /** Returns once the step may make its next call. Rejects if a budget is used up. */
+  async admit(step: string): Promise<void> {
+    await this.#parts.outer?.admit(step);
+    for (const scope of [RUN, step]) {
+      if (this.#reached(scope) === null) continue;
+      await this.#asking.run(() => this.#extend(scope));
+    }
+  }
+
+  /** Returns whether a budget is used up by a call that has used these tokens so far. */
+  isUsedUp(step: string, model: string, billed: Billed | undefined): boolean {
+    const { prices, outer } = this.#parts;
+    const { input_tokens = 0, output_tokens = 0 } = billed ?? {};
+    const money = billed ? (priceOf(prices, model, billed) ?? 0) : 0;
+    const more = { tokens: input_tokens + output_tokens, money, ms: 0 };
+    const isReached = [RUN, step].some((scope) => this.#reached(scope, more) !== null);
+    return isReached || (outer?.isUsedUp(step, model, billed) ?? false);
+  }
+
+  /** Counts a call that is still under way, before its event is written. */
+  count(step: string, spent: Spent): void {
+    this.#steps.set(step, addSpent(this.#steps.get(step) ?? NOTHING_SPENT, spent));
+    this.#parts.outer?.count(step, spent);
+  }
+
+  /** Records what a call of a model cost. */
+  async record(step: string, model: string, billed: Billed | undefined, ms: number): Promise<void> {
+    const isTimed = this.#budgets(step).some(({ minutes }) => minutes !== undefined);
+    if (!billed && !isTimed) return;
+    const tokens = billed ? billed.input_tokens + billed.output_tokens : 0;
+    const money = billed ? priceOf(this.#parts.prices, model, billed) : 0;
+    if (money === null && this.#budgets(step).some((budget) => budget.money !== undefined))
+      throw new RelayError('failed', {
+        what: `The price of ${model} is unknown, so the budget in money cannot be checked.`,
+        hint: 'Add the model to "prices" in config.json.',
+      });
+    this.count(step, { tokens, money: money ?? 0, ms });
+    const { run, threads } = this.#parts;
+    await threads.record(run, 'budget.spent', {
+      step,
+      model,
+      tokens,
+      ms,
+      ...(money === null ? {} : { money }),
+    });
+  }
+
+  #budgets(step: string): Budget[] {
+    return [this.#budgetOf(RUN), this.#budgetOf(step)].filter((budget) => budget !== undefined);
+  }
+
+  /** Returns which limit of a scope is reached, as text. Null if none is. */
+  #reached(scope: string, more = NOTHING_SPENT): string | null {
+    const budget = this.#budgetOf(scope);
+    if (!budget) return null;
+    const times = 1 + (this.#extended.get(scope) ?? 0);
+    const all = scope === RUN ? [...this.#steps.values()] : [this.#steps.get(scope) ?? NOTHING_SPENT];
+    const { tokens, money, ms } = all.reduce(addSpent, more);
+    const currency = this.#parts.prices.currency ?? '';
+    const over = (limit: number | undefined, used: number) => limit !== undefined && used >= limit * times;
+    if (over(budget.tokens, tokens)) return `${tokens} of ${budget.tokens! * times} tokens`;
+    if (over(budget.money, money))
+      return `${money.toFixed(4)} of ${budget.money! * times} ${currency}`.trim();
+    if (over(budget.minutes, ms / 60_000))
+      return `${(ms / 60_000).toFixed(1)} of ${budget.minutes! * times} minutes`;
+    return null;
+  }
+
+  #budgetOf(scope: string): Budget | undefined {
+    return scope === RUN
+      ? this.#pipeline.budget
+      : this.#pipeline.steps.find(({ id }) => id === scope)?.budget;
+  }
+
+  async #extend(scope: string): Promise<void> {
+    const reached = this.#reached(scope);
+    // A person may have extended the budget while this step waited for `#asking`.
+    if (reached === null) return;
+    const what = `The budget of ${scope === RUN ? 'the run' : `the step ${scope}`} is used up: ${reached}`;
+    const times = this.#extended.get(scope) ?? 0;
+    if (this.#budgetOf(scope)!.onLimit === 'ask') {
+      const question = `${what}. Continue with the same budget again?`;
+      const { run, threads } = this.#parts;
+      if (
+        (await this.#parts.ask(question, ['continue', 'stop'], `budget:${run}:${scope}:${times}`)) ===
+        'continue'
+      ) {
+        await threads.record(run, 'budget.extended', { step: scope, times: times + 1 });
+        this.#extended.set(scope, times + 1);
+        return;
+      }
+    }
+    throw new FinalFailure(what, '');
+  }
+}

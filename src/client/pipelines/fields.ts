@@ -1,0 +1,132 @@
+import { nearest } from '../../base/did-you-mean.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import type { Problem } from './definition.ts';
+
+export type Path = readonly (string | number)[];
+
+/** Reports a problem at a path in the YAML document. */
+export type Report = (path: Path, what: string, severity?: Problem['severity']) => void;
+
+/** Reads the fields of a YAML map. Reports a field with an invalid value and treats it as missing. */
+export class Fields {
+  /** The map as a JSON object. Empty if there is no map. */
+  readonly raw: JsonObject;
+  readonly #report: Report;
+  readonly #path: Path;
+
+  /** If `keys` is given, every other key of the map is an error. */
+  constructor(report: Report, path: Path, value: Json | undefined, what: string, keys?: readonly string[]) {
+    this.#report = report;
+    this.#path = path;
+    this.raw = isJsonObject(value) ? value : {};
+    if (!isJsonObject(value ?? {})) this.error(`${what} must be a map of names to values`);
+    for (const key of keys ? Object.keys(this.raw) : []) {
+      if (keys!.includes(key)) continue;
+      this.error(
+        `${what} has an unknown key "${key}"${didYouMean(key, keys!) || `; the keys are ${keys!.join(', ')}`}`,
+        key,
+      );
+    }
+  }
+
+  /**
+   * Reports an error in the map, or at a path inside the map. Always returns null, which callers return as
+   * the missing value.
+   */
+  error(what: string, ...at: Path): null {
+    this.#report([...this.#path, ...at], what);
+    return null;
+  }
+
+  /** Reports a warning in the map, or at a path inside the map. */
+  warn(what: string, ...at: Path): void {
+    this.#report([...this.#path, ...at], what, 'warning');
+  }
+
+  /** Returns the map at a key. */
+  map(key: string, keys?: readonly string[], what = `"${key}"`, value = this.raw[key]): Fields {
+    return new Fields(this.#report, [...this.#path, key], value, what, keys);
+  }
+
+  /**
+   * Returns the map at a key, or undefined if the key is missing. A text is short for a map with the first of `keys`.
+   */
+  shorthand(key: string, keys: readonly string[], what = `"${key}"`): Fields | undefined {
+    const value = this.raw[key] ?? undefined;
+    if (value === undefined) return undefined;
+    return this.map(key, keys, what, typeof value === 'string' ? { [keys[0]!]: value } : value);
+  }
+
+  /** Returns a text. Numbers and booleans become texts. */
+  text(key: string, what = `"${key}"`): string | undefined {
+    const value = this.raw[key] ?? undefined;
+    if (value === undefined || typeof value === 'string') return value;
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+    return this.error(`${what} must be a string`, key) ?? undefined;
+  }
+
+  /** Returns the texts at a key as a list. A single text becomes a list with one item. */
+  texts(key: string): string[] {
+    const value = this.raw[key] ?? [];
+    const list = Array.isArray(value) ? value : [value];
+    if (list.every((item) => typeof item === 'string')) return list;
+    this.error(`"${key}" must be a list of strings`, key);
+    return [];
+  }
+
+  /** Returns the text if it is one of the choices. */
+  oneOf<const T extends string>(key: string, choices: readonly T[]): T | undefined {
+    const value = this.text(key);
+    if (value === undefined || choices.includes(value as T)) return value as T | undefined;
+    return this.error(`"${key}" must be ${choices.join(' or ')}`, key) ?? undefined;
+  }
+
+  /** Returns a number above 0. */
+  amount(key: string): number | undefined {
+    const value = this.raw[key] ?? undefined;
+    if (value === undefined || (typeof value === 'number' && value > 0 && Number.isFinite(value)))
+      return value;
+    return this.error(`"${key}" must be a number above 0`, key) ?? undefined;
+  }
+
+  /** Returns the map of environment variables at a key. */
+  variables(key: string): { [name: string]: string } {
+    const found: { [name: string]: string } = {};
+    const inside = this.map(key);
+    for (const name of Object.keys(inside.raw)) {
+      if (!/^[A-Za-z_]\w{0,127}$/.test(name))
+        inside.error(`"${name}" is not a valid name for a variable`, name);
+      found[name] = inside.text(name) ?? '';
+    }
+    return found;
+  }
+
+  /** Returns a whole number from `min` to `max`. */
+  count(key: string, min: number, max: number, what = `"${key}"`): number | undefined {
+    const value = this.raw[key] ?? undefined;
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+    return this.error(`${what} must be a whole number from ${min} to ${max}`, key) ?? undefined;
+  }
+
+  /** Parses a duration into ms: `90s`, `15m`, `2h`, `7d`, `500ms`, or a number of seconds. */
+  span(key: string): number | undefined {
+    const value = this.raw[key] ?? undefined;
+    if (value === undefined) return undefined;
+    const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(String(value));
+    const ms = match ? Number(match[1]) * UNITS[match[2] ?? 's']! : 0;
+    if (ms > 0 && ms <= 2 ** 31 - 1) return ms;
+    return this.error(`"${key}" must be a time such as 90s, 15m or 2h`, key) ?? undefined;
+  }
+}
+
+const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Returns a suggestion for an unknown word, or an empty text. Words with one or two letters get no
+ * suggestion, because they are all similar.
+ */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const found = word.length < 3 ? null : nearest(word, candidates);
+  return found === null ? '' : `; did you mean "${found}"?`;
+}
