@@ -6,8 +6,10 @@ export interface Asked {
   readonly body: string;
 }
 
-/** The model's next move: a tool call, or its last words. */
-export type Move = { readonly tool: string; readonly args: object } | { readonly text: string };
+/** The model's next move: a tool call, with words before it or without, or its last words. */
+export type Move =
+  | { readonly tool: string; readonly args: object; readonly say?: string }
+  | { readonly text: string };
 
 /** Called with all tool results so far, in order. */
 export type Script = (answers: readonly string[]) => Move | Promise<Move>;
@@ -20,7 +22,6 @@ interface Offered {
   readonly namespace?: string;
 }
 
-const WORDS = { text: 'All is well.' };
 const ANTHROPIC_USAGE = { input_tokens: 10, output_tokens: 5 };
 const ANTHROPIC_MESSAGE = {
   id: 'msg_1',
@@ -40,18 +41,21 @@ const OPENAI_USAGE = {
 /**
  * A fake model on loopback for coding agents, in the formats of Anthropic Messages, OpenAI Responses and Gemini. It
  * records requests and answers one sentence; with a script it calls tools. A request without the marker tool, such as
- * one for a title, gets the sentence.
+ * one for a title or a summary, gets `words`.
  */
 export class FakeModel implements AsyncDisposable {
   readonly asked: Asked[] = [];
+  /** Answer to requests without the marker tool. */
+  words = 'All is well.';
   readonly #script: Script;
   readonly #marker: string;
+  #calls = 0;
   readonly #server = createServer((request, response) => {
     this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
   });
 
   /** The script answers requests that offer the tool `marker`, by default one of the relay's own. */
-  constructor(script: Script = () => WORDS, marker = 'push_context') {
+  constructor(script: Script = () => ({ text: this.words }), marker = 'push_context') {
     this.#script = script;
     this.#marker = marker;
   }
@@ -87,29 +91,42 @@ export class FakeModel implements AsyncDisposable {
   async #move(asked: Json, answers: readonly string[]): Promise<{ move: Move; call: Offered; id: string }> {
     const offered = toolNames((asked.tools ?? []) as Json[]);
     const ours = offered.some(({ name }) => name.endsWith(this.#marker));
-    const move = ours ? await this.#script(answers) : WORDS;
-    const call = 'tool' in move ? offered.find(({ name }) => name.endsWith(move.tool)) : { name: '' };
+    const move = ours ? await this.#script(answers) : { text: this.words };
+    const call = 'tool' in move ? offeredAs(offered, move.tool) : { name: '' };
     if (!call) throw new Error(`${(move as { tool: string }).tool} is not offered`);
-    return { move, call, id: `call_${answers.length + 1}` };
+    return { move, call, id: `call_${++this.#calls}` };
   }
 
   async #sayAnthropic(response: ServerResponse, asked: Json): Promise<void> {
     const { move, call, id } = await this.#move(asked, anthropicResults(asked));
     const message = { ...ANTHROPIC_MESSAGE, usage: ANTHROPIC_USAGE };
     const calls = 'tool' in move;
-    const block = calls
-      ? { type: 'tool_use', id, name: call.name, input: {} }
-      : { type: 'text', text: move.text };
+    const words = wordsOf(move);
+    const said = words === undefined ? [] : [{ type: 'text', text: words }];
+    const use = { type: 'tool_use', id, name: call.name, input: calls ? move.args : {} };
+    const content = calls ? [...said, use] : said;
     const stop_reason = calls ? 'tool_use' : 'end_turn';
-    if (asked.stream !== true) return json(response, { ...message, content: [block], stop_reason });
-    const delta = calls
-      ? { type: 'input_json_delta', partial_json: JSON.stringify(move.args) }
-      : { type: 'text_delta', text: move.text };
+    if (asked.stream !== true) return json(response, { ...message, content, stop_reason });
+    const blocks = content.flatMap((block, index) => {
+      const [empty, delta] =
+        'text' in block
+          ? [
+              { ...block, text: '' },
+              { type: 'text_delta', text: block.text },
+            ]
+          : [
+              { ...block, input: {} },
+              { type: 'input_json_delta', partial_json: JSON.stringify(block.input) },
+            ];
+      return [
+        { type: 'content_block_start', index, content_block: empty },
+        { type: 'content_block_delta', index, delta },
+        { type: 'content_block_stop', index },
+      ];
+    });
     events(response, [
       { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
-      { type: 'content_block_start', index: 0, content_block: calls ? block : { type: 'text', text: '' } },
-      { type: 'content_block_delta', index: 0, delta },
-      { type: 'content_block_stop', index: 0 },
+      ...blocks,
       { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: ANTHROPIC_USAGE },
       { type: 'message_stop' },
     ]);
@@ -117,39 +134,61 @@ export class FakeModel implements AsyncDisposable {
 
   async #sayOpenai(response: ServerResponse, asked: Json): Promise<void> {
     const { move, call, id } = await this.#move(asked, openaiResults(asked));
-    const item =
+    const words = wordsOf(move);
+    const said =
+      words === undefined
+        ? []
+        : [
+            {
+              type: 'message',
+              role: 'assistant',
+              id: `msg_${id}`,
+              status: 'completed',
+              content: [{ type: 'output_text', text: words, annotations: [] }],
+            },
+          ];
+    const use =
       'tool' in move
-        ? {
-            type: 'function_call',
-            id: `fc_${id}`,
-            call_id: id,
-            ...call,
-            arguments: JSON.stringify(move.args),
-          }
-        : {
-            type: 'message',
-            role: 'assistant',
-            id: 'msg_1',
-            status: 'completed',
-            content: [{ type: 'output_text', text: move.text, annotations: [] }],
-          };
+        ? [
+            {
+              type: 'function_call',
+              id: `fc_${id}`,
+              call_id: id,
+              ...call,
+              arguments: JSON.stringify(move.args),
+            },
+          ]
+        : [];
+    const output: Json[] = [...said, ...use];
     events(response, [
       { type: 'response.created', response: { id: 'resp_1' } },
-      { type: 'response.output_item.done', output_index: 0, item },
-      { type: 'response.completed', response: { id: 'resp_1', output: [item], usage: OPENAI_USAGE } },
+      ...output.map((item, output_index) => ({ type: 'response.output_item.done', output_index, item })),
+      { type: 'response.completed', response: { id: 'resp_1', output, usage: OPENAI_USAGE } },
     ]);
   }
 
   async #gemini(asked: Json): Promise<Json> {
     const { move, call } = await this.#move(asked, geminiResults(asked));
-    const part =
-      'tool' in move ? { functionCall: { name: call.name, args: move.args } } : { text: move.text };
+    const words = wordsOf(move);
+    const parts = [
+      ...(words === undefined ? [] : [{ text: words }]),
+      ...('tool' in move ? [{ functionCall: { name: call.name, args: move.args } }] : []),
+    ];
     return {
-      candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }],
+      candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
       usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
       modelVersion: 'fake',
     };
   }
+}
+
+function wordsOf(move: Move): string | undefined {
+  return 'tool' in move ? move.say : move.text;
+}
+
+/** Finds a tool by its name. Clients put a prefix before the names of a server's tools. */
+function offeredAs(offered: readonly Offered[], tool: string): Offered | undefined {
+  return offered.find(({ name }) => name === tool) ?? offered.find(({ name }) => name.endsWith(tool));
 }
 
 function toolNames(tools: readonly Json[]): Offered[] {

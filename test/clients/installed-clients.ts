@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /** Versions that these tests were written for. */
-const PACKAGES = {
+export const PACKAGES = {
   claude: ['@anthropic-ai/claude-code', '2.1.325'],
   codex: ['@openai/codex', '0.166.0'],
   gemini: ['@google/gemini-cli', '0.61.0'],
@@ -23,7 +23,7 @@ export function installedClient(name: ClientName): { program: string } | { missi
     const failed = install(`${package_}@${version}`);
     if (failed) return { missing: `${package_} could not be installed: ${failed}` };
   }
-  const program = programOf(name);
+  const program = programIn(FOLDER, name);
   const { status, stdout, stderr, error } = spawnSync(program, ['--version'], {
     encoding: 'utf8',
     timeout: 60_000,
@@ -36,8 +36,8 @@ export function installedClient(name: ClientName): { program: string } | { missi
  * Returns the path of the program. The executable of OpenCode is in a package per platform, which its own script
  * would link. npm may not run this script.
  */
-function programOf(name: ClientName): string {
-  const modules = join(FOLDER, 'node_modules');
+export function programIn(folder: string, name: ClientName): string {
+  const modules = join(folder, 'node_modules');
   const platform = `opencode-${process.platform}-${process.arch}`;
   return name === 'opencode' ? join(modules, platform, 'bin', name) : join(modules, '.bin', name);
 }
@@ -77,7 +77,7 @@ export function runClient(
   };
   return new Promise((done, failed) => {
     const child = spawn(program, args, { cwd: o.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    const timer = setTimeout(() => child.kill('SIGKILL'), 120_000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), 400_000);
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;

@@ -202,7 +202,7 @@ test('work goes from Claude Code to Codex, Gemini CLI and OpenCode, and each get
     assert.match(folder.read('state.json'), new RegExp(open), `${name} ran its command`);
     left = [...left, open, stuck, `M ${file}`];
 
-    // A brief may be longer than the one of this repository.
+    // Count the brief as BRIEF_TOKENS, the longest possible brief. The brief of this repository is shorter.
     const [brief = ''] = /# Project brief: zod[\s\S]*?relay project sync --done[^\n]*/.exec(sent) ?? [];
     const own = costOf(request, brief);
     t.diagnostic(`${NAMES[name]}: ${own} tokens and a brief of ${countTokens(brief).tokens}`);

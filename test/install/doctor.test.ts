@@ -44,6 +44,10 @@ test('doctor runs each installed hook, checks its effect, starts the MCP server 
   );
   for (const client of ['claude', 'codex', 'gemini'])
     assert.match(find(`${client}, in this folder: MCP`).found, /^started, has \d+ tools: .*push_context/);
+  assert.match(
+    find('codex, in this folder: tee').found,
+    /^Codex lets no other program .*COMMAND \| relay tee$/,
+  );
   const trust = checks.filter(({ name }) => name.endsWith(': trust'));
   assert.deepEqual(
     trust.map(({ name, state, found }) => [name.split(',')[0], state, found]),
@@ -92,14 +96,14 @@ test('doctor reports each problem of a hook or file once, with the command that 
   assert.match(find('claude, in this folder: hook PreCompact').found, /relay has no hook "before-compact"/);
   assert.match(
     find('claude, in this folder: hook UserPrompt').found,
-    /no event that relay knows as UserPrompt/,
+    /relay uses no event UserPrompt of claude/,
   );
   assert.equal(find('claude, in this folder: hook SessionStart').state, 'ok');
   assert.ok(!names(checks).includes('claude: files'), 'what is wrong with the files has been said');
   assert.match(find('codex, in this folder: hooks').found, /hooks\.json has none/);
   assert.match(
     find('codex, in this folder: MCP').found,
-    /started, but codex does not pass it RELAY_HOME, RELAY_AGENT/,
+    /started, but codex passes RELAY_HOME, RELAY_AGENT only to hooks/,
   );
   assert.match(
     find('gemini, in this folder').found,

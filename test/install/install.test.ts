@@ -155,7 +155,7 @@ test('a broken settings file is rejected with line and column, and nothing is wr
       'claude',
       '.claude/settings.json',
       '{\n  "hooks": {},\n}\n',
-      /settings\.json cannot be used: a comma stands before } \(line 3, column 1\)/,
+      /settings\.json cannot be used: there is a comma before } \(line 3, column 1\)/,
     ],
     [
       'claude',

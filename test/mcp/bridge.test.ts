@@ -86,6 +86,22 @@ for (const [way, connect] of ways) {
       await answered;
     });
 
+    test('shows an excerpt of a result that exceeds the budget, with the failure in it', async () => {
+      const channels = names('long');
+      const sent = await mcp.call('bridge_task', { task: 'run the tests', ...channels, wait: false });
+      const [, task] = /^Sent as (\S+)\. /.exec(sent)!;
+      const lines = Array.from(
+        { length: 9_000 },
+        (_, i) => `${i} compiled module number ${i} without trouble`,
+      );
+      lines[4_321] = 'AssertionError: expected 3 apples, got 4';
+      const metadata = { task_id: task!, status: 'done' };
+      await agent.push(lines.join('\n'), { channel: channels.done_channel, metadata });
+      const shown = await mcp.call('task_result', { task });
+      assert.match(shown, /^Not pulled: [\d,]+ bytes/);
+      assert.match(shown, /^4322 AssertionError: expected 3 apples, got 4$/m);
+    });
+
     test('names the channel of the result if none came in time', async () => {
       const channels = names('nobody');
       const answer = await mcp.call('bridge_task', { task: 'alone', ...channels, timeout: 1 });

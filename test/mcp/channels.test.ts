@@ -13,7 +13,7 @@ before(async () => {
 after(() => relay[Symbol.asyncDispose]());
 
 const ways: [string, Era, () => Promise<TestClient>][] = ERAS.flatMap((era) => [
-  [`stdio, ${era}`, era, () => overStdio(home.home, era)],
+  [`stdio, ${era}`, era, () => overStdio(home.home, era, { args: ['--tools', 'resources'] })],
   [`HTTP, ${era}`, era, () => overHttp(relay.url, era)],
 ]);
 for (const [way, era, connect] of ways) {

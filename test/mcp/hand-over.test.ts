@@ -16,8 +16,12 @@ const POINTER = /^http:\/\/127\.0\.0\.1:\d+\/pull\/[0-9a-f-]{36}$/;
 
 for (const era of ERAS) {
   const ways: [string, () => Promise<TestClient>][] = [
-    ['stdio on the local store', () => overStdio(home.home, era)],
-    ['stdio on a server', () => overStdio(home.home, era, { env: { CONTEXTRELAY_URL: relay.url } })],
+    ['stdio on the local store', () => overStdio(home.home, era, { args: ['--tools', 'resources'] })],
+    [
+      'stdio on a server',
+      () =>
+        overStdio(home.home, era, { args: ['--tools', 'resources'], env: { CONTEXTRELAY_URL: relay.url } }),
+    ],
     ['HTTP', () => overHttp(relay.url, era)],
   ];
   for (const [way, connect] of ways) {

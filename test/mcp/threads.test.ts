@@ -13,8 +13,15 @@ before(async () => {
 after(() => relay[Symbol.asyncDispose]());
 
 const ways: [string, () => Promise<TestClient>][] = [
-  ['stdio on the local store', () => overStdio(home.home, '2026-07-28')],
-  ['stdio on a server', () => overStdio(home.home, '2025-11-25', { env: { CONTEXTRELAY_URL: relay.url } })],
+  ['stdio on the local store', () => overStdio(home.home, '2026-07-28', { args: ['--tools', 'resources'] })],
+  [
+    'stdio on a server',
+    () =>
+      overStdio(home.home, '2025-11-25', {
+        args: ['--tools', 'resources'],
+        env: { CONTEXTRELAY_URL: relay.url },
+      }),
+  ],
   ...ERAS.map((era): [string, () => Promise<TestClient>] => [`HTTP, ${era}`, () => overHttp(relay.url, era)]),
 ];
 for (const [way, connect] of ways) {

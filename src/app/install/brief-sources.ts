@@ -8,7 +8,7 @@ import { ourHandlers, ourHook } from './entries.ts';
 import type { Launcher } from './launcher.ts';
 import { isOurPlugin } from './opencode-plugin.ts';
 
-/** A place from which a client gets the brief, and the command that removes it. */
+/** A source of the brief, such as a hook or a plugin, and the command that removes the source. */
 interface BriefSource {
   readonly what: string;
   readonly remove: string;

@@ -29,6 +29,7 @@ import {
   serverCommandLine,
   splitTools,
 } from './entries.ts';
+import { CODEX_TEE } from './extras.ts';
 import { type InstallSettings, runInstall } from './installer.ts';
 import { isOurProgram, shellLine } from './launcher.ts';
 import { fireHooks, listTools } from './trial-runs.ts';
@@ -132,6 +133,7 @@ async function clientChecks(
     ...(installed.some(({ parts }) => parts.includes('hooks'))
       ? []
       : [{ name: 'brief', state: 'ok' as const, found: NO_HOOKS }]),
+    ...(client === 'codex' ? [{ name: 'tee', state: 'ok' as const, found: CODEX_TEE }] : []),
     ...othersIn(client, installed),
     ...(await trustChecks(client, scope, installed, places)),
   ];
@@ -207,7 +209,10 @@ async function tryServer({ file, entries, value }: Installed, o: Trying): Promis
     const tools = await listTools(project, env, deadline);
     const lost = lostVariables(client, server as JsonObject, env);
     if (lost.length === 0) return trial('ok', `started, has ${tools.length} tools: ${tools.join(', ')}`);
-    return trial('warning', `started, but ${client} does not pass it ${lost.join(', ')}, which hooks get`);
+    return trial(
+      'warning',
+      `started, but ${client} passes ${lost.join(', ')} only to hooks, not to this server`,
+    );
   } catch (error) {
     return trial('wrong', (error as Error).message);
   }
@@ -229,7 +234,7 @@ function misplaced(event: string, word: string, client: HookClient): Fault | nul
   if (known[word] === event) return null;
   const fires = Object.values(known).includes(event);
   return wrong(
-    `${fires ? `${event} runs` : `${client} has no event that relay knows as ${event}; it runs`} "${word}", which is for ${known[word]}`,
+    `the hook "${word}" is set for ${event}, but belongs to ${known[word]}${fires ? '' : `; relay uses no event ${event} of ${client}`}`,
   );
 }
 

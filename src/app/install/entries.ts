@@ -258,6 +258,16 @@ export function addTomlServer(text: string, server: JsonObject): string {
   return verifyToml(after, expected);
 }
 
+/** Changes keys of another server. Its other lines stay. */
+export function editTomlServer(text: string, name: string, server: JsonObject): string {
+  const before = readToml(text);
+  const servers = (before[TABLE] ?? {}) as JsonObject;
+  const present = servers[name] as JsonObject;
+  const changed = Object.keys(server).filter((key) => !jsonEqual(present[key], server[key]!));
+  const after = replaceServer(text, server, changed, name);
+  return verifyToml(after, { ...before, [TABLE]: { ...servers, [name]: server } });
+}
+
 export function removeTomlServer(text: string): string {
   const before = readToml(text);
   const servers = before[TABLE];
@@ -278,9 +288,9 @@ function appended(text: string, server: JsonObject): string {
 }
 
 /** Rewrites the lines of the keys that we set, and inserts missing keys after `args`. */
-function replaceServer(text: string, server: JsonObject, keys: readonly string[]): string {
+function replaceServer(text: string, server: JsonObject, keys: readonly string[], name = NAME): string {
   const lines = text.split(/(?<=\n)/);
-  const ours = ourLines(lines);
+  const ours = ourLines(lines, name);
   const missing = new Set(keys);
   const found = lines.map((line, index) => {
     const [, indent, key, equals, eol] = /^(\s*)([\w-]+)(\s*=\s*)[^\r\n]*(\r?\n?)$/.exec(line) ?? [];
@@ -302,7 +312,7 @@ function replaceServer(text: string, server: JsonObject, keys: readonly string[]
  * Returns the indexes of our lines. They are the header, the lines up to the last key, the sub-tables, and a
  * blank line before the header.
  */
-function ourLines(lines: readonly string[]): Set<number> {
+function ourLines(lines: readonly string[], name = NAME): Set<number> {
   const ours = new Set<number>();
   let inside = false;
   let held: number[] = [];
@@ -310,7 +320,7 @@ function ourLines(lines: readonly string[]): Set<number> {
     const header = /^\s*\[\[?\s*([^\]]+?)\s*\]/.exec(line)?.[1]?.replace(/["'\s]/g, '');
     if (header !== undefined) {
       const was = inside;
-      inside = header === `${TABLE}.${NAME}` || header.startsWith(`${TABLE}.${NAME}.`);
+      inside = header === `${TABLE}.${name}` || header.startsWith(`${TABLE}.${name}.`);
       if (inside && was) for (const at of held) ours.add(at);
       if (inside && !was && index > 0 && lines[index - 1]!.trim() === '') ours.add(index - 1);
       if (inside) ours.add(index);

@@ -28,6 +28,8 @@ export interface FilePlan {
    * file.
    */
   readonly original: string | null;
+  /** True if the file is a program. */
+  readonly executable?: boolean;
   /** True if only some of our entries are removed and the others stay in the file. */
   readonly partial?: boolean;
 }
@@ -90,7 +92,7 @@ export function withoutOurs(target: SettingsTarget, text: string, original: stri
  * Runs `plan` and turns its problems into errors for the user: the file is invalid, or our entry cannot be
  * added. At that time nothing has been written.
  */
-function guarded<T>(file: string, plan: () => T): T {
+export function guarded<T>(file: string, plan: () => T): T {
   try {
     return plan();
   } catch (error) {

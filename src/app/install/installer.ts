@@ -24,6 +24,7 @@ import {
   SKILL_NAME,
   type Target,
 } from './clients.ts';
+import { CODEX_TEE, planExtra, receiptFolder, TEE_CLIENTS } from './extras.ts';
 import {
   changeBetween,
   digest,
@@ -80,11 +81,15 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
       if (request.tools !== undefined)
         (await import('../../interfaces/mcp/tools.ts')).readToolChoice(request.tools);
       const launcher = settings.launcher(request.scope);
+      // The settings are then as they were before --tee, so that the rest restores them exactly.
+      const removesAll = request.action === 'remove' && request.scope === 'user' && !request.only;
+      if (removesAll && !request.dryRun && hasTee(request))
+        await runInstall({ ...(request as ClientRequest), extra: { kind: 'tee' } }, settings);
       const report =
         request.client === 'git'
           ? await installGitMerge(request, settings.places.project, launcher)
           : await runInstall(request as ClientRequest, settings);
-      if (request.action === 'remove') return report;
+      if (request.action === 'remove' || request.extra) return report;
       const { project } = settings.places;
       const repeated = isClient(request.client)
         ? await repeatedBrief(request.client, settings.places, launcher)
@@ -96,6 +101,8 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
         notes: [
           ...(launcher.command === 'relay' ? [] : [launcherNote(launcher)]),
           ...report.notes,
+          ...(hasTee(request) ? [TEE_OFFER.replace('CLIENT', request.client)] : []),
+          ...(request.client === 'codex' ? [CODEX_TEE] : []),
           ...twice,
           ...next,
         ],
@@ -103,6 +110,13 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
     },
   };
 }
+
+function hasTee({ client, extra }: InstallRequest): boolean {
+  return extra === undefined && TEE_CLIENTS.includes(client);
+}
+
+const TEE_OFFER =
+  'To show the agent excerpts of long outputs instead of all lines: relay install CLIENT --tee';
 
 function isClient(name: string): name is Client {
   return CLIENTS.some((client) => client === name);
@@ -134,10 +148,13 @@ const ATTEMPTS = 5;
  * in the plan changes nothing.
  */
 export async function runInstall(request: ClientRequest, settings: InstallSettings): Promise<InstallReport> {
-  const receipts = new Receipts(settings.relayHome);
+  const { extra } = request;
+  const receipts = new Receipts(extra ? join(settings.relayHome, receiptFolder(extra)) : settings.relayHome);
   let report: InstallReport | null = null;
   for (let attempt = 1; ; attempt++) {
-    const { plans, notes, changes } = await plan(request, settings, receipts);
+    const { plans, notes, changes } = extra
+      ? await planOf(extra, request, settings, receipts)
+      : await plan(request, settings, receipts);
     report ??= { notes, changes };
     if (request.dryRun) return report;
     try {
@@ -198,6 +215,18 @@ async function plan(
     .filter((note) => note !== approval?.offer || !approved)
     .map((note) => (note === CODEX_TRUST && again ? CODEX_TRUST_AGAIN : note));
   return { plans, notes: [...told, ...open], changes: [...kept, ...plans.map(describe)] };
+}
+
+async function planOf(
+  extra: NonNullable<InstallRequest['extra']>,
+  request: ClientRequest,
+  settings: InstallSettings,
+  receipts: Receipts,
+): Promise<InstallReport & { readonly plans: readonly FilePlan[] }> {
+  const launcher = settings.launcher('user');
+  const { plans, notes } = await planExtra(extra, request, { ...settings, launcher, receipts });
+  if (!request.followLinks) for (const { path } of plans) assertInside(dirname(path), path);
+  return { plans, notes, changes: plans.map(describe) };
 }
 
 /**
@@ -298,7 +327,8 @@ async function apply(
     // Settings may contain secrets. So only the owner can read a new settings file of the user. An existing
     // file keeps its mode.
     const open = file.parts.includes('skill') || path.startsWith(places.project + sep);
-    await writeAtomically(path, after, { mode: open ? 0o644 : 0o600, before: unchanged });
+    const mode = file.executable ? 0o700 : open ? 0o644 : 0o600;
+    await writeAtomically(path, after, { mode, before: unchanged });
   }
   if (action === 'add') return [];
   if (file.partial && after !== null && receipt) await note(after, []);

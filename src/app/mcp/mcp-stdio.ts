@@ -6,11 +6,13 @@ import { config as configureZod } from 'zod';
 import { systemEnv } from '../../base/env.ts';
 import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
 import { BRIEF_TOKENS, PAYLOAD_BYTES } from '../../base/limits.ts';
+import { hitsText, turnText } from '../../client/sessions/transcript.ts';
 import type { Host, McpOptions } from '../../interfaces/cli/host.ts';
 import { serveMcpStdio } from '../../interfaces/mcp/stdio.ts';
 import type { RelayAccess, ToolContext } from '../../interfaces/mcp/tool.ts';
 import { readToolChoice } from '../../interfaces/mcp/tools.ts';
 import { findProject, findProjectFolder } from '../projects/project-files.ts';
+import { isInside } from '../sessions/reader.ts';
 import { homeSecret } from '../store/home.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { agentName } from '../store/sessions.ts';
@@ -56,12 +58,41 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     typed: o.typed,
     readFile: (path, roots) => readInside(path, [o.folder, ...roots.flatMap(folderOf)]),
     brief: (about) => briefOf(o.folder, about, o.typed),
+    recall: recallIn(host, o.folder),
+    wake: (relay, names) => host.agents.wake(relay, names),
   };
   const { stdin, stdout, onError, onWarning } = o;
   await serveMcpStdio(context, { version: host.program.version, tools, stdin, stdout, onError, onWarning });
   // The client has disconnected, so exit even if something still keeps the process alive.
   setTimeout(() => process.exit(), END_GRACE_MS).unref();
   await (await opened.relay)?.[Symbol.asyncDispose]();
+}
+
+/** Number of turns that `recall` returns. */
+const RECALLED = 5;
+
+/** Reads the sessions of the repository that contains the folder. */
+function recallIn(host: Host, folder: string): ToolContext['recall'] {
+  return {
+    async search(query, name) {
+      const sessions = await host.sessions();
+      const session = name === undefined ? undefined : await sessions.find(name, folder);
+      const scope = { folder: sessions.folderOf(folder), session, limit: RECALLED };
+      return hitsText((await sessions.search(query, scope)).hits, query);
+    },
+    async show(turn) {
+      const sessions = await host.sessions();
+      const [name, n] = turn.split(':');
+      const session = await sessions.find(name, folder);
+      if (!isInside(session.folder, sessions.folderOf(folder)))
+        throw badRequest(
+          `Session ${name} belongs to another repository.`,
+          'A person can read it: relay session show',
+        );
+      for await (const each of sessions.turns(session)) if (each.n === Number(n)) return turnText(each);
+      return '';
+    },
+  };
 }
 
 /** Names of clients, as they are part of the name that a client states over MCP. */

@@ -1,4 +1,5 @@
 import type { Excerpt, ExcerptBuilder } from '../../text/excerpt/excerpt.ts';
+import { endsWithLastLine, LAST_LINE_CHARS } from '../../text/excerpt/last-line.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { Spool } from './spool.ts';
 
@@ -118,7 +119,7 @@ export class Capture {
       const excerpt = await this.#builder.finish();
       if (excerpt.tokens <= budget || isPulled()) return await this.#printAll();
       const spool = this.#spill();
-      if (endsWithLastLine(spool)) return await this.#printAll();
+      if (isExcerpt(spool)) return await this.#printAll();
       if (hurry) printLast(`${excerpt.text}\n`);
       const lastLine = await save(spool, excerpt, this.#cut);
       printLast(hurry || live ? `${lastLine}\n` : `${excerpt.text}\n${lastLine}\n`);
@@ -145,12 +146,8 @@ export class Capture {
   }
 }
 
-/** Bytes at the end of an output in which the last line of an excerpt is looked for. */
-const LOOK_BYTES = 1024;
-const LAST_LINE = /(?:^|\n)\[relay:\d+ · [^\n]* tokens · [^\n]* pull \d+ [^\n]* \| --outline\]\n?$/;
-
-/** Returns whether an output ends with the last line of an excerpt, as in `ssh host relay tee … | relay tee`. */
-function endsWithLastLine(spool: Spool): boolean {
-  const end = spool.read(Math.max(0, spool.size - LOOK_BYTES), spool.size);
-  return LAST_LINE.test(new TextDecoder().decode(end));
+/** Returns whether an output ends with the last line of an excerpt. */
+function isExcerpt(spool: Spool): boolean {
+  const end = spool.read(Math.max(0, spool.size - LAST_LINE_CHARS), spool.size);
+  return endsWithLastLine(new TextDecoder().decode(end));
 }

@@ -24,6 +24,7 @@ export function outputHost(
   };
   return {
     tee: async (io, o) => (await import('./tee.ts')).tee(io, o, { home, isRemote, open }),
+    excerpt: async (text, o) => (await import('./tee.ts')).excerptOf(text, o, { home, open }),
     async list() {
       await using store = await openRecovered();
       return await store.list();
@@ -36,6 +37,7 @@ export function outputHost(
       await using store = await openRecovered();
       return await store.keepWithin(0);
     },
+    wrapMcp: async (o) => (await import('../mcp/mcp-wrap.ts')).wrapMcp(home, readConfig, o),
     async notePulled() {
       const { notePulled, pipeId } = await import('./spool.ts');
       notePulled(home, pipeId(1));

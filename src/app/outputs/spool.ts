@@ -115,7 +115,7 @@ function makeFolder(home: string): string {
   return folderOf(home);
 }
 
-/** Returns an id that both ends of a pipe share on Linux, or null if the file is not a pipe. */
+/** Returns an id that both ends of a pipe share on Linux. Returns null for anything else: inodes of files are soon reused. */
 export function pipeId(fd: number): string | null {
   try {
     const file = fstatSync(fd);

@@ -4,10 +4,12 @@ import { redact } from '../../base/redact.ts';
 import type { TeeOptions } from '../../interfaces/cli/host.ts';
 import type { Io } from '../../interfaces/cli/io.ts';
 import { runCaptured, runInForeground } from '../../runners/processes.ts';
+import type { Excerpt } from '../../text/excerpt/excerpt.ts';
+import { PULLS } from '../../text/excerpt/last-line.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { Capture } from './capture.ts';
 import type { OutputStore } from './output-store.ts';
-import { pipeId, takePulledNote } from './spool.ts';
+import { pipeId, type Spool, takePulledNote } from './spool.ts';
 
 interface TeeParts {
   readonly home: string;
@@ -33,33 +35,21 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     return (await runInForeground({ command: program, args }, { env, terminal: true })).code;
 
   let pipe = pipeId(0);
-  let exit: number | null = null;
+  let exit = o.exit ?? null;
   let store: OutputStore | undefined;
   const capture = new Capture({
     home,
-    command: program === undefined ? 'standard input' : commandName(program, args[0]),
+    command: program === undefined ? nameOf(o.name) : commandName(program, args[0]),
     budget: isNested ? Number.POSITIVE_INFINITY : budget,
     maxBytes: OUTPUT_BYTES,
     live,
     // The command goes on if its terminal is closed.
     print: (data) => (live ? stdout.send(data).catch(() => {}) : stdout.write(data)),
     printLast: (text) => (live ? io.stderr : stdout).write(text),
-    isPulled: () => takePulledNote(home, pipe),
-    async save(spool, { lines, tokens, shownTokens, omitted }, cut) {
-      const { command } = spool.header;
-      const about = {
-        command,
-        exit,
-        lines,
-        tokens,
-        bytes: spool.size,
-        ...(cut === undefined ? {} : { cut }),
-      };
-      const lastLine = (handle: string) => o.lastLine(handle, about, omitted[0]);
-      const shown = shownTokens + (await ownTextWork.count(lastLine('relay:10000'))).tokens;
+    isPulled: () => takePulledNote(home, pipe) || PULLS.test(o.name ?? ''),
+    async save(spool, excerpt, cut) {
       store = await open();
-      const pushed = await store.save(spool, { ...about, shown: live ? tokens : shown });
-      return lastLine(pushed.handle ?? pushed.id);
+      return save(store, spool, excerpt, { ...o, exit, cut, live });
     },
     warn: (what) => io.warn(what),
   });
@@ -121,6 +111,62 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
       io.warn(`Old outputs could not be cleaned up: ${(error as Error).message}`);
     }
   }
+}
+
+/** Returns a text if it fits the budget. Otherwise stores it and returns an excerpt. If it cannot be stored, throws. */
+export async function excerptOf(
+  text: Uint8Array,
+  o: Omit<TeeOptions, 'command'>,
+  { home, open }: Omit<TeeParts, 'isRemote'>,
+): Promise<string> {
+  const printed: Uint8Array[] = [];
+  const capture = new Capture({
+    home,
+    command: nameOf(o.name),
+    budget: o.budget,
+    maxBytes: OUTPUT_BYTES,
+    live: false,
+    print: (data) => void printed.push(data),
+    printLast: (last) => void printed.push(Buffer.from(last)),
+    isPulled: () => false,
+    async save(spool, excerpt, cut) {
+      await using store = await open();
+      const line = await save(store, spool, excerpt, { exit: null, ...o, cut });
+      await store.keepWithin();
+      return line;
+    },
+    warn: (what) => {
+      throw new Error(what);
+    },
+  });
+  await capture.write(text);
+  await capture.end();
+  return Buffer.concat(printed).toString();
+}
+
+/** Stores an output and returns the last line of its excerpt. */
+async function save(
+  store: OutputStore,
+  spool: Spool,
+  { lines, tokens, shownTokens, omitted }: Excerpt,
+  o: Pick<TeeOptions, 'lastLine'> & { exit: number | null; cut?: number; live?: boolean },
+): Promise<string> {
+  const { command } = spool.header;
+  const cut = o.cut === undefined ? {} : { cut: o.cut };
+  const about = { command, exit: o.exit, lines, tokens, bytes: spool.size, ...cut };
+  const lastLine = (handle: string) => o.lastLine(handle, about, omitted[0]);
+  const shown = shownTokens + (await ownTextWork.count(lastLine('relay:10000'))).tokens;
+  const pushed = await store.save(spool, { ...about, shown: o.live ? tokens : shown });
+  return lastLine(pushed.handle ?? pushed.id);
+}
+
+/** Returns the program and its first argument of a shell line, without `cd … &&` and variables before it. */
+function nameOf(line = 'standard input'): string {
+  const [program = '', first] = line
+    .trim()
+    .replace(/^(?:cd [^;&|]*&&\s*|\w+=\S*\s+)*/, '')
+    .split(/\s+/);
+  return commandName(program, first);
 }
 
 /** Returns the program and its first argument. Further arguments and values of options may be secrets. */

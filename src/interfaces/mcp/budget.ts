@@ -1,5 +1,5 @@
 import { RelayError, tooLarge as tooLargeError } from '../../base/errors.ts';
-import { MCP_ANSWER_BYTES } from '../../base/limits.ts';
+import { EXCERPT_TOKENS, MCP_ANSWER_BYTES } from '../../base/limits.ts';
 import type { Inspected, PartRequest } from '../../contract/pointers.ts';
 import type { ReadKind } from '../../contract/threads.ts';
 import { PULL_A_PART } from '../../sdk/context-tools.ts';
@@ -14,10 +14,14 @@ type PullCall = RelayAccess & { readonly context: ToolContext; readonly signal: 
 const PREVIEW_BYTES = 16 * 1024;
 
 /**
- * Returns the payload if it fits into the token budget. Otherwise returns a preview, the token count of the
- * payload, and how to pull a part.
+ * Returns the payload if it fits into the token budget. Otherwise returns its beginning or an excerpt, its token
+ * count, and how to pull a part.
  */
-export async function pullWithinBudget(url: string, call: PullCall): Promise<Answer> {
+export async function pullWithinBudget(
+  url: string,
+  call: PullCall,
+  show: 'beginning' | 'excerpt' = 'beginning',
+): Promise<Answer> {
   const { client, context, signal } = call;
   const encrypted = url.includes('#key=');
   const found = await client.inspect(url, { signal });
@@ -31,7 +35,11 @@ export async function pullWithinBudget(url: string, call: PullCall): Promise<Ans
     const cost = await client.cost(url, undefined, { signal });
     const fits = cost.tokens <= context.budget && (context.local || found.size <= MCP_ANSWER_BYTES);
     if (fits) return { text: await client.pull(url, undefined, { signal }) };
-    return tooLarge(found, cost, found.max_pulls === null ? await readStart(url, call) : null, call);
+    if (found.max_pulls !== null) return tooLarge(found, cost, null, call);
+    if (show === 'beginning')
+      return tooLarge(found, cost, beginningOf(await readStart(url, call), found), call);
+    const body = await client.pullBytes(url, { signal });
+    return tooLarge(found, cost, excerptOf(body, context), call);
   }
   // Only the client can count the tokens of an encrypted payload. Counting does not use up a limited pull.
   if (found.max_pulls !== null) {
@@ -42,8 +50,10 @@ export async function pullWithinBudget(url: string, call: PullCall): Promise<Ans
   const text = await client.pull(url, undefined, { signal });
   const cost = await context.texts.count(text);
   if (cost.tokens <= context.budget) return { text };
-  const start = new TextEncoder().encode(text.slice(0, PREVIEW_BYTES));
-  return tooLarge({ ...found, size: found.size ?? text.length }, cost, start, call);
+  const body = new TextEncoder().encode(show === 'beginning' ? text.slice(0, PREVIEW_BYTES) : text);
+  const sized = { ...found, size: found.size ?? text.length };
+  const shown = show === 'beginning' ? beginningOf(body, sized) : excerptOf(body, context);
+  return tooLarge(sized, cost, shown, call);
 }
 
 /** Returns a part of a payload, cut to the token budget. */
@@ -79,10 +89,26 @@ async function readStart(url: string, { client, signal }: PullCall): Promise<Uin
   return client.pullBytes(url, { range: { start: 0, end: PREVIEW_BYTES }, signal });
 }
 
+/** A part of a payload that stands for the whole. */
+interface ShownPart {
+  readonly what: string;
+  readonly text: string;
+}
+
+async function beginningOf(start: Uint8Array, { size }: Inspected): Promise<ShownPart> {
+  const body = { start, size: size ?? start.length, lineCount: 0, isText: true };
+  return { what: 'the beginning of the payload', text: (await makePreview('text', body)).text };
+}
+
+async function excerptOf(body: Uint8Array, { texts }: ToolContext): Promise<ShownPart> {
+  const { text } = await texts.excerpt(body, { budget: EXCERPT_TOKENS });
+  return { what: 'an excerpt of the payload: original lines with their numbers', text };
+}
+
 async function tooLarge(
   found: Inspected,
   cost: { readonly tokens: number; readonly tokenizer: string; readonly estimated: boolean } | null,
-  start: Uint8Array | null,
+  showing: Promise<ShownPart> | null,
   { context }: PullCall,
 ): Promise<Answer> {
   const price = cost
@@ -91,16 +117,11 @@ async function tooLarge(
   const lines = [
     `Not pulled: ${formatNumber(found.size ?? 0)} bytes, ${price}; the budget is ${formatNumber(context.budget)} tokens.`,
   ];
-  if (start) {
-    const preview = await makePreview('text', {
-      start,
-      size: found.size ?? start.length,
-      lineCount: 0,
-      isText: true,
-    });
+  if (showing) {
+    const { what, text } = await showing;
     const at = found.created_at === null ? context.env.now() : Date.parse(found.created_at);
-    const source = { what: 'the beginning of the payload', by: found.from ?? '', at };
-    lines.push(await frame(preview.text, source, context.env.now(), context.frameSecret));
+    const source = { what, by: found.from ?? '', at };
+    lines.push(await frame(text, source, context.env.now(), context.frameSecret));
   } else lines.push('Its number of pulls is limited, so no preview was read.');
   lines.push(PULL_A_PART);
   return { text: lines.join('\n'), links: [pointerLink(found.id)] };

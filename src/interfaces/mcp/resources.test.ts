@@ -29,7 +29,12 @@ test('reading a resource stops when the client cancels the request', async () =>
     open: async () => access,
     may: () => true,
   };
-  const options = { version: '1', tools: null, subscribe: false, onError: assert.fail };
+  const options = {
+    version: '1',
+    tools: { names: [], groups: ['resources'] },
+    subscribe: false,
+    onError: assert.fail,
+  };
   const [here, there] = InMemoryTransport.createLinkedPair();
   await makeMcpServer(context, options).connect(there);
   const client = new Client({ name: 'test', version: '1' });
@@ -54,7 +59,13 @@ test('resources are an empty list if the relay refuses to list them, so that cli
     may: () => true,
   } as unknown as ToolContext;
   const onWarning = (text: string) => void warned.push(text);
-  const options = { version: '1', tools: null, subscribe: false, onError: assert.fail, onWarning };
+  const options = {
+    version: '1',
+    tools: { names: [], groups: ['resources'] },
+    subscribe: false,
+    onError: assert.fail,
+    onWarning,
+  };
   const [here, there] = InMemoryTransport.createLinkedPair();
   await makeMcpServer(context, options).connect(there);
   const client = new Client({ name: 'test', version: '1' });

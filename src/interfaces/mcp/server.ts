@@ -6,10 +6,11 @@ import {
   type ServerOptions,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { isRelayError, toRelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, toRelayError } from '../../base/errors.ts';
+import { checkInput } from '../../schemas/check-input.ts';
 import { addResources } from './resources.ts';
 import type { Answer, Tool, ToolCall, ToolContext } from './tool.ts';
-import { type ToolChoice, toolsFor } from './tools.ts';
+import { offersResources, type ToolChoice, toolsFor } from './tools.ts';
 
 export interface McpServerOptions {
   readonly version: string;
@@ -42,13 +43,14 @@ export interface McpExtension {
  * revision.
  */
 export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpServer {
+  const resources = offersResources(context, o.tools);
   const server = new McpServer(
     { name: 'contextrelay', title: 'ContextRelay', version: o.version },
     {
       capabilities: {
         tools: {},
         prompts: {},
-        resources: o.subscribe ? { subscribe: true } : {},
+        ...(resources ? { resources: o.subscribe ? { subscribe: true } : {} } : {}),
         // All warnings are about encryption, and only the stdio server encrypts.
         ...(context.local ? { logging: {} } : {}),
       },
@@ -72,7 +74,7 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
       callTool(tool, args as ToolArguments, { context, server, ctx, o }),
     );
   }
-  addResources(server, context, o.onWarning);
+  if (resources) addResources(server, context, o.onWarning);
   addPrompts(server);
   o.extend?.register(server);
   return server;
@@ -135,9 +137,34 @@ async function callTool(tool: Tool, args: ToolArguments, parts: CallParts): Prom
         await ctx.mcpReq.log('warning', text, 'contextrelay');
       },
     };
-    return toResult(await tool.run(args, call));
+    const { links, ...answer } = await tool.run(args, call);
+    return toResult(offersResources(context, o.tools) ? { ...answer, links } : answer);
   } catch (error) {
     if (!isRelayError(error) && !ctx.mcpReq.signal.aborted) o.onError(error);
+    return toResult({ text: `Error ${tool.doing}: ${reason(error, tool, context)}`, failed: true });
+  }
+}
+
+/** Runs a tool without a server, with arguments as a client sent them. */
+export async function runTool(
+  tool: Tool,
+  args: unknown,
+  context: ToolContext,
+  warn: (text: string) => void,
+): Promise<CallToolResult> {
+  try {
+    const checked = checkInput(tool.input.strict(), args);
+    if (!('data' in checked)) throw badRequest(checked.wrong);
+    const call = {
+      ...(await context.open()),
+      context,
+      roots: async () => [],
+      signal: new AbortController().signal,
+      progress: async () => {},
+      warn: async (text: string) => warn(text),
+    };
+    return toResult(await tool.run(checked.data as ToolArguments, call));
+  } catch (error) {
     return toResult({ text: `Error ${tool.doing}: ${reason(error, tool, context)}`, failed: true });
   }
 }

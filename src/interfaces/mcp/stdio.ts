@@ -5,6 +5,7 @@ import { MCP_MESSAGE_BYTES, MCP_WATCHED } from '../../base/limits.ts';
 import { createWatches, isMethod, subscribedUris, type Watches } from './resources.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
+import { offersResources } from './tools.ts';
 
 type Streams = ConstructorParameters<typeof StdioServerTransport>;
 
@@ -28,7 +29,7 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   serveStdio(
     ({ era }) => {
       current = makeMcpServer(context, { ...o, subscribe: true });
-      if (era === 'legacy') followOnRequest(current, watches);
+      if (era === 'legacy' && offersResources(context, o.tools)) followOnRequest(current, watches);
       return current;
     },
     { transport: wire, onerror: o.onError, maxSubscriptions: MCP_WATCHED },

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Env } from '../../base/env.ts';
 import { percentDecoded } from '../../base/utf8.ts';
 import type { Project } from '../../client/projects/project.ts';
+import type { Woken } from '../../contract/agents.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { TextWork } from '../../domain/text-work.ts';
@@ -63,6 +64,20 @@ export interface ToolContext {
    * would read the disk of the server.
    */
   readFile?(path: string, roots: readonly string[]): Promise<Uint8Array>;
+  /**
+   * Passes waiting messages on to the sessions of these agents on this machine. Present only with `local`. The
+   * relay is the one that has the messages.
+   */
+  wake?(relay: Relay, names: readonly string[]): Promise<readonly Woken[]>;
+  /**
+   * Reads sessions of coding agents in the client's repository. Present only with `local`: transcripts are never served
+   * over HTTP.
+   */
+  readonly recall?: {
+    search(query: string, session: string | undefined): Promise<string>;
+    /** `turn` is a session and a turn: `3f2a:41`. */
+    show(turn: string): Promise<string>;
+  };
   /** Returns the brief of the project in the client's folder. Present only with `local`. */
   brief?(about: string | undefined): Promise<string>;
   /**

@@ -1,9 +1,12 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Tool, ToolContext } from './tool.ts';
-import { AGENT_TOOLS, BRIDGE_TOOLS } from './tools/bridge.ts';
+import { AGENT_TOOLS } from './tools/agents.ts';
+import { ASK_TOOLS } from './tools/ask.ts';
+import { BRIDGE_TOOLS } from './tools/bridge.ts';
 import { CHANNEL_TOOLS } from './tools/channels.ts';
 import { POINTER_TOOLS } from './tools/pointers.ts';
 import { PROJECT_TOOLS } from './tools/project.ts';
+import { SESSION_TOOLS } from './tools/sessions.ts';
 import { THREAD_TOOLS } from './tools/threads.ts';
 
 /** The default tools. The list is part of every prompt of every client, so a tool must be worth its tokens. */
@@ -15,8 +18,16 @@ export const TOOLS: readonly Tool[] = [
   ...PROJECT_TOOLS,
 ];
 
-/** Groups of tools that are off by default. `relay mcp --tools NAME` adds a group to the default tools. */
-export const TOOL_GROUPS: { readonly [group: string]: readonly Tool[] } = { agents: AGENT_TOOLS };
+/**
+ * Groups of tools that are off by default. `relay mcp --tools NAME` adds a group to the default tools. The group
+ * `resources` has no tools of ours: some clients add tools of their own to every prompt if a server offers resources.
+ */
+export const TOOL_GROUPS: { readonly [group: string]: readonly Tool[] } = {
+  agents: AGENT_TOOLS,
+  ask: ASK_TOOLS,
+  resources: [],
+  sessions: SESSION_TOOLS,
+};
 
 /** The tools that a client wants. */
 export interface ToolChoice {
@@ -37,6 +48,11 @@ export function toolsFor(context: ToolContext, wanted: ToolChoice | null): Tool[
       (!tool.writesProject || context.project !== undefined) &&
       (tool.verb === null || context.may(tool.verb)),
   );
+}
+
+/** Returns whether the server offers resources. Over stdio the client must ask for them. */
+export function offersResources(context: ToolContext, wanted: ToolChoice | null): boolean {
+  return !context.local || (wanted?.groups.includes('resources') ?? false);
 }
 
 /**

@@ -3,7 +3,7 @@ import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { AgentBridge, announcedResult } from '../../../client/bridge/agent-bridge.ts';
 import { a2a } from '../../../contract/a2a.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
-import { agents, DONE_CHANNEL, TASK_CHANNEL, tasks } from '../../../contract/tasks.ts';
+import { DONE_CHANNEL, TASK_CHANNEL, tasks } from '../../../contract/tasks.ts';
 import { type FoundResult, ResultWaiters } from '../../../sdk/result-waiters.ts';
 import { pullWithinBudget } from '../budget.ts';
 import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts';
@@ -75,25 +75,8 @@ export const BRIDGE_TOOLS = [
   }),
 ];
 
-/** Tools of the group `agents`. */
-export const AGENT_TOOLS = [
-  defineTool({
-    name: 'agent_list',
-    description: 'List agents: bridges take tasks, followers have an inbox. One JSON object per line.',
-    input: z.object({}),
-    verb: agents.list,
-    doing: 'listing the agents',
-    async run(_, { relay }) {
-      const lines = (await relay.agents.list()).agents.map(({ name, kind, alive, last_seen, channels }) =>
-        JSON.stringify({ name, kind, alive, last_seen, channels }),
-      );
-      return { text: lines.join('\n') || '(no agents)' };
-    },
-  }),
-];
-
 async function answer(id: string, { url, status }: FoundResult, call: ToolCall): Promise<Answer> {
-  const pull = async (pointer: string) => pullWithinBudget(await call.resolve(pointer), call);
+  const pull = async (pointer: string) => pullWithinBudget(await call.resolve(pointer), call, 'excerpt');
   const pulled = await pull(url).catch(async (error) => {
     if (!isRelayError(error, 'key_missing')) throw error;
     return pull(await announcedResult(call.client, id, parsePointer(url).id));

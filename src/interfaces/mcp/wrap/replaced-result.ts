@@ -1,0 +1,162 @@
+import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../../base/json.ts';
+import { JsonSchema } from '../../../formats/json-schema.ts';
+
+/**
+ * Structured content of at most this many characters is kept whole, apart from strings that repeat the text of the
+ * result.
+ */
+const SMALL_CHARS = 400;
+
+/** How much of large structured content is kept, from the most to the least. */
+const LEVELS = [
+  { items: 3, chars: 200 },
+  { items: 1, chars: 60 },
+  { items: 0, chars: 20 },
+] as const;
+
+/** A tool result split into the text to store and a function that builds the result with an excerpt instead of it. */
+export interface SplitResult {
+  readonly text: string;
+  /** Ways to shorten the structured content, best first. One item that returns undefined if there is none. */
+  readonly structures: readonly ((shown: string, handle: string) => Json | undefined)[];
+}
+
+/** Splits a tool result. Returns null if it has no text. */
+export function splitResult(result: JsonObject, schema: JsonObject | undefined): SplitResult | null {
+  const { structuredContent: structured } = result;
+  const text = contentOf(result)
+    .flatMap((block) => textOf(block) ?? [])
+    .join('\n');
+  if (structured === undefined) return text === '' ? null : { text, structures: [() => undefined] };
+  const replaceText = (shown: string) =>
+    mapStrings(structured, (value) => (value === text && text !== '' ? shown : value));
+  if (JSON.stringify(replaceText('')).length <= SMALL_CHARS) return { text, structures: [replaceText] };
+  const whole = [text, ...(isSameData(text, structured) ? [] : [JSON.stringify(structured, null, 2)])];
+  return {
+    text: whole.filter((part) => part !== '').join('\n'),
+    structures:
+      schema === undefined
+        ? [(shown) => ({ relay: shown })]
+        : LEVELS.flatMap(({ items, chars }) => shortened(structured, items, chars)),
+  };
+}
+
+/** Strings of shortened structured content that are tried as the place of the excerpt, the longest first. */
+const PLACES = 5;
+
+/** Returns ways to shorten structured content: with the excerpt as a member of its own, or in place of a string. */
+function shortened(value: Json, items: number, chars: number): SplitResult['structures'] {
+  const cut = (handle: string) =>
+    prune(value, items, (text) => (text.length > chars ? inHandle(handle) : text));
+  const places = [...new Set(stringsIn(cut(SAMPLE)))].sort((a, b) => b.length - a.length).slice(0, PLACES);
+  return [
+    (shown, handle) => {
+      const rest = cut(handle);
+      return isJsonObject(rest) ? { ...rest, relay: shown } : null;
+    },
+    ...places.map((place) => (shown: string, handle: string) => {
+      let isPlaced = false;
+      return mapStrings(cut(SAMPLE), (text) => {
+        const isHere = text === place && !isPlaced;
+        isPlaced ||= isHere;
+        return isHere ? shown : text.replace(SAMPLE, handle);
+      });
+    }),
+  ];
+}
+
+/** Stands for the handle until it is known. */
+const SAMPLE = 'relay:0';
+
+/** Returns the result with the excerpt `shown` instead of its texts. Images, errors and metadata stay. */
+export function replacedResult(
+  result: JsonObject,
+  shown: string,
+  handle: string,
+  o: { readonly structured: Json | undefined; readonly link: JsonObject | null },
+): JsonObject {
+  const blocks = contentOf(result);
+  const first = blocks.find((block) => isJsonObject(block) && block.type === 'text');
+  const content = blocks.flatMap((block): Json[] => {
+    if (block === first) return [{ ...(block as JsonObject), text: shown }];
+    if (!isJsonObject(block) || textOf(block) === null) return [block];
+    const { resource } = block;
+    return isJsonObject(resource) ? [{ ...block, resource: { ...resource, text: inHandle(handle) } }] : [];
+  });
+  return {
+    ...result,
+    content: [
+      ...(first === undefined ? [{ type: 'text', text: shown }] : []),
+      ...content,
+      ...(o.link === null ? [] : [o.link]),
+    ],
+    ...(o.structured === undefined ? {} : { structuredContent: o.structured }),
+  };
+}
+
+/**
+ * Returns a function that checks a changed value against a schema. It rejects everything if the schema has keywords that
+ * we do not support. Strings with a `format` must be unchanged.
+ */
+export function changeChecker(
+  schema: JsonObject | undefined,
+  original: Json,
+): (changed: Json | null | undefined) => boolean {
+  if (schema === undefined) return (changed) => changed !== null;
+  const strings = new Set(stringsIn(original));
+  const isUnchanged = (text: string) => strings.has(text);
+  const formats = new Proxy({}, { get: (_, name) => (name === 'undefined' ? undefined : isUnchanged) });
+  try {
+    const checked = new JsonSchema(schema, { formats });
+    return (changed) => changed !== null && changed !== undefined && checked.check(changed) === null;
+  } catch {
+    return () => false;
+  }
+}
+
+/** Returns a copy of a value with each string replaced. Names of members stay. */
+export function mapStrings(value: Json, replace: (text: string) => string): Json {
+  return prune(value, Number.POSITIVE_INFINITY, replace);
+}
+
+function prune(value: Json, items: number, replace: (text: string) => string): Json {
+  if (typeof value === 'string') return replace(value);
+  if (Array.isArray(value)) return value.slice(0, items).map((item) => prune(item, items, replace));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, prune(member, items, replace)]),
+  );
+}
+
+function stringsIn(value: Json): string[] {
+  const found: string[] = [];
+  mapStrings(value, (text) => {
+    found.push(text);
+    return text;
+  });
+  return found;
+}
+
+function contentOf({ content }: JsonObject): Json[] {
+  return Array.isArray(content) ? content : [];
+}
+
+/** Returns the text of a content block: of a text or of an embedded resource. */
+function textOf(block: Json): string | null {
+  if (!isJsonObject(block)) return null;
+  const { type, text, resource } = block;
+  const found = type === 'resource' && isJsonObject(resource) ? resource.text : type === 'text' ? text : null;
+  return typeof found === 'string' ? found : null;
+}
+
+function isSameData(text: string, value: Json): boolean {
+  try {
+    return jsonEqual(JSON.parse(text), value);
+  } catch {
+    return false;
+  }
+}
+
+function inHandle(handle: string): string {
+  return `[in ${handle}]`;
+}
