@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { isRelayError, type RelayError } from '../base/errors.ts';
 import { type Config, loadConfig } from './config.ts';
+import { withKnownLogin } from './store/remote-engines.ts';
 
 let home = '';
 before(() => {
@@ -31,6 +32,8 @@ test('without a file every option has its default', () => {
     host: '127.0.0.1',
     port: 7474,
     projects: [],
+    prices: { models: {} },
+    sessions: 'on',
     public_url: null,
     publicUrl: 'http://127.0.0.1:7474',
     engine: null,
@@ -172,4 +175,15 @@ test('the cluster address can be in a file, and a variable overrides the configu
     () => engine({ engine_file: 'cluster' }),
     ({ message }: Error) => /NATS cluster/.test(message) && !message.includes('secret'),
   );
+});
+
+test('an address without a login gets the login of the configured cluster only if it names the same servers', () => {
+  const configured = 'tls://relay:secret@a:4222,b:4222/team';
+  assert.equal(
+    withKnownLogin('tls://b:4222,a:4222/restored', configured),
+    'tls://relay:secret@b:4222,a:4222/restored',
+  );
+  for (const other of ['tls://c:4222/x', 'tls://a:4222/x', 'tls://me:own@a:4222,b:4222', '/var/relay'])
+    assert.equal(withKnownLogin(other, configured), other);
+  assert.equal(withKnownLogin('tls://a:4222', null), 'tls://a:4222');
 });

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { bun } from '../base/bun.ts';
 import type { Host } from '../interfaces/cli/host.ts';
 import { type Globals, runCli } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, initHome, loadConfig } from './config.ts';
@@ -7,13 +10,19 @@ import { packageVersion, RUNTIME } from './own-package.ts';
 import { homeEngine } from './serve/pid-file.ts';
 import { findHome, makeHome } from './store/home.ts';
 import type { Warn } from './store/open-core.ts';
+import { withKnownLogin } from './store/remote-engines.ts';
 import { processTerminal } from './terminal.ts';
+
+/** Time in ms after which a process counts as long-running. */
+const JIT_MS = 200;
 
 /**
  * Runs the program. If all output is already written, it exits at once. Otherwise the process ends when
  * nothing is left to do.
  */
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
+  // The executable starts with a JIT compiler that is reluctant, because most commands end before it pays off.
+  if (bun) setTimeout(() => bun?.unsafe.setJITPolicy(1), JIT_MS).unref();
   const terminal = processTerminal();
   const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn));
   process.exitCode = code || process.exitCode || 0;
@@ -30,6 +39,10 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     known ??= loadConfig(env, globals);
     return known;
   };
+  /** Returns the address or folder of a store. An address without a login gets the configured login. */
+  const knownPlace = (place: string | undefined): string | null =>
+    place === undefined ? homeEngine(config()) : withKnownLogin(place, config().engine);
+  const sessionIndex = () => join(host.home, 'session-index', 'turns.sqlite');
   const host: Host = {
     get home() {
       return findHome(globals.home, env);
@@ -78,8 +91,6 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       frameSecret: async () => (await import('./store/home.ts')).homeSecret(config().home)(),
       peekInbox: async (agent, o) =>
         (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o, warn),
-      registerSession: async (session) =>
-        (await import('./store/sessions.ts')).registerSession(host.home, session),
     },
     store: {
       get engine() {
@@ -88,7 +99,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       open: async () => (await import('./store/maintenance.ts')).openStore(config(), warn),
       init: () => initHome(config().home),
       backup: async (target, engine) => {
-        const cluster = engine ?? homeEngine(config());
+        const cluster = knownPlace(engine);
         const { home } = config();
         const { backupByCopy, hasBucket } = await import('./store/engine-copy.ts');
         if (cluster !== null) return backupByCopy(cluster, target);
@@ -97,7 +108,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       },
       restore: async (source, { engine, blobs: named, ...o }) => {
         const { home, blobs: known } = config();
-        const cluster = engine ?? homeEngine(config());
+        const cluster = knownPlace(engine);
         if (cluster !== null || named !== undefined) {
           const blobs = named === undefined ? known : readFlag('--blobs', bucketAddress, named);
           const { restoreByCopy } = await import('./store/engine-copy.ts');
@@ -110,9 +121,11 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       },
       copy: async (from, to, report, named) => {
         const blobs = named && readFlag('--blobs', bucketAddress, named);
-        return (await import('./store/engine-copy.ts')).copyEngine({ from, to, blobs, env, warn }, report);
+        const o = { from: knownPlace(from)!, to: knownPlace(to)!, blobs, env, warn };
+        return (await import('./store/engine-copy.ts')).copyEngine(o, report);
       },
-      reopen: async (place) => (await import('./store/engine-copy.ts')).reopenEngine(place, warn),
+      reopen: async (place) =>
+        (await import('./store/engine-copy.ts')).reopenEngine(knownPlace(place)!, warn),
       repair: async () => (await import('./store/maintenance.ts')).repairStore(config(), warn),
       openLegacy: async (dir) => (await import('./legacy/import.ts')).openLegacy(dir),
     },
@@ -127,10 +140,36 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       openRunner: async (spec) => (await import('./agents/named-agents.ts')).openRunner(spec, host.home),
       openRemote: async (url, o) =>
         (await import('./agents/named-agents.ts')).openAgent(url, o, config(), env, host),
+      wake: async (relay, names) => (await import('./agents/wake.ts')).wakeSessions(relay, names, host, env),
+      attend: async (session) => (await import('./agents/attend.ts')).attend(session, host, env),
+      async *wakeCalls(session) {
+        yield* (await import('./agents/wake.ts')).wakeCalls(session, host, env);
+      },
+      chooseName: async (client, folder, name) =>
+        (await import('./agents/attend.ts')).chooseName(host.home, client, folder, name),
+      watch: async (relay, stop, onWoken) =>
+        (await import('./agents/wake.ts')).watchSessions(relay, stop, onWoken, host, env),
+      present: async (listed) => (await import('./agents/wake.ts')).correctPresence(listed, env),
       serveMcp: async (o) => (await import('./mcp/mcp-stdio.ts')).serveMcp(host, o),
     },
     get outputs() {
       return outputHost(host.home, globals.url !== undefined, config, warn);
+    },
+    sessions: async () =>
+      (await import('./sessions/session-host.ts')).sessionHost(
+        sessionIndex(),
+        env,
+        () => config().sessions === 'on',
+      ),
+    indexSessions: async (folder) => {
+      if (config().sessions !== 'on' || !existsSync(sessionIndex())) return;
+      const { spawn } = await import('node:child_process');
+      const { findLauncher } = await import('./install/launcher.ts');
+      const { command, args } = findLauncher(env, 'anywhere');
+      const o = { cwd: folder, detached: true, stdio: 'ignore', windowsHide: true } as const;
+      spawn(command, [...args, 'session', 'index', '--home', host.home], o)
+        .on('error', () => {})
+        .unref();
     },
     server: async () => (await import('./serve/server-control.ts')).serverControl(config(), env, warn),
     settings: async () => (await import('./settings.ts')).openSettings(host.home, env),

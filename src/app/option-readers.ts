@@ -1,5 +1,6 @@
 import { RelayError } from '../base/errors.ts';
 import { KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../base/limits.ts';
+import type { Prices } from '../client/pipelines/budget.ts';
 import type { PlanTable } from '../domain/usage/plans.ts';
 import { addressProblem } from '../engines/s3/address.ts';
 
@@ -162,4 +163,20 @@ function plan(name: string, fields: unknown): PlanTable[string] {
     ttlMs: (number('ttl_seconds', MAX_TTL_MS / 1000) ?? MAX_TTL_MS / 1000) * 1000,
     storageBytes: number('storage_bytes', Number.MAX_SAFE_INTEGER),
   };
+}
+
+/** Reads the prices of models: an object with a date, a currency and the prices by model. */
+export function prices(value: unknown): Prices {
+  const wrong = new Error(
+    'it must be an object such as {"date": "2026-11-01", "currency": "USD", "models": {"NAME": {"input": 3, "output": 15}}}.',
+  );
+  const isPrice = (price: unknown) => typeof price === 'number' && price >= 0;
+  if (value === null || typeof value !== 'object') throw wrong;
+  const { date, currency, models = {} } = value as { [key: string]: unknown };
+  if (date !== undefined && !(typeof date === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(date))) throw wrong;
+  if (currency !== undefined && typeof currency !== 'string') throw wrong;
+  if (models === null || typeof models !== 'object') throw wrong;
+  for (const price of Object.values(models) as { [key: string]: unknown }[])
+    if (!isPrice(price?.input) || !isPrice(price.output) || !isPrice(price.cached_input ?? 0)) throw wrong;
+  return { ...(value as object), models } as Prices;
 }

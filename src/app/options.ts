@@ -17,6 +17,7 @@ import {
   origins,
   plans,
   portNumber,
+  prices,
   text,
   url,
   wordList,
@@ -95,6 +96,12 @@ export const OPTIONS = {
     default: OUTPUTS_BYTES,
     read: atLeast(0),
   },
+  sessions: {
+    help: 'Whether `relay session`, hand-offs, hooks and MCP may read the transcripts of coding agents on this machine: "on" or "off".',
+    env: 'RELAY_SESSIONS',
+    default: 'on',
+    read: oneOf('on', 'off'),
+  },
   http_fetch: {
     help: 'Whether threads may fetch pages from the public internet with the capability http.fetch.',
     env: 'RELAY_HTTP_FETCH',
@@ -126,6 +133,11 @@ export const OPTIONS = {
     help: 'The model per provider if no flag and no RELAY_MODEL names one: {"anthropic": "NAME", …}.',
     default: {},
     read: byName(PROVIDER_NAMES),
+  },
+  prices: {
+    help: 'Prices of models per million tokens, for budgets in pipelines, with the date when you looked them up: {"date": "2026-11-01", "currency": "USD", "models": {"NAME": {"input": 3, "output": 15, "cached_input": 0.3}}}.',
+    default: { models: {} },
+    read: prices,
   },
   model_timeout: {
     help: 'Seconds without data from a model after which its request fails; 0 for no limit.',
@@ -208,7 +220,7 @@ export const OPTIONS = {
     read: url,
   },
   metering_file: {
-    help: 'A file that the server appends usage to: one JSON line per key, operation and day, while it counts.',
+    help: 'A file that the server appends usage to: one JSON line each time it saves new counts of a key, operation and day.',
     default: null,
     read: text,
   },

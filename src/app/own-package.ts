@@ -1,11 +1,9 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-
-/** Whether this program runs on Bun; otherwise it runs on Node. All other code uses this constant. */
-export const isBun = process.versions.bun !== undefined;
+import { bun } from '../base/bun.ts';
 
 /** Name and version of the runtime, for `relay version` and reports. */
-export const RUNTIME = isBun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
+export const RUNTIME = bun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
 
 /** Folder of the embedded files in an executable that Bun compiled. `fs` reads it like any other folder. */
 const EMBEDDED = process.platform === 'win32' ? 'B:\\~BUN\\root' : '/$bunfs/root';
@@ -48,8 +46,7 @@ export function ownFile(path: string): Uint8Array | null {
  * A mapped file must be replaced by renaming, never truncated.
  */
 export function readMapped(path: string): Uint8Array {
-  const { Bun } = globalThis as { Bun?: { mmap(path: string): Uint8Array } };
-  return Bun && process.platform !== 'win32' ? Bun.mmap(path) : readFileSync(path);
+  return bun && process.platform !== 'win32' ? bun.mmap(path) : readFileSync(path);
 }
 
 /** Returns the paths of all files of this program in a folder of the package. */

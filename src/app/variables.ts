@@ -30,11 +30,29 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'AWS_ENDPOINT_URL', help: 'The endpoint of the bucket if AWS_ENDPOINT_URL_S3 is not set.' },
   {
     name: 'RELAY_AGENT',
-    help: 'The name of this agent, for `inbox`, `follow`, tasks, and as the sender and author of what it writes.',
+    help: 'The name of this agent. `inbox`, `follow` and tasks use it, and messages and threads show it as the author.',
+  },
+  {
+    name: 'RELAY_INBOUND',
+    help: 'Whose messages a session sees: `known` (default), `all` or `none`. Other messages wait in its inbox.',
+  },
+  {
+    name: 'RELAY_CONTINUE',
+    help: 'Set it to 1 to let a session continue at its end if messages of other agents wait for it.',
   },
   {
     name: 'RELAY_REMINDER',
     help: 'Minutes between two reminders of the stop hook to run `relay project sync`: 30 by default, or `off`.',
+  },
+  {
+    name: 'RELAY_MCP_URL',
+    help: 'The MCP server of `relay mcp wrap` if `--url` is not given.',
+    secret: true,
+  },
+  {
+    name: 'RELAY_MCP_HEADERS',
+    help: 'HTTP headers that `relay mcp wrap` sends to a server over HTTP, as a JSON object.',
+    secret: true,
   },
   { name: 'RELAY_THREAD', help: 'The thread that commands use if none is given.' },
   {
@@ -62,7 +80,21 @@ export const VARIABLES: readonly Variable[] = [
     name: 'CLAUDE_CONFIG_DIR',
     help: 'The folder with the settings and session states of Claude Code, for `relay install claude --user` and `relay bridge start --tmux`.',
   },
-  { name: 'CODEX_HOME', help: 'The folder with the settings of Codex, for `relay install codex --user`.' },
+  {
+    name: 'CODEX_HOME',
+    help: 'The folder with the settings and sessions of Codex, for `relay install codex --user` and `relay session`.',
+  },
+  { name: 'GEMINI_CLI_HOME', help: 'The folder that contains `.gemini` of Gemini CLI, for `relay session`.' },
+  { name: 'OPENCODE_DB', help: 'The database of OpenCode, for `relay session`.' },
+  {
+    name: 'OPENCODE_SERVER_PASSWORD',
+    help: 'The password of an OpenCode server, with which `relay send` wakes its sessions.',
+  },
+  { name: 'OPENCODE_SERVER_USERNAME', help: 'The user of the same server; `opencode` by default.' },
+  {
+    name: 'XDG_DATA_HOME',
+    help: 'The folder that contains the data of OpenCode, for `relay session`; `~/.local/share` by default.',
+  },
   {
     name: 'OPENCLAW_STATE_DIR',
     help: 'The folder with the settings of OpenClaw, for `relay install openclaw --user`.',
@@ -79,7 +111,10 @@ export const VARIABLES: readonly Variable[] = [
     name: 'RELAY_TEE',
     help: 'Set by `relay tee` for its command: identifies the pipe that it reads, so that a nested `relay tee` makes no excerpt.',
   },
-  { name: 'RELAY_COMMAND', help: 'The command name of this program in the commands that it prints.' },
+  {
+    name: 'RELAY_COMMAND',
+    help: 'The command that stands for this program in the commands that it prints, such as `./relay`. By default it is detected.',
+  },
   { name: 'RELAY_DEBUG', help: 'Set it to 1 to print the stack trace of an unexpected error.' },
   {
     name: 'RELAY_LOG_FILE',

@@ -97,6 +97,6 @@ test('an unknown tmux target is answered with the form and the targets there are
   t.after(() => spawnSync('tmux', [...socket, 'kill-server']));
   await assert.rejects(
     new Tmux(socket).pane('=nope'),
-    /no target "nope".*SESSION:WINDOW\.PANE\. There are: desk:0\.0 \(sleep\)/,
+    /no target "nope".*SESSION:WINDOW\.PANE\. There are: desk:0\.0 \(\w+\)/,
   );
 });

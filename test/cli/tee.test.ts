@@ -18,7 +18,7 @@ const here = (...args: string[]) => runHere(args, o);
 const numbers = (to: number) => Array.from({ length: to }, (_, i) => `${i + 1}\n`).join('');
 
 const LAST_LINE =
-  /^\[(relay:(\d+)) · ([\d ]+) lines · ([\d ]+) tokens(?: · exit (\d+))? · (\S* ?relay pull \2 --lines (\d+)-(\d+)) \| --grep PATTERN \| --outline\]\n$/;
+  /^\[(relay:(\d+)) · ([\d ]+) lines · ([\d ]+) tokens(?: · exit (\d+))? · (\S* ?relay pull \2 --lines (\d+)-(\d+)) \| --grep PATTERN \| --question TEXT \| --outline\]\n$/;
 
 /** Returns the parts of the last line of an excerpt. */
 function lastLine(stdout: string): { handle: string; exit: string | undefined; pull: string } {
@@ -101,13 +101,17 @@ test('pulled text and excerpts are not cut again', async () => {
     (await shell(`$relay pull ${handle} --lines 2-2900 | $relay tee`, o)).stdout,
     numbers(2900).slice(2),
   );
+  const named = ['tee', '--name', `relay pull ${handle}`];
+  assert.equal((await runHere(named, { ...o, stdin: numbers(3000) })).stdout, numbers(3000));
+  const reused = `$relay pull ${handle} --lines 1 >reused; seq 1 3000 >reused; $relay tee <reused; rm reused`;
+  assert.match((await shell(reused, o)).stdout, /\[relay:\d+ · 3 000 lines /);
   const guide = join(import.meta.dirname, '../../ARCHITECTURE.md');
   const { stdout: excerpt } = await here('tee', '--', 'cat', guide);
   assert.match(excerpt, /\[relay:\d+ · \d+ lines .*\]\n$/);
   assert.equal((await runHere(['tee', '--tokens', '200'], { ...o, stdin: excerpt })).stdout, excerpt);
   const script = `${program.join(' ')} tee -- seq 1 3000; seq 3001 5000`;
   assert.match((await here('tee', '--', 'sh', '-c', script)).stdout, /\[relay:\d+ · 5 000 lines /);
-  assert.equal((await outputs()).length, before + 2);
+  assert.equal((await outputs()).length, before + 3);
 });
 
 test('a program that cannot be started or dies by a signal exits as in a shell', async () => {

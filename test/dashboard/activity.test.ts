@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemEnv } from '../../src/base/env.ts';
 import { ACTIVITY_BATCH, ACTIVITY_WRITES_KEPT } from '../../src/base/limits.ts';
-import type { Activity } from '../../src/contract/activity.ts';
+import type { Activity, SpendingRow } from '../../src/contract/activity.ts';
 import { LOCAL_CALLER, SCOPES } from '../../src/contract/caller.ts';
 import { ActivityLog } from '../../src/domain/activity/activity-log.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
@@ -167,8 +167,15 @@ test('activity shows tasks from sending to result, and bridges as they start and
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const bridge = {
-    ...{ instance: 'one', runner: 'exec', target: 'true', task_channel: 'agent-tasks' },
-    ...{ done_channel: 'agent-done', concurrency: 1, running: [], done: 0, failed: 0 },
+    instance: 'one',
+    runner: 'exec',
+    target: 'true',
+    task_channel: 'agent-tasks',
+    done_channel: 'agent-done',
+    concurrency: 1,
+    running: [],
+    done: 0,
+    failed: 0,
     started_at: '2026-01-01T00:00:00Z',
   };
   await api.agents.beat('ann', bridge);
@@ -328,4 +335,30 @@ test('figures per hour and day include the activities that were left out of the 
     days.reduce((all, { pushes }) => all + pushes, 0),
     200,
   );
+});
+
+test('spending is summed by day, thread, agent, model and project, with the configured prices', async () => {
+  const prices = { date: '2026-11-01', currency: 'USD', models: { m1: { input: 3, output: 15 } } };
+  await using relay = await startRelay({ core: { prices } });
+  const api = httpRelay({ baseUrl: relay.url });
+  const { thread_id } = await api.threads.create();
+  const answered = (model: string) =>
+    api.threads.record(thread_id, 'prompt.answered', {
+      ...{ model, project: 'shop', prompt_tokens: 100, pasted_tokens: 900 },
+      ...{ billed_input: 120, billed_output: 30, billed_cached_input: 20 },
+    });
+  for (const model of ['m1', 'm1', 'm2']) await answered(model);
+  const report = await api.activity.spending({ days: 1 });
+  assert.deepEqual(report.prices, prices);
+  assert.deepEqual(
+    report.rows.map(({ model, prompts, input_tokens, cached_input_tokens, output_tokens, shown_tokens }) => [
+      ...[model, prompts, input_tokens, cached_input_tokens, output_tokens, shown_tokens],
+    ]),
+    [
+      ['m1', 2, 240, 40, 60, 200],
+      ['m2', 1, 120, 20, 30, 100],
+    ],
+  );
+  const [{ thread, agent, project }] = report.rows as [SpendingRow];
+  assert.deepEqual([thread, agent, project], [thread_id, 'local', 'shop']);
 });

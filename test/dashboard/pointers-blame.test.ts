@@ -122,3 +122,29 @@ test('blame of a long thread is right for any version, in any order of requests'
     );
   }
 });
+
+test('a write that changes nothing does not change who is named', async () => {
+  await using relay = await startRelay();
+  const api = httpRelay({ baseUrl: relay.url });
+  const { thread_id: id } = await api.threads.create();
+  const fact = { id: 'a', key: 'a', value: 'one' };
+  const patch = (...ops: Parameters<typeof api.threads.patch>[1]['ops']) => api.threads.patch(id, { ops });
+  await patch(
+    { op: 'add', path: '/facts/-', value: fact },
+    { op: 'add', path: '/session_summary', value: 's' },
+  );
+  await patch(
+    { op: 'replace', path: '/facts/0', value: { value: 'one', key: 'a', id: 'a' } },
+    { op: 'replace', path: '/session_summary', value: 's' },
+  );
+  await patch({ op: 'replace', path: '/facts', value: [fact, { ...fact, id: 'b' }] });
+  const { lines } = await api.threads.blame(id);
+  assert.deepEqual(
+    lines.map(({ path, version }) => [path, version]),
+    [
+      ['/facts/0', 2],
+      ['/facts/1', 4],
+      ['/session_summary', 2],
+    ],
+  );
+});

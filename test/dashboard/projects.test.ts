@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { dashboardProjects } from '../../src/app/projects/dashboard-projects.ts';
 import { openProject } from '../../src/app/projects/project-files.ts';
@@ -30,6 +30,7 @@ test('a project is shown read-only and without the path of its folder', async (t
   const { projects } = await api.projects.list();
   assert.equal(projects.length, 1);
   assert.equal(projects[0]!.decisions, 1);
+  assert.equal(projects[0]!.folder, basename(folder));
   const shown = await api.projects.get(projects[0]!.id);
   assert.equal(shown.decisions[0]!.title, 'Use SQLite');
   assert.match(shown.brief, /SQLite/);

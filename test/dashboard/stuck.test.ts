@@ -4,8 +4,15 @@ import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { pushJson, startRelay } from '../http/relay-under-test.ts';
 
 const bridge = (running: string[], stuck?: { [task: string]: string }) => ({
-  ...{ instance: 'one', runner: 'exec', target: 'true', task_channel: 'agent-tasks' },
-  ...{ done_channel: 'agent-done', concurrency: 1, running, done: 0, failed: 0 },
+  instance: 'one',
+  runner: 'exec',
+  target: 'true',
+  task_channel: 'agent-tasks',
+  done_channel: 'agent-done',
+  concurrency: 1,
+  running,
+  done: 0,
+  failed: 0,
   started_at: '2026-01-01T00:00:00Z',
   ...(stuck && { stuck }),
 });

@@ -42,7 +42,10 @@ async function newThread(): Promise<string> {
 
 const put = (thread: string, content: string, fields: object = {}) =>
   ask('POST', `/threads/${thread}/artifacts`, {
-    ...{ name: 'doc.txt', type: 'text', mime: 'text/plain', content },
+    name: 'doc.txt',
+    type: 'text',
+    mime: 'text/plain',
+    content,
     ...fields,
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { RelayError } from '../../src/base/errors.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { fillUp, smallDisk } from '../sqlite/small-disk.ts';
@@ -54,6 +55,19 @@ test('a server whose store was closed is alive, but not ready', async () => {
     assert.match(body.error, /The store cannot be read or written\. It was closed\./);
   }
   await until(async () => /^relay_store_up 0$/m.test(await scrape(relay.url)));
+});
+
+test('A2A says when to try again if the store rejects writes', async () => {
+  await using relay = await startRelay();
+  const { records } = relay.engine;
+  const put = records.put.bind(records);
+  records.put = () => Promise.reject(new RelayError('store_unavailable', { what: 'No quorum.' }));
+  const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] };
+  const headers = { 'Content-Type': 'application/json', 'A2A-Version': '1.0' };
+  const body = JSON.stringify({ message });
+  const answer = await fetch(`${relay.url}/a2a/relay/message:send`, { method: 'POST', headers, body });
+  assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1'], await answer.text());
+  records.put = put;
 });
 
 test('a server with a full disk stays ready and reports that it is not writable until there is room', async (t) => {

@@ -24,7 +24,13 @@ test('the report subtracts what was printed and what was pulled later, and may b
   const { commands, total, since, truncated } = await pointers.outputs();
   const [test, make] = commands;
   assert.deepEqual(make, {
-    ...{ command: 'make all', runs: 1, tokens: 300, shown: 290, kept_back: 10, pulled: 300, net: -290 },
+    command: 'make all',
+    runs: 1,
+    tokens: 300,
+    shown: 290,
+    kept_back: 10,
+    pulled: 300,
+    net: -290,
   });
   assert.deepEqual(test, { ...test, command: 'npm test', runs: 2, tokens: 600, shown: 200, kept_back: 400 });
   assert.ok(Math.abs(test!.pulled - pulled) <= 1, `${test!.pulled} and ${pulled}`);

@@ -103,6 +103,14 @@ const TOUCHES: { readonly [name: string]: () => readonly [path: string, body?: u
   'tasks.cancel': () => [`/tasks/${foreign.id}/cancel`, {}],
   'agents.beat': () => ['/agents/spy', bridge('secret')],
   'agents.leave': () => ['/agents/spy/one'],
+  'agents.enter': () => ['/agents/spy/session', SESSION],
+  'agents.allow': () => ['/agents/spy/allow', { sender: 'x' }],
+  'agents.send': () => ['/messages', { to: 'spy', text: 'x' }],
+  'agents.messages': () => ['/agents/spy/messages'],
+  'agents.take': () => ['/agents/spy/take', {}],
+  'agents.mark': () => ['/agents/spy/messages', { ids: ['x'], as: 'read' }],
+  'agents.claim': () => ['/claims', { project: 'p', what: 'x' }],
+  'agents.release': () => ['/claims/release', { project: 'p', what: 'x' }],
 };
 
 test('HTTP: every operation on a channel refuses a key for other channels', async () => {
@@ -168,7 +176,10 @@ const TOOLS: { readonly [tool: string]: { scope: Scope; args: object; channel?: 
   pull_context: { scope: 'pull', args: { url: NOWHERE } },
   bridge_task: { scope: 'tasks', args: { task: 'x', task_channel: 'secret' }, channel: true },
   task_result: { scope: 'tasks', args: { task: NOWHERE } },
-  agent_list: { scope: 'tasks', args: {} },
+  agents: { scope: 'tasks', args: {} },
+  send: { scope: 'tasks', args: { to: 'spy', text: 'x' }, channel: true },
+  reply: { scope: 'tasks', args: { message: 'x', text: 'x' } },
+  messages: { scope: 'tasks', args: { agent: 'spy' }, channel: true },
   channel_publish: { scope: 'push', args: { channel: 'secret', message: 'x' }, channel: true },
   channel_read: { scope: 'subscribe', args: { channel: 'secret' }, channel: true },
   inbox_read: { scope: 'subscribe', args: { agent: 'ann' } },
@@ -272,6 +283,17 @@ function sendMessage(key: CreatedKey) {
   const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts };
   return rpc(key, 'SendMessage', { message, configuration: { returnImmediately: true } });
 }
+
+const SESSION = {
+  client: 'codex',
+  session: 's1',
+  folder: '/',
+  machine: 'm',
+  reach: 'now',
+  busy: false,
+  inbound: 'known',
+  named: true,
+};
 
 function bridge(task_channel: string) {
   return {

@@ -21,7 +21,17 @@ let own: Things;
 
 /** Ids of the test data. The pointer `loose` is on no channel. */
 type Things = {
-  readonly [what in 'pointer' | 'loose' | 'task' | 'thread' | 'artifact' | 'file' | 'share' | 'key']: string;
+  readonly [what in
+    | 'pointer'
+    | 'loose'
+    | 'task'
+    | 'thread'
+    | 'artifact'
+    | 'file'
+    | 'share'
+    | 'key'
+    | 'question'
+    | 'conversation']: string;
 };
 
 const make = (input: Partial<NewKey>) =>
@@ -38,6 +48,11 @@ async function things(key: CreatedKey, channel: string): Promise<Things> {
   await ask('POST', `/channels/${channel}`, { msg: 'hello' });
   await ask('PUT', `/files/space-${channel}/doc`, 'text');
   await ask('POST', '/inbox/ann/channels', { channel });
+  // Only a key without a channel prefix can send messages.
+  const secret = channel === 'secret';
+  if (secret) await ask('POST', '/claims', { project: 'secret', what: 'secret' });
+  const message = { to: 'secret-agent', text: 'secret', queue: true };
+  const conversation = secret ? (await ask('POST', '/messages', message)).messages[0].conversation : '';
   return {
     pointer: (await ask('POST', '/push', { data: 'x', channel })).id,
     loose: (await ask('POST', '/push', { data: 'x' })).id,
@@ -46,6 +61,8 @@ async function things(key: CreatedKey, channel: string): Promise<Things> {
     artifact: artifact.ref,
     file: `space-${channel}/doc`,
     share: (await ask('POST', '/shares', { thread_id: thread })).id,
+    question: (await ask('POST', '/questions', { question: `${channel}?`, thread_id: thread })).id,
+    conversation,
     key: (await ask('POST', '/keys', { name: 'made', channel_prefix: `${channel}.` })).id,
   };
 }
@@ -150,6 +167,7 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
   'artifacts.content': ofArtifact('GET', '/content'),
   'artifacts.part': ofArtifact('GET', '/part?lines=1-1'),
   'artifacts.search': ofThread('GET', '/search?q=words'),
+  'artifacts.search_all': { hides: [['GET', '/search?q=words']] },
   'reports.make': { refused: ({ thread }) => [['POST', `/reports/${thread}`, {}]] },
   'capabilities.list': { harmless: 'says what there is to do' },
   'capabilities.invoke': {
@@ -200,8 +218,30 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
   'agents.list': { hides: [['GET', '/agents']] },
   'agents.beat': { refused: () => [['POST', '/agents/spy', bridge('secret')]], own: false },
   'agents.leave': { harmless: 'a bridge on a foreign channel is refused in authorization.test.ts' },
+  'agents.enter': { refused: () => [['POST', '/agents/spy/session', SESSION]], own: false },
+  'agents.allow': { refused: () => [['POST', '/agents/spy/allow', { sender: 'x' }]], own: false },
+  'agents.send': { refused: () => [['POST', '/messages', { to: 'spy', text: 'x' }]], own: false },
+  'agents.messages': { refused: () => [['GET', '/agents/spy/messages']], own: false },
+  'agents.take': { refused: () => [['POST', '/agents/spy/take', {}]], own: false },
+  'agents.mark': {
+    refused: () => [['POST', '/agents/spy/messages', { ids: ['x'], as: 'read' }]],
+    own: false,
+  },
+  'agents.conversations': { hides: [['GET', '/conversations']] },
+  'agents.conversation': {
+    refused: ({ conversation }) => [['GET', `/conversations/${conversation}`]],
+    own: false,
+  },
+  'agents.proceed': {
+    refused: ({ conversation }) => [['POST', `/conversations/${conversation}/proceed`, {}]],
+    own: false,
+  },
+  'agents.claims': { hides: [['GET', '/claims']] },
+  'agents.claim': { refused: () => [['POST', '/claims', { project: 'p', what: 'x' }]], own: false },
+  'agents.release': { refused: () => [['POST', '/claims/release', { project: 'p', what: 'x' }]], own: false },
   'activity.list': { hides: [['GET', '/activity?limit=200']] },
   'activity.watch': { harmless: 'shows what activity.list shows' },
+  'activity.spending': { hides: [['GET', '/spending']] },
   'activity.figures': { harmless: FIGURES },
   'shares.create': { refused: ({ thread }) => [['POST', '/shares', { thread_id: thread }]] },
   'shares.list': { hides: [['GET', '/shares']] },
@@ -209,6 +249,16 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
   'projects.get': { refused: () => [['GET', '/projects/any']], own: false },
   // Last, because they delete the data of the other rows.
   'artifacts.delete': ofArtifact('DELETE'),
+  'questions.ask': {
+    refused: ({ thread }) => [['POST', '/questions', { question: 'why?', thread_id: thread }]],
+  },
+  'questions.list': { hides: [['GET', '/questions']] },
+  'questions.get': { refused: ({ question }) => [['GET', `/questions/${question}`]] },
+  'questions.link': { refused: ({ question }) => [['POST', `/questions/${question}/link`, {}]] },
+  'questions.answer': {
+    refused: ({ question }) => [['POST', `/questions/${question}/answer`, { answer: 'no' }]],
+  },
+  'questions.withdraw': { refused: ({ question }) => [['DELETE', `/questions/${question}`]], own: false },
   'shares.revoke': { refused: ({ share }) => [['DELETE', `/shares/${share}`]] },
   'threads.delete': ofThread('DELETE', ''),
   'files.delete': ofFile('DELETE'),
@@ -313,9 +363,28 @@ test('HTTP: every verb gives a channel-bound key what is its own', async () => {
   }
 });
 
+const SESSION = {
+  client: 'codex',
+  session: 's1',
+  folder: '/',
+  machine: 'm',
+  reach: 'now',
+  busy: false,
+  inbound: 'known',
+  named: true,
+};
+
 function bridge(task_channel: string) {
   return {
-    ...{ instance: 'one', runner: 'exec', target: 'true', task_channel, done_channel: task_channel },
-    ...{ concurrency: 1, running: [], done: 0, failed: 0, started_at: '2026-01-01T00:00:00Z' },
+    instance: 'one',
+    runner: 'exec',
+    target: 'true',
+    task_channel,
+    done_channel: task_channel,
+    concurrency: 1,
+    running: [],
+    done: 0,
+    failed: 0,
+    started_at: '2026-01-01T00:00:00Z',
   };
 }

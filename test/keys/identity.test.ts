@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { agentName, registerSession } from '../../src/app/store/sessions.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
@@ -111,7 +111,8 @@ describe('on the command line', () => {
   test('the sender is RELAY_AGENT, else the session that a hook registered, else "local"', async () => {
     const stdin = JSON.stringify({ session_id: 's1', cwd: home.home });
     await cli(['hook', 'claude', 'session-start'], { home: home.home, stdin });
-    assert.equal(await sender({ CLAUDE_CODE_SESSION_ID: 's1' }), 'claude');
+    const own = `claude-${basename(home.home).toLowerCase()}`;
+    assert.equal(await sender({ CLAUDE_CODE_SESSION_ID: 's1' }), own);
     const name = (env: { [name: string]: string }) => agentName(home.home, env, home.home);
     assert.equal(name({ CLAUDE_CODE_SESSION_ID: 's1', RELAY_AGENT: 'ada' }), 'ada');
     assert.equal(name({ CLAUDE_CODE_SESSION_ID: 'another' }), null);

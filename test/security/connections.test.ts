@@ -55,7 +55,7 @@ test('a client that stops reading is disconnected', async () => {
     server: { timeouts: { ...QUICK, requestMs: 60_000, keepAliveMs: 50 } },
   });
   const body = new Uint8Array(20 * 1024 * 1024).fill(120);
-  // Not over HTTP, because a busy machine may exceed these time limits.
+  // Push without HTTP, because on a busy machine an HTTP push may exceed the short timeouts of this server.
   const { id } = await relay.core.relay(LOCAL_CALLER, relay.url).pointers.push({ body, visibility: 'link' });
   const socket = dial(relay.url);
   socket.write(`GET /pull/${id}?raw=1 HTTP/1.1\r\nHost: localhost\r\n\r\n`);

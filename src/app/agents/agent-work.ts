@@ -1,4 +1,5 @@
 import { hostname, userInfo } from 'node:os';
+import { resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { tooLarge } from '../../base/errors.ts';
 import { PROMPT_PREVIEWS, PROMPT_WORDS_BYTES } from '../../base/limits.ts';
@@ -10,6 +11,7 @@ import { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Worker } from '../../client/pipelines/run-lease.ts';
 import { type StepCall, StepFailure, type StepRunners } from '../../client/pipelines/step-runner.ts';
 import { type AnswerCache, type CachedAnswer, Prompts } from '../../client/prompts/prompts.ts';
+import type { Pulling } from '../../client/prompts/thread-tools.ts';
 import {
   type Bundle,
   incompleteness,
@@ -21,9 +23,11 @@ import type { Relay } from '../../contract/relay.ts';
 import { partlyShown } from '../../contract/threads.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { StoreSecret } from '../../domain/store-secret.ts';
+import { inProject } from '../../interfaces/cli/commands/project-call.ts';
 import type { AgentWork, OpenClient, Programs } from '../../interfaces/cli/host.ts';
 import type { Records } from '../../kernel/records.ts';
 import { cliStep, commandLine, installedClis, PROFILES, profileOf, shellStep } from '../../runners/cli.ts';
+import { findProgram } from '../../runners/find-program.ts';
 import { promptFile, runInForeground } from '../../runners/processes.ts';
 import { openModel } from '../../runners/provider/provider.ts';
 import { httpRelay } from '../../sdk/http-relay.ts';
@@ -32,6 +36,7 @@ import type { Config, Environment } from '../config.ts';
 import { isAlive } from '../serve/pid-file.ts';
 import { openCore, type Warn } from '../store/open-core.ts';
 import { openRelay } from '../store/open-relay.ts';
+import { personAsker, secretReader } from './pipeline-people.ts';
 
 /**
  * Opens prompts and pipelines that work on the threads of a relay. This process calls the models and
@@ -53,6 +58,7 @@ export async function openAgentWork(
     env: systemEnv,
     cache: answerCache(engine.records, storeEnv),
     frameSecret: () => secret.bytes(),
+    project: inProject(cwd).project,
   };
   const prompts = new Prompts({ ...shared, tokens });
   const model: AgentWork['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
@@ -68,9 +74,20 @@ export async function openAgentWork(
   return {
     threads: threads(config.agent ?? LOCAL_CALLER.name),
     prompts,
-    pipelines: new Pipelines({ ...shared, runners, pause, worker }),
+    pipelines: new Pipelines({
+      ...shared,
+      runners,
+      pause,
+      worker,
+      prices: config.prices,
+      variables: env,
+      ask: personAsker(relay, { env, cwd, warn }),
+      readSecret: secretReader({ env, cwd }),
+    }),
     model,
     programs: programs(env, cwd),
+    prices: config.prices,
+    relay,
     [Symbol.asyncDispose]: async () => {
       await (await client)?.[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
@@ -138,6 +155,7 @@ function programs(env: Environment, cwd: string): Programs {
       return entries.map(([name, { about }]) => ({ name, about, installed: here.includes(name) }));
     },
     converses: (cli) => profileOf(cli)?.converses !== false,
+    exists: (cli) => findProgram(cli.includes('/') ? resolve(cwd, cli) : cli, env) !== null,
     async run({ cli, args, promptBy, prompt, terminal, thread, onOutput, onComplaint }) {
       await using file = promptFile();
       const line =
@@ -219,7 +237,8 @@ function stepRunners({
         heard += text;
         onOutput(text);
       };
-      const o = { signal, onText, only, ...call.pulls };
+      const enough: Pulling['enough'] = (billed) => call.enough(chosen.name, billed);
+      const o = { signal, onText, only, enough, ...call.pulls };
       const answer = await prompts.answer(bundle, chosen, o).catch((error: Error) => {
         throw heard === '' ? error : new StepFailure(error.message, heard);
       });
@@ -232,13 +251,20 @@ function stepRunners({
       const { cli, args, prompt_by: promptBy } = call.agent;
       const prompt = await bundleOf(call, 'shell', call.agent.system);
       const text = `${prompt.system}\n\n${prompt.user}`;
-      const result = await cliStep({ cli, args, promptBy }, call, text, { env, cwd, ...o });
+      const result = await cliStep({ cli, args, promptBy }, call, text, {
+        env: { ...env, ...call.env },
+        cwd,
+        ...o,
+      });
       return { ...result, prompt, partial: seenIn(prompt, call) };
     },
     async shell(call, o) {
       const words = call.agent.command === null ? [] : [call.prompt];
       const text = [...words, ...(await previews(call))].join('\n\n');
-      return { ...(await shellStep(call, text, { env, cwd, ...o })), partial: previewed(call) };
+      return {
+        ...(await shellStep(call, text, { env: { ...env, ...call.env }, cwd, ...o })),
+        partial: previewed(call),
+      };
     },
     async capability(call) {
       const { capability } = call.agent;
@@ -258,8 +284,8 @@ function stepRunners({
     async bridge(call, { signal }) {
       const { channel, done_channel, to } = call.agent;
       const opened = await open();
-      const { resolve } = opened;
       const client = await opened.client();
+      const resolve = opened.resolve;
       const bridge = new AgentBridge(client, { taskChannel: channel, doneChannel: done_channel, resolve });
       const task = await taskText(call);
       const { id } = await bridge.send(task, {

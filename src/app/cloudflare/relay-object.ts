@@ -331,7 +331,8 @@ function memberAt(socket: PlatformSocket): Member {
   const { id, caller, base, prefetch = 1 } = socketState(socket);
   return {
     id,
-    ...{ name: caller.name, agent: caller.agent },
+    name: caller.name,
+    agent: caller.agent,
     since: 0,
     prefetch,
     deliver({ entry, token, attempt, until }) {

@@ -94,7 +94,7 @@ async function* limitBytes(body: BlobBody, max: number, refusal: RelayError): As
 
 function tooCostlyError(size: number, max: number): RelayError {
   return new RelayError('too_costly', {
-    what: `for this relay: the payload has ${exactBytes(size)}, and a request may process ${exactBytes(max)} of it`,
+    what: `work for this relay: the payload has ${exactBytes(size)}, and a request may process at most ${exactBytes(max)}`,
     hint: 'Request lines near the start, such as lines=1-100, or pull a byte range (Range header, with ?raw=1 for a pointer) and search it yourself.',
   });
 }

@@ -211,6 +211,7 @@ function patternSocket(caller: Caller, pattern: string, since: Since | undefined
       server.close(REFUSED, 'refused');
     }
   };
+  // Sending to a socket that the client has closed fails. Nobody waits for the messages then.
   waitUntil(serve().catch(() => {}));
   return new Response(null, { status: 101, webSocket: client } as ResponseInit);
 }

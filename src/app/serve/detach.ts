@@ -62,7 +62,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   if (exited === null) child.kill('SIGTERM');
   throw new RelayError('failed', {
     what: `The server did not start: ${exited ?? 'it does not answer'}.`,
-    hint: `It said:\n${tail(log, size)}`,
+    hint: `Its log says:\n${tail(log, size)}`,
   });
 }
 

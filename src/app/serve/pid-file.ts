@@ -66,12 +66,13 @@ export function releaseServer(home: string, pid: number): void {
   if (readServerRecord(home)?.pid === pid) rmSync(pidFile(home), { force: true });
 }
 
+/** Returns whether a process with this id runs, also if it belongs to another user. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM means that the process exists and belongs to another user.
+    // EPERM means that the process belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

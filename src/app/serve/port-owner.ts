@@ -111,7 +111,7 @@ export async function fetchHealth(url: string, timeoutMs = HEALTH_TIMEOUT_MS): P
     });
     const answer: unknown = await response.json();
     if (typeof answer !== 'object' || answer === null) return null;
-    // A relay that is not healthy answers with an error, which has no status.
+    // An unhealthy relay answers with an error object, which has no field `status`.
     if ('status' in answer && typeof answer.status === 'string') return answer as Health;
     return 'error' in answer && 'code' in answer ? { status: String(answer.error) } : null;
   } catch {

@@ -248,7 +248,10 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   const answered = (body: unknown, status: number) =>
     status === 204
       ? new Response(null, { status })
-      : Response.json(body, { status, headers: { 'Content-Type': answerType(c) } });
+      : Response.json(body, {
+          status,
+          headers: { 'Content-Type': answerType(c), ...(status === 503 ? { 'Retry-After': '1' } : {}) },
+        });
   const failure = (error: unknown) => toRestErrorBody(error, statusOf(error));
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
@@ -264,7 +267,7 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
     const answer = await new JsonRpcTransportHandler(agent).handle(rpcRequest, context);
     if (Symbol.asyncIterator in answer) return await streamEvents(results(answer), failure);
     if ('error' in answer)
-      throw thrown ?? new RequestMalformedError('The request does not match the method.');
+      throw thrown ?? new RequestMalformedError(`The request is not a valid ${found.rpc} request.`);
     if (found.rpc === 'ListTasks') leaveOutEmptyArtifacts(answer.result as ListTasksResponse);
     return answered(answer.result, found.status ?? 200);
   } catch (error) {

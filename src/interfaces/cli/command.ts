@@ -109,6 +109,8 @@ export function flagHelp({ help, multiple }: Flag): string {
 export interface AnswerSpec<F extends Flags, A> extends Omit<CommandSpec<F>, 'run'> {
   ask(call: Invocation<F>): Promise<A>;
   print(answer: A, io: Io, flags: FlagValues<F>): string;
+  /** The answer for --json. Default: the answer itself. */
+  json?(answer: A): unknown;
   /** Exit code for the answer. Default: 0. */
   exit?(answer: A): number;
 }
@@ -118,7 +120,7 @@ export function answerCommand<const F extends Flags, A>(spec: AnswerSpec<F, A>):
     ...spec,
     async run(call) {
       const answer = await spec.ask(call);
-      call.io.result(answer, () => spec.print(answer, call.io, call.flags));
+      call.io.result(spec.json ? spec.json(answer) : answer, () => spec.print(answer, call.io, call.flags));
       return spec.exit?.(answer);
     },
   });

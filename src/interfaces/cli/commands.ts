@@ -133,6 +133,8 @@ export const SECTIONS: Sections = {
       start: 'Mark a todo as in progress',
       done: 'Mark a todo as completed',
       block: 'Mark a todo as blocked, with the reason',
+      claim: 'Claim a todo, or the next free one, and start it',
+      release: 'Release a claimed todo',
       list: 'List the todos: in progress, blocked, then pending by priority',
       review: 'List all open todos and record the time of the review',
     }),
@@ -141,6 +143,17 @@ export const SECTIONS: Sections = {
     }),
     ...verbs(() => import('./commands/handoff.ts'), {
       handoff: 'Write a short brief that hands the work to another agent',
+    }),
+    session: group('Read, search and continue sessions of coding agents', {
+      ...verbs(() => import('./commands/session.ts'), {
+        list: 'List the sessions of this repository, newest first',
+        show: 'Print a session or one of its turns',
+        search: 'Search the turns of sessions',
+        export: 'Store a session and print a pointer to it',
+        forget: 'Delete a session from the index and hide it',
+        resume: 'Open a coding agent that continues a session',
+      }),
+      ...verbs(() => import('./commands/session.ts'), { index: 'Update the search index' }, { hidden: true }),
     }),
     ...verbs(() => import('./commands/install.ts'), {
       install: 'Connect a coding agent: install skill, hooks and MCP entry',
@@ -172,9 +185,14 @@ export const SECTIONS: Sections = {
         graph: 'Draw the graph of a pipeline or of a run',
         list: 'List pipeline runs, newest first',
         show: 'Show the status and the steps of a run',
+        why: 'Explain why a run failed, or what it waits for',
+        cancel: 'Cancel a run',
+        serve: 'Start runs from messages, schedules and webhooks',
       },
     ),
-    ...verbs(() => import('./commands/server.ts'), { mcp: 'Serve MCP over standard input and output' }),
+    ...verbs(() => import('./commands/mcp.ts'), {
+      mcp: 'Serve MCP over standard input and output, or wrap another MCP server',
+    }),
     a2a: noun('Send tasks to remote agents with the A2A protocol', () => import('./commands/a2a.ts'), {
       card: 'Show the agent card of a remote agent',
       send: 'Send a task to a remote agent and wait for the result',
@@ -194,7 +212,20 @@ export const SECTIONS: Sections = {
       cancel: 'Cancel a task and stop the work on it',
       wait: 'Wait for the result of a task and print it',
     }),
-    ...verbs(() => import('./commands/bridge.ts'), { agents: 'List agents: bridges and inboxes' }),
+    ...verbs(() => import('./commands/question.ts'), {
+      ask: 'Ask a person a question and wait for the answer',
+      approve: 'Answer the questions that pipelines and agents have asked',
+    }),
+    ...verbs(() => import('./commands/bridge.ts'), {
+      agents: 'List agents: what they work on and how they can be reached',
+    }),
+    ...verbs(() => import('./commands/agents.ts'), {
+      send: 'Send a message to an agent by name, and wake it',
+      conversations: 'List the conversations of agents, or show one',
+      claim: 'Claim files, so that other agents know that you work on them',
+      release: 'Release claimed files',
+      claims: 'List what agents have claimed',
+    }),
   },
   Server: {
     ...verbs(() => import('./commands/server.ts'), {

@@ -3,10 +3,13 @@ import type { Json } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { RemoteAgent } from '../../client/bridge/remote-agent.ts';
 import type { AcpOptions, ExecOptions, Runner, TmuxOptions } from '../../client/bridge/runner.ts';
+import type { Prices } from '../../client/pipelines/budget.ts';
 import type { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Project } from '../../client/projects/project.ts';
 import type { Prompts } from '../../client/prompts/prompts.ts';
 import type { Model, ModelChoice, PromptWay } from '../../client/prompts/types.ts';
+import type { SessionClient, SessionInfo, Turn, TurnHit } from '../../client/sessions/transcript.ts';
+import type { Agent, AgentClaim, AgentMessage, Woken } from '../../contract/agents.ts';
 import type { Inbox } from '../../contract/channels.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { OutputReport, Pushed } from '../../contract/pointers.ts';
@@ -30,6 +33,10 @@ export interface Host {
   readonly projects: ProjectHost;
   readonly agents: AgentHost;
   readonly outputs: OutputHost;
+  /** Opens the transcripts of coding agents. */
+  sessions(): Promise<SessionHost>;
+  /** Updates the index of sessions in another process, if the user has searched before. */
+  indexSessions(folder: string): Promise<void>;
   /** Controls the server of the local store. */
   server(): Promise<ServerControl>;
   /** Reads the options in the home folder. It works even if some options are invalid. */
@@ -74,8 +81,6 @@ export interface RelayHost {
     agent: string,
     o: { readonly limit: number; readonly signal: AbortSignal; readonly session: string | null },
   ): Promise<Inbox | null>;
-  /** Registers the session of a coding agent, so that what it sends has its name. */
-  registerSession(session: AgentSession): Promise<void>;
 }
 
 /** A session of a coding agent. */
@@ -84,6 +89,16 @@ export interface AgentSession {
   readonly session: string;
   readonly folder: string;
   readonly agent: string;
+  /** File with the transcript of the session. */
+  readonly transcript?: string;
+  /** Process of the client. */
+  readonly pid?: number;
+  /** Executable of the client, where the system tells it. */
+  readonly program?: string;
+  /** CODEX_HOME of a session of Codex, if it is set. */
+  readonly codexHome?: string;
+  /** Address of the server of OpenCode. */
+  readonly server?: string;
 }
 
 /** Maintenance of the local store. */
@@ -132,12 +147,16 @@ export interface Repaired {
 export interface OutputHost {
   /** Runs a command, prints its output or an excerpt, and returns its exit code. */
   tee(io: Io, o: TeeOptions): Promise<number>;
+  /** Returns a text if it fits the budget. Otherwise stores it and returns an excerpt. */
+  excerpt(text: Uint8Array, o: Omit<TeeOptions, 'command'>): Promise<string>;
   /** Lists the stored outputs, newest first. Stores outputs of killed commands first. */
   list(): Promise<StoredOutput[]>;
   /** Sums the tokens of the stored outputs by command. */
   report(): Promise<OutputReport>;
   /** Deletes all stored outputs and returns their number. */
   prune(): Promise<number>;
+  /** Runs a proxy between an MCP client and a server until one of them ends. Returns the exit code. */
+  wrapMcp(o: WrapOptions): Promise<number>;
   /** Notes that the pipe at standard output gets pulled text, so that `relay tee` does not cut it again. */
   notePulled(): Promise<void>;
 }
@@ -147,12 +166,24 @@ export interface TeeOptions {
   readonly command: readonly string[];
   /** Maximum tokens that are printed. */
   readonly budget: number;
+  /** Shell line and exit code of the command whose output is read from standard input. */
+  readonly name?: string;
+  readonly exit?: number | null;
   /** Formats the last line of an excerpt. `omitted` is the first range of lines that the excerpt leaves out. */
   lastLine(
     handle: string,
     about: Omit<OutputFacts, 'shown'>,
     omitted?: { readonly from: number; readonly to: number },
   ): string;
+}
+
+export interface WrapOptions extends Omit<McpOptions, 'tools' | 'onError'> {
+  /** Name of the server in statistics. Null for the name that the server states. */
+  readonly name: string | null;
+  /** The server: a command for stdio, or a URL for HTTP. */
+  readonly server: { readonly command: readonly string[] } | { readonly url: string };
+  /** Whether a handle that is an argument of a tool is replaced by its text. */
+  readonly expands: boolean;
 }
 
 /** Metadata of a stored output. */
@@ -169,6 +200,8 @@ export interface OutputFacts {
   readonly bytes: number;
   /** Line from which on nothing was stored. */
   readonly cut?: number;
+  /** Digest of the client's session, for the result of an MCP tool. */
+  readonly session?: string;
 }
 
 export interface StoredOutput extends OutputFacts {
@@ -195,6 +228,41 @@ export interface ProjectHost {
   find(from: string, o?: ProjectOptions): Promise<Project | null>;
 }
 
+/** Transcripts of the coding agents of this user, read where they are. Nothing is ever written to them. */
+export interface SessionHost {
+  /** False if the option `sessions` is off. Then all other calls except `forget` throw. */
+  readonly isOn: boolean;
+  /** Returns the repository that contains the folder, or the folder itself. */
+  folderOf(cwd: string): string;
+  /** Lists sessions, newest first. */
+  list(filter: SessionFilter): Promise<SessionInfo[]>;
+  /**
+   * Finds a session by short name, id or beginning of the id. Without a name: the session that runs this command, or
+   * the newest in the repository of `cwd`.
+   */
+  find(name: string | undefined, cwd: string): Promise<SessionInfo>;
+  /** Yields the turns with masked secrets. Counts in `tally` the lines that the reader did not understand. */
+  turns(session: SessionInfo, tally?: { skipped: number }): AsyncIterable<Turn>;
+  /** Searches the turns. `behind` is the number of sessions that are not in the index yet. */
+  search(
+    query: string,
+    o: Omit<SessionFilter, 'client'> & { readonly session?: SessionInfo },
+  ): Promise<{ readonly hits: readonly TurnHit[]; readonly behind: number }>;
+  /** Brings the index of a folder up to date. Returns the number of sessions in it. */
+  index(folder: string | null): Promise<number>;
+  /** Deletes a session from the index and hides it from all commands. For null, deletes the whole index. */
+  forget(session: SessionInfo | null): Promise<void>;
+  /** Runs a client in the terminal and returns its exit code. */
+  startClient(program: string, args: readonly string[], folder: string): Promise<number>;
+}
+
+export interface SessionFilter {
+  /** Only sessions in this folder or below. Null for all. */
+  readonly folder: string | null;
+  readonly client?: SessionClient;
+  readonly limit?: number;
+}
+
 /** Access to models, programs and agents. */
 export interface AgentHost {
   /** Opens prompts, programs and pipelines. Programs run in the folder `cwd`. */
@@ -203,8 +271,57 @@ export interface AgentHost {
   openRunner(spec: RunnerSpec): Promise<Runner>;
   /** Opens a remote A2A agent. `url` is the address of its host, of the agent or of its agent card. */
   openRemote(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
+  /**
+   * Passes the waiting messages of these agents, or of all agents, on to their sessions on this machine. Returns one
+   * entry for each agent that has a session here and a waiting message.
+   */
+  wake(relay: Relay, names: readonly string[] | null): Promise<Woken[]>;
+  /** Registers the session of a coding agent for a hook, and gives the hook the messages for it. */
+  attend(session: HookedSession): Promise<Attendance>;
+  /**
+   * Lets senders wake the session through this process. Yields when messages may wait. Ends if the session has a better
+   * route, if it has ended, or if a newer process waits for it.
+   */
+  wakeCalls(session: Pick<HookedSession, 'client' | 'session'>): AsyncIterable<void>;
+  /** Stores the name of a client in a folder. If the folder is null, the name is for all folders of the user. */
+  chooseName(client: string, folder: string | null, name: string): Promise<void>;
+  /** Wakes sessions on this machine whenever messages arrive, until `stop` aborts. */
+  watch(relay: Relay, stop: AbortSignal, onWoken: (woken: Woken) => void): Promise<void>;
+  /** Corrects the list with what this machine knows: which of its sessions have died, and which wait for a person. */
+  present(listed: { readonly agents: readonly Agent[] }): Promise<{ readonly agents: readonly Agent[] }>;
   /** Serves MCP over a pipe. Resolves when the client closes the pipe. */
   serveMcp(o: McpOptions): Promise<void>;
+}
+
+/** What a hook knows about the session that runs it. */
+export interface HookedSession {
+  readonly client: string;
+  readonly session: string;
+  readonly folder: string;
+  readonly transcript?: string;
+  /** True if the session works on a prompt now. */
+  readonly busy: boolean;
+  /** The prompt, which may contain messages that a queue of the client has passed on. */
+  readonly prompt?: string;
+  /** What the session works on. */
+  readonly worksOn?: string;
+  /** Address of the server of OpenCode, which may not listen. */
+  readonly server?: string;
+}
+
+/** A session that is registered as an agent. */
+export interface Attendance extends AsyncDisposable {
+  readonly name: string;
+  /** Senders whose messages wait until a person allows them. */
+  readonly held: readonly string[];
+  /** File that changes when messages wait for the session. */
+  readonly wakeMark: string;
+  /** Returns what other agents have claimed in the project. */
+  claims(): Promise<readonly AgentClaim[]>;
+  /** Takes messages that the session has not been shown. */
+  take(): Promise<readonly AgentMessage[]>;
+  /** Records that messages were shown, or passed to a queue of the client. */
+  mark(messages: readonly AgentMessage[], as: 'shown' | 'sent', route: string): Promise<void>;
 }
 
 /** Kind and options of a runner, from the command line. */
@@ -244,6 +361,8 @@ export interface InstallRequest {
   readonly approveTools?: boolean;
   /** Value of `relay mcp --tools` in the entry of the MCP server. */
   readonly tools?: string;
+  /** Changes only this: excerpts of long outputs of the client's tools, or `relay mcp wrap` before one MCP server. */
+  readonly extra?: { readonly kind: 'tee' } | { readonly kind: 'wrap'; readonly server: string };
 }
 
 export interface InstallReport {
@@ -469,6 +588,9 @@ export interface AgentWork extends AsyncDisposable {
    */
   model(choice: ModelChoice): Model;
   readonly programs: Programs;
+  /** Prices of models from the configuration. */
+  readonly prices: Prices;
+  readonly relay: Relay;
 }
 
 export interface Programs {
@@ -476,6 +598,8 @@ export interface Programs {
   known(): readonly { readonly name: string; readonly about: string; readonly installed: boolean }[];
   /** Whether the program starts an interactive session if it gets no prompt. */
   converses(cli: string): boolean;
+  /** Whether the program is installed. `cli` is a name on the PATH, or a path. */
+  exists(cli: string): boolean;
   run(run: ProgramRun): Promise<{ readonly code: number; readonly signal: string | null }>;
 }
 

@@ -102,6 +102,20 @@ test('an option without its value and an option with an extra value have differe
   assert.match((await call('up', '--detach=yes')).err, /--detach takes no value/);
 });
 
+test('short options may be joined, and a separate value may be a dash or a negative number', async () => {
+  assert.match((await call('tail', '-fx')).err, /relay tail has no option -x\./);
+  assert.match((await call('tail', '-fn')).err, /--count needs a value/);
+  assert.match((await call('tail', '-n', '--follow')).err, /--count needs a value.\n.*write --count=VALUE/);
+  assert.match((await call('version', '--constructor')).err, /has no option --constructor/);
+  for (const [home, ...argv] of [
+    ['-', '--home', '-'],
+    ['-5', '--home', '-5'],
+    ['--x=y', '--home=--x=y'],
+    ['/b', '--home', '/a', '--home', '/b'],
+  ])
+    assert.equal((await call('version', ...argv)).globals.home, home);
+});
+
 test('missing or extra arguments are rejected with the usage', async () => {
   assert.match((await call('peek')).err, /relay peek <url>/);
   assert.match((await call('version', 'x')).err, /relay version does not accept the argument "x"/);

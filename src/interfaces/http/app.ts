@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { badRequest } from '../../base/errors.ts';
 import { type UsageReport, usage } from '../../contract/keys.ts';
 import type { Protocol } from '../protocol.ts';
+import { answerRoutes } from './answer-page.ts';
 import { authenticateProtocol, baseOf, createServe, type Serve } from './callers.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import type { HttpDeps } from './deps.ts';
@@ -44,6 +45,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   app.get('/version', () => jsonResponse({ version: deps.version }));
   app.get('/openapi.json', () => jsonResponse(openApiDocument(OPERATIONS, deps.version)));
   dashboardRoutes(app, deps.dashboard);
+  answerRoutes(app, deps);
 
   const api = new Hono({ strict: false });
   const serve = createServe(api, deps);
@@ -67,10 +69,10 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
 /** Answers `GET /usage` as JSON or CSV. */
 function usageRoutes(serve: Serve): void {
   serve(usage.get, async (relay, c) => {
-    const { month, tenant, format } = c.req.query();
+    const { month, tenant, format, store } = c.req.query();
     if (format !== undefined && format !== 'json' && format !== 'csv')
       throw badRequest('"format" must be "json" or "csv".');
-    const report = await relay.usage.get({ month, tenant });
+    const report = await relay.usage.get({ month, tenant, store: store === '1' });
     const csv = format === 'csv' || (c.req.header('accept') ?? '').includes('text/csv');
     if (!csv) return jsonResponse(report);
     return textResponse(usageTable(report), {

@@ -87,10 +87,11 @@ function isVisit(request: RequestHead): boolean {
 }
 
 /**
- * Matches the paths of pages without side effects: the greeting, the page of a pointer, and the dashboard.
+ * Matches the paths of pages without side effects: the greeting, the page of a pointer, the form of a
+ * question, and the dashboard.
  * The page of a pointer must have no query, because a query would return the payload.
  */
-const PAGES = /^(?:\/v1)?\/(?:pull\/[^/?]+\/?)?$|^\/ui(?:[/?].*)?$/;
+const PAGES = /^(?:\/v1)?\/(?:pull\/[^/?]+\/?)?$|^\/answer\/[^/?]+$|^\/ui(?:[/?].*)?$/;
 
 /** Returns whether the configuration allows this origin. */
 function isOriginAllowed(origin: string, policy: BrowserPolicy): boolean {

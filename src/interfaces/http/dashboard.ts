@@ -61,7 +61,8 @@ export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): v
   if (!files) return;
   const answer = async (c: Context) => {
     const path = c.req.path.replace(/^\/ui\/?/, '');
-    const isFile = HASHED.test(path) || /\.\w+$/.test(path);
+    // Names of channels and files may end like a file of the build, but their pages have a folder.
+    const isFile = HASHED.test(path) || /^[^/]+\.\w+$/.test(path);
     if (!isFile) return pageResponse(c, files, 'index.html');
     const file = await files.read(path, c.req.header('accept-encoding') ?? '');
     if (!file) throw new RelayError('not_found', { what: 'this page' });

@@ -88,4 +88,9 @@ export interface LogEvent {
   readonly [field: string]: unknown;
 }
 
-export type Gauge = readonly [name: string, help: string, value: number];
+/** A metric. The name of a counter ends with `_total`. The value may be split by labels. */
+export type Gauge = readonly [
+  name: string,
+  help: string,
+  value: number | readonly { readonly labels: { readonly [name: string]: string }; readonly value: number }[],
+];

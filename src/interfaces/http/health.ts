@@ -145,7 +145,8 @@ function storeGaugeReader(deps: HttpDeps, probe: StoreProbe): () => Promise<Gaug
   };
 }
 
-function usageGauges({ blobs, records, entries, diskBytes, quota }: Usage, ageMs: number): Gauge[] {
+function usageGauges(usage: Usage, ageMs: number): Gauge[] {
+  const { blobs, records, entries, diskBytes, quota, figures = [] } = usage;
   const gauges: Gauge[] = [
     ['relay_store_payloads', 'Payloads in the store.', blobs.count],
     ['relay_store_payload_bytes', 'Bytes of all payloads.', blobs.bytes],
@@ -159,7 +160,7 @@ function usageGauges({ blobs, records, entries, diskBytes, quota }: Usage, ageMs
       ['relay_store_quota_bytes', 'Storage limit of the store in bytes, for all copies.', quota.limitBytes],
       ['relay_store_quota_used_bytes', 'Bytes counted against the storage limit.', quota.usedBytes],
     );
-  return gauges;
+  return [...gauges, ...figures];
 }
 
 type StoreProbe = () => Promise<RelayError | null>;

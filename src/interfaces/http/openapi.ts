@@ -230,7 +230,7 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   bad_json: { what: 'Unexpected end of JSON input' },
   too_large: { what: 'a payload', limit: 26_214_400 },
   bad_part: { what: 'the first line is 1' },
-  not_json: { what: 'it breaks at line 3, column 7' },
+  not_json: { what: 'syntax error at line 3, column 7' },
   forbidden: { what: 'The key "ci" does not have the scope "push".' },
   over_quota: { what: 'pushes', limit: 1000, used: 1000, reset: '2026-12-01T00:00:00Z' },
   over_storage: { plan: 'free', limit: 268_435_456, used: 268_435_000, needed: 2_048 },
@@ -242,6 +242,8 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   too_many_keys: { plan: 'free', limit: 2 },
   range_not_satisfiable: { size: 1234 },
   conflict: { what: 'This task already has a result: done.' },
+  claimed: { by: 'codex-hono', what: 'src/auth/**', left: '12 more minutes' },
+  unknown_agent: { name: '"codex-hon"', near: ' Did you mean codex-hono?' },
   state_invalid: { path: '/facts/0', what: 'must be an object' },
   capability_failed: { capability: 'http.fetch', what: 'the host does not answer' },
 };

@@ -2,13 +2,15 @@ import type { z } from 'zod';
 import { VERBS } from '../../contract/relay.ts';
 import type { InputOf, Method, Verb, Verbs } from '../../contract/verb.ts';
 import { activitySchemas } from '../../schemas/activity.ts';
+import { agentSchemas } from '../../schemas/agents.ts';
 import { channelSchemas, inboxSchemas } from '../../schemas/channels.ts';
 import { fileSchemas } from '../../schemas/files.ts';
 import { keySchemas, shareSchemas, usageSchemas } from '../../schemas/keys.ts';
 import { pointerSchemas, receiptSchemas } from '../../schemas/pointers.ts';
 import { projectSchemas } from '../../schemas/projects.ts';
+import { questionSchemas } from '../../schemas/questions.ts';
 import type { Frozen, SchemaRows, Schemas } from '../../schemas/shapes.ts';
-import { agentSchemas, taskSchemas } from '../../schemas/tasks.ts';
+import { taskSchemas } from '../../schemas/tasks.ts';
 import { capabilitySchemas, threadSchemas } from '../../schemas/threads.ts';
 
 /** A verb with its place in the API (`relay[part][method]`) and its schemas. */
@@ -33,6 +35,7 @@ const SCHEMAS: { readonly [part in keyof typeof VERBS]: SchemaRows } = schemasOf
   activity: activitySchemas,
   shares: shareSchemas,
   projects: projectSchemas,
+  questions: questionSchemas,
 });
 
 /**

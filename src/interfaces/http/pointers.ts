@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { toBase64 } from '../../base/base64.ts';
 import { concatBytes } from '../../base/byte-streams.ts';
 import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
-import { isJsonObject, type JsonObject, memoizeFrozen, parseJson } from '../../base/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { MAX_PULLS, MAX_TTL_MS, PAYLOAD_BYTES, PUSH_WIRE_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import {
@@ -48,8 +48,8 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
 
   serve(pointers.peek, async (relay, c) => {
     const peeked = await relay.pointers.peek(c.req.param('id')!);
-    const { body, headers } = peekResponse(peeked);
-    return new Response(body, { headers });
+    const headers = jsonHeaders(relayHeaders(asPeeked(peeked)));
+    return new Response(JSON.stringify(peeked.metadata), { headers });
   });
 
   serve(pointers.pull, async (relay, c) => {
@@ -58,7 +58,7 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     if (c.req.method === 'HEAD')
       return new Response(null, { headers: wholeHeaders(await relay.pointers.peek(id)) });
     const query = c.req.query();
-    // The query selects a part: `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`. Otherwise the whole
+    // The query selects a part: `?lines=10-40`, `?grep=…`, `?json=/a/b`, `?question=…` or `?outline=1`. Otherwise the whole
     // payload is returned.
     const part = parsePartRequest(query) ?? undefined;
     if (queryFlag(query, 'cost'))
@@ -102,14 +102,8 @@ async function rawResponse(notes: RequestNotes, relay: Relay, id: string, o: Pul
   return bytesResponse(body, 206, { ...wholeHeaders(about), ...rangeHeaders(served, about.size) });
 }
 
-/** Returns the body and the headers of a peek response. They are cached per pointer. */
-const peekResponse = memoizeFrozen((peeked: Inspected) => ({
-  body: JSON.stringify(peeked.metadata),
-  headers: jsonHeaders(relayHeaders(asPeeked(peeked))),
-}));
-
-/** Returns the headers of a response with the whole payload. They are cached per pointer. */
-const wholeHeaders = memoizeFrozen((about: Inspected) => {
+/** Returns the headers of a response with the whole payload. */
+function wholeHeaders(about: Inspected): Record<string, string> {
   const peeked = asPeeked(about);
   return bytesHeaders({
     ...rawHeaders(peeked.sha256, peeked.text),
@@ -117,7 +111,7 @@ const wholeHeaders = memoizeFrozen((about: Inspected) => {
     ...relayHeaders(peeked),
     ...metadataHeader(peeked.metadata),
   });
-});
+}
 
 /** Casts to `Peeked`. A pointer from the server's own store has all fields of `Peeked`. */
 const asPeeked = (about: Inspected) => about as Peeked;
@@ -233,10 +227,10 @@ function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
 }
 
 /**
- * Cached envelopes by the byte array of the payload. All subscribers of a channel pull the same byte array
- * from memory.
+ * The last envelope of each byte array of a payload, with the metadata in it. All subscribers of a channel pull the
+ * same byte array from memory. Pointers with equal payloads may share it, so the metadata is compared.
  */
-const envelopes = new WeakMap<Uint8Array, Uint8Array>();
+const envelopes = new WeakMap<Uint8Array, { readonly metadata: string; readonly encoded: Uint8Array }>();
 
 const utf8 = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -246,13 +240,13 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
  */
 function envelope({ body, about }: Pulled): Uint8Array | ReadableStream<Uint8Array> {
   if (!(body instanceof Uint8Array)) return streamedEnvelope(body, about);
-  let encoded = envelopes.get(body);
-  if (encoded === undefined) {
-    const { text, metadata } = about;
-    const data = text ? decoder.decode(body) : toBase64(body);
-    encoded = utf8.encode(JSON.stringify({ data, metadata, ...(text ? {} : { encoding: 'base64' }) }));
-    envelopes.set(body, encoded);
-  }
+  const metadata = JSON.stringify(about.metadata);
+  const cached = envelopes.get(body);
+  if (cached?.metadata === metadata) return cached.encoded;
+  const data = JSON.stringify(about.text ? decoder.decode(body) : toBase64(body));
+  const encoding = about.text ? '' : ',"encoding":"base64"';
+  const encoded = utf8.encode(`{"data":${data},"metadata":${metadata}${encoding}}`);
+  envelopes.set(body, { metadata, encoded });
   return encoded;
 }
 

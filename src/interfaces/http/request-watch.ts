@@ -326,9 +326,16 @@ export class Metrics {
       lines.push(`${name}_count{operation="${operation}"} ${count}`);
     }
     for (const [name, help, value] of gauges) {
-      begin(name, 'gauge', help);
-      lines.push(`${name} ${value}`);
+      begin(name, name.endsWith('_total') ? 'counter' : 'gauge', help);
+      if (typeof value === 'number') lines.push(`${name} ${value}`);
+      else for (const one of value) lines.push(`${name}{${formatLabels(one.labels)}} ${one.value}`);
     }
     return `${lines.join('\n')}\n`;
   }
+}
+
+function formatLabels(labels: { readonly [name: string]: string }): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join();
 }

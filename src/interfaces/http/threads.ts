@@ -182,7 +182,8 @@ async function fromJson(request: Request, length: number, maxBytes?: number): Pr
       body: maxBytes === undefined ? data : limitBytes(data, maxBytes),
       late: () => {
         const rest = fields();
-        if (rest.encoding === 'base64') throw badRequest('The base64 content is too large.', RAW_BODY_HINT);
+        if (rest.encoding === 'base64')
+          throw badRequest('The content is too large to be sent as base64.', RAW_BODY_HINT);
         return artifactFields(rest);
       },
     };

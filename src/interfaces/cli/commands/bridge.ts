@@ -2,7 +2,8 @@ import { BRIDGE_TASKS, PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limi
 import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
 import type { BridgeEvent } from '../../../client/bridge/options.ts';
 import type { Runner } from '../../../client/bridge/runner.ts';
-import { type Agent, DONE_CHANNEL, PIPELINE_CHANNEL } from '../../../contract/tasks.ts';
+import type { Agent } from '../../../contract/agents.ts';
+import { DONE_CHANNEL, PIPELINE_CHANNEL } from '../../../contract/tasks.ts';
 import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
 import type { RunnerSpec } from '../host.ts';
 import { moment, oneOf, parseCount, parseMilliseconds, plural, printable, span } from '../human.ts';
@@ -248,13 +249,81 @@ const status = answerCommand({
   exit: ({ bridges }) => (bridges.some(({ alive }) => alive) ? 0 : 1),
 });
 
-const agents = answerCommand({
-  examples: 'relay agents  # list bridges that take tasks and inboxes that follow channels',
-  ask: async ({ open }) => (await open()).relay.agents.list(),
-  print: ({ agents }, io) =>
-    agents.map((agent) => agentLine(io, agent)).join('\n') ||
-    io.typed('no agents; start one with: relay bridge start --exec "claude -p"'),
+const agents = defineCommand({
+  details: `Sessions get messages (relay send), bridges take tasks (relay bridge send), followers read an inbox. A session gets a
+message at once (it is woken), at its next turn, or when it starts. If your relay runs on another machine, run relay agents --watch on this
+machine to wake the sessions here.`,
+  flags: {
+    all: { help: 'also list sessions that have ended' },
+    watch: { help: 'wake the sessions on this machine when messages arrive, until Ctrl-C' },
+  },
+  examples: `
+    relay agents  # list who is there, what each works on, and how each can be reached
+    relay agents --watch  # wake the sessions of this machine`,
+  async run({ io, host, flags, open }) {
+    const { relay } = await open();
+    if (flags.watch) {
+      const stop = new AbortController();
+      using _ = interruption(() => stop.abort());
+      await host.agents.watch(relay, stop.signal, ({ name, route }) => {
+        if (route !== null)
+          io.print(`${new Date().toTimeString().slice(0, 8)} ${printable(name)} by ${route}`);
+      });
+      return 0;
+    }
+    const listed = await host.agents.present(await relay.agents.list());
+    const agents = listed.agents.filter(({ kind, alive }) => flags.all || kind !== 'session' || alive);
+    io.result(
+      { agents },
+      () =>
+        agents.map((agent) => (agent.session ? sessionLine(io, agent) : agentLine(io, agent))).join('\n') ||
+        io.typed(
+          'no agents; connect one with: relay install claude, or: relay bridge start --exec "claude -p"',
+        ),
+    );
+    return 0;
+  },
 });
+
+/** How a session is reached, for a person. */
+const REACH = {
+  now: 'can be woken',
+  turn: 'told at its next turn',
+  start: 'told when it starts',
+  no: 'reads its messages itself',
+};
+
+/** Formats a session: one line with its state, and one with what it works on. */
+function sessionLine(
+  io: Io,
+  { name, state, last_seen, session, unread = 0, held = 0, claims = [] }: Agent,
+): string {
+  const { client, folder, machine, reach, works_on, waiting_for } = session!;
+  const paint = {
+    working: io.style.green,
+    idle: io.style.green,
+    stuck: io.style.yellow,
+    silent: io.style.dim,
+  };
+  const life = paint[state!]((state === 'silent' ? 'ended' : state === 'stuck' ? 'waits' : state!).padEnd(8));
+  const seen = `seen ${span(Date.now() - Date.parse(last_seen!))} ago`;
+  const where = `${client} · ${printable(folder)} on ${printable(machine)} · ${REACH[reach]}`;
+  const notes = [
+    ...(waiting_for ? [io.style.yellow(`waits for a person: ${printable(waiting_for)}`)] : []),
+    ...(works_on ? [`works on: ${printable(works_on)}`] : []),
+    ...(claims.length > 0 ? [`holds ${claims.map(printable).join(', ')}`] : []),
+    ...(unread > 0 ? [`${plural(unread, 'message')} not shown yet`] : []),
+    ...(held > 0
+      ? [
+          io.style.yellow(
+            `${held} of them held; allow a sender with: relay inbox --as ${printable(name)} --allow NAME`,
+          ),
+        ]
+      : []),
+  ];
+  const line = `${printable(name).padEnd(20)} ${life} ${where}  ${io.style.dim(seen)}`;
+  return [line, ...notes.map((note) => `  ${note}`)].join('\n');
+}
 
 /** Formats an agent as one line, and each of its stuck tasks as one more line. */
 function agentLine(io: Io, agent: Agent): string {

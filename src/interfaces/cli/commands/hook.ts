@@ -1,15 +1,27 @@
 import { EXIT } from '../../../base/errors.ts';
-import { type JsonObject, jsonObjectIn } from '../../../base/json.ts';
-import { BRIEF_TOKENS, HOOK_REMOTE_MS, REMINDER_GAP_MS } from '../../../base/limits.ts';
-import { boundedBrief, plainLine } from '../../../client/projects/brief.ts';
+import { isJsonObject, type JsonObject, jsonObjectIn } from '../../../base/json.ts';
+import {
+  BRIEF_TOKENS,
+  HOOK_LOCAL_MS,
+  HOOK_REMOTE_MS,
+  REMINDER_GAP_MS,
+  SESSION_LOSS_TOKENS,
+} from '../../../base/limits.ts';
+import { boundedBrief, type Draft, plainLine } from '../../../client/projects/brief.ts';
 import { coldStart } from '../../../client/projects/cold-start.ts';
 import { ago, LOCAL_FOLDER, timeOf } from '../../../client/projects/files.ts';
 import type { Project } from '../../../client/projects/project.ts';
+import { isLoopback } from '../../../contract/pointer-url.ts';
+import { overlaps } from '../../../domain/agents/claims.ts';
 import { frame } from '../../../text/frame.ts';
+import { neutralise } from '../../../text/sanitize/neutralise.ts';
+import { framedMessages } from '../agent-messages.ts';
 import { draftAsTyped } from '../as-typed.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import type { Input, Io } from '../io.ts';
+import { claimLine } from './agents.ts';
+import { inProject } from './project-call.ts';
 
 const CLAUDE_EVENTS = {
   'session-start': 'SessionStart',
@@ -34,7 +46,12 @@ const OPENCODE_EVENTS = {
 const CURSOR_EVENTS = { 'session-start': 'sessionStart', 'pre-compact': 'preCompact' } as const;
 const VSCODE_EVENTS = { 'session-start': 'SessionStart', 'pre-compact': 'PreCompact', stop: 'Stop' } as const;
 
-type HookEvent = keyof typeof CLAUDE_EVENTS;
+/**
+ * `wait` runs in the background while a session of Claude Code is idle. Its exit code 2 wakes the session. Our plugin for
+ * OpenCode runs `wake` when messages wait for an idle session.
+ */
+const EVENTS = [...Object.keys(CLAUDE_EVENTS), 'pre-edit', 'wait', 'wake'];
+type HookEvent = keyof typeof CLAUDE_EVENTS | 'pre-edit' | 'wait' | 'wake';
 export type HookClient = 'claude' | 'codex' | 'gemini' | 'opencode' | 'cursor' | 'vscode';
 
 /** Names of the hook events in each client. A client without an event has no place for its answer. */
@@ -50,13 +67,13 @@ export const HOOK_EVENTS: {
 };
 
 const CLIENTS = Object.keys(HOOK_EVENTS);
-const EVENTS = Object.keys(CLAUDE_EVENTS);
 
 const hook = defineCommand({
   usage: `<${CLIENTS.join('|')}> <${EVENTS.join('|')}>`,
   details: `Reads the JSON of the client from standard input and answers in the format of the client. An error never blocks the
-client: it is printed on standard error and the exit code is 0. RELAY_AGENT is the name of the inbox (the name of the client
-by default). RELAY_REMINDER is the number of minutes between two reminders of the stop hook (30), or off.`,
+client: it is printed on standard error and the exit code is 0. RELAY_AGENT sets the name of the agent (default: client and folder)
+and of its inbox (default: the client). RELAY_INBOUND sets whose messages a session sees: known (default), all or none. With
+RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for it. RELAY_REMINDER is the number of minutes between two reminders of the stop hook (30), or off.`,
   takes: { max: 9 },
   failsOpen: true,
   examples: `echo '{"cwd":"."}' | relay hook claude session-start  # print the brief that Claude Code gets`,
@@ -73,20 +90,22 @@ by default). RELAY_REMINDER is the number of minutes between two reminders of th
       const json = io.stdin.isTTY ? null : await readJson(io.stdin);
       waiting = json === undefined;
       const input = hookInput(json ?? {});
-      const agent = io.env.RELAY_AGENT || client;
-      if (input.session !== null && (event === 'session-start' || event === 'prompt-submit')) {
-        const folder = input.cwd ?? io.cwd;
-        await host.relay.registerSession({ client, session: input.session, folder, agent });
-      }
-      if (event === 'prompt-submit') answer = await inboxContext(io, host, agent, input.session);
-      else {
-        const project = await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
-        if (project !== null) answer = await PROJECT_HOOKS[event](project, input, client, { io, host });
-      }
+      if (event === 'wait') return await waitForMessages(client, input, { io, host });
+      const project =
+        event === 'prompt-submit' || event === 'wake' || event === 'pre-edit'
+          ? null
+          : await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
+      const [attended, context] = await Promise.all([
+        attendSession(client, event, input, { io, host, project }),
+        sessionContext(client, event, input, { io, host, project }),
+      ]);
+      answer = combined(context, attended);
     } catch (error) {
       io.stderr.write(`relay hook: ${(error as Error).message}\n`);
     }
     io.stdout.write(renderAnswer(client, event, answer));
+    await answer.shown?.().catch(() => {});
+    if (event === 'session-start') await indexSessions(io, host);
     // A pending read of stdin would keep the process alive, so exit now. The output is already written.
     if (waiting) process.exit(EXIT.ok);
   },
@@ -101,8 +120,20 @@ interface HookInput {
   readonly session: string | null;
   /** Cause of a compaction: `manual` or `auto`. */
   readonly trigger: string | null;
+  /** True if the session starts again because its client has compacted it. */
+  readonly compacted: boolean;
   /** True if a stop hook has already made the agent continue. */
   readonly continuing: boolean;
+  readonly prompt: string | null;
+  readonly transcript: string | null;
+  /** True if a sub-agent runs the hook. It is no agent of its own. */
+  readonly subAgent: boolean;
+  /** True if the session still works on a prompt. */
+  readonly busy: boolean;
+  /** Address of the server of OpenCode. */
+  readonly server: string | null;
+  /** Files that the tool is about to change. */
+  readonly edits: readonly string[];
 }
 
 /** Maximum size of the input in bytes. Clients send far less. */
@@ -121,8 +152,25 @@ function hookInput(fields: JsonObject): HookInput {
     cwd: text('cwd') ?? (Array.isArray(roots) && typeof roots[0] === 'string' ? roots[0] : null),
     session: text('session_id') ?? text('sessionId') ?? text('conversation_id'),
     trigger: text('trigger'),
+    compacted: text('source') === 'compact',
     continuing: fields.stop_hook_active === true,
+    prompt: text('prompt'),
+    transcript: text('transcript_path'),
+    subAgent: text('agent_id') !== null,
+    busy: fields.busy === true || fields.stop_hook_active === true,
+    server: text('server'),
+    edits: isJsonObject(fields.tool_input) ? editedFiles(fields.tool_input) : [],
   };
+}
+
+/** Returns the files that a tool changes. Codex has them in the lines of a patch. */
+function editedFiles(tool: JsonObject): string[] {
+  const { file_path, notebook_path, command, input } = tool;
+  const patched = [command, input].flatMap((patch) =>
+    typeof patch === 'string' ? [...patch.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm)] : [],
+  );
+  const named = [file_path, notebook_path].filter((path) => typeof path === 'string');
+  return [...named, ...patched.map(([, path]) => path!)].slice(0, EDITS_MAX);
 }
 
 /**
@@ -157,6 +205,104 @@ interface HookAnswer {
   readonly context?: string;
   /** Text for the user. */
   readonly message?: string;
+  /** Text with which the session goes on instead of stopping. */
+  readonly reason?: string;
+  /** File that our plugin for OpenCode watches. */
+  readonly wakeMark?: string;
+  /** Records that the client got the text. Called after the text was written. */
+  shown?(): Promise<void>;
+}
+
+function combined(context: HookAnswer, attended: HookAnswer): HookAnswer {
+  const join = (texts: (string | undefined)[]) => texts.filter(Boolean).join('\n\n') || undefined;
+  return {
+    ...attended,
+    context: join([context.context, attended.context]),
+    message: join([context.message, attended.message]),
+  };
+}
+
+/** Waits until messages come, if the session has no better route. Prints them and returns 2, which wakes the session. */
+async function waitForMessages(client: HookClient, input: HookInput, program: Program): Promise<number> {
+  const { session, subAgent } = input;
+  if (session === null || subAgent) return EXIT.ok;
+  for await (const _ of program.host.agents.wakeCalls({ client, session })) {
+    const { context, shown } = await attendSession(client, 'wake', input, { ...program, project: null });
+    if (context) program.io.stderr.write(context);
+    await shown?.().catch(() => {});
+    if (context) return REWAKE;
+  }
+  return EXIT.ok;
+}
+
+/**
+ * Registers the session as an agent. Returns the messages of other agents and what they have claimed. A relay that is
+ * too slow must not delay the client, so its messages wait for the next event.
+ */
+async function attendSession(
+  client: HookClient,
+  event: HookEvent,
+  input: HookInput,
+  { io, host, project }: Program & { readonly project: Project | null },
+): Promise<HookAnswer> {
+  const { session, subAgent, transcript, prompt } = input;
+  if (session === null || subAgent || event === 'pre-compact') return {};
+  const work = async (): Promise<HookAnswer> => {
+    const attended = await host.agents.attend({
+      client,
+      session,
+      folder: input.cwd ?? io.cwd,
+      busy: event === 'prompt-submit' || event === 'pre-edit' || input.busy,
+      transcript: transcript ?? undefined,
+      prompt: prompt ?? undefined,
+      server: input.server ?? undefined,
+      worksOn: (await project?.state())?.current_task ?? undefined,
+    });
+    const { held, name, wakeMark } = attended;
+    if (event === 'pre-edit') {
+      const paths = input.edits.map((file) => inProject(input.cwd ?? io.cwd, file).path);
+      const claimed = (await attended.claims()).filter(({ what }) =>
+        paths.some((path) => overlaps(what, path)),
+      );
+      const lines = claimed.slice(0, CLAIMS_SHOWN).map((each) => neutralise(plainLine(claimLine(each))));
+      const warning = lines.length > 0 ? `relay: ${lines.join('; ')}` : undefined;
+      return { context: warning, message: warning, shown: async () => attended[Symbol.asyncDispose]() };
+    }
+    const goesOn = event !== 'stop' || (io.env.RELAY_CONTINUE === '1' && !input.continuing);
+    const messages = goesOn ? await attended.take() : [];
+    const claims = event === 'session-start' ? (await attended.claims()).slice(0, CLAIMS_SHOWN) : [];
+    const text = [
+      ...(claims.length > 0
+        ? [
+            `# Claimed by other agents\n${claims.map((claim) => `- ${neutralise(plainLine(claimLine(claim)))}`).join('\n')}`,
+          ]
+        : []),
+      ...(messages.length > 0 ? [await framedMessages(messages, host.relay.frameSecret, io.typed)] : []),
+    ].join('\n\n');
+    const ask = held.map((sender) => plainLine(sender, 60)).join(', ');
+    return {
+      ...(event === 'stop' ? { reason: text || undefined } : { context: text || undefined }),
+      message:
+        held.length > 0
+          ? `relay: Messages of unknown senders wait for this session: ${ask}. To show the messages of one of them: ${io.typed(`relay inbox --as ${name} --allow NAME`)}`
+          : undefined,
+      ...(client === 'opencode' ? { wakeMark } : {}),
+      shown: async () => {
+        // The client runs the prompt of a wake later. Its next hook confirms it.
+        if (event === 'wake')
+          await attended.mark(messages, 'sent', client === 'opencode' ? 'opencode' : 'claude-rewake');
+        else await attended.mark(messages, 'shown', event === 'stop' ? 'stop-hook' : 'hook');
+        await attended[Symbol.asyncDispose]();
+      },
+    };
+  };
+  const attending = work();
+  attending.catch(() => {});
+  // Up to three requests follow each other.
+  const local = host.remote === null || isLoopback(new URL(host.remote).hostname);
+  const patience = local ? HOOK_LOCAL_MS : 3 * HOOK_REMOTE_MS;
+  const answer = await Promise.race([attending, after(patience)]);
+  return answer === 'late' ? {} : answer;
 }
 
 /**
@@ -164,11 +310,14 @@ interface HookAnswer {
  * Gemini, which requires JSON.
  */
 function renderAnswer(client: HookClient, event: HookEvent, answer: HookAnswer): string {
-  const { context, message } = answer;
+  const { context, message, reason, wakeMark } = answer;
   if (client === 'cursor') return `${JSON.stringify({ additional_context: context })}\n`;
-  const additional = { hookEventName: HOOK_EVENTS[client][event], additionalContext: context };
+  const edits = client === 'gemini' ? 'BeforeTool' : 'PreToolUse';
+  const name = HOOK_EVENTS[client][event] ?? (event === 'pre-edit' ? edits : event);
+  const additional = { hookEventName: name, additionalContext: context, wakeMark };
   const output = JSON.stringify({
-    hookSpecificOutput: context ? additional : undefined,
+    ...(reason ? { decision: client === 'gemini' ? 'deny' : 'block', reason } : {}),
+    hookSpecificOutput: context || wakeMark ? additional : undefined,
     systemMessage: message,
   });
   return output === '{}' && client !== 'gemini' ? '' : `${output}\n`;
@@ -180,22 +329,84 @@ const GIT_MS = 400;
 const LOCK_MS = 1_500;
 const FILES_NOTED = 20;
 const MESSAGES_MAX = 5;
+/** Exit code of a background hook that wakes its session. */
+const REWAKE = 2;
+/** Maximum number of files of one edit that are compared with claims. */
+const EDITS_MAX = 100;
+/** Maximum number of claims of other agents that a session is shown. */
+const CLAIMS_SHOWN = 20;
 
-const PROJECT_HOOKS = {
-  'session-start': projectContext,
-  'pre-compact': saveBeforeCompaction,
-  stop: remindOfSync,
-};
+interface Program {
+  readonly io: Io;
+  readonly host: Host;
+}
 
-async function projectContext(
-  project: Project,
-  _input: HookInput,
-  _client: HookClient,
-  { io, host }: { readonly io: Io; readonly host: Host },
+/** Returns what a hook says about the project, the session and the inbox. */
+async function sessionContext(
+  client: HookClient,
+  event: HookEvent,
+  input: HookInput,
+  { io, host, project }: Program & { readonly project: Project | null },
 ): Promise<HookAnswer> {
+  if (event === 'prompt-submit') return inboxContext(io, host, io.env.RELAY_AGENT || client, input.session);
+  if (event === 'session-start') return startContext(project, input, { io, host });
+  const say = event === 'pre-compact' ? saveBeforeCompaction : event === 'stop' ? remindOfSync : null;
+  return project === null || say === null ? {} : say(project, input, client, { io, host });
+}
+
+/** Returns the brief of the project. After a compaction, it is shorter and what the session lost comes first. */
+async function startContext(
+  project: Project | null,
+  input: HookInput,
+  { io, host }: Program,
+): Promise<HookAnswer> {
+  const loss = input.compacted ? await lossText(input, { io, host }).catch(() => '') : '';
+  if (project === null) return loss === '' ? {} : { context: loss };
   const { draft, now } = await coldStart(project, null, { quick: true });
   const typed = draftAsTyped(draft, io.typed);
-  return { context: (await boundedBrief(typed, BRIEF_TOKENS, now, host.program.countTokens)).text };
+  const budget = loss === '' ? BRIEF_TOKENS : BRIEF_TOKENS - SESSION_LOSS_TOKENS;
+  const { text } = await boundedBrief(typed, budget, now, host.program.countTokens);
+  return { context: loss === '' ? text : `${loss}\n${text}` };
+}
+
+/** Time limit in ms for reading the transcript. A very large one is left out. */
+const TRANSCRIPT_MS = 4_000;
+
+/** Returns what the session was about before its client compacted it. Returns an empty text if it is unknown. */
+async function lossText(input: HookInput, { io, host }: Program): Promise<string> {
+  const sessions = await host.sessions();
+  if (input.session === null || !sessions.isOn) return '';
+  const { quoteSession } = await import('../../../client/sessions/evidence.ts');
+  const session = await sessions.find(input.session, input.cwd ?? io.cwd);
+  const end = Date.now() + TRANSCRIPT_MS;
+  const draft: Draft = {
+    title: 'From this session, before it was compacted',
+    opening: [],
+    warnings: [],
+    strict: true,
+    ...(await quoteSession(session, {
+      find: (name) => sessions.find(name, input.cwd ?? io.cwd).catch(() => null),
+      turns: (each) => until(sessions.turns(each), end),
+    })),
+  };
+  const typed = draftAsTyped(draft, io.typed);
+  return (await boundedBrief(typed, SESSION_LOSS_TOKENS, Date.now(), host.program.countTokens)).text;
+}
+
+async function* until<T>(items: AsyncIterable<T>, end: number): AsyncGenerator<T> {
+  for await (const item of items) {
+    if (Date.now() > end) throw new Error('the transcript is too large for a hook');
+    yield item;
+  }
+}
+
+/** Updates the index of sessions in the background. A session can start without it. */
+async function indexSessions(io: Io, host: Host): Promise<void> {
+  try {
+    await host.indexSessions(io.cwd);
+  } catch {
+    // The configuration is broken. The hook has already said so.
+  }
 }
 
 /**
@@ -249,7 +460,7 @@ async function remindOfSync(
   project: Project,
   input: HookInput,
   _client: HookClient,
-  { io: { typed, env } }: { readonly io: Io },
+  { io: { typed, env } }: Program,
 ): Promise<HookAnswer> {
   const gap = reminderGap(env.RELAY_REMINDER);
   if (input.continuing || gap === null) return {};

@@ -1,36 +1,60 @@
 import { INBOX_MESSAGES } from '../../../base/limits.ts';
+import type { AgentMessage } from '../../../contract/agents.ts';
 import type { Inbox } from '../../../contract/channels.ts';
+import type { Relay } from '../../../contract/relay.ts';
 import { unsealMessage } from '../../../sdk/encryption.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { parseCount } from '../human.ts';
 import type { Io } from '../io.ts';
+import { messageRow } from './agents.ts';
 import { messageContent, messageLine } from './message-line.ts';
 
 const inbox = defineCommand({
   usage: '--as NAME',
-  details: `Shows messages from the channels that the agent follows, oldest first. In a pipe it prints one line per message:
-channel, tab, message. Messages stay unread unless you pass --mark-read.`,
+  details: `Shows messages that other agents sent to the agent (relay send), then messages from the channels that it follows, oldest
+first. In a pipe it prints one line per message: channel, tab, message. Messages stay unread unless you pass --mark-read.`,
   flags: {
     as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
     'mark-read': { help: 'mark the shown messages as read' },
+    ack: { value: 'ID', multiple: true, help: 'acknowledge a message of another agent' },
+    allow: { value: 'NAME', help: 'accept messages of this sender' },
     limit: { short: 'n', value: 'N', help: `show at most N messages (${INBOX_MESSAGES})` },
   },
   examples: `
     relay inbox --as claude  # show unread messages
-    relay inbox --as claude --mark-read --json  # print each message once as JSON, for a hook`,
+    relay inbox --as claude --mark-read --json  # print each message once as JSON, for a hook
+    relay inbox --as claude-hono --allow codex-hono  # accept messages of codex-hono`,
   async run({ io, host, flags, open }) {
     const agent = agentName(io, flags.as, 'inbox');
     const limit = parseCount(flags.limit, '--limit', { min: 1, max: INBOX_MESSAGES });
     const { relay } = await open();
+    if (flags.allow !== undefined) {
+      await relay.agents.allow(agent, flags.allow);
+      io.result({ agent, allowed: flags.allow }, () => `${agent} receives messages of ${flags.allow}`);
+      return host.agents.wake(relay, [agent]).then(() => 0);
+    }
+    if (flags.ack !== undefined) {
+      const { messages } = await relay.agents.mark(agent, { ids: flags.ack, as: 'read' });
+      io.result({ messages }, () => messages.map((each) => messageRow(io, each)).join('\n'));
+      return 0;
+    }
     const inbox = await unsealMessages(host, await relay.inbox.read(agent, { limit }));
-    io.result(inbox, () => {
+    const sent = await sentMessages(relay, agent, limit);
+    io.result({ ...inbox, ...(sent.length > 0 ? { direct: sent } : {}) }, () => {
       const { messages, following } = inbox;
       if (!io.interactive) {
-        return messages
-          .map((each) => `${each.channel}\t${messageContent(each).replaceAll('\n', ' ')}`)
-          .join('\n');
+        const rows = [
+          ...sent.map(({ from, agent: by, text }) => [`@${by ?? from}`, text]),
+          ...messages.map((each) => [each.channel, messageContent(each)]),
+        ];
+        return rows.map(([channel, text]) => `${channel}\t${text!.replaceAll('\n', ' ')}`).join('\n');
       }
+      if (sent.length > 0)
+        return [
+          ...sent.map((each) => messageRow(io, each)),
+          ...messages.map((each) => messageLine(each, io.style, each.channel)),
+        ].join('\n');
       if (following.length === 0) {
         return io.style.dim(
           `${agent} follows no channel yet. Follow one with: ${io.typed(`relay follow CHANNEL --as ${agent}`)}`,
@@ -46,8 +70,16 @@ channel, tab, message. Messages stay unread unless you pass --mark-read.`,
     // Mark the messages as read only after printing them. If the command is interrupted in between, the next
     // call shows them again.
     if (flags['mark-read'] && inbox.messages.length > 0) await relay.inbox.markRead(agent, inbox.cursors);
+    const ids = sent.map(({ id }) => id);
+    if (flags['mark-read'] && ids.length > 0) await relay.agents.mark(agent, { ids, as: 'read' });
+    return 0;
   },
 });
+
+/** Returns the messages that other agents sent. Older relays have none. */
+async function sentMessages(relay: Relay, agent: string, limit?: number): Promise<readonly AgentMessage[]> {
+  return (await relay.agents.messages(agent, { limit }).catch(() => ({ messages: [] }))).messages;
+}
 
 /** Adds the payload key to the pointers of encrypted messages, if this machine has the channel key. */
 async function unsealMessages(host: Host, inbox: Inbox): Promise<Inbox> {

@@ -1,6 +1,6 @@
 import { isRelayError, type RelayError } from '../../../base/errors.ts';
 import { badUsage, defineCommand } from '../command.ts';
-import type { InstallReport } from '../host.ts';
+import type { InstallReport, InstallRequest } from '../host.ts';
 import { oneOf } from '../human.ts';
 import type { Io } from '../io.ts';
 import { suggest } from '../suggest.ts';
@@ -19,7 +19,15 @@ that does not parse is not changed. Installing a second time changes nothing. --
     check: { help: 'list missing or changed entries; exit code 1 if there are any' },
     remove: { help: 'remove what was installed' },
     'approve-tools': { help: 'let Codex or Gemini CLI call the relay tools without asking' },
-    tools: { value: 'GROUPS', help: 'also offer these groups of MCP tools (agents); see relay mcp --tools' },
+    tools: {
+      value: 'GROUPS',
+      help: 'also offer these groups of MCP tools: agents, ask, resources, sessions',
+    },
+    agent: { value: 'NAME', help: 'name of the sessions of this client in this folder; see relay send' },
+    tee: { help: 'show this agent excerpts of long tool outputs, in all your folders' },
+    'no-tee': { help: 'undo --tee' },
+    wrap: { value: 'NAME', help: 'run the MCP server NAME of this agent through relay mcp wrap' },
+    unwrap: { value: 'NAME', help: 'undo --wrap' },
     only: { multiple: true, value: PARTS.join('|'), help: 'install only this part' },
     ...LINKS_FLAG,
   },
@@ -29,6 +37,8 @@ that does not parse is not changed. Installing a second time changes nothing. --
     relay install codex gemini --user  # install for all your folders
     relay install claude --dry-run  # show what would change
     relay install claude --remove  # uninstall
+    relay install claude --tee  # show excerpts of long command outputs to the agent
+    relay install claude --wrap github  # show excerpts of long results of the MCP server github
     relay install git  # let git merge the project files automatically`,
   async run({ io, host, flags, args }) {
     if (flags.project && flags.user)
@@ -47,12 +57,18 @@ that does not parse is not changed. Installing a second time changes nothing. --
         near ? `Did you mean: relay install ${near}?` : `Supported: ${installer.clients.join(', ')}.`,
       );
     }
+    if (flags.agent !== undefined && (args.length > 1 || flags.remove))
+      throw badUsage('--agent names one client.', 'Use: relay install codex --agent reviewer');
     const only = flags.only?.map((part) => oneOf('--only', part, PARTS)!);
-    const scope = flags.user ? 'user' : 'project';
-    const action = flags.remove ? 'remove' : 'add';
+    const extra = extraOf(flags);
+    if (extra?.kind === 'tee' && flags.project)
+      throw badUsage('--tee is never written into a project.', 'Omit --project.');
+    const scope = flags.user || extra?.kind === 'tee' ? 'user' : 'project';
+    const action = flags.remove || flags['no-tee'] || flags.unwrap !== undefined ? 'remove' : 'add';
     const dryRun = flags['dry-run'] || flags.check;
     const [followLinks, approveTools] = [flags['follow-links'], flags['approve-tools']];
-    const request = { scope, action, only, dryRun, followLinks, approveTools, tools: flags.tools } as const;
+    const { tools } = flags;
+    const request = { scope, action, only, dryRun, followLinks, approveTools, tools, extra } as const;
     const reports: ({ client: string; scope: string } & InstallReport)[] = [];
     const failures: { client: string; error: RelayError }[] = [];
     for (const client of args) {
@@ -66,6 +82,8 @@ that does not parse is not changed. Installing a second time changes nothing. --
         io.warn(`${client} was not changed: ${error.message} ${io.typed(error.hintFor('cli'))}`.trim());
       }
     }
+    if (flags.agent !== undefined && !dryRun)
+      await host.agents.chooseName(args[0]!, scope === 'user' ? null : io.cwd, flags.agent);
     const drifted = reports.some(({ changes }) => changes.some(({ what }) => what !== 'same'));
     const ok = failures.length === 0 && (!flags.check || !drifted);
     const failed = failures.map(({ client, error: { code, message } }) => ({ client, code, message }));
@@ -75,6 +93,25 @@ that does not parse is not changed. Installing a second time changes nothing. --
     return ok ? 0 : 1;
   },
 });
+
+function extraOf(flags: {
+  tee?: boolean;
+  'no-tee'?: boolean;
+  wrap?: string;
+  unwrap?: string;
+  remove?: boolean;
+}): InstallRequest['extra'] {
+  const { tee, 'no-tee': noTee, wrap, unwrap, remove } = flags;
+  const given = [tee, noTee, wrap, unwrap, remove].filter((flag) => flag !== undefined);
+  if (given.length > 1)
+    throw badUsage(
+      '--tee, --no-tee, --wrap, --unwrap and --remove cannot be used together.',
+      'Use one of them.',
+    );
+  if (tee || noTee) return { kind: 'tee' };
+  const server = wrap ?? unwrap;
+  return server === undefined ? undefined : { kind: 'wrap', server };
+}
 
 /** Words for each kind of change: in the output of --check, and in the output of --dry-run. */
 const VERBS = {

@@ -39,10 +39,10 @@ function scopesText({ scopes, channel_prefix }: KeyInfo): string {
 
 const create = answerCommand({
   usage: '<name>',
-  details: `Others see the name as the sender. By default the key has all scopes except admin. The relay stores only the hash of
+  details: `Others see the name as the sender. By default the key has all scopes except answer and admin. The relay stores only the hash of
 the key, so a lost key cannot be shown again.`,
   flags: {
-    scopes: { value: 'LIST', help: 'any of push, pull, subscribe, threads, tasks, admin' },
+    scopes: { value: 'LIST', help: 'any of push, pull, subscribe, threads, files, tasks, answer, admin' },
     'channel-prefix': { value: 'TEXT', help: 'allow only channels that start with this text' },
     expires: { value: 'TIME', help: 'expire after 30d, 12h, …' },
     plan: {
@@ -52,7 +52,7 @@ the key, so a lost key cannot be shown again.`,
     ...TENANT_FLAG,
   },
   examples: `
-    relay keys create laptop  # create a key with all scopes except admin
+    relay keys create laptop  # create a key with all scopes except answer and admin
     relay keys create ci --scopes push --channel-prefix builds. --expires 90d  # create a restricted key
     relay keys create ops --tenant acme --plan pro --scopes admin,push,pull  # create the first key of a tenant`,
   async ask({ flags, args, open }) {

@@ -8,7 +8,18 @@ import type { Nacked } from '../../../contract/channels.ts';
 import { ignoreLostLease, keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { OpenClient } from '../host.ts';
-import { moment, parseCount, parseMilliseconds, plural, printable, rows, span, typedJson } from '../human.ts';
+import {
+  expiry,
+  moment,
+  parseCount,
+  parseMilliseconds,
+  parseSpan,
+  plural,
+  printable,
+  rows,
+  span,
+  typedJson,
+} from '../human.ts';
 import { type Io, interruption, pipedText } from '../io.ts';
 import { messageContent, messageLine } from './message-line.ts';
 import { emptyInput } from './payload.ts';
@@ -192,6 +203,7 @@ const publish = answerCommand({
 content use relay push FILE --channel NAME.`,
   flags: {
     parse: { help: 'parse the message as JSON and send it as JSON' },
+    after: { value: 'TIME', help: 'send it after this time, such as 10m or 2h; at most 30d' },
     'reply-to': { value: 'SEQ', help: 'answer the message with this sequence number' },
     'idempotency-key': {
       value: 'KEY',
@@ -201,6 +213,7 @@ content use relay push FILE --channel NAME.`,
   examples: `
     relay publish builds "build 512 is green"  # send a text
     relay publish builds --parse '{"build": 512, "ok": true}'  # send JSON
+    relay publish desk "check the deploy" --after 10m  # send it in ten minutes
     date | relay publish clock  # send standard input`,
   async ask({ io, args, flags, open }) {
     const [channel, word] = args;
@@ -208,9 +221,15 @@ content use relay push FILE --channel NAME.`,
     const msg = flags.parse ? typedJson(text, notJson) : text;
     const client = await (await open()).client();
     const replyTo = parseCount(flags['reply-to'], '--reply-to', { min: 1 });
-    return client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'], replyTo });
+    const after = parseSpan(flags.after, '--after');
+    return client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'], replyTo, after });
   },
-  print: ({ seq, channel }, { interactive }) => (interactive ? `#${seq} on ${channel}` : ''),
+  print: ({ seq, channel, ts }, { interactive }) => {
+    if (!interactive) return '';
+    return seq === 0
+      ? `will be sent to ${channel} ${expiry(new Date(ts).toISOString())}`
+      : `#${seq} on ${channel}`;
+  },
 });
 
 function notJson(reason: string): RelayError {

@@ -280,6 +280,7 @@ export const PART_FLAGS = {
     help: 'only this value, if the content is JSON (RFC 6901)',
   },
   outline: { help: 'only headings, definitions or JSON structure, with line numbers' },
+  question: { value: 'TEXT', help: 'only lines that probably answer this question, with line numbers' },
 } as const satisfies Flags;
 
 /** Flags that say where a payload is written. */
@@ -293,7 +294,7 @@ export const WRITE_FLAGS = {
  * hints.
  */
 export function partOf(flags: FlagValues<typeof PART_FLAGS>, command: string): PartRequest | undefined {
-  const given = (['lines', 'grep', 'json-pointer', 'outline'] as const).filter(
+  const given = (['lines', 'grep', 'json-pointer', 'outline', 'question'] as const).filter(
     (name) => flags[name] !== undefined,
   );
   if (given.length > 1)
@@ -306,6 +307,7 @@ export function partOf(flags: FlagValues<typeof PART_FLAGS>, command: string): P
     return { grep: flags.grep, context, ignore_case: flags['ignore-case'] };
   }
   if (flags['json-pointer'] !== undefined) return { json: flags['json-pointer'] };
+  if (flags.question !== undefined) return { question: flags.question };
   return flags.outline ? { outline: true } : undefined;
 }
 

@@ -1,26 +1,31 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { basename, extname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
-import { PIPELINE_PARALLEL_MAX } from '../../../base/limits.ts';
+import { count } from '../../../base/format.ts';
+import { PIPELINE_PARALLEL_MAX, PULL_TOKENS } from '../../../base/limits.ts';
+import { readText } from '../../../base/utf8.ts';
 import type { Ran, Runner } from '../../../client/bridge/runner.ts';
-import type { Pipeline, PipelineFile } from '../../../client/pipelines/definition.ts';
+import { priceOf } from '../../../client/pipelines/budget.ts';
+import type { Pipeline, PipelineFile, Problem } from '../../../client/pipelines/definition.ts';
 import { mermaid, rounds } from '../../../client/pipelines/graph.ts';
+import type { StepRecord } from '../../../client/pipelines/journal.ts';
 import { type RunOptions, type RunSummary, stepOf } from '../../../client/pipelines/pipelines.ts';
 import { readPipeline, soundPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import type { Progress } from '../../../client/pipelines/step-runner.ts';
 import { PIPELINE_RUNNER } from '../../../contract/tasks.ts';
 import { promptWarnings } from '../../../contract/threads.ts';
+import { readYaml } from '../../../formats/yaml.ts';
 import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
 import type { AgentWork, Host } from '../host.ts';
-import { moment, parseCount, plural, printable, rows, span } from '../human.ts';
+import { columns, moment, parseCount, plural, printable, rows, span } from '../human.ts';
 import { ESCAPE, INTERRUPTED, type Io, interruption, type Style } from '../io.ts';
 import { findThread } from './thread-choice.ts';
 
 const run = defineCommand({
   usage: 'FILE | --run ID | --of RUN --from STEP',
   details: `Each run is stored as a thread. A step starts when the steps it needs are done. A failed step stops only the steps that
-depend on it. A step that needs a skipped step is skipped too. Neither happens if the condition of
-the dependent step asks for the status of the step it needs (steps.ID.status). After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
+depend on it. A step that needs a skipped step is skipped too. If the condition of a step reads the
+status of such a step (steps.ID.status), the condition alone decides. After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
 repeated, failed and interrupted steps run again with the same RELAY_STEP_KEY. Only one process works on a run at a time. If
 that process is alive, the command fails. If relay cannot tell, the command waits until the lease ends; --take-over does not
 wait. The output of the last steps goes to standard output, everything else to standard error.
@@ -39,10 +44,12 @@ at the end. The exit code is 6 if the run is done and an answer is incomplete.`,
     from: { value: 'STEP', help: 'with --of: repeat this step and all steps that depend on it' },
     'take-over': { help: 'continue a run at once, even if another process holds its lease' },
     only: { value: 'STEP', multiple: true, help: 'run only this step and the steps it needs' },
+    'dry-run': { help: 'estimate calls, tokens and cost of FILE, and run nothing' },
   },
   takes: { max: 1 },
   examples: `
     relay pipeline run review.yaml --input branch=main  # start a run
+    relay pipeline run review.yaml --dry-run  # estimate tokens and cost
     relay pipeline run review.yaml --resume  # continue after a crash, a failure or Ctrl-C
     relay pipeline run --run 550e8400  # continue this run with the file it was started with
     relay pipeline run --of 550e8400 --from review  # repeat the step review and later steps in a new run`,
@@ -54,6 +61,7 @@ at the end. The exit code is 6 if the run is done and an answer is incomplete.`,
         'See relay pipeline run --help.',
       );
     checkRerun(flags);
+    if (flags['dry-run']) return await printEstimate(io, host, file);
     const parallel = flags['max-parallel'] || undefined;
     const only = flags.only?.flatMap((ids) => ids.split(',')).filter((id) => id !== '');
     await using work = await host.agents.openWork(io.cwd);
@@ -225,7 +233,7 @@ class RunProgress implements Disposable {
       if (!this.#timer && !this.#io.json && attempt === 1) this.#line(`${step} running`);
       return;
     }
-    if (status !== 'retrying') {
+    if (status !== 'retrying' && status !== 'waiting') {
       this.#running.delete(step);
       this.#ended++;
     }
@@ -239,8 +247,13 @@ class RunProgress implements Disposable {
     this.#erase();
   }
 
-  #format({ step, status, duration_ms, ref, cached, known, why, attempt }: Progress): string {
+  #format({ step, status, duration_ms, ref, cached, known, why, attempt, text }: Progress): string {
     const style = this.#io.errorStyle;
+    if (status === 'waiting') {
+      const link = ref ? `, or open ${ref}` : '';
+      const how = this.#io.typed(`relay approve ${text}`);
+      return `${step} ${style.yellow('waits for a person')}: ${printable(why ?? '')}\n  answer with: ${how}${link}`;
+    }
     if (status === 'retrying')
       return `${step} ${style.yellow('retry')} in ${seconds(duration_ms ?? 0)}: ${printable(why ?? '')}`;
     const notes = [
@@ -284,9 +297,19 @@ const validate = defineCommand({
   details: 'The exit code is 2 if there is an error. An unused input, for example, is only a warning.',
   takes: { min: 1 },
   examples: 'relay pipeline validate review.yaml  # print errors as file:line: message',
-  async run({ io, args }) {
+  async run({ io, host, args }) {
     const file = await readPipelineFile(io, args[0]!);
-    const { pipeline, problems } = readPipeline(file.text, file.name);
+    const { pipeline, problems: found } = readPipeline(file.text, file.name);
+    // Only these agents need the configuration of this machine, which opens the store.
+    const isLocal = Object.values(pipeline?.agents ?? {}).some(
+      ({ kind }) => kind === 'cli' || kind === 'provider',
+    );
+    await using work = isLocal ? await host.agents.openWork(io.cwd) : null;
+    const outside = pipeline ? outsideProblems(file, pipeline, work) : [];
+    // A line with an error needs no warning about the same thing.
+    const isWrong = (line: number) => found.some((one) => one.line === line && one.severity === 'error');
+    const more = outside.filter(({ line, severity }) => severity === 'error' || !isWrong(line));
+    const problems = [...found, ...more].sort((a, b) => a.line - b.line);
     const ok = problems.every(({ severity }) => severity === 'warning');
     const lines = problems.map(({ line, what, severity }) => {
       const mark = severity === 'warning' ? io.style.yellow('warning: ') : '';
@@ -299,17 +322,174 @@ const validate = defineCommand({
   },
 });
 
-/** Reads the pipeline file that the command line names. */
-async function readPipelineFile(io: Io, name: string): Promise<PipelineFile> {
+/**
+ * Finds problems that depend on this machine and on other files: missing programs, models without a price,
+ * and inputs that a used pipeline does not have.
+ */
+function outsideProblems(file: PipelineFile, pipeline: Pipeline, work: AgentWork | null): Problem[] {
+  const yaml = readYaml(file.text);
+  const problems: Problem[] = [];
+  const add = (path: (string | number)[], severity: Problem['severity'], what: string) =>
+    problems.push({ line: yaml.lineOf(path), what, severity });
+  for (const [name, agent] of work ? Object.entries(pipeline.agents) : []) {
+    if (agent.kind === 'cli' && !work!.programs.exists(agent.cli))
+      add(['agents', name, 'cli'], 'warning', `the program "${agent.cli}" is not installed`);
+    if (agent.kind !== 'provider') continue;
+    try {
+      const { name: model } = work!.model({
+        provider: agent.provider,
+        model: agent.model,
+        baseUrl: agent.base_url,
+      });
+      const { prices } = work!;
+      if (priceOf(prices, model, NO_TOKENS) !== null) continue;
+      if (usesMoney(pipeline, name))
+        add(['agents', name], 'error', `the price of ${model} is unknown; add it to "prices" in config.json`);
+      else if (agent.model !== undefined && Object.keys(prices.models).length > 0)
+        add(
+          ['agents', name, 'model'],
+          'warning',
+          `"prices" in config.json does not have the model "${agent.model}"`,
+        );
+    } catch (error) {
+      if (!isRelayError(error)) throw error;
+      add(['agents', name, 'provider'], 'warning', error.message);
+    }
+  }
+  for (const [at, { id, own }] of pipeline.steps.entries()) {
+    const used = own?.kind === 'pipeline' ? file.uses?.[own.uses] : undefined;
+    const inner = used && readPipeline(used.text, used.name);
+    const wrong = inner?.problems.find(({ severity }) => severity === 'error');
+    if (wrong) add(['steps', at, 'uses'], 'error', `${used!.file}:${wrong.line}: ${wrong.what}`);
+    if (own?.kind !== 'pipeline' || !inner?.pipeline) continue;
+    for (const name of Object.keys(own.args))
+      if (!Object.hasOwn(inner.pipeline.inputs, name))
+        add(['steps', at, 'with', name], 'error', `${used!.file} has no input "${name}"`);
+    for (const [name, { value }] of Object.entries(inner.pipeline.inputs))
+      if (value === undefined && own.args[name] === undefined)
+        add(['steps', at], 'error', `the step "${id}" does not set the input "${name}" of ${used!.file}`);
+  }
+  return problems;
+}
+
+const NO_TOKENS = { input_tokens: 0, output_tokens: 0 };
+
+const usesMoney = ({ budget, steps }: Pipeline, agent: string) =>
+  [budget, ...steps.filter((step) => step.agent === agent).map((step) => step.budget)].some(
+    (one) => one?.money !== undefined,
+  );
+
+/** Maximum depth of pipelines that use other pipelines. */
+const USES_DEPTH = 8;
+
+/** Reads the pipeline file that the command line names, and the files that it uses. */
+async function readPipelineFile(io: Io, name: string, chain: readonly string[] = []): Promise<PipelineFile> {
+  const path = resolve(io.cwd, name);
+  if (chain.includes(path) || chain.length >= USES_DEPTH) {
+    const around = [...chain.slice(chain.indexOf(path)), path].map((one) => basename(one)).join(' → ');
+    const what = chain.includes(path)
+      ? `Pipelines use each other in a circle: ${around}.`
+      : `Pipelines may use each other at most ${USES_DEPTH} levels deep.`;
+    throw new RelayError('bad_pipeline', { what, file: name });
+  }
+  let text: string;
   try {
-    const text = await readFile(resolve(io.cwd, name), 'utf8');
-    return { text, file: name, name: basename(name, extname(name)) };
+    text = await readFile(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw new RelayError('missing', { what: `file ${name}` });
     throw new RelayError('failed', { what: `${name} cannot be read (${code}).` });
   }
+  const file = { text, file: name, name: basename(name, extname(name)) };
+  const steps = readPipeline(text, file.name).pipeline?.steps ?? [];
+  const names = steps.flatMap(({ own }) => (own?.kind === 'pipeline' && own.uses !== '' ? [own.uses] : []));
+  if (names.length === 0) return file;
+  const uses: { [path: string]: PipelineFile } = {};
+  for (const used of new Set(names))
+    uses[used] = await readPipelineFile(io, join(dirname(name), used), [...chain, path]);
+  return { ...file, uses };
 }
+
+/** Prints how many tokens the steps of a pipeline would take, and what they would cost. */
+async function printEstimate(io: Io, host: Host, file: PipelineFile | null): Promise<number> {
+  if (!file)
+    throw badUsage('--dry-run needs a file.', 'For example: relay pipeline run review.yaml --dry-run');
+  const pipeline = soundPipeline(file);
+  await using work = await host.agents.openWork(io.cwd);
+  const rows = await estimateSteps(file, host, work, '', 1);
+  const total = rows.reduce((sum, { most }) => sum + (most ? most.input + most.output : 0), 0);
+  const priced = rows.flatMap(({ cost }) => (typeof cost === 'number' ? [cost] : []));
+  const money = priced.length > 0 ? priced.reduce((sum, cost) => sum + cost, 0) : null;
+  const { date = null, currency = '' } = work.prices;
+  const unknownLists = rows.filter(({ isListUnknown }) => isListUnknown).map(({ step }) => step);
+  const lines = rows.map(({ step, kind, model, calls, most, cost }) => {
+    const tokens = most ? `at most ${count(most.input)} tokens in, ${count(most.output)} out` : '';
+    const price = typeof cost === 'number' ? `${cost.toFixed(4)} ${currency}` : most ? 'price unknown' : '';
+    const times = calls.least === calls.most ? `${calls.least} ×` : `${calls.least} to ${calls.most} ×`;
+    return [step, model ?? kind, times, tokens, price].filter(Boolean).join('  ');
+  });
+  const sum = `at most ${count(total)} tokens${money === null ? '' : `, ${money.toFixed(4)} ${currency}`}`;
+  const dated = date ? ` (prices of ${date})` : '';
+  const lists =
+    unknownLists.length > 0
+      ? `\nCounted once, because the list is not known yet: ${unknownLists.join(', ')}.`
+      : '';
+  const limits = pipeline.budget ? { budget: pipeline.budget } : {};
+  io.result(
+    { pipeline: pipeline.name, steps: rows, tokens: total, money, currency, prices_date: date, ...limits },
+    `${columns(lines.map((line) => line.split('  '))).join('\n')}\n${sum}${dated}${lists}`,
+  );
+  return EXIT.ok;
+}
+
+interface Estimate {
+  readonly step: string;
+  readonly agent: string;
+  readonly kind: string;
+  readonly model?: string;
+  readonly calls: { readonly least: number; readonly most: number };
+  readonly least?: { readonly input: number };
+  readonly most?: { readonly input: number; readonly output: number };
+  readonly cost?: number | null;
+  readonly isListUnknown: boolean;
+}
+
+/** Estimates each step of a pipeline and of the pipelines that it uses. `times` is how often the pipeline runs at most. */
+async function estimateSteps(
+  file: PipelineFile,
+  host: Host,
+  work: AgentWork,
+  prefix: string,
+  times: number,
+): Promise<Estimate[]> {
+  const pipeline = soundPipeline(file);
+  const rows: Estimate[] = [];
+  for (const { id, agent: name, own, prompt, context, pulls, forEach, until, retry } of pipeline.steps) {
+    const agent = own ?? pipeline.agents[name]!;
+    const items = Array.isArray(forEach) ? forEach.length : 1;
+    const calls = { least: items, most: times * items * (until?.max ?? 1) * (1 + retry.max) };
+    const step = prefix + id;
+    const row = { step, agent: name, kind: agent.kind, calls, isListUnknown: typeof forEach === 'string' };
+    if (agent.kind !== 'provider') rows.push(row);
+    const used = agent.kind === 'pipeline' ? file.uses?.[agent.uses] : undefined;
+    if (used) rows.push(...(await estimateSteps(used, host, work, `${step}/`, calls.most)));
+    if (agent.kind !== 'provider') continue;
+    const { tokens } = await host.program.countTokens(`${agent.system ?? ''}\n${prompt}`);
+    const shown = tokens + context.length * PREVIEW_TOKENS;
+    const most = {
+      input: (shown + (pulls.tokens ?? PULL_TOKENS)) * calls.most,
+      output: (agent.max_tokens ?? ANSWER_TOKENS) * calls.most,
+    };
+    const model = work.model({ provider: agent.provider, model: agent.model, baseUrl: agent.base_url }).name;
+    const cost = priceOf(work.prices, model, { input_tokens: most.input, output_tokens: most.output });
+    rows.push({ ...row, model, least: { input: shown * calls.least }, most, cost });
+  }
+  return rows;
+}
+
+/** Estimates for steps whose file does not limit them: the answer, a preview, and the results of tool calls. */
+const ANSWER_TOKENS = 4_096;
+const PREVIEW_TOKENS = 600;
 
 const graph = defineCommand({
   usage: '[FILE] | --run ID',
@@ -397,20 +577,38 @@ const list = answerCommand({
 
 const show = answerCommand({
   usage: 'RUN',
-  takes: { min: 1 },
-  examples: 'relay pipeline show 550e8400  # show each step with the ref of its result',
-  async ask({ io, host, args }) {
-    await using work = await host.agents.openWork(io.cwd);
-    const { summary } = await work.pipelines.show(await findThread(work.threads, args[0]!));
-    return summary;
+  flags: {
+    step: { value: 'STEP', help: 'show this step and the output of its last attempt' },
+    attempt: { value: 'N', help: 'with --step: show the output of this attempt' },
   },
-  print(summary, { style }) {
+  takes: { min: 1 },
+  examples: `
+    relay pipeline show 550e8400  # show each step with the ref of its result
+    relay pipeline show 550e8400 --step test --attempt 2  # print the output of the second attempt`,
+  async ask({ io, host, flags, args }) {
+    await using work = await host.agents.openWork(io.cwd);
+    const run = await findThread(work.threads, args[0]!);
+    const { summary } = await work.pipelines.show(run);
+    if (flags.step === undefined) {
+      if (flags.attempt !== undefined)
+        throw badUsage('--attempt needs --step.', 'For example: --step test --attempt 2');
+      return { summary, output: null };
+    }
+    const step = findStep(summary, flags.step);
+    const attempt = parseCount(flags.attempt || undefined, '--attempt', { min: 1, max: 1000 });
+    return { summary: { ...summary, steps: [step] }, output: await outputOf(work, run, step, attempt) };
+  },
+  json: ({ summary, output }) => (output === null ? summary : { ...summary, output }),
+  print({ summary, output }, { style }) {
+    if (output !== null) return `${stepTable(summary, style)}\n\n${output.text}`;
     const { run, pipeline, status, started_at, inputs } = summary;
     const facts = rows(style.dim, [
       ['run', run],
       ['pipeline', pipeline],
       ['status', status],
       ['started', moment(started_at)],
+      ['why', summary.why ?? null],
+      ['spent', summary.spent.tokens > 0 ? spentText(summary) : null],
       ...Object.entries(inputs).map(([name, value]) => [`input ${name}`, JSON.stringify(value)] as const),
     ]);
     return `${facts}\n\n${stepTable(summary, style)}`;
@@ -427,6 +625,7 @@ function stepTable({ steps }: RunSummary, style: Style): string {
         ...(cached ? ['from the cache'] : duration_ms !== undefined ? [seconds(duration_ms)] : []),
         ...(attempts > 1 ? [`${attempts} attempts`] : []),
         ...(why ? [why] : []),
+        ...waitingText(record),
         ...promptWarnings('it', record).map(printable),
         ...(ref ? [ref] : []),
         ...(attempt_refs ? [`output of failed attempts: ${attempt_refs.join(', ')}`] : []),
@@ -509,4 +708,149 @@ async function pipelineFiles(io: Io, folder: string): Promise<Map<string, Pipeli
   return found;
 }
 
-export const commands = { run, validate, graph, list, show };
+function spentText({ spent }: RunSummary): string {
+  return `${count(spent.tokens)} tokens${spent.money > 0 ? `, ${spent.money.toFixed(4)}` : ''}`;
+}
+
+/** Describes what a step waits for: a person, or the time of the next attempt. */
+function waitingText({ question, failures, status }: StepRecord): string[] {
+  if (question && status === 'running')
+    return [`waits for a person: ${printable(question.question)} (${question.id})`];
+  const last = failures?.at(-1);
+  if (status !== 'running' || !last?.wait_ms) return [];
+  const until = Date.parse(last.at) + last.wait_ms;
+  return until > Date.now() ? [`next attempt ${moment(until)}, after: ${printable(last.why)}`] : [];
+}
+
+function findStep({ steps }: RunSummary, id: string): StepRecord {
+  const found = steps.find(({ step }) => step === id);
+  if (found) return found;
+  throw refusal(
+    'missing',
+    `step ${printable(id)} in this run`,
+    `Its steps are: ${steps.map(({ step }) => step).join(', ')}.`,
+  );
+}
+
+/** Reads the output of one attempt of a step: by default of the last one. */
+async function outputOf(
+  work: AgentWork,
+  run: string,
+  { step, ref, failures = [], attempts }: StepRecord,
+  attempt?: number,
+): Promise<{ attempt: number; why: string | null; text: string }> {
+  const failed =
+    attempt === undefined
+      ? ref
+        ? undefined
+        : failures.at(-1)
+      : failures.find((one) => one.attempt === attempt);
+  const number = attempt ?? failed?.attempt ?? attempts;
+  const stored = failed ? failed.output_ref : number === attempts || attempt === undefined ? ref : undefined;
+  if (!failed && stored === undefined)
+    throw refusal(
+      'missing',
+      `attempt ${number} of ${printable(step)}`,
+      `The step had ${plural(attempts, 'attempt')}.`,
+    );
+  if (stored === undefined)
+    return { attempt: number, why: failed?.why ?? null, text: `It printed nothing. ${failed?.why ?? ''}` };
+  const { body } = await work.threads.content(run, stored, { counted: false });
+  return { attempt: number, why: failed?.why ?? null, text: await readText(body) };
+}
+
+/** Number of lines at the end of a failed output that `why` prints. */
+const EXCERPT_LINES = 25;
+
+const why = answerCommand({
+  usage: 'RUN',
+  details:
+    'Prints the step that failed, the end of its output, and the command that runs it alone. For a run that waits, it prints what it waits for.',
+  takes: { min: 1 },
+  examples: 'relay pipeline why 550e8400  # explain why the run failed or what it waits for',
+  async ask({ io, host, args }) {
+    await using work = await host.agents.openWork(io.cwd);
+    const run = await findThread(work.threads, args[0]!);
+    const { summary } = await work.pipelines.show(run);
+    const { steps, status, why = null } = summary;
+    const waiting = steps.flatMap((step) => waitingText(step).map((text) => `${step.step} ${text}`));
+    const failed = steps.find((step) => step.status === 'failed');
+    if (!failed) return { run, status, why, step: null, waiting, excerpt: [], blocked: [], try: null };
+    const { text } = await outputOf(work, run, failed);
+    const excerpt = text.trimEnd().split('\n').slice(-EXCERPT_LINES);
+    const blocked = steps.filter((step) => step.status === 'blocked').map(({ step }) => step);
+    const id = stepOf(failed.step);
+    const command = `relay pipeline run --of ${run} --from ${id} --only ${id}`;
+    const { attempts } = failed;
+    return {
+      run,
+      status,
+      why: failed.why ?? why,
+      step: failed.step,
+      attempts,
+      waiting,
+      excerpt,
+      blocked,
+      try: command,
+    };
+  },
+  print({ run, status, why, step, attempts = 0, waiting, excerpt, blocked, try: command }, { style, typed }) {
+    const lines = [];
+    if (step !== null) {
+      lines.push(
+        `${style.bold(step)} ${style.red('failed')} after ${plural(attempts, 'attempt')}: ${printable(why ?? '')}`,
+      );
+      lines.push('', ...excerpt.map((line) => `  ${line}`), '');
+      if (blocked.length > 0) lines.push(`It blocks: ${blocked.join(', ')}.`);
+      lines.push(
+        `Try it alone: ${typed(command!)}`,
+        `Continue the run: ${typed(`relay pipeline run --run ${run}`)}`,
+      );
+    } else lines.push(`The run is ${status}${why ? `: ${printable(why)}` : ''}. No step failed.`);
+    return [...lines, ...waiting.map((text) => `Waiting: ${text}`)].join('\n');
+  },
+});
+
+const cancel = defineCommand({
+  usage: 'RUN',
+  details:
+    'The process that works on the run stops its steps. A cancelled run continues only with relay pipeline run --run ID.',
+  flags: { reason: { value: 'TEXT', help: 'reason, shown with the run' } },
+  takes: { min: 1 },
+  examples: 'relay pipeline cancel 550e8400 --reason "wrong branch"  # stop a run',
+  async run({ io, host, flags, args }) {
+    await using work = await host.agents.openWork(io.cwd);
+    const run = await findThread(work.threads, args[0]!);
+    using stop = interruption(() => {});
+    await work.pipelines.cancel(run, flags.reason ?? 'a person cancelled it', stop.signal);
+    return io.result({ run, status: 'cancelled' }, `cancelled ${run}`);
+  },
+});
+
+const serve = defineCommand({
+  usage: 'FILE|FOLDER…',
+  details: `Starts runs from the triggers of the files: messages of channels, schedules and webhooks. Several servers can serve the same
+files: one of them watches at a time, and each message, scheduled time or webhook starts one run. A server also continues runs whose
+server died. A webhook is a POST to /hooks/PATH, signed as in the Standard Webhooks specification.`,
+  flags: {
+    port: { value: 'N', help: 'port for webhooks (7476)' },
+    host: { value: 'ADDRESS', help: 'address for webhooks (127.0.0.1)' },
+  },
+  takes: { min: 1, max: 100 },
+  examples: `
+    relay pipeline serve pipelines/  # watch the triggers of all files in a folder
+    relay pipeline serve deploy.yaml --port 8080  # also receive webhooks on this port`,
+  async run({ io, host, flags, args }) {
+    const port = parseCount(flags.port || undefined, '--port', { min: 0, max: 65_535 }) ?? 7476;
+    const files: PipelineFile[] = [];
+    for (const name of args) {
+      if (/\.ya?ml$/.test(name)) files.push(await readPipelineFile(io, name));
+      else files.push(...(await pipelineFiles(io, name)).values());
+    }
+    const { servePipelines } = await import('./pipeline-serve.ts');
+    await servePipelines(io, host, files, { port, host: flags.host ?? '127.0.0.1' });
+    return EXIT.ok;
+  },
+});
+
+export const commands = { run, validate, graph, list, show, why, cancel, serve };

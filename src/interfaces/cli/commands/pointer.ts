@@ -1,8 +1,8 @@
-import { setTimeout } from 'node:timers/promises';
 import { toBase64 } from '../../../base/base64.ts';
 import type { RelayError } from '../../../base/errors.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import { INLINE_BLOB_BYTES, MAX_PULLS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
+import { pause } from '../../../base/pause.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import type { Pushed, Receipt } from '../../../contract/pointers.ts';
@@ -321,8 +321,7 @@ result.`,
     const { signal } = interrupted;
     show(ladder.receipts);
     while (ladder.reached !== 'result' && !signal.aborted) {
-      // setTimeout rejects when Ctrl-C interrupts the wait. Ignore this error.
-      await setTimeout(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {});
+      await pause(POLL_INTERVAL_MS, signal);
       if (signal.aborted) break;
       const seen = new Set(ladder.receipts.map((receipt) => JSON.stringify(receipt)));
       ladder = await client.receipts(url);

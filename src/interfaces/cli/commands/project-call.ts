@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { RelayError } from '../../../base/errors.ts';
 import { secretWarning } from '../../../client/projects/brief.ts';
 import { oneLine } from '../../../client/projects/decisions.ts';
@@ -44,6 +45,20 @@ export function projectCommand<const F extends Flags, A>(
       return answer;
     },
   });
+}
+
+/**
+ * Returns the name of the project that contains a folder, and a path relative to it. The project is the repository,
+ * or else the folder itself. Claims use its name, because the same repository has other folders on other machines.
+ */
+export function inProject(folder: string, path = '.'): { readonly project: string; readonly path: string } {
+  let root = folder;
+  while (!existsSync(join(root, '.git')) && dirname(root) !== root) root = dirname(root);
+  if (!existsSync(join(root, '.git'))) root = folder;
+  return {
+    project: basename(root) || 'root',
+    path: relative(root, resolve(folder, path)).replaceAll(sep, '/'),
+  };
 }
 
 /** Opens the project that a command works on. Throws if there is no project. */

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { isUuid } from '../../../base/ids.ts';
-import { MCP_BUDGET_TOKENS } from '../../../base/limits.ts';
 import type { CreatedKey, Meter, UsageReport } from '../../../contract/keys.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { badUsage, defineCommand, type Invocation, refusal } from '../command.ts';
@@ -487,47 +486,4 @@ function meter({ used, limit }: Meter, format = count): string {
   return limit === null ? format(used) : `${format(used)} of ${format(limit)}`;
 }
 
-const mcp = defineCommand({
-  details: `Put this command in the MCP configuration of a coding agent or desktop client, which starts it. It uses the local
-store, or the server in CONTEXTRELAY_URL with CONTEXTRELAY_API_KEY. It exits when the client closes the connection. A
-relay server offers the same tools over HTTP at /mcp.`,
-  flags: {
-    tools: { value: 'A,B', help: 'add these groups of tools (agents), or offer only these tools' },
-    budget: {
-      value: 'TOKENS',
-      help: `largest pull in tokens; a larger payload must be pulled in parts (${count(MCP_BUDGET_TOKENS)})`,
-    },
-  },
-  examples: `
-    relay mcp  # use this as the command in the client
-    relay mcp --tools agents  # also offer the tools of the group agents
-    relay mcp --tools push_context,peek_context,pull_context  # offer only three tools`,
-  async run({ io, host, flags }) {
-    const budget = parseCount(flags.budget, '--budget', { min: 100, max: 10_000_000 }) ?? MCP_BUDGET_TOKENS;
-    if (io.stdin.isTTY) io.note('This command talks MCP to a program. Press Ctrl-D to stop it.');
-    await host.agents.serveMcp({
-      tools: flags.tools ?? null,
-      budget,
-      folder: io.cwd,
-      typed: io.typed,
-      stdin: io.stdin.stream,
-      stdout: io.stdout.stream,
-      onError: (error) => io.warn(shortLine(error)),
-      onWarning: (text) => io.warn(shortLine(text)),
-    });
-  },
-});
-
-/**
- * Shortens an error message to one line of at most MOST_CHARS characters. It is written to the log of the MCP
- * client.
- */
-function shortLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > MOST_CHARS ? `${line.slice(0, MOST_CHARS)}…` : line;
-}
-
-const MOST_CHARS = 200;
-
-export const commands = { up, open, down, status, usage, mcp };
+export const commands = { up, open, down, status, usage };

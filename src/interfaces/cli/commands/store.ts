@@ -42,11 +42,15 @@ const prune = answerCommand({
     await using store = await host.store.open();
     return { ...(await store.sweep()), ...(outputs === undefined ? {} : { outputs }) };
   },
-  print: ({ outputs, blobs, records, bytes: freed }) => {
+  print: ({ outputs, blobs, records, bytes: freed, waiting }) => {
     const deleted = outputs === undefined ? '' : `deleted ${plural(outputs, 'output')}; `;
+    const size = waiting?.bytes ? `, ${bytes(waiting.bytes)},` : '';
+    const later = waiting?.count
+      ? `\n${plural(waiting.count, 'orphaned upload')}${size} will be deleted when they are an hour old; run relay prune again then`
+      : '';
     return blobs === 0 && records === 0
-      ? `${deleted}nothing to prune`
-      : `${deleted}pruned ${plural(blobs, 'payload')} and ${plural(records, 'record')}, ${bytes(freed)}`;
+      ? `${deleted}nothing to prune${later}`
+      : `${deleted}pruned ${plural(blobs, 'payload')} and ${plural(records, 'record')}, ${bytes(freed)}${later}`;
   },
 });
 

@@ -1,7 +1,10 @@
 import { isRelayError } from '../../../base/errors.ts';
+import { isJsonObject, type Json } from '../../../base/json.ts';
 import { OUTPUT_TOKENS } from '../../../base/limits.ts';
+import { encodeUtf8 } from '../../../base/utf8.ts';
+import { lastLine, PULLS } from '../../../text/excerpt/last-line.ts';
 import { badUsage, defineCommand } from '../command.ts';
-import type { StoredOutput, TeeOptions } from '../host.ts';
+import type { Host, StoredOutput, TeeOptions } from '../host.ts';
 import { bytes, columns, count, parseCount, printable, span } from '../human.ts';
 import type { Io } from '../io.ts';
 
@@ -23,6 +26,8 @@ on that relay, encrypted; the key stays in the keyring of this machine. The prog
 stored too, unencrypted. relay tee list shows the stored outputs.`,
   flags: {
     tokens: { value: 'N', help: `print at most N tokens (${OUTPUT_TOKENS.default})` },
+    name: { value: 'COMMAND', help: 'with standard input: the command that wrote it' },
+    exit: { value: 'CODE', help: 'with standard input: the exit code of that command' },
   },
   takes: { max: 1_000 },
   takesRest: true,
@@ -36,6 +41,17 @@ stored too, unencrypted. relay tee list shows the stored outputs.`,
     if (args[0] === 'list' && args.length === 1 && rest.length === 0) {
       const outputs = await host.outputs.list();
       return io.result({ outputs }, () => printOutputs(outputs, io));
+    }
+    if (args[0] === 'hook' && args.length === 2) {
+      const lastLineOf: TeeOptions['lastLine'] = (handle, about, omitted) =>
+        lastLine(
+          handle,
+          about,
+          omitted,
+          (number, lines) => `${io.typed(`relay pull ${number}`)} --lines ${lines}`,
+        );
+      io.stdout.write(await answerHook(args[1]!, io, host, lastLineOf).catch(() => ''));
+      return 0;
     }
     if (args[0] !== undefined)
       throw badUsage(
@@ -54,21 +70,16 @@ stored too, unencrypted. relay tee list shows the stored outputs.`,
     const { home, url } = flags as { home?: string; url?: string };
     const before = url === undefined && io.env.CONTEXTRELAY_URL ? 'CONTEXTRELAY_URL= ' : '';
     const after = `${home === undefined ? '' : ` --home ${home}`}${url === undefined ? '' : ` --url ${url}`}`;
-    const lastLine: TeeOptions['lastLine'] = (handle, about, omitted = { from: 1, to: about.lines }) => {
-      const to = Math.min(omitted.to, omitted.from + SAMPLE_LINES);
-      const pull = `relay pull ${handle.replace(/^relay:/, '')}`;
-      const facts = [
-        handle,
-        `${spaced(about.lines)} lines`,
-        `${spaced(about.tokens)} tokens`,
-        about.cut === undefined ? null : `nothing stored from line ${spaced(about.cut)} on`,
-        about.exit === null ? null : `exit ${about.exit}`,
-        `${before}${io.typed(pull)}${after} --lines ${omitted.from}-${to} | --grep PATTERN | --outline`,
-      ];
-      return `[${facts.filter((fact) => fact !== null).join(' · ')}]`;
-    };
+    const pull = (number: string, lines: string) =>
+      `${before}${io.typed(`relay pull ${number}`)}${after} --lines ${lines}`;
     try {
-      return await host.outputs.tee(io, { command: rest, budget, lastLine });
+      return await host.outputs.tee(io, {
+        command: rest,
+        budget,
+        name: flags.name,
+        exit: parseCount(flags.exit, '--exit', { min: 0, max: 255 }) ?? null,
+        lastLine: (handle, about, omitted) => lastLine(handle, about, omitted, pull),
+      });
     } catch (error) {
       if (!isRelayError(error, 'missing') && !isRelayError(error, 'failed')) throw error;
       io.stderr.write(`${io.errorStyle.red('error')} ${error.message}\n`);
@@ -76,14 +87,6 @@ stored too, unencrypted. relay tee list shows the stored outputs.`,
     }
   },
 });
-
-/** Lines in the range that the last line of an excerpt names. */
-const SAMPLE_LINES = 60;
-
-/** Formats a number with spaces: `61 204`. */
-function spaced(n: number): string {
-  return count(n).replaceAll(',', ' ');
-}
 
 function printOutputs(outputs: readonly StoredOutput[], { interactive, typed }: Io): string {
   if (outputs.length === 0)
@@ -98,6 +101,72 @@ function printOutputs(outputs: readonly StoredOutput[], { interactive, typed }: 
     bytes(output.bytes),
   ]);
   return columns(cells, [1, 4, 5, 6]).join('\n');
+}
+
+/** Form of the result of a shell command in Gemini CLI. */
+const GEMINI_SHELL =
+  /^<untrusted_context>\nOutput: (.*?)(?:\nExit Code: (\d+))?(?:\nProcess Group PGID: \d+)?\n<\/untrusted_context>$/s;
+
+/**
+ * Answers the hook of a client after a tool: `relay tee hook claude`. The answer replaces a long result by an excerpt. It is
+ * empty if the result fits the budget or has another form.
+ */
+async function answerHook(
+  client: string,
+  io: Io,
+  host: Host,
+  lastLine: TeeOptions['lastLine'],
+): Promise<string> {
+  const { tool_name, tool_input, tool_response } = JSON.parse(await readInput(io));
+  const result = client === 'gemini' ? tool_response?.llmContent : textOf(tool_response);
+  // Pulled text is not cut again.
+  if (typeof result !== 'string' || PULLS.test(tool_input?.command ?? '')) return '';
+  const [, text = result, exit] = GEMINI_SHELL.exec(result) ?? [];
+  const name = tool_input?.command ?? String(tool_name).replace(/^mcp_+(\w+?)_+/, 'mcp $1_');
+  const budget = OUTPUT_TOKENS.default;
+  const shown = await host.outputs.excerpt(encodeUtf8(text), {
+    budget,
+    name,
+    exit: exit === undefined ? null : Number(exit),
+    lastLine,
+  });
+  const handle = /\n\[(relay:\d+) · /.exec(shown)?.[1];
+  if (handle === undefined || shown === text) return '';
+  const answer =
+    client === 'gemini'
+      ? { hookEventName: 'AfterTool', tailToolCallRequest: await tailCall(shown, host) }
+      : { hookEventName: 'PostToolUse', updatedToolOutput: shown };
+  return JSON.stringify({ hookSpecificOutput: answer });
+}
+
+async function readInput({ stdin }: Io): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for (let chunk = await stdin.take(); chunk !== null; chunk = await stdin.take()) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+/** Time in seconds that an excerpt is stored for the tool that returns it. */
+const TAIL_TTL_S = 600;
+
+/**
+ * Returns the call of our MCP tool whose result Gemini CLI shows instead of the original one. The tool can read only the local
+ * store, where outputs are.
+ */
+async function tailCall(excerpt: string, host: Host) {
+  await using open = await host.relay.open();
+  if (open.remote !== null) throw new Error('The MCP server uses another relay.');
+  const { handle, id } = await (await open.client()).pushDetailed(excerpt, { ttl: TAIL_TTL_S });
+  return { name: 'mcp_relay_pull_context', args: { url: handle ?? id } };
+}
+
+/** Returns the text of an MCP result if it has nothing but text. */
+function textOf(response: Json): string | null {
+  if (typeof response === 'string') return response;
+  const blocks = isJsonObject(response) ? response.content : response;
+  const texts = Array.isArray(blocks) ? blocks : [null];
+  const isText = (block: Json): block is { type: 'text'; text: string } =>
+    isJsonObject(block) && block.type === 'text' && typeof block.text === 'string';
+  return texts.every(isText) ? texts.map(({ text }) => text).join('\n') : null;
 }
 
 export const commands = { tee };

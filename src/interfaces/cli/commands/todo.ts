@@ -1,3 +1,4 @@
+import { isRelayError } from '../../../base/errors.ts';
 import { plainLine } from '../../../client/projects/brief.ts';
 import { ago, timeOf } from '../../../client/projects/files.ts';
 import {
@@ -9,10 +10,10 @@ import {
   type Todo,
   type TodoChange,
 } from '../../../client/projects/todos.ts';
-import { badUsage, type Command, defineCommand, type Flags } from '../command.ts';
+import { badUsage, type Command, defineCommand, type Flags, refusal } from '../command.ts';
 import { oneOf, parseCount } from '../human.ts';
 import type { Io } from '../io.ts';
-import { needText, PROJECT_FLAGS, projectCommand, theProject } from './project-call.ts';
+import { inProject, needText, PROJECT_FLAGS, projectCommand, theProject } from './project-call.ts';
 
 /** Defines a command that changes the status of one todo. */
 function defineTodoChange(spec: {
@@ -26,9 +27,14 @@ function defineTodoChange(spec: {
     usage: spec.usage ?? '<id>',
     flags: spec.flags,
     examples: spec.examples,
-    async ask(project, { args, flags }) {
+    async ask(project, { io, args, flags, open }) {
       const change = spec.change(flags as { [name: string]: string | undefined });
       const { todo, changed } = await project.changeTodo(args[0]!, change);
+      // The claim lapses by itself if the relay is out of reach or another agent holds it.
+      if (todo.status === 'completed')
+        await open()
+          .then(({ relay }) => relay.agents.release(inProject(io.cwd).project, todo.id))
+          .catch(() => {});
       return { ...todo, changed };
     },
     print({ id, title, status, changed }) {
@@ -155,4 +161,51 @@ const review = defineCommand({
   },
 });
 
-export const commands = { add, start, done, block, list, review };
+const claim = projectCommand({
+  usage: '[id]',
+  details: `A claim is a lease of 15 minutes, which the hooks of your session renew. Without an id it claims the first pending todo
+that nobody holds; the exit code is 1 if there is none. After a claim has expired, others can claim the todo.`,
+  examples: `
+    relay todo claim  # claim the next free todo and print it
+    relay todo claim TODO-003  # claim this todo`,
+  async ask(project, { io, args, open }) {
+    const { relay } = await open();
+    const { project: name } = inProject(io.cwd);
+    const { todos } = await project.read();
+    const wanted = args[0];
+    const candidates = sortTodos(todos).filter((todo) =>
+      wanted === undefined ? todo.status === 'pending' : sameId('TODO', todo.id, wanted),
+    );
+    if (wanted !== undefined && candidates.length === 0)
+      throw refusal('not_found', `the todo ${wanted}`, 'List the todos with: relay todo list');
+    const { claims } = await relay.agents.claims({ project: name });
+    const held = new Set(claims.map(({ what }) => what));
+    for (const todo of candidates) {
+      if (wanted === undefined && held.has(todo.id)) continue;
+      try {
+        return { todo, claim: await relay.agents.claim(name, todo.id) };
+      } catch (error) {
+        // Another agent was faster. Try the next todo.
+        if (wanted !== undefined || !isRelayError(error, 'claimed')) throw error;
+      }
+    }
+    return { todo: null, claim: null };
+  },
+  print: ({ todo }) => (todo === null ? 'No free todo.' : `${todo.id}  ${todo.title}`),
+  exit: ({ todo }) => (todo === null ? 1 : 0),
+});
+
+const release = projectCommand({
+  usage: '<id>',
+  examples: 'relay todo release TODO-003  # let others claim it',
+  async ask(project, { io, args, open }) {
+    const { todos } = await project.read();
+    const todo = todos.find(({ id }) => sameId('TODO', id, args[0]!));
+    if (!todo) throw refusal('not_found', `the todo ${args[0]}`, 'List the todos with: relay todo list');
+    await (await open()).relay.agents.release(inProject(io.cwd).project, todo.id);
+    return todo;
+  },
+  print: ({ id, title }) => `${id}  free  ${title}`,
+});
+
+export const commands = { add, start, done, block, claim, release, list, review };

@@ -1,0 +1,142 @@
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { INBOUND } from '../../base/enums.ts';
+import { AGENT_NAME_CHARS, AGENT_TEXT_CHARS } from '../../base/limits.ts';
+import type { AgentMessage, Session } from '../../contract/agents.ts';
+import { isLoopback } from '../../contract/pointer-url.ts';
+import type { Relay } from '../../contract/relay.ts';
+import { messageIds } from '../../interfaces/cli/agent-messages.ts';
+import { inProject } from '../../interfaces/cli/commands/project-call.ts';
+import type { Attendance, HookedSession, Host } from '../../interfaces/cli/host.ts';
+import type { Environment } from '../config.ts';
+import { processExists } from '../serve/pid-file.ts';
+import { writeAtomically } from '../store/atomic-file.ts';
+import { makeHome } from '../store/home.ts';
+import { clientProcess, knownSession, readJsonFile, registerSession, wakeMark } from '../store/sessions.ts';
+import { findRoute, isWatched, settleSent } from './wake.ts';
+
+/**
+ * Registers the session of a hook with the relay, or updates its state. Confirms messages that reached the session by
+ * another route.
+ */
+export async function attend(hooked: HookedSession, host: Host, env: Environment): Promise<Attendance> {
+  const { client, session, folder, transcript } = hooked;
+  const { home } = host;
+  const registered = knownSession(home, client, session);
+  const chosen = env.RELAY_AGENT || chosenName(home, client, folder);
+  const wanted = chosen ?? registered?.agent ?? derivedName(client, folder);
+  const open = await host.relay.open({ agent: wanted });
+  const { relay } = open;
+  const { pid, program } =
+    registered?.pid !== undefined && processExists(registered.pid) ? registered : clientProcess();
+  const codexHome = env.CODEX_HOME || undefined;
+  const local = {
+    client,
+    session,
+    folder,
+    transcript: transcript ?? registered?.transcript,
+    server: hooked.server ?? registered?.server,
+    codexHome,
+    pid,
+    program,
+  };
+  // `reachOf` reads this record to find the route to the session.
+  await registerSession(home, { ...local, agent: wanted });
+  if (registered === null) await signOffDead(relay);
+  const { project } = inProject(folder);
+  const { name, held, unread } = await relay.agents.enter(wanted, {
+    client,
+    session,
+    folder,
+    project,
+    machine: hostname(),
+    pid,
+    reach: reachOf(hooked, host, env),
+    busy: hooked.busy,
+    works_on: hooked.worksOn?.slice(0, AGENT_TEXT_CHARS),
+    inbound: INBOUND.find((each) => each === env.RELAY_INBOUND) ?? 'known',
+    named: chosen !== null,
+  });
+  if (name !== wanted) await registerSession(home, { ...local, agent: name });
+  const arrived = messageIds(hooked.prompt ?? '');
+  if (arrived.length > 0) await confirm(relay, name, arrived);
+  if (unread > 0) await settleSent(relay, name, local.transcript);
+  return {
+    name,
+    held,
+    wakeMark: wakeMark(home, client, session),
+    claims: async () => (await relay.agents.claims({ project })).claims.filter(({ by }) => by !== name),
+    take: async () => (unread === 0 ? [] : (await relay.agents.take(name)).messages),
+    mark: async (messages, as, route) => {
+      if (messages.length > 0)
+        await relay.agents.mark(name, { ids: messages.map(({ id }) => id), as, route });
+    },
+    [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
+  };
+}
+
+/** Marks messages as shown if their text is in a prompt: then the client has delivered them from its queue. */
+async function confirm(relay: Relay, name: string, arrived: readonly string[]): Promise<void> {
+  const { messages } = await relay.agents.messages(name);
+  const shown = messages.filter(({ id }: AgentMessage) => arrived.includes(id));
+  for (const { id, route } of shown) await relay.agents.mark(name, { ids: [id], as: 'shown', route });
+}
+
+/** Signs off sessions of this machine whose process has ended without a hook, so that their names are free. */
+async function signOffDead(relay: Relay): Promise<void> {
+  const { agents } = await relay.agents.list();
+  for (const { name, alive, session } of agents)
+    if (alive && session?.machine === hostname() && session.pid !== undefined && !processExists(session.pid))
+      await relay.agents.leave(name, session.session);
+}
+
+/** Clients whose hooks show messages only at the next prompt, or only when a session starts. */
+const SLOW_REACH: { readonly [client: string]: Session['reach'] } = {
+  gemini: 'turn',
+  cursor: 'start',
+  vscode: 'start',
+};
+
+function reachOf({ client, session }: HookedSession, host: Host, env: Environment): Session['reach'] {
+  const slow = SLOW_REACH[client];
+  if (slow !== undefined) return slow;
+  // Someone on this machine has to wake the session: the sender, the relay, or a watcher.
+  const near = host.remote === null || isLoopback(new URL(host.remote).hostname) || isWatched(host.home);
+  const route = near ? findRoute({ client, session }, host.home, env) : null;
+  return route === null || route.name === 'opencode-http' ? 'turn' : 'now';
+}
+
+/** Returns a name made of the client and the project: `codex-hono`. */
+function derivedName(client: string, folder: string): string {
+  const project = inProject(folder).project.toLowerCase();
+  return `${client}-${project.replace(/[^\p{L}\p{N}._-]+/gu, '-')}`.slice(0, AGENT_NAME_CHARS - 8);
+}
+
+const namesFile = (home: string) => join(home, 'agent-names.json');
+
+/** Returns the name that `relay install --agent` stored for a client in a folder, or null. */
+function chosenName(home: string, client: string, folder: string): string | null {
+  const names = readJsonFile(namesFile(home)) ?? {};
+  for (let at = folder; ; at = dirname(at)) {
+    const name = names[`${client} ${at}`];
+    if (typeof name === 'string') return name;
+    if (dirname(at) === at) break;
+  }
+  const name = names[client];
+  return typeof name === 'string' ? name : null;
+}
+
+/** Stores the name of a client in a folder. If `folder` is null, the name is for all folders of the user. */
+export async function chooseName(
+  home: string,
+  client: string,
+  folder: string | null,
+  name: string,
+): Promise<void> {
+  makeHome(home);
+  const names = {
+    ...readJsonFile(namesFile(home)),
+    [folder === null ? client : `${client} ${folder}`]: name,
+  };
+  await writeAtomically(namesFile(home), `${JSON.stringify(names, null, 2)}\n`, { mode: 0o600 });
+}

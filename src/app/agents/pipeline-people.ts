@@ -1,0 +1,128 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { NOTIFY_MS, SECRET_BYTES } from '../../base/limits.ts';
+import type { Notify, Secret } from '../../client/pipelines/definition.ts';
+import type { RunQuestion } from '../../client/pipelines/step-work.ts';
+import type { AskedQuestion } from '../../contract/questions.ts';
+import type { Relay } from '../../contract/relay.ts';
+import { runSupervised, Tail } from '../../runners/processes.ts';
+import { waitForAnswer } from '../../sdk/ask.ts';
+import type { Environment } from '../config.ts';
+
+interface Place {
+  readonly env: Environment;
+  readonly cwd: string;
+  warn?(text: string): void;
+}
+
+/**
+ * Returns a function that asks a person for a run and waits for the answer. People are notified again when a
+ * run is resumed. The question stays open if the run stops.
+ */
+export function personAsker({ questions, channels }: Relay, place: Place) {
+  return async (question: RunQuestion): Promise<AskedQuestion> => {
+    const { run, step, key, timeoutMs, notify, signal, choices, who } = question;
+    const asked = await questions.ask({
+      question: question.question,
+      choices,
+      who,
+      thread_id: run,
+      step,
+      idempotency_key: key,
+      ...(question.default === undefined ? {} : { default: question.default }),
+      ...(timeoutMs === undefined ? {} : { expires_in: Math.max(1, timeoutMs / 1000) }),
+    });
+    if (asked.status !== 'open') return waitForAnswer(questions, asked, signal);
+    const link = await questions.link(asked.id).catch((error: unknown) => {
+      // Only a key with the scope `answer` may create a link.
+      if (isRelayError(error, 'forbidden') || isRelayError(error, 'conflict')) return null;
+      throw error;
+    });
+    question.onAsked(asked, link?.url ?? null);
+    if (notify) await announce(asked, link?.url ?? '', notify, { channels }, place);
+    return waitForAnswer(questions, asked, signal);
+  };
+}
+
+/** Tells people that a question waits. A failure is only a warning: the question waits anyway. */
+async function announce(
+  { id, question, choices, thread_id, step }: AskedQuestion,
+  link: string,
+  { command, webhook, channel }: Notify,
+  { channels }: Pick<Relay, 'channels'>,
+  { env, cwd, warn }: Place,
+): Promise<void> {
+  const message = { kind: 'question', id, question, choices: [...choices], run: thread_id, step, link };
+  const signal = AbortSignal.timeout(NOTIFY_MS);
+  const tries: [way: string, send: () => Promise<unknown>][] = [];
+  if (command !== undefined) tries.push(['command', () => runNotify(command, message, { env, cwd }, signal)]);
+  if (webhook !== undefined)
+    tries.push([
+      'webhook',
+      async () => {
+        const headers = { 'Content-Type': 'application/json' };
+        const body = JSON.stringify(message);
+        const answer = await fetch(webhook, { method: 'POST', headers, body, signal, redirect: 'error' });
+        if (!answer.ok) throw new Error(`it answered ${answer.status}`);
+      },
+    ]);
+  // A link is a capability, and everybody may read a channel.
+  if (channel !== undefined)
+    tries.push(['channel', () => channels.publish(channel, { ...message, link: '' })]);
+  for (const [way, send] of tries)
+    await send().catch((error: Error) => warn?.(`The ${way} of "notify" failed: ${error.message}`));
+}
+
+/** Runs the command of `notify`. It gets the question in variables, never as a part of the command. */
+async function runNotify(
+  command: string,
+  message: {
+    id: string;
+    question: string;
+    choices: string[];
+    run: string | null;
+    step: string | null;
+    link: string;
+  },
+  { env, cwd }: Pick<Place, 'env' | 'cwd'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const variables = {
+    RELAY_QUESTION_ID: message.id,
+    RELAY_QUESTION: message.question,
+    RELAY_QUESTION_CHOICES: message.choices.join(','),
+    RELAY_QUESTION_LINK: message.link,
+    RELAY_THREAD: message.run ?? '',
+    RELAY_STEP_ID: message.step ?? '',
+  };
+  const { code } = await runSupervised({ command }, { env: { ...env, ...variables }, cwd, signal });
+  if (code !== 0) throw new Error(`exit code ${code}`);
+}
+
+/** Returns a function that reads a secret from the environment, a file or a command. */
+export function secretReader({ env, cwd }: Place) {
+  return async (name: string, { env: variable, file, command }: Secret): Promise<string> => {
+    const fail = (what: string) =>
+      new RelayError('failed', { what: `The secret ${name} is missing: ${what}.` });
+    if (variable !== undefined) {
+      const value = env[variable];
+      if (value) return value;
+      throw fail(`${variable} is not set`);
+    }
+    if (file !== undefined) {
+      const text = await readFile(resolve(cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
+        throw fail(`${file} cannot be read (${error.code})`);
+      });
+      if (text.length <= SECRET_BYTES && text.trim() !== '') return text.replace(/\r?\n$/, '');
+      throw fail(`${file} is empty or longer than ${SECRET_BYTES} bytes`);
+    }
+    const output = new Tail(SECRET_BYTES);
+    const signal = AbortSignal.timeout(NOTIFY_MS);
+    const onOutput = (chunk: Uint8Array) => output.add(chunk);
+    const { code } = await runSupervised({ command: command! }, { env, cwd, signal, onOutput });
+    const text = output.text().replace(/\r?\n$/, '');
+    if (code !== 0 || text === '') throw fail(`its command ended with exit code ${code}`);
+    return text;
+  };
+}
