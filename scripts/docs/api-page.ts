@@ -85,7 +85,12 @@ function operation(method: string, path: string, described: Described): string {
 
 function row({ name, in: where, required, description, schema }: Parameter): string {
   const { minimum, maximum } = schema;
-  const bounds = maximum === undefined ? undefined : `from ${minimum} to ${maximum}`;
+  const bounds =
+    maximum === undefined
+      ? undefined
+      : minimum === undefined
+        ? `at most ${maximum}`
+        : `from ${minimum} to ${maximum}`;
   const choices = schema.enum?.map((one) => `\`${one}\``).join(' or ');
   const words = [description, schema.description, choices, bounds].filter(Boolean).join('; ');
   return `| \`${name}\`${required ? ' (required)' : ''} | ${where} | ${words.replaceAll('|', '\\|')} |`;

@@ -20,7 +20,7 @@ const FILE = join(import.meta.dirname, '..', '..', 'schemas', 'pipeline.schema.j
 
 export function pipelineFields(): string {
   const schema: Schema = JSON.parse(readFileSync(FILE, 'utf8'));
-  const { agent, step } = schema.$defs!;
+  const { agent, step, trigger, budget, notify } = schema.$defs!;
   const kinds = agent!.oneOf!.flatMap((kind) => ['', `**\`${kind.required![0]}\`**`, '', ...table(kind)]);
   const input = (schema.properties!.inputs!.additionalProperties as Schema).anyOf![1]!;
   return [
@@ -40,6 +40,19 @@ export function pipelineFields(): string {
     '### A step',
     '',
     ...table(step!),
+    '',
+    '### A trigger',
+    '',
+    'The first field sets the kind of the trigger.',
+    ...trigger!.anyOf!.flatMap((kind) => ['', `**\`${kind.required![0]}\`**`, '', ...table(kind)]),
+    '',
+    '### A budget',
+    '',
+    ...table(budget!),
+    '',
+    '### A notification',
+    '',
+    ...table(notify!.anyOf![1]!),
   ].join('\n');
 }
 
@@ -67,6 +80,11 @@ const WORDS: { readonly [type: string]: string } = {
   '#/$defs/cache': 'true, false or a time',
   '#/$defs/texts': 'text or list of texts',
   '#/$defs/type': 'type',
+  '#/$defs/notify': 'text or [notification](#a-notification)',
+  '#/$defs/budget': '[budget](#a-budget)',
+  '#/$defs/trigger': '[trigger](#a-trigger)',
+  number: 'number',
+  null: 'empty',
 };
 
 function kindOf(field: Schema): string {

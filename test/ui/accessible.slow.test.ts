@@ -1,69 +1,31 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { noBrowser } from '../browser/chromium.ts';
-import type { Dashboard } from './dashboard.ts';
+import { findProblems, waitUntilLoaded } from './axe.ts';
 import { type Demo, openDemo } from './demo/content.ts';
-import { everyPage } from './pages.ts';
 
 const skip = noBrowser;
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-let dashboard: Dashboard;
-let demo: Demo['demo'];
 let opened: Demo;
 before(async () => {
-  if (skip) return;
-  opened = await openDemo();
-  ({ dashboard, demo } = opened);
+  if (!skip) opened = await openDemo();
 });
 after(async () => opened?.[Symbol.asyncDispose]());
 
-/** Runs axe-core through the debugger, which bypasses the page's content security policy. */
-async function violations(page: Page, rules: readonly string[] | null): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async (only) => {
-    type Found = { id: string; impact: string; help: string; nodes: { html: string }[] };
-    const { axe } = globalThis as unknown as {
-      axe: { run(o: object): Promise<{ violations: Found[] }> };
-    };
-    const { violations } = await axe.run(only ? { runOnly: only } : {});
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0]!.html.slice(0, 200)}`);
-  }, rules);
-}
+test('axe finds nothing on any page, and no page is wider than the window (light, 1440)', {
+  skip,
+}, async () => {
+  assert.deepEqual(await findProblems(opened, 'light', 1440, null), []);
+});
 
-/** Waits until nothing is loading. */
-async function waitUntilLoaded(page: Page): Promise<void> {
-  await page.locator('main h1, main .empty-title').first().waitFor();
-  await page.waitForFunction(() => document.querySelectorAll('main [aria-busy="true"]').length === 0);
-}
-
-for (const [colorScheme, width, rules] of [
-  ['light', 1280, null],
-  // Structure does not depend on the theme, but contrast does.
-  ['dark', 380, ['color-contrast']],
-] as const) {
-  test(`no page has a serious accessibility problem or is wider than the window (${colorScheme}, ${width})`, {
-    skip,
-  }, async () => {
-    const found: string[] = [];
-    for (const [name, path] of Object.entries(everyPage(demo))) {
-      const page = await dashboard.open(path, { colorScheme, viewport: { width, height: 800 } });
-      await waitUntilLoaded(page);
-      found.push(...(await violations(page, rules)).map((what) => `${name}: ${what}`));
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      if (over > 0) found.push(`${name}: is ${over} pixels wider than the window`);
-      await page.context().close();
-    }
-    assert.deepEqual(found, []);
-    assert.deepEqual(dashboard.problems, []);
-  });
-}
+// Structure does not depend on the theme, but contrast does.
+test('axe finds nothing on any page, and no page is wider than the window (dark, 390)', {
+  skip,
+}, async () => {
+  assert.deepEqual(await findProblems(opened, 'dark', 390, ['color-contrast']), []);
+});
 
 test('all sections can be reached by keyboard alone, also in a narrow window', { skip }, async () => {
+  const { dashboard, demo } = opened;
   const page = await dashboard.open('/ui/', { viewport: { width: 380, height: 800 } });
   await waitUntilLoaded(page);
   await page.keyboard.press('Tab');

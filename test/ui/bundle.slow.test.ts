@@ -7,7 +7,7 @@ import { noBrowser } from '../browser/chromium.ts';
 import { buildPages } from './dashboard.ts';
 import { openDemo } from './demo/content.ts';
 
-const LIMIT = 150 * 1024;
+const LIMIT = 180 * 1024;
 /** Files loaded only for text in a language that can be highlighted, and the excerpts of the SDK, which no view loads. */
 const HIGHLIGHTER = /^(?:excerpt|highlight|typescript|python|shellscript|yaml|go|rust|sql|css)-/;
 
@@ -20,7 +20,7 @@ after(() => pages?.remove());
 const scripts = () => readdirSync(join(pages.folder, 'assets')).filter((name) => name.endsWith('.js'));
 const packed = (name: string) => brotliCompressSync(readFileSync(join(pages.folder, 'assets', name))).length;
 
-test('all scripts without the highlighter are smaller than 150 KB compressed', () => {
+test('all scripts without the highlighter are smaller than 180 KB compressed', () => {
   const own = scripts().filter((name) => !HIGHLIGHTER.test(name));
   const sum = own.reduce((bytes, name) => bytes + packed(name), 0);
   assert.ok(own.length > 3 && sum < LIMIT, `${sum} bytes in ${own.length} files`);
@@ -39,7 +39,7 @@ test('the build loads nothing from other hosts and has no inline scripts or styl
     );
 });
 
-test('no view loads more than 150 KB of script, including its highlighter', { skip: noBrowser }, async () => {
+test('no view loads more than 180 KB of script, including its highlighter', { skip: noBrowser }, async () => {
   await using opened = await openDemo();
   const { dashboard, demo } = opened;
   for (const path of [

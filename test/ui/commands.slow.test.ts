@@ -95,7 +95,16 @@ async function commandsOn(
 async function onEmptyPages(dashboard: Dashboard): Promise<string[]> {
   const pages = ['', 'pointers', 'pipelines', 'channels', 'threads', 'keys', 'keys?tab=usage'];
   const commands = [];
-  for (const page of [...pages, 'tasks', 'tasks?tab=agents'])
+  for (const page of [
+    ...pages,
+    'tasks',
+    'agents',
+    'agents?tab=conversations',
+    'agents?tab=claims',
+    'agents?tab=questions',
+    'files',
+    'costs',
+  ])
     commands.push(...(await commandsOn(dashboard, `/ui/${page}`)));
   await using bare = await openDashboard({ core: { projects: dashboardProjects([]) } });
   return [...commands, ...(await commandsOn(bare, '/ui/projects'))];
@@ -122,6 +131,7 @@ async function onFilledPages(dashboard: Dashboard, terminal: Terminal): Promise<
     await commandsOn(dashboard, `/ui/channels/${encodeURIComponent(CHANNEL)}?tab=groups`),
     await commandsOn(dashboard, `/ui/tasks/${task}`),
     await commandsOn(dashboard, `/ui/projects/${project!.id}`),
+    await commandsOn(dashboard, `/ui/projects/${project!.id}?tab=state`),
     await commandsOn(dashboard, `/ui/pipelines/${run!.run}?step=judge`),
   ];
   return found.flat();

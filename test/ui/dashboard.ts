@@ -6,6 +6,7 @@ import { buildDashboard } from '../../scripts/build/dashboard.ts';
 import { filesIn } from '../../src/app/serve/dashboard-files.ts';
 import { openBrowser } from '../browser/chromium.ts';
 import { type RelayOptions, type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { TIMEOUT_MS } from '../until.ts';
 
 export interface Dashboard extends AsyncDisposable {
   readonly relay: RelayUnderTest;
@@ -38,6 +39,8 @@ export async function openDashboard(o: RelayOptions = {}): Promise<Dashboard> {
     problems,
     async open(path, options = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+      // Playwright waits 30 s by default, which is too short on a busy machine.
+      context.setDefaultTimeout(TIMEOUT_MS);
       const page = await context.newPage();
       watch(page, relay.url, problems);
       await page.goto(relay.url + path);

@@ -127,7 +127,11 @@ test('names, metadata and messages of agents are shown as plain text on every pa
       task_channel: 'agent-tasks',
       done_channel: 'agent-done',
     },
-    ...{ concurrency: 1, running: [], done: 0, failed: 0, started_at: new Date().toISOString() },
+    concurrency: 1,
+    running: [],
+    done: 0,
+    failed: 0,
+    started_at: new Date().toISOString(),
   });
   const { tasks } = await agent.tasks.list();
   const paths: readonly (readonly [path: string, shown: string])[] = [
@@ -142,7 +146,7 @@ test('names, metadata and messages of agents are shown as plain text on every pa
     ['/ui/channels/hostile', '<script>'],
     ['/ui/pointers', '<script>'],
     ['/ui/tasks', '<script>'],
-    ['/ui/tasks?tab=agents', '<script>'],
+    ['/ui/agents', '<script>'],
     [`/ui/tasks/${tasks[0]!.id}`, 'Progress'],
     [`/pull/${tasks[1]!.id}`, 'Payload'],
   ];

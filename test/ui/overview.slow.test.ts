@@ -70,7 +70,7 @@ test('a task can be sent, followed and canceled', { skip }, async () => {
   await page.goto(`${dashboard.url}/ui/tasks`);
   const tasks = page.getByRole('table', { name: 'Tasks, newest first' });
   await tasks.getByText('Upgrade the importer').waitFor();
-  await page.getByRole('tab', { name: /Agents/ }).click();
+  await page.goto(`${dashboard.url}/ui/agents`);
   await page.getByRole('list', { name: 'Agents' }).getByText('codex-server').waitFor();
   assert.deepEqual(dashboard.problems, []);
 });
@@ -111,7 +111,7 @@ test('a question of an agent is shown on its task, in the list of tasks and next
     .getByText(/One task is stuck: Clean up/)
     .getByText(asked)
     .waitFor();
-  await page.getByRole('tab', { name: /Agents/ }).click();
+  await page.goto(`${own.url}/ui/agents`);
   const agents = page.getByRole('list', { name: 'Agents' });
   await agents.getByText(asked).waitFor();
   await agents.getByText('stuck', { exact: true }).waitFor();

@@ -60,8 +60,15 @@ test('without a runner the page shows a command to copy; with a runner, a button
   await page.getByText('relay bridge start --pipelines .').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Rerun from read' }).count(), 0);
   await asAgent(dashboard.relay, 'builder').agents.beat('builder', {
-    ...{ instance: 'r1', runner: 'pipelines', target: '.', task_channel: 'pipeline-tasks' },
-    ...{ done_channel: 'agent-done', concurrency: 1, running: [], done: 0, failed: 0 },
+    instance: 'r1',
+    runner: 'pipelines',
+    target: '.',
+    task_channel: 'pipeline-tasks',
+    done_channel: 'agent-done',
+    concurrency: 1,
+    running: [],
+    done: 0,
+    failed: 0,
     started_at: new Date().toISOString(),
   });
   await page.getByRole('button', { name: 'Rerun from read' }).click();

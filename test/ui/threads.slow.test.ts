@@ -105,8 +105,8 @@ test("a thread page has the model's view, the ledger, a report, an export and a 
     .waitFor();
 
   await page.goto(`${dashboard.url}/ui/threads`);
-  await page.getByRole('checkbox', { name: 'Select Checkout latency for comparison', exact: true }).check();
-  await page.getByRole('checkbox', { name: 'Select Checkout latency, second look for comparison' }).check();
+  await page.getByRole('checkbox', { name: 'Select Checkout latency', exact: true }).check();
+  await page.getByRole('checkbox', { name: 'Select Checkout latency, second look' }).check();
   await page.getByRole('button', { name: /^Compare/ }).click();
   await page.getByText('298 ms').waitFor();
   await page.getByRole('button', { name: 'Differences' }).click();

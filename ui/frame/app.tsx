@@ -1,6 +1,9 @@
 import type { ComponentChildren, ComponentType } from 'preact';
 import { Component } from 'preact';
+import { Agents } from '../pages/agents/agents.tsx';
 import { Channels } from '../pages/channels/channels.tsx';
+import { Costs } from '../pages/costs/costs.tsx';
+import { Files } from '../pages/files/files.tsx';
 import { Keys } from '../pages/keys/keys.tsx';
 import { Overview } from '../pages/overview/overview.tsx';
 import { Pipelines } from '../pages/pipelines/pipelines.tsx';
@@ -11,12 +14,12 @@ import { Tasks } from '../pages/tasks/tasks.tsx';
 import { Compare } from '../pages/threads/compare.tsx';
 import { SharedThread } from '../pages/threads/shared-thread.tsx';
 import { Threads } from '../pages/threads/threads.tsx';
-import { Empty, Failure } from '../parts/notices.tsx';
+import { Failure } from '../parts/notices.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { needsKey, wantsKey } from '../session/session.ts';
 import { segments, to } from './router.ts';
 import { Shell } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
-import { useTitle } from './title.ts';
 
 type Page = ComponentType<{ parts: readonly string[] }>;
 
@@ -28,6 +31,9 @@ const PAGES: { readonly [first: string]: Page } = {
   channels: Channels,
   pointers: Pointers,
   pull: Pointer,
+  agents: Agents,
+  costs: Costs,
+  files: Files,
   pipelines: Pipelines,
   tasks: Tasks,
   projects: Projects,
@@ -67,12 +73,12 @@ class ErrorBoundary extends Component<{ children: ComponentChildren }, { error?:
 }
 
 function NotFound() {
-  useTitle('Not found');
   return (
-    <Empty title="Page not found.">
+    <>
+      <PageHead title="Page not found" />
       <p>
-        Go to the <a href={to()}>overview</a>.
+        Go to the <a href={to()}>overview</a>, or search with <kbd>/</kbd>.
       </p>
-    </Empty>
+    </>
   );
 }

@@ -7,6 +7,7 @@ import { connectionState } from '../session/connection.ts';
 import { self } from '../session/self.ts';
 import { apiKey, signOut } from '../session/session.ts';
 import { path, segments, to } from './router.ts';
+import { Search } from './search.tsx';
 import { THEMES, theme } from './theme.ts';
 
 const PAGES: readonly { at: string; title: string; icon: IconName }[] = [
@@ -14,9 +15,12 @@ const PAGES: readonly { at: string; title: string; icon: IconName }[] = [
   { at: 'threads', title: 'Threads', icon: 'thread' },
   { at: 'channels', title: 'Channels', icon: 'channel' },
   { at: 'pointers', title: 'Pointers', icon: 'pointer' },
+  { at: 'files', title: 'Files', icon: 'file' },
   { at: 'pipelines', title: 'Pipelines', icon: 'pipeline' },
   { at: 'tasks', title: 'Tasks', icon: 'task' },
+  { at: 'agents', title: 'Agents', icon: 'agent' },
   { at: 'projects', title: 'Projects', icon: 'project' },
+  { at: 'costs', title: 'Costs', icon: 'cost' },
   { at: 'keys', title: 'Keys and usage', icon: 'key' },
 ];
 
@@ -40,6 +44,7 @@ export function Shell({ plain = false, children }: { plain?: boolean; children: 
             </svg>
             ContextRelay
           </a>
+          {!plain && <Search />}
           {!plain && (
             <button
               type="button"

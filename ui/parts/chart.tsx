@@ -49,7 +49,7 @@ export function Chart({ label, times, series, format }: Props) {
           height: HEIGHT,
           legend: { show: false },
           cursor: { show: false },
-          padding: [8, 8, 0, 0],
+          padding: [8, 20, 0, 0],
           scales: {
             // Add half a bar at both ends, so that the first and last bar are complete.
             x: { range: (_, low, high) => [low - half, high + half] },

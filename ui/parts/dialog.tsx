@@ -1,24 +1,27 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
 /** A modal dialog. The browser keeps the focus inside, and Escape closes it. */
 export function Dialog({
   title,
   onClose,
+  wide = false,
   children,
 }: {
   title: string;
   onClose: () => void;
+  wide?: boolean;
   children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const name = useId();
-  useEffect(() => {
+  // Before the effects of the content, because opening moves the focus to the first button.
+  useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={name} onClose={onClose}>
+    <dialog ref={dialog} class={wide ? 'dialog wide' : 'dialog'} aria-labelledby={name} onClose={onClose}>
       <header>
         <h2 id={name}>{title}</h2>
         <button type="button" class="icon-button" aria-label="Close" onClick={() => dialog.current?.close()}>

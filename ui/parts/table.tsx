@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Paged } from '../session/paging.ts';
-import { Failure, Pending } from './notices.tsx';
+import { Empty, Failure, Pending } from './notices.tsx';
 import { useVirtualRows } from './virtual-rows.ts';
 
 export interface Column<T> {
@@ -29,6 +29,8 @@ interface Props<T> {
   readonly chosen?: (row: T) => boolean;
   /** Number of rows dropped above the first one. */
   readonly skipped?: number;
+  /** Name of a row, `task`, for a list whose filters match nothing. */
+  readonly what?: string;
 }
 
 const ROW_HEIGHT = 40;
@@ -49,6 +51,7 @@ export function Table<T>(o: Props<T>) {
     const body = virtual.scroller.current;
     if (body && gone !== 0) body.scrollTop = gone > 0 ? body.scrollTop - gone * rowHeight : 0;
   }, [skipped]);
+  if (o.what && rows.length === 0) return <Empty title={`No ${o.what} matches these filters.`} />;
   const grid = { '--columns': columns.map(({ width }) => width).join(' ') };
   const narrow = {
     '--narrow-columns': columns

@@ -16,7 +16,8 @@ export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
   const choose = (tab: Tab) => setParam('tab', tab === tabs[0] ? null : tab.name);
   useEffect(() => {
     document.getElementById(`tab-${chosen.name}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [chosen.name]);
+    // Counts arrive later and make the tabs wider.
+  }, [chosen.name, tabs.map((tab) => tab.count).join()]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;

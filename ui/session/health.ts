@@ -8,6 +8,8 @@ export interface HealthReport {
   readonly version: string | null;
   /** A message of the relay, such as that it should be restarted. */
   readonly note: string | null;
+  /** Problems of the store, one sentence each. */
+  readonly warnings: readonly string[];
 }
 
 /** Returns whether the relay answers and its store accepts writes. Throws if the relay cannot be reached. */
@@ -23,6 +25,7 @@ export async function readHealth(): Promise<HealthReport> {
             version?: string;
             restart?: string;
             writable?: false;
+            warnings?: readonly string[];
           };
         },
       );
@@ -37,5 +40,6 @@ export async function readHealth(): Promise<HealthReport> {
     ready: ready !== null && ready.writable !== false,
     version: health?.version ?? null,
     note: ready?.restart ?? null,
+    warnings: ready?.warnings ?? [],
   };
 }

@@ -74,8 +74,8 @@ function deliverBatch(): void {
 }
 
 /**
- * Calls `then` soon after an entry that `concerns` the page, and once after a lost connection, which may have missed
- * some.
+ * Calls `then` soon after an entry that `concerns` the page. Also calls it after a lost connection, because entries
+ * may have been missed.
  */
 export function useLive(concerns: (entry: Activity) => boolean, then: () => void): void {
   const now = useRef({ concerns, then });

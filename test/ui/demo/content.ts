@@ -19,6 +19,7 @@ export interface DemoContent {
   readonly once: string;
   readonly task: string;
   readonly project: string;
+  readonly conversation: string;
 }
 
 export interface Demo extends AsyncDisposable {
@@ -33,6 +34,11 @@ export function asAgent({ core, url }: Pick<RelayUnderTest, 'core' | 'url'>, nam
   return core.relay({ ...LOCAL_CALLER, name }, url);
 }
 
+const PRICES = {
+  date: '2026-11-01',
+  currency: 'USD',
+  models: { 'claude-opus-4-8': { input: 15, output: 75, cached_input: 1.5 } },
+};
 const DAY_MINUTES = 15 * 60;
 
 /** Opens a relay whose content starts a day ago and ends at the browser's time. */
@@ -42,7 +48,11 @@ export async function openDemo(): Promise<Demo> {
   const project = await shownDemoProject();
   const dashboard = await openDashboard({
     env: { ...systemEnv, now: () => began + (systemEnv.now() - opened) },
-    core: { projects: project.source, channels: { attempts: 3, retryMs: [0], leaseMs: 15 * 60_000 } },
+    core: {
+      prices: PRICES,
+      projects: project.source,
+      channels: { attempts: 3, retryMs: [0], leaseMs: 15 * 60_000 },
+    },
   });
   const closing = new AbortController();
   let left = DAY_MINUTES;

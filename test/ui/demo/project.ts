@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dashboardProjects } from '../../../src/app/projects/dashboard-projects.ts';
@@ -6,7 +6,9 @@ import { openProject } from '../../../src/app/projects/project-files.ts';
 
 /** Creates a project in a temporary folder, as a relay displays it. */
 export async function shownDemoProject() {
-  const folder = mkdtempSync(join(tmpdir(), 'relay-shown-'));
+  const above = mkdtempSync(join(tmpdir(), 'relay-shown-'));
+  const folder = join(above, 'checkout');
+  mkdirSync(folder);
   const project = openProject(folder);
   await project.init();
   writeFileSync(
@@ -35,9 +37,15 @@ export async function shownDemoProject() {
     const { id } = await project.addTodo({ title, priority });
     if (status !== 'pending') await project.changeTodo(id, { status, reason: 'nobody there has answered' });
   }
+  await project.sync({
+    task: 'Load test with 500 carts a second',
+    doing: 'Writing the script of the carts',
+    next: ['Run it on the staging system', 'Compare the 95th percentile with the one of Monday'],
+    blocked: ['Staging system: no access yet'],
+  });
   return {
     source: dashboardProjects([folder]),
     folder,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(above, { recursive: true, force: true }),
   };
 }

@@ -54,8 +54,8 @@ async function begin(planner: Relay, pipeline: string) {
     });
     if (step === 'read' || step === 'security')
       await record('prompt.answered', {
-        ...{ step, model: 'claude-opus-4-8', prompt_tokens: 812, pasted_tokens: 9_430 },
-        billed_output: 164,
+        ...{ step, model: 'claude-opus-4-8', project: 'checkout', prompt_tokens: 812, pasted_tokens: 9_430 },
+        ...{ billed_input: 846, billed_cached_input: 512, billed_output: 164 },
       });
     await record('step.done', { step, attempts: 1, duration_ms });
   };

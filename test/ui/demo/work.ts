@@ -1,6 +1,7 @@
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
+import type { Bridge } from '../../../src/contract/agents.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
-import { type Bridge, TASK_GROUP } from '../../../src/contract/tasks.ts';
+import { TASK_GROUP } from '../../../src/contract/tasks.ts';
 import { ContextRelay } from '../../../src/public/index.ts';
 import type { RelayUnderTest } from '../../http/relay-under-test.ts';
 import { until } from '../../until.ts';
@@ -27,9 +28,11 @@ export async function fillWork(
   });
   const run = await catchUp();
   await fillInvoices(agent, signal);
+  await fillFiles(agent);
   const { secret, once } = await fillPointers(relay, agent);
   await fillBridges(agent, sent.running, signal);
-  return { run, secret, once, task: sent.done };
+  const conversation = await fillConversation(agent);
+  return { run, secret, once, task: sent.done, conversation };
 }
 
 async function fillBuilds(agent: Agents, pass: Pass): Promise<void> {
@@ -64,6 +67,60 @@ async function fillInvoices(agent: Agents, signal: AbortSignal): Promise<void> {
     }
   })().catch(() => {});
   await until(() => dead === 2);
+}
+
+/** Files of two spaces, one with several versions. */
+async function fillFiles(agent: Agents): Promise<void> {
+  const put = (name: string, path: string, text: string, space = 'checkout') =>
+    agent(name).files.put(space, path, { body: encodeUtf8(text) });
+  await put('planner', 'notes/plan.md', '# Plan\n\n- find the slow span\n- fix it\n- load test\n');
+  await put(
+    'reviewer',
+    'notes/plan.md',
+    '# Plan\n\n- [x] find the slow span: tax.quote\n- fix it\n- load test\n',
+  );
+  await put(
+    'reviewer',
+    'notes/plan.md',
+    '# Plan\n\n- [x] find the slow span: tax.quote\n- [x] pool of 16\n- load test\n',
+  );
+  await put('researcher', 'fix.diff', DIFF);
+  await put('researcher', 'src/tax/pool.ts', 'export const size = 16;\n');
+  await put('planner', 'welcome.md', '# Welcome\n', 'onboarding');
+}
+
+/** Two sessions that talk, and a claim. */
+async function fillConversation(agent: Agents): Promise<string> {
+  const session = (client: string, name: string) =>
+    agent(name).agents.enter(name, {
+      ...{
+        client,
+        session: `${client}-1`,
+        folder: '/srv/checkout',
+        project: 'checkout',
+        machine: 'laptop',
+        reach: 'turn',
+      },
+      ...{
+        busy: client === 'codex',
+        works_on: 'Load test with 500 carts a second',
+        inbound: 'all',
+        named: true,
+      },
+    });
+  await session('claude', 'claude-checkout');
+  await session('codex', 'codex-checkout');
+  const asked = await agent('claude-checkout').agents.send(
+    'codex-checkout',
+    'Does the tax service close idle connections? The pool keeps sixteen.',
+  );
+  const { id, conversation } = asked.messages[0]!;
+  await agent('codex-checkout').agents.mark('codex-checkout', { ids: [id], as: 'shown', route: 'hook' });
+  await agent('codex-checkout').agents.send(null, 'After 60 seconds. I set the idle time to 45.', {
+    reply_to: id,
+  });
+  await agent('codex-checkout').agents.claim('checkout', 'src/tax/**');
+  return conversation;
 }
 
 async function fillTasks(agent: Agents, pass: Pass) {
@@ -135,7 +192,15 @@ async function fillBridges(agent: Agents, running: string, signal: AbortSignal):
 
 function bridge(instance: string, runner: string, target: string): Bridge {
   return {
-    ...{ instance, runner, target, task_channel: 'agent-tasks', done_channel: 'agent-done' },
-    ...{ concurrency: 1, running: [], done: 12, failed: 1, started_at: new Date().toISOString() },
+    instance,
+    runner,
+    target,
+    task_channel: 'agent-tasks',
+    done_channel: 'agent-done',
+    concurrency: 1,
+    running: [],
+    done: 12,
+    failed: 1,
+    started_at: new Date().toISOString(),
   };
 }

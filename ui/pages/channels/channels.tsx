@@ -2,6 +2,7 @@ import { count } from '../../../src/base/format.ts';
 import type { ChannelInfo } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copy-button.tsx';
+import { isWithin, readMatching, readParams, TextFilter, TimeFilter } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -39,10 +40,20 @@ export function Channels({ parts }: { parts: readonly string[] }) {
 }
 
 function ChannelList() {
-  const channels = usePages(async (relay, page) => {
-    const { channels, next } = await relay.channels.list(page);
-    return { rows: channels, next };
-  }, []);
+  const [q, time] = readParams('q', 'time');
+  const words = q.toLowerCase();
+  const channels = usePages(
+    (relay, { after, limit }) =>
+      readMatching(
+        async (after) => {
+          const { channels, next } = await relay.channels.list({ after, limit });
+          return { rows: channels, next };
+        },
+        after,
+        ({ name, last_at }) => name.toLowerCase().includes(words) && isWithin(time, last_at),
+      ),
+    [q, time],
+  );
   useLive(
     ({ channel }) => channel !== undefined,
     () => {
@@ -52,17 +63,28 @@ function ChannelList() {
   return (
     <>
       <PageHead title="Channels" />
+      <div class="bar">
+        <TextFilter label="Name contains" param="q" />
+        <TimeFilter />
+      </div>
       <PagedTable
         label="Channels"
         columns={COLUMNS}
         paged={channels}
         keyOf={({ name }) => name}
         empty={
-          <Empty title="There are no channels yet.">
-            <p>A channel is a named stream of messages. The first message creates it.</p>
-            <Command line='relay publish builds "main is green"' about="Send a signal:" />
-            <Command line="relay push report.md --channel reviews" about="Push a payload and announce it:" />
-          </Empty>
+          q !== '' || time !== '' ? (
+            <Empty title="No channel matches these filters." />
+          ) : (
+            <Empty title="There are no channels yet.">
+              <p>A channel is a named stream of messages. The first message creates it.</p>
+              <Command line='relay publish builds "main is green"' about="Send a signal:" />
+              <Command
+                line="relay push report.md --channel reviews"
+                about="Push a payload and announce it:"
+              />
+            </Empty>
+          )
         }
       />
     </>

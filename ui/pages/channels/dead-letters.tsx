@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { BuriedMessage } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
+import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
+import { isWithin, readParams, TimeFilter, ValueFilter } from '../../parts/filters.tsx';
 import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty, Failure } from '../../parts/notices.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -18,6 +20,8 @@ function reasonOf({ dead }: BuriedMessage): string {
   }[dead.reason];
 }
 
+const keyOf = ({ seq }: BuriedMessage) => String(seq);
+
 /** Work that groups could not do, to be retried or dropped. */
 export function DeadLetters({
   channel,
@@ -29,6 +33,8 @@ export function DeadLetters({
   changed: () => void;
 }) {
   const letters = useAsked((relay) => relay.channels.deadLetters(channel), [channel, amount]);
+  const selection = useSelection<BuriedMessage>();
+  const [group, time] = readParams('group', 'time');
   const [result, setResult] = useState('');
   const retrying = useAction(async (relay, seq: number) => {
     const { group, task } = await relay.channels.retryDead(channel, seq);
@@ -61,8 +67,17 @@ export function DeadLetters({
     },
     {
       title: 'Reason',
-      width: 'minmax(0, 210px)',
-      cell: reasonOf,
+      width: 'minmax(0, 260px)',
+      cell: (letter) => (
+        <span title={letter.dead.why}>
+          {reasonOf(letter)}
+          {letter.dead.why && (
+            <span class="soft">
+              : <ForeignText text={letter.dead.why} max={160} />
+            </span>
+          )}
+        </span>
+      ),
       wide: true,
     },
     { title: 'Since', width: '80px', cell: ({ ts }) => <Ago at={ts} />, wide: true },
@@ -117,13 +132,44 @@ export function DeadLetters({
               </p>
             </Empty>
           ) : (
-            <Table
-              label="Dead letters, oldest first"
-              columns={columns}
-              rows={list}
-              keyOf={({ seq }) => String(seq)}
-              rowHeight={44}
-            />
+            <>
+              <BulkBar
+                selection={selection}
+                what="dead letters"
+                done={() => {
+                  letters.again();
+                  changed();
+                }}
+                actions={[
+                  {
+                    label: 'Retry',
+                    about: 'Delivers the messages to their groups again and resets their attempts to 0.',
+                    act: (relay, { seq }) => relay.channels.retryDead(channel, seq),
+                  },
+                  {
+                    label: 'Drop',
+                    danger: true,
+                    about: 'No group member will get these messages again.',
+                    act: (relay, { seq }) => relay.channels.dropDead(channel, seq),
+                  },
+                ]}
+              />
+              <div class="bar">
+                <ValueFilter label="Group" param="group" values={list.map(({ dead }) => dead.group)} />
+                <TimeFilter />
+              </div>
+              <Table
+                label="Dead letters, oldest first"
+                what="dead letter"
+                columns={[selectColumn(selection, keyOf, ({ seq }) => `dead letter ${seq}`), ...columns]}
+                rows={list.filter(
+                  ({ dead, ts }) => (group === '' || dead.group === group) && isWithin(time, ts),
+                )}
+                keyOf={keyOf}
+                chosen={(letter) => selection.rows.has(keyOf(letter))}
+                rowHeight={44}
+              />
+            </>
           )
         }
       </Answer>

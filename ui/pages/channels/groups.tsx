@@ -15,6 +15,23 @@ const LEASE_COLUMNS: readonly Column<GroupDetail['leases'][number]>[] = [
   { title: 'Lease ends', width: '92px', cell: ({ lease_until }) => <Ago at={lease_until} /> },
 ];
 
+const WAITING_COLUMNS: readonly Column<GroupDetail['waiting'][number]>[] = [
+  { title: 'Message', width: '90px', cell: ({ seq }) => <span class="mono">{seq}</span> },
+  { title: 'Attempts', width: '70px', cell: ({ attempt }) => attempt, figure: true },
+  {
+    title: 'Next try',
+    width: '100px',
+    cell: ({ retry_at }) => (retry_at === null ? 'now' : <Ago at={retry_at} />),
+  },
+  {
+    title: 'Last error',
+    width: 'minmax(0, 1fr)',
+    cell: ({ why }) =>
+      why === undefined ? <span class="soft">none</span> : <ForeignText text={why} max={200} />,
+    wide: true,
+  },
+];
+
 /** Groups of the channel: waiting messages, members, and their leases. */
 export function Groups({
   channel,
@@ -84,6 +101,24 @@ export function Groups({
               keyOf={({ token }) => String(token)}
               rowHeight={34}
             />
+          )}
+          {group.waiting.length > 0 && (
+            <>
+              <h3 class="spaced">Waiting</h3>
+              <Table
+                label={`Waiting messages of ${group.name}`}
+                columns={WAITING_COLUMNS}
+                rows={group.waiting}
+                keyOf={({ seq }) => String(seq)}
+                rowHeight={34}
+              />
+              {group.backlog > group.waiting.length && (
+                <p class="table-foot soft">
+                  Only the oldest {group.waiting.length} of {count(group.backlog)} waiting messages are
+                  listed.
+                </p>
+              )}
+            </>
           )}
         </section>
       ))}

@@ -3,6 +3,7 @@ import { shellWord } from '../../../src/base/format.ts';
 import type { Message, Since } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copy-button.tsx';
+import { readParams, Select, SelectFilter, TextFilter, ValueFilter } from '../../parts/filters.tsx';
 import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Empty, Failure } from '../../parts/notices.tsx';
@@ -16,9 +17,15 @@ export const MAX_MESSAGES = 1_000;
 /** Redraw interval, however many messages arrive. */
 const REDRAW_MS = 200;
 
-/** Where to start: with recent messages, at the beginning, now, or at a sequence or time. */
-type Start = 'recent' | 'all' | 'now' | 'from';
 const RECENT = 200;
+/** Where to start. */
+const STARTS = {
+  recent: `last ${RECENT} messages`,
+  all: 'all stored messages',
+  now: 'new messages only',
+  from: 'sequence or time…',
+};
+type Start = keyof typeof STARTS;
 
 /** Messages of a channel as they arrive, filtered, from any position that is still kept. */
 export function Tail({ channel }: { channel: string }) {
@@ -26,9 +33,7 @@ export function Tail({ channel }: { channel: string }) {
   const [place, setPlace] = useState('');
   const [from, setFrom] = useState<string>('');
   const [paused, setPaused] = useState(false);
-  const [filterText, setFilterText] = useState('');
-  const [sender, setSender] = useState('');
-  const [kind, setKind] = useState<'' | 'pointer' | 'signal'>('');
+  const [filterText, sender, kind] = readParams('q', 'by', 'kind');
   const [open, setOpen] = useState<number | null>(null);
   const { messages, total, error, again } = useTail(channel, start, from, paused);
   const rows = useMemo(() => {
@@ -40,7 +45,6 @@ export function Tail({ channel }: { channel: string }) {
         (low === '' || JSON.stringify(message).toLowerCase().includes(low)),
     );
   }, [messages, filterText, sender, kind]);
-  const senders = useMemo(() => [...new Set(messages.map((message) => message.from))].sort(), [messages]);
   const opened = open === null ? undefined : messages.find(({ seq }) => seq === open);
   const columns: readonly Column<Message>[] = [
     { title: 'When', width: '96px', cell: ({ ts }) => <Clock at={ts} /> },
@@ -53,7 +57,7 @@ export function Tail({ channel }: { channel: string }) {
           class="row-button one-line"
           onClick={() => setOpen(open === message.seq ? null : message.seq)}
         >
-          {message.gap && <span class="warn-text">messages missing before · </span>}
+          {message.gap && <span class="warn-text">earlier messages are missing · </span>}
           {message.url !== undefined ? (
             <>
               <span class="mono accent">{idOf(message.url)?.slice(0, 8) ?? 'pointer'}</span>{' '}
@@ -88,15 +92,12 @@ export function Tail({ channel }: { channel: string }) {
           setFrom(place.trim());
         }}
       >
-        <label class="field">
-          <span>Start with</span>
-          <select value={start} onChange={(event) => setStart(event.currentTarget.value as Start)}>
-            <option value="recent">last {RECENT} messages</option>
-            <option value="all">all stored messages</option>
-            <option value="now">new messages only</option>
-            <option value="from">sequence or time…</option>
-          </select>
-        </label>
+        <Select
+          label="Start with"
+          value={start}
+          set={(value) => setStart(value as Start)}
+          options={Object.entries(STARTS)}
+        />
         {start === 'from' && (
           <>
             <label class="field">
@@ -113,33 +114,13 @@ export function Tail({ channel }: { channel: string }) {
             </button>
           </>
         )}
-        <label class="field">
-          <span>Contains</span>
-          <input
-            type="search"
-            value={filterText}
-            onInput={(event) => setFilterText(event.currentTarget.value)}
-          />
-        </label>
-        <label class="field">
-          <span>From</span>
-          <select value={sender} onChange={(event) => setSender(event.currentTarget.value)}>
-            <option value="">anyone</option>
-            {senders.map((one) => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="field">
-          <span>Kind</span>
-          <select value={kind} onChange={(event) => setKind(event.currentTarget.value as typeof kind)}>
-            <option value="">all</option>
-            <option value="pointer">pointers</option>
-            <option value="signal">signals</option>
-          </select>
-        </label>
+        <TextFilter label="Contains" param="q" />
+        <ValueFilter label="From" param="by" all="anyone" values={messages.map((message) => message.from)} />
+        <SelectFilter
+          label="Kind"
+          param="kind"
+          options={{ '': 'all', pointer: 'pointers', signal: 'signals' }}
+        />
         <button
           type="button"
           class="button align-end"

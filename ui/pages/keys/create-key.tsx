@@ -3,6 +3,7 @@ import { SCOPES, type Scope } from '../../../src/contract/caller.ts';
 import type { CreatedKey } from '../../../src/contract/keys.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { Select } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
@@ -14,6 +15,7 @@ const SCOPE_MEANINGS: { readonly [S in Scope]?: string } = {
   threads: 'read and change threads',
   files: 'read and change files',
   tasks: 'read and manage tasks, list agents',
+  answer: 'answer questions to people',
   admin: 'create and revoke keys',
 };
 
@@ -22,7 +24,9 @@ const DAY_SECONDS = 86_400;
 export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void }) {
   const [open, setOpen] = useState(false);
   const [name, setName] = useState('');
-  const [scopes, setScopes] = useState<readonly Scope[]>(SCOPES.filter((scope) => scope !== 'admin'));
+  const [scopes, setScopes] = useState<readonly Scope[]>(
+    SCOPES.filter((scope) => scope !== 'admin' && scope !== 'answer'),
+  );
   const [prefix, setPrefix] = useState('');
   const [days, setDays] = useState(0);
   const creating = useAction(async (relay) => {
@@ -86,17 +90,12 @@ export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void 
                   onInput={(event) => setPrefix(event.currentTarget.value)}
                 />
               </label>
-              <label class="field">
-                <span>Expires</span>
-                <select value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
-                  <option value={0}>never</option>
-                  {[7, 30, 90, 365].map((one) => (
-                    <option key={one} value={one}>
-                      after {one} days
-                    </option>
-                  ))}
-                </select>
-              </label>
+              <Select
+                label="Expires"
+                value={String(days)}
+                set={(value) => setDays(Number(value))}
+                options={[0, 7, 30, 90, 365].map((one) => [String(one), one ? `after ${one} days` : 'never'])}
+              />
             </div>
             {creating.error !== undefined && <Failure error={creating.error} />}
             <div class="bar-end">

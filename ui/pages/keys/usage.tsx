@@ -3,7 +3,7 @@ import { bytes, count } from '../../../src/base/format.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import type { Meter, UsageReport, UsageRow } from '../../../src/contract/keys.ts';
 import { Command } from '../../parts/copy-button.tsx';
-import { saveAs } from '../../parts/download.ts';
+import { csvText, saveAs } from '../../parts/download.ts';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<UsageRow>[] = [
 /** Usage of a month against the plan's limits. */
 export function Usage() {
   const [month, setMonth] = useState('');
-  const usage = useAsked((relay) => relay.usage.get(month ? { month } : {}), [month]);
+  const usage = useAsked((relay) => relay.usage.get({ store: true, ...(month ? { month } : {}) }), [month]);
   return (
     <>
       <div class="bar spread">
@@ -67,6 +67,31 @@ export function Usage() {
                 </span>
               </div>
             </div>
+            {report.store && (
+              <section class="panel store-size" aria-labelledby="store-size">
+                <h2 id="store-size">The whole store</h2>
+                <dl class="facts">
+                  <dt>Payloads</dt>
+                  <dd class="figure">
+                    {count(report.store.payloads)}, {bytes(report.store.payload_bytes)}
+                  </dd>
+                  <dt>Records</dt>
+                  <dd class="figure">{count(report.store.records)}</dd>
+                  <dt>Log entries</dt>
+                  <dd class="figure">{count(report.store.entries)}</dd>
+                  {report.store.disk_bytes > 0 && (
+                    <>
+                      <dt>On disk</dt>
+                      <dd class="figure">{bytes(report.store.disk_bytes)}</dd>
+                    </>
+                  )}
+                </dl>
+                <p class="soft small">
+                  <code>relay du</code> prints the same figures. Storage above counts only the threads, files
+                  and channels of this tenant.
+                </p>
+              </section>
+            )}
             {report.rows.length === 0 ? (
               <Empty title={`No usage in ${report.month}.`}>
                 <p>
@@ -123,15 +148,10 @@ function UsageMeter({
   );
 }
 
-/** Quotes a field that a spreadsheet would treat as a formula, and prefixes an apostrophe. */
 function csvOf({ rows }: UsageReport): string {
-  const field = (value: string | number) => {
-    const text = String(value);
-    const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
-  const lines = rows.map(({ day, key, operation, count, bytes }) =>
-    [day, key, operation, count, bytes].map(field).join(','),
+  const names = ['day', 'key', 'operation', 'count', 'bytes'] as const;
+  return csvText(
+    names,
+    rows.map((row) => names.map((name) => row[name])),
   );
-  return ['day,key,operation,count,bytes', ...lines, ''].join('\r\n');
 }

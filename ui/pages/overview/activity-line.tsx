@@ -9,9 +9,56 @@ const short = (id: string) => id.slice(0, 8);
 
 type Names = ReadonlyMap<string, string>;
 
-/** An activity entry as a sentence, with links to its objects by their `names`. */
-export function ActivityLine({ entry, names }: { entry: Activity; names: Names }) {
-  return <span class="activity-line">{renderSentence(entry, names)}</span>;
+/** One line of the feed: the newest of the entries that it stands for. */
+export interface FeedLine {
+  readonly entry: Activity;
+  /** Number of entries that this line stands for. */
+  readonly times: number;
+  readonly authors: readonly string[];
+}
+
+const TOGETHER_MS = 60_000;
+
+/** Changes of one thread share a line whoever makes them; messages of a group if the same member handles them. */
+function joinedBy({ kind, thread, by, channel, group }: Activity): string | null {
+  if (kind === 'thread.patched') return thread ?? null;
+  return kind === 'group.claimed' || kind === 'group.acked'
+    ? JSON.stringify([kind, by, channel, group])
+    : null;
+}
+
+/** Joins similar entries within a minute into one line. Entries are newest first. */
+export function joinEntries(entries: readonly Activity[]): FeedLine[] {
+  const lines: (FeedLine & { readonly first: number })[] = [];
+  const open = new Map<string, number>();
+  for (const entry of entries) {
+    const at = Date.parse(entry.at);
+    const about = joinedBy(entry);
+    const index = about === null ? undefined : open.get(about);
+    const line = index === undefined ? undefined : lines[index]!;
+    if (line && line.first - at < TOGETHER_MS) {
+      const authors = line.authors.includes(entry.by) ? line.authors : [...line.authors, entry.by];
+      lines[index!] = { ...line, times: line.times + 1, authors };
+    } else {
+      if (about !== null) open.set(about, lines.length);
+      lines.push({ entry, times: 1, authors: [entry.by], first: at });
+    }
+  }
+  return lines;
+}
+
+/** A line of the feed as a sentence, with links to its objects by their `names`. */
+export function ActivityLine({ line: { entry, times, authors }, names }: { line: FeedLine; names: Names }) {
+  return (
+    <span class="activity-line">
+      {renderSentence(entry, names, authors)}
+      {times > 1 && (
+        <span class="soft">
+          {entry.kind === 'thread.patched' ? ` in ${times} changes` : `, ${times} times`}
+        </span>
+      )}
+    </span>
+  );
 }
 
 /** Verb phrases before and after the object's name. Other kinds are displayed as they are. */
@@ -31,6 +78,8 @@ const ACTIVITY_PHRASES: {
   'thread.deleted': ['deleted the thread'],
   'artifact.created': ['stored', 'in'],
   'artifact.deleted': ['deleted an artifact in'],
+  'file.written': ['wrote', 'in'],
+  'file.deleted': ['deleted', 'from'],
   'pipeline.started': ['started the pipeline'],
   'pipeline.resumed': ['resumed the pipeline'],
   'pipeline.finished': ['finished the pipeline'],
@@ -61,7 +110,7 @@ const THREAD_EVENT_PHRASES: ReadonlyMap<string, string> = new Map([
   ['report.generated', 'generated a report of'],
 ]);
 
-function renderSentence(e: Activity, names: Names): ComponentChildren {
+function renderSentence(e: Activity, names: Names, authors: readonly string[]): ComponentChildren {
   if (e.kind === 'left_out')
     return <span class="soft">{(e.count ?? 0).toLocaleString('en')} more events, too many to list</span>;
   if (e.kind === 'gap')
@@ -73,9 +122,10 @@ function renderSentence(e: Activity, names: Names): ComponentChildren {
   return (
     <>
       <strong>
-        <ForeignText text={e.by} max={40} />
-      </strong>{' '}
-      {before} {renderSubject(e, preposition, names)}
+        <ForeignText text={authors.slice(0, 3).join(', ')} max={60} />
+      </strong>
+      {authors.length > 3 && ` and ${authors.length - 3} more`} {before}{' '}
+      {renderSubject(e, preposition, names)}
       {e.size !== undefined && e.kind === 'pointer.pushed' && <span class="soft"> {bytes(e.size)}</span>}
       {e.channel !== undefined && (
         <>
@@ -92,6 +142,22 @@ function renderSubject(e: Activity, preposition: string | undefined, names: Name
   const name = named ? <ForeignText text={e.name!} max={60} /> : null;
   if (e.task !== undefined)
     return <NamedLink id={e.task} at={to('tasks', e.task)} name={e.name} names={names} />;
+  if (e.space !== undefined && e.name !== undefined)
+    return (
+      <>
+        {e.kind === 'file.deleted' ? (
+          <ForeignText text={e.name} max={80} />
+        ) : (
+          <a href={to('files', e.space, ...e.name.split('/'))}>
+            <ForeignText text={e.name} max={80} />
+          </a>
+        )}
+        {e.version !== undefined && ` v${e.version}`} {preposition}{' '}
+        <a href={to('files', e.space)}>
+          <ForeignText text={e.space} max={60} />
+        </a>
+      </>
+    );
   if (e.group !== undefined) return <ForeignText text={e.group} max={60} />;
   if (e.thread !== undefined) {
     const run = /^(?:pipeline|step)\./.test(e.kind);

@@ -1,5 +1,6 @@
 import { Answer } from '../../parts/notices.tsx';
 import { useAsked } from '../../session/asking.ts';
+import { attention } from '../../session/attention.ts';
 import { connectionState } from '../../session/connection.ts';
 import { readHealth } from '../../session/health.ts';
 import { useEvery } from '../../session/live.ts';
@@ -7,6 +8,7 @@ import { useEvery } from '../../session/live.ts';
 /** Displays whether the relay and its store answer, and the version. */
 export function Health() {
   const health = useAsked(() => readHealth(), []);
+  const open = attention.value;
   useEvery(15_000, health.again);
   return (
     <section class="panel" aria-labelledby="health">
@@ -36,6 +38,20 @@ export function Health() {
                 }[connectionState.value]
               }
             </dd>
+            {open !== null && (
+              <>
+                <dt>Attention</dt>
+                <dd>
+                  <span
+                    class={`dot ${open.some(({ tone }) => tone === 'bad') ? 'bad' : open.length > 0 ? 'warn' : 'ok'}`}
+                    aria-hidden="true"
+                  />{' '}
+                  {open.length === 0
+                    ? 'nothing is waiting'
+                    : `${open.length} ${open.length === 1 ? 'thing needs' : 'things need'} attention`}
+                </dd>
+              </>
+            )}
             {note && (
               <>
                 <dt>Note</dt>

@@ -1,22 +1,34 @@
 import { bytes, count } from '../../../src/base/format.ts';
 import type { Activity } from '../../../src/contract/activity.ts';
+import type { UsageReport } from '../../../src/contract/keys.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copy-button.tsx';
+import {
+  isWithin,
+  readMatching,
+  readParams,
+  SelectFilter,
+  TimeFilter,
+  ValueFilter,
+} from '../../parts/filters.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Figure, PageHead } from '../../parts/page-head.tsx';
 import { Clock } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { recentActivity, useEvery, useLive } from '../../session/live.ts';
 import { self } from '../../session/self.ts';
-import { AgentList } from '../tasks/agent-list.tsx';
-import { ActivityLine } from './activity-line.tsx';
+import { AgentList } from '../agents/agent-list.tsx';
+import { ActivityLine, joinEntries } from './activity-line.tsx';
 import { Health } from './health.tsx';
+import { NeedsAttention } from './needs-attention.tsx';
 import { OutputSavings } from './output-savings.tsx';
 import { TokensOverTime } from './tokens-over-time.tsx';
 import { useNames } from './use-names.ts';
 
 /** Number of lines; older activity is on the pages of its objects. */
 const LINES = 60;
+/** Number of entries per request. Several entries may share a line. */
+const PAGE = 200;
 const AGENTS_POLL_MS = 10_000;
 
 /** Activity, agents, token savings and health. */
@@ -24,6 +36,7 @@ export function Overview() {
   return (
     <>
       <PageHead title="Overview" />
+      <NeedsAttention />
       <Figures />
       <div class="columns">
         <section class="panel" aria-labelledby="activity">
@@ -43,7 +56,7 @@ export function Overview() {
 
 function Figures() {
   const totals = useAsked((relay) => relay.threads.totals(), []);
-  const usage = useAsked((relay) => relay.usage.get(), []);
+  const usage = useAsked((relay) => relay.usage.get({ store: true }), []);
   const agents = useAsked((relay) => relay.agents.list(), []);
   useEvery(AGENTS_POLL_MS, agents.again);
   useLive(
@@ -55,7 +68,7 @@ function Figures() {
   );
   const { value: sums } = totals;
   const ledger = sums?.prompts;
-  const bridges = agents.value?.agents.filter(({ kind }) => kind === 'bridge') ?? [];
+  const bridges = agents.value?.agents.filter(({ kind }) => kind !== 'follower') ?? [];
   const lost = bridges.filter(({ state }) => state === 'stuck' || state === 'silent').length;
   return (
     <div class="figures">
@@ -74,7 +87,7 @@ function Figures() {
         name="Live agents"
         value={agents.value ? count(bridges.filter(({ alive }) => alive).length) : '…'}
         foot={lost > 0 ? `${lost} stuck or silent` : `of ${bridges.length} known`}
-        href={to('tasks')}
+        href={to('agents')}
       />
       {/* Without keys nobody counts pushes. */}
       {self.value?.auth === 'keys' && (
@@ -90,53 +103,114 @@ function Figures() {
       )}
       <Figure
         name="Storage"
-        value={usage.value ? bytes(usage.value.storage.used) : '…'}
-        foot={
-          usage.value &&
-          (usage.value.storage.limit === null
-            ? 'threads and channels'
-            : `of ${bytes(usage.value.storage.limit)}`)
-        }
+        value={usage.value ? bytes(usage.value.store?.disk_bytes || usage.value.storage.used) : '…'}
+        foot={usage.value && describeStorage(usage.value)}
         href={to('keys')}
       />
     </div>
   );
 }
 
+const SUBJECTS = {
+  '': 'everything',
+  pointer: 'pointers',
+  thread: 'threads and artifacts',
+  file: 'files',
+  channel: 'channels and groups',
+  task: 'tasks and agents',
+  pipeline: 'pipelines',
+  key: 'keys and links',
+};
+/** Kinds of activity by the first part of their name, for each subject of the filter. */
+const SUBJECT_KINDS: { readonly [subject: string]: readonly string[] } = {
+  pointer: ['pointer'],
+  thread: ['thread', 'artifact'],
+  file: ['file'],
+  channel: ['channel', 'group'],
+  task: ['task', 'agent'],
+  pipeline: ['pipeline', 'step'],
+  key: ['key', 'share'],
+};
+
 function ActivityFeed() {
-  const older = useAsked((relay) => relay.activity.list({ limit: LINES }), []);
+  const [subject, by, channel, time] = readParams('subject', 'by', 'channel', 'time');
+  const filtered = [subject, by, channel, time].some((value) => value !== '');
+  const matches = (entry: Activity) =>
+    (subject === '' || SUBJECT_KINDS[subject]?.includes(entry.kind.split('.')[0]!) === true) &&
+    (by === '' || entry.by === by) &&
+    (channel === '' || entry.channel === channel) &&
+    isWithin(time, entry.at);
+  const older = useAsked(
+    async (relay) => {
+      const page = (after: string | undefined) => relay.activity.list({ after, limit: PAGE });
+      const { rows } = await readMatching(
+        async (after) => {
+          const { activities, next } = await page(after);
+          return { rows: activities, next };
+        },
+        undefined,
+        matches,
+        (entry) => !isWithin(time, entry.at),
+      );
+      return rows;
+    },
+    [subject, by, channel, time],
+  );
   const names = useNames();
   useLive(({ kind }) => kind === 'gap', older.again);
+  const entries = older.value ? mergeById(recentActivity.value.filter(matches), older.value) : [];
   return (
-    <Answer of={older}>
-      {({ activities }) => {
-        const lines = mergeById(recentActivity.value, activities);
-        if (lines.length === 0)
+    <>
+      <div class="bar feed-filters">
+        <SelectFilter label="About" param="subject" options={SUBJECTS} />
+        <ValueFilter label="By" param="by" all="anyone" values={entries.map((entry) => entry.by)} />
+        <ValueFilter label="Channel" param="channel" values={entries.map((entry) => entry.channel)} />
+        <TimeFilter />
+      </div>
+      <Answer of={older}>
+        {() => {
+          if (entries.length === 0)
+            return filtered ? (
+              <p class="soft">No activity matches these filters.</p>
+            ) : (
+              <Empty title="No activity yet.">
+                <p>Pushes, messages, threads and tasks of your agents appear here live.</p>
+                <Command
+                  line='echo "hello, agent" | relay push --channel greetings'
+                  about="Push a payload:"
+                />
+              </Empty>
+            );
           return (
-            <Empty title="No activity yet.">
-              <p>Pushes, messages, threads and tasks of your agents appear here live.</p>
-              <Command line='echo "hello, agent" | relay push --channel greetings' about="Push a payload:" />
-            </Empty>
+            <ol class="feed" aria-label="Activity, newest first">
+              {joinEntries(entries)
+                .slice(0, LINES)
+                .map((line) => (
+                  <li key={line.entry.id}>
+                    <Clock at={line.entry.at} short />
+                    <span class={`mark ${line.entry.kind.split('.')[0]}`} aria-hidden="true" />
+                    <ActivityLine line={line} names={names} />
+                  </li>
+                ))}
+            </ol>
           );
-        return (
-          <ol class="feed" aria-label="Activity, newest first">
-            {lines.map((entry) => (
-              <li key={entry.id}>
-                <Clock at={entry.at} short />
-                <span class={`mark ${entry.kind.split('.')[0]}`} aria-hidden="true" />
-                <ActivityLine entry={entry} names={names} />
-              </li>
-            ))}
-          </ol>
-        );
-      }}
-    </Answer>
+        }}
+      </Answer>
+    </>
   );
+}
+
+/** The same figures as `relay du` for the operator; for other tenants what their plan counts. */
+function describeStorage({ store, storage }: UsageReport): string {
+  if (storage.limit !== null) return `of ${bytes(storage.limit)}`;
+  return store
+    ? `on disk, ${count(store.payloads)} payloads of ${bytes(store.payload_bytes)}`
+    : 'threads, files and channels';
 }
 
 function mergeById(live: readonly Activity[], listed: readonly Activity[]): Activity[] {
   const known = new Set(live.map(({ id }) => id));
-  return [...live, ...listed.filter(({ id }) => !known.has(id))].slice(0, LINES);
+  return [...live, ...listed.filter(({ id }) => !known.has(id))];
 }
 
 function Agents() {

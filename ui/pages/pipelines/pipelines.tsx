@@ -1,7 +1,18 @@
+import { RUN_STATUSES } from '../../../src/base/enums.ts';
+import type { Relay } from '../../../src/contract/relay.ts';
 import type { RunItem } from '../../../src/contract/threads.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
 import { Command, Id } from '../../parts/copy-button.tsx';
+import {
+  isWithin,
+  readMatching,
+  readParams,
+  SelectFilter,
+  TextFilter,
+  TimeFilter,
+} from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -9,7 +20,9 @@ import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Ago, formatDuration } from '../../parts/time.tsx';
 import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
+import { hasScope } from '../../session/self.ts';
 import { RunPage } from './run.tsx';
+import { sendRunTask, useRunner } from './run-actions.tsx';
 
 const COLUMNS: readonly Column<RunItem>[] = [
   {
@@ -21,7 +34,7 @@ const COLUMNS: readonly Column<RunItem>[] = [
       </a>
     ),
   },
-  { title: 'Status', width: '104px', cell: ({ status }) => <Badge word={status} /> },
+  { title: 'Status', width: '92px', cell: ({ status }) => <Badge word={status} /> },
   { title: 'Run', width: '116px', cell: ({ run }) => <Id value={run} what="run id" />, wide: true },
   {
     title: 'Duration',
@@ -35,7 +48,7 @@ const COLUMNS: readonly Column<RunItem>[] = [
     wide: true,
     figure: true,
   },
-  { title: 'Started', width: '92px', cell: ({ started_at }) => <Ago at={started_at} /> },
+  { title: 'Started', width: '84px', cell: ({ started_at }) => <Ago at={started_at} /> },
 ];
 
 export function Pipelines({ parts: [id] }: { parts: readonly string[] }) {
@@ -43,10 +56,27 @@ export function Pipelines({ parts: [id] }: { parts: readonly string[] }) {
 }
 
 function RunList() {
-  const runs = usePages(async (relay, { after, limit }) => {
-    const { runs, next } = await relay.threads.runs({ after, limit: Math.min(limit, 100) });
-    return { rows: runs, next };
-  }, []);
+  const [status, name, time] = readParams('status', 'pipeline', 'time');
+  const filtered = status !== '' || name !== '' || time !== '';
+  const selection = useSelection<RunItem>();
+  const runner = useRunner();
+  const words = name.toLowerCase();
+  const runs = usePages(
+    (relay, { after }) =>
+      readMatching(
+        async (after) => {
+          const { runs, next } = await relay.threads.runs({ after, limit: 100 });
+          return { rows: runs, next };
+        },
+        after,
+        (run) =>
+          (status === '' || run.status === status) &&
+          run.pipeline.toLowerCase().includes(words) &&
+          isWithin(time, run.started_at),
+        ({ started_at }) => !isWithin(time, started_at),
+      ),
+    [status, name, time],
+  );
   useLive(
     ({ kind }) => kind.startsWith('pipeline.'),
     () => {
@@ -56,19 +86,65 @@ function RunList() {
   return (
     <>
       <PageHead title="Pipelines" />
+      <div class="bar">
+        <TextFilter label="Pipeline" param="pipeline" />
+        <SelectFilter
+          label="Status"
+          param="status"
+          options={{ '': 'all', ...Object.fromEntries(RUN_STATUSES.map((one) => [one, one])) }}
+        />
+        <TimeFilter />
+      </div>
+      <BulkBar
+        selection={selection}
+        what="runs"
+        done={runs.first}
+        actions={[
+          ...(runner && hasScope('push')
+            ? [
+                {
+                  label: 'Resume',
+                  about: `Sends a task for each run to ${runner.name}. Finished steps do not run again.`,
+                  applies: ({ status }: RunItem) => status !== 'done' && status !== 'running',
+                  act: (relay: Relay, { run, pipeline }: RunItem) =>
+                    sendRunTask(relay, runner, `relay pipeline run --run ${run}`, `Resume: ${pipeline}`),
+                },
+              ]
+            : []),
+          {
+            label: 'Delete',
+            danger: true,
+            about: 'This deletes the runs with their prompts and outputs. It cannot be undone.',
+            applies: ({ status }) => status !== 'running',
+            act: (relay, { run }) => relay.threads.delete(run),
+          },
+        ]}
+      />
       <PagedTable
         label="Runs, newest first"
-        columns={COLUMNS}
+        columns={[
+          selectColumn(
+            selection,
+            ({ run }) => run,
+            ({ pipeline, run }) => `${pipeline} ${run.slice(0, 8)}`,
+          ),
+          ...COLUMNS,
+        ]}
         paged={runs}
         keyOf={({ run }) => run}
+        chosen={({ run }) => selection.rows.has(run)}
         empty={
-          <Empty title="No pipeline has run yet.">
-            <p>
-              A pipeline is a YAML file with steps for several agents. Independent steps run in parallel. Each
-              run is stored as a thread.
-            </p>
-            <Command line="relay pipeline run review.yaml" about="Run one:" />
-          </Empty>
+          filtered ? (
+            <Empty title="No run matches these filters." />
+          ) : (
+            <Empty title="No pipeline has run yet.">
+              <p>
+                A pipeline is a YAML file with steps for several agents. Independent steps run in parallel.
+                Each run is stored as a thread.
+              </p>
+              <Command line="relay pipeline run review.yaml" about="Run one:" />
+            </Empty>
+          )
         }
       />
     </>

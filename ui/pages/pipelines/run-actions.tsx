@@ -1,5 +1,7 @@
 import { shellWord } from '../../../src/base/format.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
+import type { Agent } from '../../../src/contract/agents.ts';
+import type { Relay } from '../../../src/contract/relay.ts';
 import { PIPELINE_RUNNER } from '../../../src/contract/tasks.ts';
 import type { PipelineRun } from '../../../src/contract/threads.ts';
 import { navigate, to } from '../../frame/router.ts';
@@ -10,14 +12,37 @@ import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 import { relay } from '../../session/session.ts';
 
-/** The server runs no commands: a run is continued by a task for a bridge that runs pipelines, or by a command to copy. */
-export function RunActions({ run, step }: { run: PipelineRun; step: string | null }) {
-  const agents = useAsked((relay) => relay.agents.list(), []);
+/** Returns the bridge that runs pipelines, if one is alive. */
+export function useRunner(): Agent | undefined {
+  const agents = useAsked(async (relay) => (hasScope('tasks') ? relay.agents.list() : null), []);
   useLive(({ kind }) => kind.startsWith('agent.'), agents.again);
   useEvery(10_000, agents.again);
-  const runner = agents.value?.agents.find(
-    ({ alive, bridge }) => alive && bridge?.runner === PIPELINE_RUNNER,
-  );
+  return agents.value?.agents.find(({ alive, bridge }) => alive && bridge?.runner === PIPELINE_RUNNER);
+}
+
+/** Sends a command line as a task to a bridge that runs pipelines. Returns the id of the task. */
+export async function sendRunTask(
+  relay: Relay,
+  runner: Agent,
+  line: string,
+  summary: string,
+): Promise<string> {
+  const { task_channel, done_channel } = runner.bridge!;
+  const { id } = await relay.pointers.push({
+    body: encodeUtf8(line),
+    content_type: 'text/plain',
+    channel: task_channel,
+    metadata: { done_channel, summary },
+  });
+  return id;
+}
+
+/**
+ * Buttons to resume or rerun a run. The server runs no commands, so a button sends a task to a bridge that runs
+ * pipelines. Without such a bridge, the user copies the command.
+ */
+export function RunActions({ run, step }: { run: PipelineRun; step: string | null }) {
+  const runner = useRunner();
   const actions = [
     ...(run.status === 'done'
       ? []
@@ -51,14 +76,9 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
                 title={`${title}?`}
                 sure="Send task"
                 act={async () => {
-                  const { task_channel, done_channel } = runner.bridge!;
-                  const { id } = await relay.value.pointers.push({
-                    body: encodeUtf8(line),
-                    content_type: 'text/plain',
-                    channel: task_channel,
-                    metadata: { done_channel, summary: `${title}: ${run.pipeline}` },
-                  });
-                  navigate(to('tasks', id));
+                  navigate(
+                    to('tasks', await sendRunTask(relay.value, runner, line, `${title}: ${run.pipeline}`)),
+                  );
                 }}
               >
                 <p>

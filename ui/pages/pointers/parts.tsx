@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { count } from '../../../src/base/format.ts';
 import type { Part, PartRequest } from '../../../src/contract/pointers.ts';
 import type { ContextRelay } from '../../../src/sdk/context-relay.ts';
+import { Select } from '../../parts/filters.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 import { TextView } from '../../viewers/text-view.tsx';
@@ -32,21 +33,12 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
           void pulling.run();
         }}
       >
-        <label class="field">
-          <span>Part</span>
-          <select
-            value={kind.name}
-            onChange={(event) =>
-              setKind(KINDS.find(({ name }) => name === event.currentTarget.value) ?? KINDS[0])
-            }
-          >
-            {KINDS.map(({ name, title }) => (
-              <option key={name} value={name}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Part"
+          value={kind.name}
+          set={(value) => setKind(KINDS.find(({ name }) => name === value) ?? KINDS[0])}
+          options={KINDS.map(({ name, title }) => [name, title])}
+        />
         {kind.hint !== null && (
           <label class="field grow">
             <span>{kind.title}</span>

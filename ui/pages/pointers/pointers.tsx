@@ -1,8 +1,19 @@
-import { useState } from 'preact/hooks';
 import { bytes } from '../../../src/base/format.ts';
+import { OUTPUT } from '../../../src/contract/outputs.ts';
 import type { ListedPointer } from '../../../src/contract/pointers.ts';
+import { FERNET_CONTENT_TYPE } from '../../../src/formats/fernet.ts';
 import { to } from '../../frame/router.ts';
+import { Badge, type Tone } from '../../parts/badge.tsx';
+import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
 import { Command, CopyButton } from '../../parts/copy-button.tsx';
+import {
+  isWithin,
+  readMatching,
+  readParams,
+  SelectFilter,
+  TextFilter,
+  TimeFilter,
+} from '../../parts/filters.tsx';
 import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -10,7 +21,27 @@ import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
+import { hasScope } from '../../session/self.ts';
 import { Pointer } from './pointer.tsx';
+
+const KINDS = {
+  '': 'all',
+  output: 'output',
+  encrypted: 'encrypted',
+  'one-time': 'one-time',
+  binary: 'binary',
+};
+
+/** Returns what distinguishes a pointer from a plain text: `encrypted`, `one-time`. */
+function marksOf({ content_type, max_pulls, metadata, text }: ListedPointer): string[] {
+  const encrypted = content_type === FERNET_CONTENT_TYPE;
+  return [
+    metadata.kind === OUTPUT ? 'output' : '',
+    encrypted ? 'encrypted' : '',
+    max_pulls === 1 ? 'one-time' : max_pulls !== null ? `${max_pulls} pulls` : '',
+    text || encrypted ? '' : 'binary',
+  ].filter(Boolean);
+}
 
 const COLUMNS: readonly Column<ListedPointer>[] = [
   {
@@ -30,7 +61,7 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
   },
   {
     title: 'Handle',
-    width: '120px',
+    width: '104px',
     cell: ({ id, handle, url }) => (
       <span class="id">
         <span class="mono" title={id}>
@@ -42,8 +73,25 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
     wide: true,
   },
   {
+    title: 'Kind',
+    width: '92px',
+    cell: (pointer) => {
+      const marks = marksOf(pointer);
+      return marks.length > 0 ? (
+        marks.map((mark) => (
+          <span key={mark} class="pair">
+            <Badge tone={MARK_TONES[mark] ?? 'quiet'}>{mark}</Badge>
+          </span>
+        ))
+      ) : (
+        <span class="soft">{shortType(pointer.content_type)}</span>
+      );
+    },
+    wide: true,
+  },
+  {
     title: 'Channel',
-    width: 'minmax(0, 120px)',
+    width: 'minmax(0, 110px)',
     cell: ({ channel }) =>
       channel === null ? (
         <span class="soft">none</span>
@@ -54,11 +102,18 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
       ),
     wide: true,
   },
-  { title: 'From', width: '110px', cell: ({ from }) => <ForeignText text={from} max={40} />, wide: true },
+  { title: 'From', width: '100px', cell: ({ from }) => <ForeignText text={from} max={40} />, wide: true },
   { title: 'Size', width: '78px', cell: ({ size }) => bytes(size), figure: true, wide: true },
   { title: 'Pushed', width: '84px', cell: ({ created_at }) => <Ago at={created_at} /> },
   { title: 'Expires', width: '80px', cell: ({ expires_at }) => <Ago at={expires_at} />, wide: true },
 ];
+
+const MARK_TONES: { readonly [mark: string]: Tone } = { encrypted: 'busy', 'one-time': 'warn' };
+
+/** `text/markdown; charset=utf-8` → `markdown` */
+function shortType(type: string | null): string {
+  return /\/(?:x-)?([^;]+)/.exec(type ?? '')?.[1]?.replace('plain', 'text') ?? 'text';
+}
 
 export function Pointers({ parts: [id] }: { parts: readonly string[] }) {
   return id === undefined ? <PointerList /> : <Pointer parts={[id]} key={id} above />;
@@ -66,15 +121,21 @@ export function Pointers({ parts: [id] }: { parts: readonly string[] }) {
 
 /** All pointers that have not expired, newest first. */
 function PointerList() {
-  const [channel, setChannel] = useState('');
-  const [from, setFrom] = useState('');
-  const filter = { ...(channel ? { channel } : {}), ...(from ? { from } : {}) };
+  const [q, channel, from, time, kind] = readParams('q', 'channel', 'from', 'time', 'kind');
+  const selection = useSelection<ListedPointer>();
+  const filter = { ...(q ? { q } : {}), ...(channel ? { channel } : {}), ...(from ? { from } : {}) };
   const pointers = usePages(
-    async (relay, page) => {
-      const { pointers, next } = await relay.pointers.list({ ...page, ...filter });
-      return { rows: pointers, next };
-    },
-    [channel, from],
+    (relay, { after, limit }) =>
+      readMatching(
+        async (after) => {
+          const { pointers, next } = await relay.pointers.list({ after, limit, ...filter });
+          return { rows: pointers, next };
+        },
+        after,
+        (pointer) => isWithin(time, pointer.created_at) && (kind === '' || marksOf(pointer).includes(kind)),
+        ({ created_at }) => !isWithin(time, created_at),
+      ),
+    [q, channel, from, time, kind],
   );
   useLive(
     ({ kind }) => kind === 'pointer.pushed' || kind === 'pointer.revoked',
@@ -82,29 +143,38 @@ function PointerList() {
       if (pointers.skipped === 0 && pointers.rows.length <= 200) pointers.first();
     },
   );
-  const filtered = channel !== '' || from !== '';
+  const filtered = [q, channel, from, time, kind].some((value) => value !== '');
   return (
     <>
       <PageHead title="Pointers" />
       <div class="bar">
-        <label class="field">
-          <span>Channel</span>
-          <input
-            type="search"
-            value={channel}
-            onChange={(event) => setChannel(event.currentTarget.value.trim())}
-          />
-        </label>
-        <label class="field">
-          <span>From</span>
-          <input type="search" value={from} onChange={(event) => setFrom(event.currentTarget.value.trim())} />
-        </label>
+        <TextFilter label="Summary or metadata" param="q" grow />
+        <TextFilter label="Channel" param="channel" />
+        <TextFilter label="From" param="from" />
+        <SelectFilter label="Kind" param="kind" options={KINDS} />
+        <TimeFilter />
       </div>
+      {hasScope('push') && (
+        <BulkBar
+          selection={selection}
+          what="pointers"
+          done={pointers.first}
+          actions={[
+            {
+              label: 'Revoke',
+              danger: true,
+              about: 'Nobody can pull these payloads any more. It cannot be undone.',
+              act: (relay, { id }) => relay.pointers.delete(id),
+            },
+          ]}
+        />
+      )}
       <PagedTable
         label="Pointers, newest first"
-        columns={COLUMNS}
+        columns={[...(hasScope('push') ? [selectColumn(selection, keyOf, nameOf)] : []), ...COLUMNS]}
         paged={pointers}
-        keyOf={({ id }) => id}
+        keyOf={keyOf}
+        chosen={({ id }) => selection.rows.has(id)}
         empty={
           filtered ? (
             <Empty title="No pointer matches these filters." />
@@ -122,3 +192,6 @@ function PointerList() {
     </>
   );
 }
+
+const keyOf = ({ id }: ListedPointer) => id;
+const nameOf = ({ id, handle }: ListedPointer) => handle ?? id.slice(0, 8);

@@ -13,7 +13,9 @@ export function ReceiptStages({ receipts }: { receipts: readonly Receipt[] }) {
         const found = receipts.filter((receipt) => receipt.rung === rung);
         return (
           <li key={rung} class={found.length > 0 ? 'reached' : ''}>
-            <Badge word={found.length > 0 ? rung : ''}>{rung}</Badge>
+            <Badge word={found.some(({ status }) => status === 'failed') ? 'failed' : found[0] ? rung : ''}>
+              {rung}
+            </Badge>
             {found.length === 0 ? (
               <span class="soft">not recorded</span>
             ) : (

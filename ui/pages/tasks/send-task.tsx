@@ -1,13 +1,9 @@
 import { useState } from 'preact/hooks';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
-import {
-  type Agent,
-  DONE_CHANNEL,
-  directChannel,
-  PIPELINE_RUNNER,
-  TASK_CHANNEL,
-} from '../../../src/contract/tasks.ts';
+import type { Agent } from '../../../src/contract/agents.ts';
+import { DONE_CHANNEL, directChannel, PIPELINE_RUNNER, TASK_CHANNEL } from '../../../src/contract/tasks.ts';
 import { navigate, to } from '../../frame/router.ts';
+import { Select } from '../../parts/filters.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
@@ -52,18 +48,15 @@ export function SendTask({ agents }: { agents: readonly Agent[] }) {
             onInput={(event) => setSummary(event.currentTarget.value)}
           />
         </label>
-        <label class="field">
-          <span>Agent</span>
-          <select value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
-            <option value="">any free agent</option>
-            {bridges.map(({ name, alive }) => (
-              <option key={name} value={name}>
-                {name}
-                {alive ? '' : ' (silent)'}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Agent"
+          value={agent}
+          set={setAgent}
+          options={[
+            ['', 'any free agent'],
+            ...bridges.map(({ name, alive }) => [name, alive ? name : `${name} (silent)`] as const),
+          ]}
+        />
       </div>
       {bridges.length === 0 && <p class="soft">No bridge is running. The task waits until one takes it.</p>}
       <div>

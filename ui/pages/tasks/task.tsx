@@ -1,6 +1,7 @@
 import { bytes } from '../../../src/base/format.ts';
+import type { Relay } from '../../../src/contract/relay.ts';
 import type { Task } from '../../../src/contract/tasks.ts';
-import { to } from '../../frame/router.ts';
+import { navigate, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command, Id } from '../../parts/copy-button.tsx';
@@ -10,11 +11,27 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
+import { hasScope } from '../../session/self.ts';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 import { ReceiptStages } from '../pointers/receipt-stages.tsx';
 
-const OPEN_STATES = new Set(['queued', 'running', 'acked']);
+export const OPEN_STATES: ReadonlySet<string> = new Set(['queued', 'running', 'acked']);
+
+/** Sends the payload of a task again, as a new task. Returns its id. */
+export async function sendAgain(relay: Relay, id: string): Promise<string> {
+  const { channel, metadata } = await relay.tasks.get(id);
+  const { body, about } = await relay.pointers.pull(id);
+  const { content_type, key_check } = about;
+  const sent = await relay.pointers.push({
+    body,
+    channel,
+    metadata,
+    ...(content_type ? { content_type } : {}),
+    ...(key_check ? { key_check } : {}),
+  });
+  return sent.id;
+}
 
 /** A task, live: who has it, its progress and its result. */
 export function TaskPage({ id }: { id: string }) {
@@ -29,7 +46,19 @@ export function TaskPage({ id }: { id: string }) {
         above={{ title: 'Tasks', href: to('tasks') }}
         actions={
           value &&
-          OPEN_STATES.has(value.state) && (
+          (!OPEN_STATES.has(value.state) ? (
+            value.state !== 'done' &&
+            hasScope('push') && (
+              <ConfirmButton
+                label="Retry"
+                title="Send this task again?"
+                sure="Send it again"
+                act={async () => navigate(to('tasks', await sendAgain(relay.value, id)))}
+              >
+                <p>This creates a new task with the same payload on the same channel.</p>
+              </ConfirmButton>
+            )
+          ) : (
             <ConfirmButton
               label="Cancel task"
               title="Cancel this task?"
@@ -43,7 +72,7 @@ export function TaskPage({ id }: { id: string }) {
             >
               <p>No agent will take the task. If an agent is working on it, its bridge stops the work.</p>
             </ConfirmButton>
-          )
+          ))
         }
       >
         <Id value={id} what="task id" />
@@ -147,7 +176,7 @@ function Details({ task }: { task: Task }) {
       {Object.keys(task.metadata).length > 0 && (
         <section class="panel spaced" aria-label="Metadata">
           <h2>Metadata</h2>
-          <JsonView value={task.metadata} label="Metadata" />
+          <JsonView value={task.metadata} label="Metadata as JSON" />
         </section>
       )}
     </>

@@ -1,8 +1,16 @@
-import { useState } from 'preact/hooks';
 import { TASK_STATES, type TaskInfo, type TaskState } from '../../../src/contract/tasks.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { type BulkAction, BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
 import { Command } from '../../parts/copy-button.tsx';
+import {
+  isWithin,
+  readParams,
+  SelectFilter,
+  TextFilter,
+  TimeFilter,
+  ValueFilter,
+} from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -12,9 +20,8 @@ import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
-import { AgentList } from './agent-list.tsx';
 import { SendTask } from './send-task.tsx';
-import { TaskPage } from './task.tsx';
+import { OPEN_STATES, sendAgain, TaskPage } from './task.tsx';
 
 const MAX_TASKS = 200;
 const POLL_MS = 10_000;
@@ -62,12 +69,51 @@ function State({ task }: { task: TaskInfo }) {
   );
 }
 
+const STATES = {
+  '': 'all',
+  stuck: 'stuck',
+  ...Object.fromEntries(TASK_STATES.map((state) => [state, state])),
+};
+
+const agentOf = ({ agent, result }: TaskInfo) => agent ?? result?.by ?? null;
+
+/** Cancels open tasks and sends ended ones again, as far as the key allows. */
+function bulkActions(): BulkAction<TaskInfo>[] {
+  const cancel: BulkAction<TaskInfo> = {
+    label: 'Cancel',
+    danger: true,
+    about: 'No agent will take these tasks. If an agent is working on one, its bridge stops the work.',
+    applies: ({ state }) => OPEN_STATES.has(state),
+    act: (relay, { id }) => relay.tasks.cancel(id, { reason: 'Canceled in the dashboard' }),
+  };
+  const retry: BulkAction<TaskInfo> = {
+    label: 'Retry',
+    about: 'Sends each task again, as a new task with the same payload.',
+    applies: ({ state }) => !OPEN_STATES.has(state) && state !== 'done',
+    act: (relay, { id }) => sendAgain(relay, id),
+  };
+  return [...(hasScope('push') && hasScope('pull') ? [retry] : []), cancel];
+}
+
 function TaskList() {
-  const [state, setState] = useState<TaskState | ''>('');
+  const [state, agent, channel, time, q] = readParams('state', 'agent', 'channel', 'time', 'q');
+  const selection = useSelection<TaskInfo>();
+  const filtered = [state, agent, channel, time, q].some((value) => value !== '');
   const tasks = useAsked(
-    (relay) => relay.tasks.list({ limit: MAX_TASKS, ...(state ? { state } : {}) }),
+    (relay) =>
+      relay.tasks.list({
+        limit: MAX_TASKS,
+        ...(state && state !== 'stuck' ? { state: state as TaskState } : {}),
+      }),
     [state],
   );
+  const words = q.toLowerCase();
+  const matches = (task: TaskInfo) =>
+    (state !== 'stuck' || task.stuck !== null) &&
+    (agent === '' || agentOf(task) === agent) &&
+    (channel === '' || task.channel === channel) &&
+    isWithin(time, task.created_at) &&
+    `${task.summary ?? ''} ${task.from}`.toLowerCase().includes(words);
   const agents = useAsked((relay) => relay.agents.list(), []);
   useLive(
     ({ kind }) => /^(?:task|agent)\./.test(kind),
@@ -83,9 +129,9 @@ function TaskList() {
   const stuck = tasks.value?.tasks.filter((task) => task.stuck !== null) ?? [];
   return (
     <>
-      <PageHead title="Tasks and agents" />
+      <PageHead title="Tasks" />
       <Tabs
-        label="Tasks and agents"
+        label="Tasks"
         tabs={[
           {
             name: 'tasks',
@@ -93,21 +139,17 @@ function TaskList() {
             render: () => (
               <>
                 <div class="bar">
-                  <label class="field">
-                    <span>State</span>
-                    <select
-                      value={state}
-                      onChange={(event) => setState(event.currentTarget.value as TaskState | '')}
-                    >
-                      <option value="">all</option>
-                      {TASK_STATES.map((one) => (
-                        <option key={one} value={one}>
-                          {one}
-                        </option>
-                      ))}
-                    </select>
-                  </label>
+                  <TextFilter label="Summary or sender" param="q" grow />
+                  <SelectFilter label="State" param="state" options={STATES} />
+                  <ValueFilter label="Agent" param="agent" values={tasks.value?.tasks.map(agentOf) ?? []} />
+                  <ValueFilter
+                    label="Channel"
+                    param="channel"
+                    values={tasks.value?.tasks.map((task) => task.channel) ?? []}
+                  />
+                  <TimeFilter />
                 </div>
+                <BulkBar selection={selection} what="tasks" done={tasks.again} actions={bulkActions()} />
                 {stuck.length > 0 && (
                   <p class="warning" role="status">
                     {stuck.length === 1
@@ -120,9 +162,12 @@ function TaskList() {
                   </p>
                 )}
                 <Answer of={tasks}>
-                  {({ tasks: list }) =>
-                    list.length === 0 ? (
-                      <Empty title={state ? `No ${state} tasks.` : 'There are no tasks yet.'}>
+                  {({ tasks: all }) => {
+                    const list = all.filter(matches);
+                    return list.length === 0 && filtered ? (
+                      <Empty title="No task matches these filters." />
+                    ) : list.length === 0 ? (
+                      <Empty title="There are no tasks yet.">
                         <p>
                           A task is work for an agent. The relay keeps it until an agent takes it, and
                           delivers the result.
@@ -136,28 +181,26 @@ function TaskList() {
                       <>
                         <Table
                           label="Tasks, newest first"
-                          columns={COLUMNS}
+                          columns={[
+                            selectColumn(
+                              selection,
+                              ({ id }) => id,
+                              ({ id, summary }) => summary ?? id,
+                            ),
+                            ...COLUMNS,
+                          ]}
                           rows={list}
                           keyOf={({ id }) => id}
+                          chosen={({ id }) => selection.rows.has(id)}
                         />
-                        {list.length === MAX_TASKS && (
+                        {all.length === MAX_TASKS && (
                           <p class="table-foot soft">Only the newest {MAX_TASKS} tasks are listed.</p>
                         )}
                       </>
-                    )
-                  }
+                    );
+                  }}
                 </Answer>
               </>
-            ),
-          },
-          {
-            name: 'agents',
-            title: 'Agents',
-            count: agents.value?.agents.length,
-            render: () => (
-              <section class="panel">
-                <Answer of={agents}>{({ agents: list }) => <AgentList agents={list} />}</Answer>
-              </section>
             ),
           },
           ...(hasScope('push')

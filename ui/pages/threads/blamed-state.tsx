@@ -43,10 +43,10 @@ export function BlamedState({ id, state }: { id: string; state: State }) {
             return (
               <div key={index} data-index={index} ref={virtual.measure} class="blamed-row" style={place}>
                 {'title' in row ? (
-                  <h3 class="blamed-title">
+                  <h2 class="blamed-title">
                     {row.title}
                     <span class="count">{row.amount}</span>
-                  </h3>
+                  </h2>
                 ) : (
                   <Line id={id} line={row} blame={blameByPath.get(row.path)} />
                 )}

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ThreadEvent } from '../../../src/contract/threads.ts';
 import { query, setParam } from '../../frame/router.ts';
+import { isWithin, readParams, TimeFilter, ValueFilter } from '../../parts/filters.tsx';
 import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty, Failure, Pending } from '../../parts/notices.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -13,14 +14,20 @@ import { JsonView } from '../../viewers/json-view.tsx';
 const MAX_EVENTS = 1_000;
 const PAGE_EVENTS = 200;
 
+const authorOf = ({ payload: { by } }: ThreadEvent) => (typeof by === 'string' ? by : 'relay');
+
 /** Events of the thread, newest first, live. */
 export function EventsTab({ id, total, shared }: { id: string; total: number; shared: boolean }) {
   const { events, error, pending, older } = useEvents(id, total, shared);
-  const [type, setType] = useState('');
+  const [type, by, time] = readParams('type', 'by', 'time');
   const chosen = query.value.get('event');
   const open = events.find((event) => event.id === chosen);
-  const types = [...new Set(events.map((event) => event.type))].sort();
-  const rows = type === '' ? events : events.filter((event) => event.type === type);
+  const rows = events.filter(
+    (event) =>
+      (type === '' || event.type === type) &&
+      (by === '' || authorOf(event) === by) &&
+      isWithin(time, event.timestamp),
+  );
   const columns: readonly Column<ThreadEvent>[] = [
     { title: 'When', width: '110px', cell: ({ timestamp }) => <Clock at={timestamp} /> },
     {
@@ -39,8 +46,7 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
     {
       title: 'By',
       width: '100px',
-      cell: ({ payload: { by } }) =>
-        typeof by === 'string' ? <ForeignText text={by} max={40} /> : <span class="soft">relay</span>,
+      cell: (event) => <ForeignText text={authorOf(event)} max={40} />,
       wide: true,
     },
     {
@@ -66,17 +72,9 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
   return (
     <>
       <div class="bar">
-        <label class="field">
-          <span>Type</span>
-          <select value={type} onChange={(event) => setType(event.currentTarget.value)}>
-            <option value="">all</option>
-            {types.map((one) => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
-        </label>
+        <ValueFilter label="Type" param="type" all="all" values={events.map((event) => event.type)} />
+        <ValueFilter label="By" param="by" all="anyone" values={events.map(authorOf)} />
+        <TimeFilter />
         {older && (
           <button type="button" class="button align-end" onClick={older}>
             Load older events

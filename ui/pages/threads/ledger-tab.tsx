@@ -45,7 +45,11 @@ function Ledger({ id, stats }: { id: string; stats: Stats }) {
     <>
       {prompts ? (
         <div class="figures">
-          <Figure name="Saved" value={count(prompts.avoided_tokens)} foot="if pasted, minus sent" />
+          <Figure
+            name="Saved"
+            value={count(prompts.avoided_tokens)}
+            foot="compared with pasting everything"
+          />
           <Figure
             name="If pasted"
             value={count(prompts.pasted_tokens)}

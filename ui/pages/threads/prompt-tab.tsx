@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { count } from '../../../src/base/format.ts';
 import type { RenderFormat } from '../../../src/contract/threads.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { Select } from '../../parts/filters.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { Figure } from '../../parts/page-head.tsx';
 import { useAsked } from '../../session/asking.ts';
@@ -33,13 +34,12 @@ export function PromptTab({ id, version }: { id: string; version: number }) {
             onInput={(event) => setDraft(event.currentTarget.value)}
           />
         </label>
-        <label class="field">
-          <span>Format</span>
-          <select value={format} onChange={(event) => setFormat(event.currentTarget.value as RenderFormat)}>
-            <option value="anthropic">Anthropic</option>
-            <option value="openai">OpenAI</option>
-          </select>
-        </label>
+        <Select
+          label="Format"
+          value={format}
+          set={(value) => setFormat(value as RenderFormat)}
+          options={Object.entries({ anthropic: 'Anthropic', openai: 'OpenAI' })}
+        />
         <button type="submit" class="button align-end">
           Show
         </button>
@@ -57,7 +57,7 @@ export function PromptTab({ id, version }: { id: string; version: number }) {
               <Figure
                 name="Saved"
                 value={count(pasted.tokens - tokens.tokens)}
-                foot="if pasted, minus this prompt"
+                foot="compared with pasting everything"
               />
               <Figure
                 name="Artifacts included"
@@ -80,7 +80,7 @@ function Message({ from, text }: { from: string; text: string }) {
   return (
     <section class="message" aria-label={`Message with role ${from}`}>
       <header>
-        <h3>{from}</h3>
+        <h2>{from}</h2>
         <CopyButton text={text} what="message" />
       </header>
       <pre class="break" tabIndex={0}>

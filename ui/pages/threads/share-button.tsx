@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { Select } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Failure } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -58,16 +59,15 @@ function Shares({ id }: { id: string }) {
               <span>Name (only you see it)</span>
               <input value={name} maxLength={100} onInput={(event) => setName(event.currentTarget.value)} />
             </label>
-            <label class="field">
-              <span>Expires</span>
-              <select value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
-                {[1, 7, 30, 90].map((one) => (
-                  <option key={one} value={one}>
-                    {one === 1 ? 'after 1 day' : `after ${one} days`}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <Select
+              label="Expires"
+              value={String(days)}
+              set={(value) => setDays(Number(value))}
+              options={[1, 7, 30, 90].map((one) => [
+                String(one),
+                `after ${one} ${one === 1 ? 'day' : 'days'}`,
+              ])}
+            />
           </div>
           <div>
             <button type="submit" class="button solid" disabled={creating.busy}>

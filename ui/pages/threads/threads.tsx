@@ -1,7 +1,8 @@
-import { useState } from 'preact/hooks';
 import type { ThreadItem } from '../../../src/contract/threads.ts';
 import { navigate, to } from '../../frame/router.ts';
+import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
 import { Command, Id } from '../../parts/copy-button.tsx';
+import { isWithin, readMatching, readParams, TextFilter, TimeFilter } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -15,16 +16,27 @@ export function Threads({ parts: [id] }: { parts: readonly string[] }) {
   return id === undefined ? <ThreadList /> : <ThreadPage id={id} key={id} />;
 }
 
+const ID_START = /^[0-9a-f]{4,8}(?:-[0-9a-f-]*)?$/i;
+
 function ThreadList() {
-  const [prefix, setPrefix] = useState('');
-  const [picked, setPicked] = useState<readonly string[]>([]);
-  const id = prefix.trim().toLowerCase();
+  const [q, time] = readParams('q', 'time');
+  const selection = useSelection<ThreadItem>();
+  const picked = [...selection.rows.keys()];
+  // Hexadecimal digits may be the start of an id. Names are searched for all words.
+  const filter = ID_START.test(q) ? { prefix: q.toLowerCase() } : q ? { q } : {};
+  const filtered = q !== '' || time !== '';
   const threads = usePages(
-    async (relay, page) => {
-      const { threads, next } = await relay.threads.list({ ...page, ...(id ? { prefix: id } : {}) });
-      return { rows: threads, next };
-    },
-    [id],
+    (relay, { after, limit }) =>
+      readMatching(
+        async (after) => {
+          const { threads, next } = await relay.threads.list({ after, limit, ...filter });
+          return { rows: threads, next };
+        },
+        after,
+        ({ created_at }) => isWithin(time, created_at),
+        ({ created_at }) => !isWithin(time, created_at),
+      ),
+    [q, time],
   );
   useLive(
     ({ kind }) => kind === 'thread.created' || kind === 'thread.deleted',
@@ -33,24 +45,19 @@ function ThreadList() {
       if (threads.skipped === 0 && threads.rows.length <= 200) threads.first();
     },
   );
-  const pick = (thread: string, on: boolean) =>
-    setPicked((before) => (on ? [...before.slice(-1), thread] : before.filter((one) => one !== thread)));
   const columns: readonly Column<ThreadItem>[] = [
+    selectColumn(
+      selection,
+      ({ thread_id }) => thread_id,
+      ({ name, thread_id }) => name || thread_id,
+    ),
     {
       title: 'Name',
       width: 'minmax(0, 1fr)',
       cell: (thread) => (
-        <span class="with-check">
-          <input
-            type="checkbox"
-            aria-label={`Select ${thread.name || thread.thread_id} for comparison`}
-            checked={picked.includes(thread.thread_id)}
-            onChange={(event) => pick(thread.thread_id, event.currentTarget.checked)}
-          />
-          <a class="row-link one-line" href={to('threads', thread.thread_id)}>
-            <ForeignText text={thread.name || 'Unnamed'} max={120} />
-          </a>
-        </span>
+        <a class="row-link one-line" href={to('threads', thread.thread_id)}>
+          <ForeignText text={thread.name || 'Unnamed'} max={120} />
+        </a>
       ),
     },
     {
@@ -84,16 +91,22 @@ function ThreadList() {
         }
       />
       <div class="bar">
-        <label class="field">
-          <span>Id starts with</span>
-          <input
-            type="search"
-            class="mono"
-            value={prefix}
-            onInput={(event) => setPrefix(event.currentTarget.value)}
-          />
-        </label>
+        <TextFilter label="Name or start of the id" param="q" />
+        <TimeFilter />
       </div>
+      <BulkBar
+        selection={selection}
+        what="threads"
+        done={threads.first}
+        actions={[
+          {
+            label: 'Delete',
+            danger: true,
+            about: 'This deletes the threads with all versions, artifacts and events. It cannot be undone.',
+            act: (relay, { thread_id }) => relay.threads.delete(thread_id),
+          },
+        ]}
+      />
       <PagedTable
         label="Threads, newest first"
         columns={columns}
@@ -101,8 +114,8 @@ function ThreadList() {
         keyOf={({ thread_id }) => thread_id}
         chosen={({ thread_id }) => picked.includes(thread_id)}
         empty={
-          id ? (
-            <Empty title="No thread id starts with this." />
+          filtered ? (
+            <Empty title="No thread matches these filters." />
           ) : (
             <Empty title="There are no threads yet.">
               <p>

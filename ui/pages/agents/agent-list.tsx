@@ -1,4 +1,4 @@
-import type { Agent } from '../../../src/contract/tasks.ts';
+import type { Agent } from '../../../src/contract/agents.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Command } from '../../parts/copy-button.tsx';
@@ -7,6 +7,14 @@ import { Empty } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
 
 const SHORT_ROWS = 8;
+
+/** How a message reaches a session. */
+const REACH = {
+  now: 'can be woken now',
+  turn: 'gets messages at its next turn',
+  start: 'gets messages when it starts',
+  no: 'must fetch its messages itself',
+};
 
 /** Agents, whether they are alive, and what they are doing. */
 export function AgentList({ agents, short = false }: { agents: readonly Agent[]; short?: boolean }) {
@@ -38,6 +46,11 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
                       <ForeignText text={agent.bridge.task_channel} max={60} />
                     </a>
                   </>
+                ) : agent.session ? (
+                  <>
+                    {agent.session.client} in <ForeignText text={agent.session.folder} max={80} /> on{' '}
+                    <ForeignText text={agent.session.machine} max={40} />, {REACH[agent.session.reach]}
+                  </>
                 ) : (
                   <>
                     subscribed to <ForeignText text={agent.channels.join(', ') || 'no channel'} max={120} />
@@ -52,6 +65,30 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
                   ))}
                 </p>
               )}
+              {agent.session?.works_on && (
+                <p class="small">
+                  works on <ForeignText text={agent.session.works_on} max={200} />
+                </p>
+              )}
+              {agent.session?.waiting_for && (
+                <p class="small warn-text">
+                  waits for a person: <ForeignText text={agent.session.waiting_for} max={300} />
+                </p>
+              )}
+              {agent.claims && agent.claims.length > 0 && (
+                <p class="small">
+                  claims <ForeignText text={agent.claims.join(', ')} max={200} />
+                </p>
+              )}
+              {agent.held ? (
+                <p class="small warn-text">
+                  {agent.held === 1 ? 'one message waits' : `${agent.held} messages wait`} until you allow the
+                  sender:{' '}
+                  <a href={`${to('agents')}?tab=conversations&agent=${encodeURIComponent(agent.name)}`}>
+                    see conversations
+                  </a>
+                </p>
+              ) : null}
               {Object.entries(agent.bridge?.stuck ?? {}).map(([task, why]) => (
                 <p key={task} class="small warn-text">
                   <TaskLink task={task} /> <ForeignText text={why} max={300} />
@@ -64,6 +101,7 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
                   {agent.bridge.done} done, {agent.bridge.failed} failed
                 </span>
               )}
+              {agent.unread ? <span>{agent.unread} unread</span> : null}
               <Ago at={agent.last_seen} />
             </div>
           </li>
@@ -71,7 +109,7 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
       </ul>
       {listed.length < agents.length && (
         <p class="small">
-          <a href={to('tasks')}>{agents.length - listed.length} more</a>
+          <a href={to('agents')}>{agents.length - listed.length} more</a>
         </p>
       )}
     </>

@@ -1,0 +1,45 @@
+/** npm run docs:screenshots [-- FOLDER]: takes the pictures of the dashboard in docs/images, with the content of the tests. */
+import { join } from 'node:path';
+import { openDemo } from '../../test/ui/demo/content.ts';
+import { everyPage } from '../../test/ui/pages.ts';
+
+const [folder = join(import.meta.dirname, '../../docs/images'), ...wanted] = process.argv.slice(2);
+
+/** The pages in the docs. With a folder of its own, every page, or the named ones, in light and dark, wide and narrow. */
+const DOCS: { readonly [name: string]: string } = {
+  'dashboard-overview': 'overview',
+  'dashboard-run': 'run',
+  'dashboard-thread': 'state',
+};
+
+await using opened = await openDemo();
+const { dashboard, demo } = opened;
+const pages = everyPage(demo);
+const ofDocs = Object.entries(DOCS).map(([file, name]) => ({
+  file,
+  name,
+  width: 1280,
+  colorScheme: 'light' as const,
+}));
+const all = Object.keys(pages)
+  .filter((name) => wanted.length === 0 || wanted.includes(name))
+  .flatMap((name) =>
+    [390, 1440].flatMap((width) =>
+      (['light', 'dark'] as const).map((colorScheme) => {
+        return { file: `${name}-${width}-${colorScheme}`, name, width, colorScheme };
+      }),
+    ),
+  );
+for (const { file, name, width, colorScheme } of process.argv.length > 2 ? all : ofDocs) {
+  const page = await dashboard.open(pages[name]!, { viewport: { width, height: 860 }, colorScheme });
+  await page.locator('main h1, main .empty-title').first().waitFor();
+  await page.waitForFunction(() => document.querySelectorAll('main [aria-busy="true"]').length === 0);
+  // Charts are drawn after their data has arrived.
+  await page.waitForTimeout(400);
+  await page.screenshot({ path: join(folder, `${file}.png`), fullPage: process.argv.length > 2 });
+  await page.context().close();
+}
+if (dashboard.problems.length > 0) {
+  console.error(dashboard.problems.join('\n'));
+  process.exitCode = 1;
+}

@@ -1,0 +1,183 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AgentMessage } from '../../../src/contract/agents.ts';
+import type { Relay } from '../../../src/contract/relay.ts';
+import { to } from '../../frame/router.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
+import { Answer, Failure } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAction, useAsked } from '../../session/asking.ts';
+import { useEvery } from '../../session/live.ts';
+import { hasScope, self } from '../../session/self.ts';
+
+/** The messages of a conversation with their receipts, and a form to take part. */
+export function ConversationPage({ id }: { id: string }) {
+  const found = useAsked((relay) => relay.agents.conversation(id), [id]);
+  useEvery(5_000, found.again);
+  const conversation = found.value?.conversation;
+  return (
+    <>
+      <PageHead
+        title={conversation?.about || 'Conversation'}
+        above={{ title: 'Conversations', href: `${to('agents')}?tab=conversations` }}
+      >
+        {conversation && (
+          <>
+            <span>
+              between <ForeignText text={conversation.agents.join(', ')} max={120} />
+            </span>
+            <span>
+              {conversation.messages} of at most {conversation.limit} messages
+            </span>
+          </>
+        )}
+      </PageHead>
+      <Answer of={found}>
+        {({ conversation, messages }) => (
+          <div class="stack">
+            {conversation.messages >= conversation.limit && <Proceed id={id} again={found.again} />}
+            <ol class="rows panel" aria-label="Messages, oldest first">
+              {messages.map((message) => (
+                <Message key={message.id} message={message} again={found.again} />
+              ))}
+            </ol>
+            {hasScope('tasks') && messages.length > 0 && <Reply messages={messages} again={found.again} />}
+          </div>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+function Message({ message, again }: { message: AgentMessage; again: () => void }) {
+  const allowing = useAction(async (relay) => {
+    await relay.agents.allow(message.to, message.from);
+    again();
+  });
+  const id = /[0-9a-f-]{36}/i.exec(message.url ?? '')?.[0];
+  return (
+    <li>
+      <div class="agent">
+        <p>
+          <strong>
+            <ForeignText text={message.from} max={60} />
+          </strong>{' '}
+          <span class="soft">
+            to <ForeignText text={message.to} max={60} />, <Ago at={message.at} />
+          </span>
+        </p>
+        <p class="break">
+          <ForeignText text={message.text} max={8_000} />
+        </p>
+        {id && (
+          <p class="small">
+            <a href={to('pointers', id)}>Open the attached payload</a>
+          </p>
+        )}
+        {message.held && (
+          <p class="small warn-text">
+            {message.to} does not know this sender, so the message waits.{' '}
+            <button type="button" class="link" disabled={allowing.busy} onClick={() => allowing.run()}>
+              Allow {message.from}
+            </button>
+          </p>
+        )}
+        {allowing.error !== undefined && <Failure error={allowing.error} />}
+      </div>
+      <div class="agent-figures soft small">
+        <Badge word={message.state} />
+        <span>
+          <Receipt message={message} />
+        </span>
+      </div>
+    </li>
+  );
+}
+
+/** When the message reached its last stage, and how. */
+function Receipt({ message: { answered_at, read_at, shown_at, sent_at, route } }: { message: AgentMessage }) {
+  const at = answered_at ?? read_at ?? shown_at;
+  if (at)
+    return (
+      <>
+        <Ago at={at} />
+        {route && ` by ${route}`}
+      </>
+    );
+  return <>{sent_at ? 'sent, not confirmed yet' : 'not shown yet'}</>;
+}
+
+function Proceed({ id, again }: { id: string; again: () => void }) {
+  const proceeding = useAction(async (relay) => {
+    await relay.agents.proceed(id);
+    again();
+  });
+  return (
+    <div class="warning" role="status">
+      This conversation has reached its limit. The agents cannot write until you allow more.{' '}
+      <button type="button" class="button" disabled={proceeding.busy} onClick={() => proceeding.run()}>
+        Allow more messages
+      </button>
+      {proceeding.error !== undefined && <Failure error={proceeding.error} />}
+    </div>
+  );
+}
+
+/** Replies to the last message of somebody else; otherwise writes to the same agent again. */
+function Reply({ messages, again }: { messages: readonly AgentMessage[]; again: () => void }) {
+  const caller = self.value?.name;
+  const last = messages.findLast(({ from }) => from !== caller) ?? messages.at(-1)!;
+  const name = last.from === caller ? last.to : last.from;
+  return (
+    <MessageForm
+      label={`Write to ${name}`}
+      rows={3}
+      send={async (relay, text) => {
+        await relay.agents.send(name, text, { reply_to: last.id, queue: true });
+        again();
+      }}
+    />
+  );
+}
+
+/** A form with a text and a button that sends it. `children` are fields above the text. */
+export function MessageForm(o: {
+  label: string;
+  rows: number;
+  send: (relay: Relay, text: string) => Promise<void>;
+  children?: ComponentChildren;
+}) {
+  const [text, setText] = useState('');
+  const sending = useAction(async (relay) => {
+    await o.send(relay, text);
+    setText('');
+  });
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void sending.run();
+      }}
+    >
+      {o.children}
+      <label class="field">
+        <span>{o.label}</span>
+        <textarea
+          required
+          rows={o.rows}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <div>
+        <button type="submit" class="button solid" disabled={sending.busy || text.trim() === ''}>
+          Send
+        </button>
+      </div>
+      {sending.error !== undefined && <Failure error={sending.error} />}
+    </form>
+  );
+}

@@ -1,0 +1,236 @@
+import { useMemo } from 'preact/hooks';
+import { count } from '../../../src/base/format.ts';
+import { encodeUtf8 } from '../../../src/base/utf8.ts';
+import type { SpendingReport, SpendingRow } from '../../../src/contract/activity.ts';
+import { to } from '../../frame/router.ts';
+import { Chart } from '../../parts/chart.tsx';
+import { Command } from '../../parts/copy-button.tsx';
+import { csvText, saveAs } from '../../parts/download.ts';
+import { readParams, SelectFilter, ValueFilter } from '../../parts/filters.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { Answer, Empty } from '../../parts/notices.tsx';
+import { Figure, PageHead } from '../../parts/page-head.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useEvery } from '../../session/live.ts';
+import { OutputSavings } from '../overview/output-savings.tsx';
+import { useNames } from '../overview/use-names.ts';
+
+const RANGES = { '1': 'today', '7': 'last 7 days', '30': 'last 30 days' };
+const GROUPS = { agent: 'agent', model: 'model', project: 'project', thread: 'thread', day: 'day' } as const;
+type Group = keyof typeof GROUPS;
+
+/** Sums of several rows. `cost` is null if the price of no model is known. */
+interface Sum extends Omit<SpendingRow, 'day' | 'thread' | 'agent' | 'model' | 'project'> {
+  readonly name: string;
+  readonly cost: number | null;
+  readonly saved: number;
+}
+
+/** Tokens and money of prompts, as providers reported them, and what pasting everything would have cost. */
+export function Costs() {
+  const [days, group, agent, project] = readParams('days', 'by', 'agent', 'project');
+  const spending = useAsked((relay) => relay.activity.spending({ days: Number(days || 7) }), [days]);
+  useEvery(60_000, spending.again);
+  const all = spending.value?.rows ?? [];
+  const rows = all.filter(
+    (row) => (agent === '' || row.agent === agent) && (project === '' || row.project === project),
+  );
+  return (
+    <>
+      <PageHead
+        title="Costs"
+        actions={
+          rows.length > 0 && (
+            <button
+              type="button"
+              class="button"
+              onClick={() => saveAs('costs.csv', encodeUtf8(csvOf(rows, spending.value!.prices)), 'text/csv')}
+            >
+              <Icon name="download" />
+              CSV
+            </button>
+          )
+        }
+      />
+      <div class="bar">
+        <SelectFilter label="Time" param="days" fallback="7" options={RANGES} />
+        <SelectFilter label="By" param="by" fallback="agent" options={GROUPS} />
+        <ValueFilter label="Agent" param="agent" values={all.map((row) => row.agent)} />
+        <ValueFilter label="Project" param="project" values={all.map((row) => row.project)} />
+      </div>
+      <Answer of={spending}>
+        {({ prices }) =>
+          rows.length === 0 ? (
+            <Empty title="No model has answered in this time.">
+              <p>
+                Answers of models in threads and pipelines are counted here, as their providers report them.
+              </p>
+              <Command line='relay run "What should we do first?"' about="Ask a model:" />
+            </Empty>
+          ) : (
+            <Body rows={rows} prices={prices} group={(group || 'agent') as Group} />
+          )
+        }
+      </Answer>
+      <div class="stack costs-outputs">
+        <OutputSavings />
+      </div>
+    </>
+  );
+}
+
+function Body({ rows, prices, group }: { rows: readonly SpendingRow[]; prices: Prices; group: Group }) {
+  const names = useNames();
+  const [total] = sumBy(rows, prices, () => 'all');
+  const sums = sumBy(rows, prices, (row) => row[group]);
+  if (group === 'day') sums.sort((a, b) => b.name.localeCompare(a.name));
+  const byDay = useMemo(
+    () => sumBy(rows, prices, ({ day }) => day).sort((a, b) => a.name.localeCompare(b.name)),
+    [rows, prices],
+  );
+  const unpriced = [
+    ...new Set(rows.filter((row) => priceOf(prices, row) === null).map(({ model }) => model)),
+  ];
+  const money = (cost: number | null) => formatMoney(cost, prices.currency);
+  const figure = (title: string, value: (sum: Sum) => string, wide = false): Column<Sum> => ({
+    ...{ title, width: '92px', cell: value, figure: true, wide },
+  });
+  const columns: readonly Column<Sum>[] = [
+    {
+      title: GROUPS[group].replace(/^./, (letter) => letter.toUpperCase()),
+      width: 'minmax(0, 1fr)',
+      cell: ({ name }) =>
+        group === 'thread' ? (
+          <a class="row-link one-line" href={to('threads', name)}>
+            <ForeignText text={names.get(name) ?? name.slice(0, 8)} max={120} />
+          </a>
+        ) : (
+          <ForeignText text={name || 'unknown'} max={120} />
+        ),
+    },
+    figure('Prompts', (sum) => count(sum.prompts), true),
+    figure('Input', (sum) => count(sum.input_tokens), true),
+    figure('Cached', (sum) => count(sum.cached_input_tokens), true),
+    figure('Output', (sum) => count(sum.output_tokens), true),
+    figure('Saved', (sum) => count(sum.saved), true),
+    figure('Cost', (sum) => money(sum.cost)),
+  ];
+  const times = useMemo(() => byDay.map(({ name }) => Date.parse(name) / 1_000), [byDay]);
+  const series = useMemo(
+    () => [
+      {
+        name: 'Tokens',
+        colour: '--accent',
+        values: byDay.map((sum) => sum.input_tokens + sum.output_tokens),
+      },
+    ],
+    [byDay],
+  );
+  return (
+    <>
+      <div class="figures">
+        <Figure
+          name="Cost"
+          value={money(total!.cost)}
+          foot={prices.date ? `prices of ${prices.date}` : 'no prices are configured'}
+        />
+        <Figure
+          name="Input tokens"
+          value={count(total!.input_tokens)}
+          foot={`${count(total!.cached_input_tokens)} from a cache`}
+        />
+        <Figure
+          name="Output tokens"
+          value={count(total!.output_tokens)}
+          foot={`${count(total!.prompts)} prompts`}
+        />
+        <Figure name="Tokens saved" value={count(total!.saved)} foot="compared with pasting everything" />
+      </div>
+      {unpriced.length > 0 && (
+        <p class="warning" role="status">
+          No price is configured for <ForeignText text={unpriced.join(', ')} max={200} />. Set{' '}
+          <code>prices</code> in config.json: <code>relay config</code> shows the format.
+        </p>
+      )}
+      <Table label={`Costs by ${GROUPS[group]}`} columns={columns} rows={sums} keyOf={({ name }) => name} />
+      {byDay.length > 1 && (
+        <section class="panel costs-chart" aria-labelledby="tokens-by-day">
+          <h2 id="tokens-by-day">Tokens by day</h2>
+          <Chart label="Tokens by day" times={times} series={series} format={count} />
+        </section>
+      )}
+      <p class="soft small costs-method">
+        Providers report the tokens. The cost is the tokens of new input, cached input and output, each times
+        its configured price. Tokens saved: what pasting everything into the prompts would have cost, minus
+        what was sent.
+      </p>
+    </>
+  );
+}
+
+type Prices = SpendingReport['prices'];
+
+/** Returns the price of a row; null if the price of its model is unknown. */
+function priceOf({ models }: Prices, row: SpendingRow): number | null {
+  // A model name may have its provider in front, such as anthropic/NAME.
+  const price = models[row.model] ?? models[row.model.slice(row.model.indexOf('/') + 1)];
+  if (!price) return null;
+  const fresh = row.input_tokens - row.cached_input_tokens;
+  const input = fresh * price.input + row.cached_input_tokens * (price.cached_input ?? price.input);
+  return (input + row.output_tokens * price.output) / 1_000_000;
+}
+
+export function sumBy(
+  rows: readonly SpendingRow[],
+  prices: Prices,
+  nameOf: (row: SpendingRow) => string,
+): Sum[] {
+  const sums = new Map<string, Sum>();
+  for (const row of rows) {
+    const name = nameOf(row);
+    const before = sums.get(name);
+    const add = (field: Exclude<keyof Sum, 'name' | 'cost' | 'saved'>) => (before?.[field] ?? 0) + row[field];
+    const cost = priceOf(prices, row);
+    sums.set(name, {
+      name,
+      prompts: add('prompts'),
+      input_tokens: add('input_tokens'),
+      cached_input_tokens: add('cached_input_tokens'),
+      output_tokens: add('output_tokens'),
+      pasted_tokens: add('pasted_tokens'),
+      shown_tokens: add('shown_tokens'),
+      saved: (before?.saved ?? 0) + row.pasted_tokens - row.shown_tokens,
+      cost: cost === null ? (before?.cost ?? null) : (before?.cost ?? 0) + cost,
+    });
+  }
+  return [...sums.values()].sort(
+    (a, b) =>
+      (b.cost ?? 0) - (a.cost ?? 0) || b.input_tokens + b.output_tokens - a.input_tokens - a.output_tokens,
+  );
+}
+
+export function formatMoney(cost: number | null, currency = ''): string {
+  if (cost === null) return '–';
+  return `${cost.toFixed(cost > 0 && cost < 1 ? 4 : 2)} ${currency}`.trim();
+}
+
+function csvOf(rows: readonly SpendingRow[], prices: Prices): string {
+  const fields = [
+    'day',
+    'thread',
+    'agent',
+    'model',
+    'project',
+    'prompts',
+    'input_tokens',
+    'cached_input_tokens',
+  ] as const;
+  const more = ['output_tokens', 'pasted_tokens', 'shown_tokens'] as const;
+  const names = [...fields, ...more];
+  return csvText(
+    [...names, 'cost'],
+    rows.map((row) => [...names.map((name) => row[name]), priceOf(prices, row) ?? '']),
+  );
+}

@@ -1,0 +1,226 @@
+import { useRef, useState } from 'preact/hooks';
+import { bytes } from '../../../src/base/format.ts';
+import type { FileInfo } from '../../../src/contract/files.ts';
+import { to } from '../../frame/router.ts';
+import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
+import { Command } from '../../parts/copy-button.tsx';
+import { isWithin, readParams, TextFilter, TimeFilter, useParam } from '../../parts/filters.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { Empty, Failure } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAction } from '../../session/asking.ts';
+import { useLive } from '../../session/live.ts';
+import { usePages } from '../../session/paging.ts';
+import { FilePage } from './file.tsx';
+
+export function Files({ parts: [space, ...path] }: { parts: readonly string[] }) {
+  if (space === undefined) return <SpaceList />;
+  if (path.length === 0) return <FileList space={space} key={space} />;
+  return <FilePage space={space} path={path.join('/')} key={`${space}/${path.join('/')}`} />;
+}
+
+export const fileHref = (space: string, path: string) => to('files', space, ...path.split('/'));
+
+const SPACE_COLUMNS: readonly Column<{ readonly space: string }>[] = [
+  {
+    title: 'Space',
+    width: 'minmax(0, 1fr)',
+    cell: ({ space }) => (
+      <a class="row-link one-line" href={to('files', space)}>
+        <ForeignText text={space} max={120} />
+      </a>
+    ),
+  },
+];
+
+function SpaceList() {
+  const spaces = usePages(async (relay, page) => {
+    const { spaces, next } = await relay.files.spaces(page);
+    return { rows: spaces, next };
+  }, []);
+  useLive(({ kind }) => kind.startsWith('file.'), spaces.first);
+  return (
+    <>
+      <PageHead title="Files" />
+      <PagedTable
+        label="Spaces"
+        columns={SPACE_COLUMNS}
+        paged={spaces}
+        keyOf={({ space }) => space}
+        empty={
+          <Empty title="There are no files yet.">
+            <p>
+              A space is a set of named files with versions that agents read and overwrite. The first file
+              creates it.
+            </p>
+            <Command line="relay file put report.md notes/" about="Write a file into the space “notes”:" />
+          </Empty>
+        }
+      />
+    </>
+  );
+}
+
+/** A file, or a folder of the space. */
+type Row = FileInfo | { readonly path: string; readonly folder: true };
+
+const isFile = (row: Row): row is FileInfo => !('folder' in row);
+
+function FileList({ space }: { space: string }) {
+  const [folder, setFolder] = useParam('folder');
+  const [q, by, time] = readParams('q', 'by', 'time');
+  const filtered = q !== '' || by !== '' || time !== '';
+  const selection = useSelection<Row>();
+  const files = usePages<Row>(
+    async (relay, { after, limit }) => {
+      // A filter searches all folders below this one.
+      const wanted = filtered ? { q: q || undefined } : { delimiter: '/' as const };
+      const page = await relay.files.list(space, { prefix: folder || undefined, after, limit, ...wanted });
+      const folders = (page.prefixes ?? []).map((path) => ({ path, folder: true as const }));
+      const matching = page.files.filter(
+        ({ from, modified_at }) => (by === '' || from === by) && isWithin(time, modified_at),
+      );
+      return { rows: [...folders, ...matching], next: page.next };
+    },
+    [space, folder, q, by, time],
+  );
+  useLive((entry) => entry.space === space, files.first);
+  const columns: readonly Column<Row>[] = [
+    {
+      ...selectColumn<Row>(
+        selection,
+        ({ path }) => path,
+        ({ path }) => path,
+      ),
+      cell: (row) =>
+        isFile(row) &&
+        selectColumn<Row>(
+          selection,
+          ({ path }) => path,
+          ({ path }) => path,
+        ).cell(row),
+    },
+    {
+      title: 'Name',
+      width: 'minmax(0, 1fr)',
+      cell: (row) =>
+        isFile(row) ? (
+          <a class="row-link one-line" href={fileHref(space, row.path)}>
+            <ForeignText text={filtered ? row.path : row.path.slice(folder.length)} max={160} />
+          </a>
+        ) : (
+          <button type="button" class="link row-link one-line" onClick={() => setFolder(row.path)}>
+            <Icon name="project" /> <ForeignText text={row.path.slice(folder.length)} max={160} />
+          </button>
+        ),
+    },
+    {
+      title: 'By',
+      width: '120px',
+      cell: (row) => isFile(row) && <ForeignText text={row.from} max={40} />,
+      wide: true,
+    },
+    {
+      title: 'Version',
+      width: '64px',
+      cell: (row) => isFile(row) && `v${row.version}`,
+      figure: true,
+      wide: true,
+    },
+    { title: 'Size', width: '78px', cell: (row) => isFile(row) && bytes(row.size), figure: true },
+    { title: 'Changed', width: '84px', cell: (row) => isFile(row) && <Ago at={row.modified_at} /> },
+  ];
+  const parent = folder.split('/').slice(0, -2).join('/');
+  return (
+    <>
+      <PageHead
+        title={space}
+        above={{ title: 'Files', href: to('files') }}
+        actions={<Upload space={space} folder={folder} done={files.first} />}
+      />
+      <div class="bar">
+        <TextFilter label="Path contains" param="q" />
+        <TextFilter label="By" param="by" />
+        <TimeFilter />
+      </div>
+      {folder !== '' && (
+        <p class="bar">
+          <button type="button" class="link" onClick={() => setFolder(parent === '' ? '' : `${parent}/`)}>
+            Up
+          </button>
+          <span class="mono break">
+            <ForeignText text={folder} max={300} />
+          </span>
+        </p>
+      )}
+      <BulkBar
+        selection={selection}
+        what="files"
+        done={files.first}
+        actions={[
+          {
+            label: 'Delete',
+            danger: true,
+            about: 'This deletes the files with all their versions. It cannot be undone.',
+            act: (relay, { path }) => relay.files.delete(space, path),
+          },
+        ]}
+      />
+      <PagedTable
+        label="Files"
+        columns={columns}
+        paged={files}
+        keyOf={({ path }) => path}
+        chosen={({ path }) => selection.rows.has(path)}
+        empty={<Empty title={filtered ? 'No file matches these filters.' : 'There are no files here.'} />}
+      />
+    </>
+  );
+}
+
+function Upload({ space, folder, done }: { space: string; folder: string; done: () => void }) {
+  const field = useRef<HTMLInputElement>(null);
+  const [result, setResult] = useState('');
+  const uploading = useAction(async (relay, chosen: readonly File[]) => {
+    setResult('');
+    for (const file of chosen)
+      await relay.files.put(space, folder + file.name, {
+        // Browsers send a stream only over HTTP/2.
+        body: new Uint8Array(await file.arrayBuffer()),
+        ...(file.type ? { content_type: file.type } : {}),
+      });
+    setResult(chosen.length === 1 ? `Uploaded ${chosen[0]!.name}.` : `Uploaded ${chosen.length} files.`);
+    done();
+  });
+  return (
+    <>
+      <span role="status" class="soft">
+        {result}
+      </span>
+      <input
+        ref={field}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to upload"
+        onChange={({ currentTarget }) => {
+          void uploading.run([...(currentTarget.files ?? [])]);
+          currentTarget.value = '';
+        }}
+      />
+      <button
+        type="button"
+        class="button solid"
+        disabled={uploading.busy}
+        onClick={() => field.current?.click()}
+      >
+        <Icon name="upload" />
+        {uploading.busy ? 'Uploading…' : 'Upload'}
+      </button>
+      {uploading.error !== undefined && <Failure error={uploading.error} />}
+    </>
+  );
+}

@@ -1,0 +1,113 @@
+import { useState } from 'preact/hooks';
+import { toRelayError } from '../../src/base/errors.ts';
+import type { Relay } from '../../src/contract/relay.ts';
+import { relay } from '../session/session.ts';
+import { ConfirmButton } from './confirm.tsx';
+import type { Column } from './table.tsx';
+
+/** Rows that the person has selected, by key. */
+export interface Selection<T> {
+  readonly rows: ReadonlyMap<string, T>;
+  readonly set: (key: string, row: T, on: boolean) => void;
+  readonly clear: () => void;
+}
+
+export function useSelection<T>(): Selection<T> {
+  const [rows, setRows] = useState<ReadonlyMap<string, T>>(new Map());
+  return {
+    rows,
+    set: (key, row, on) =>
+      setRows((before) => {
+        const after = new Map(before);
+        if (on) after.set(key, row);
+        else after.delete(key);
+        return after;
+      }),
+    clear: () => setRows(new Map()),
+  };
+}
+
+/** A column of checkboxes. `nameOf` is what a screen reader says about a row. */
+export function selectColumn<T>(
+  selection: Selection<T>,
+  keyOf: (row: T) => string,
+  nameOf: (row: T) => string,
+): Column<T> {
+  return {
+    title: 'Select',
+    bare: true,
+    width: '18px',
+    cell: (row) => (
+      <input
+        type="checkbox"
+        aria-label={`Select ${nameOf(row)}`}
+        checked={selection.rows.has(keyOf(row))}
+        onChange={(event) => selection.set(keyOf(row), row, event.currentTarget.checked)}
+      />
+    ),
+  };
+}
+
+export interface BulkAction<T> {
+  /** `Delete` */
+  readonly label: string;
+  /** What the person agrees to. */
+  readonly about: string;
+  readonly danger?: boolean;
+  /** Rows that the action applies to; the others are skipped. */
+  readonly applies?: (row: T) => boolean;
+  readonly act: (relay: Relay, row: T) => Promise<unknown>;
+}
+
+/** The bar above a list with selected rows. A failed row does not stop the others. */
+export function BulkBar<T>(o: {
+  selection: Selection<T>;
+  what: string;
+  actions: readonly BulkAction<T>[];
+  done: () => void;
+}) {
+  const { rows } = o.selection;
+  const [result, setResult] = useState('');
+  const run = async ({ label, act }: BulkAction<T>, chosen: readonly T[]) => {
+    const failures: unknown[] = [];
+    for (const row of chosen) await act(relay.value, row).catch((error) => failures.push(error));
+    const fine = chosen.length - failures.length;
+    const failed =
+      failures.length > 0 ? ` ${failures.length} failed: ${toRelayError(failures[0]).message}` : '';
+    setResult(`${label}: ${fine} done.${failed}`);
+    o.selection.clear();
+    o.done();
+  };
+  return (
+    <>
+      <p role="status" class={result && rows.size === 0 ? 'bar soft' : 'unseen'}>
+        {result}
+      </p>
+      {rows.size > 0 && (
+        <div class="bulk" role="group" aria-label={`Selected ${o.what}`}>
+          <strong>{rows.size} selected</strong>
+          {o.actions.map((action) => {
+            const chosen = [...rows.values()].filter(action.applies ?? (() => true));
+            return (
+              <ConfirmButton
+                key={action.label}
+                label={chosen.length === rows.size ? action.label : `${action.label} ${chosen.length}`}
+                title={`${action.label} ${chosen.length} ${o.what}?`}
+                sure={action.label}
+                dismiss="Back"
+                danger={action.danger ?? false}
+                disabled={chosen.length === 0}
+                act={() => run(action, chosen)}
+              >
+                <p>{action.about}</p>
+              </ConfirmButton>
+            );
+          })}
+          <button type="button" class="link" onClick={o.selection.clear}>
+            Clear
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
