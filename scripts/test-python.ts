@@ -1,19 +1,29 @@
 /**
- * Builds the Python package and tests it in a new environment for each extra. There it installs the wheel and
- * runs the extra's tests against a relay from this clone. Then it installs the sdist and imports it. The last
- * line is `N passed, M failed`.
+ * Builds the Python package and tests it in new environments. Each extra is installed with the command on its page, with
+ * the newest and with the oldest versions that it allows. First the examples of the page run with nothing else installed;
+ * then the types of the examples are checked, and the tests run. The last line is `N passed, M failed`.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import {
+  appendFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { basename, delimiter, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const HELP = `node scripts/test-python.ts [--short] [environment…]
 
-  (nothing)     the client on the oldest Python there is, each extra in an environment of its own, types, lint
-  --short       the client, two extras and the lint
-  environment…  only these: ${'client, lint, or the name of an extra'}
+  (nothing)     the client on the oldest Python there is, each extra with its newest and its oldest versions, types, lint
+  --short       the client, two extras with their newest versions, and the lint
+  environment…  only these: client, original, lint, the name of an extra, or EXTRA-oldest
 
 Needs Python 3.9 or newer and PyPI; without them it says so, and everything is skipped.`;
 
@@ -22,7 +32,7 @@ Needs Python 3.9 or newer and PyPI; without them it says so, and everything is s
  * elsewhere.
  */
 const CACHE = resolve('node_modules/.cache/python');
-const DIST = join(CACHE, 'dist');
+const DIST = join(CACHE, `dist-${process.pid}`);
 /**
  * Time limit of one command in minutes. It is much longer than any command takes, so only a command that
  * hangs reaches it.
@@ -41,13 +51,32 @@ interface Environment {
   readonly python: readonly string[];
   readonly extras: readonly string[];
   readonly packages: readonly string[];
+  /** Installed instead of our wheel: the original package, to run the same tests with it. */
+  readonly instead?: string;
+  /** Examples that run before `packages` are installed. The page also names the install command of an extra. */
+  readonly pages?: readonly Page[];
+  /** Files whose types are checked together with the examples. Nothing is checked if there is none. */
+  readonly typed?: readonly string[];
+  /** Whether the extras are installed with the lowest versions that they declare. */
+  readonly oldest?: boolean;
   /** Commands to run in the folder `python`. */
   readonly commands: readonly (readonly string[])[];
   readonly short?: boolean;
 }
 
-const FRAMEWORKS_PYTHON = ['>=3.10,<3.14'];
+interface Page {
+  readonly path: string;
+  /** Kind of the code blocks, such as `python` or `python async`. */
+  readonly kind?: string;
+}
+
+const FRAMEWORKS_PYTHON = ['3.13', '>=3.10,<3.14'];
 const PYTEST = ['python', '-m', 'pytest'];
+const MYPY = ['mypy', '--strict', '--follow-imports=silent', '--python-version=3.13'];
+/** Lets a busy machine take longer than 5 s to store a large result. The deadline has tests of its own. */
+const PATIENT = 'import contextrelay.integrations.large_results as large; large._OFFLOAD_S = 60.0';
+const MANUAL = 'docs/python.md';
+const PYPROJECT = readFileSync('python/pyproject.toml', 'utf8');
 
 const ENVIRONMENTS: readonly Environment[] = [
   {
@@ -55,16 +84,37 @@ const ENVIRONMENTS: readonly Environment[] = [
     python: ['3.9', '>=3.9'],
     extras: [],
     packages: ['pytest'],
+    pages: [{ path: MANUAL }, { path: 'python/README.md' }],
     commands: [[...PYTEST, '--ignore=tests/integrations']],
     short: true,
   },
-  extra('async', { short: true }),
-  extra('langgraph', { short: true, packages: ['langgraph-checkpoint-conformance'] }),
-  extra('fsspec'),
-  extra('langchain'),
-  extra('crewai'),
-  extra('autogen'),
-  extra('agent-framework'),
+  {
+    name: 'original',
+    python: FRAMEWORKS_PYTHON,
+    extras: [],
+    packages: ['pytest', 'langchain-core', 'mcp<2'],
+    instead: 'contextrelay==0.2.0',
+    commands: [[...PYTEST, 'tests/test_original.py']],
+    short: true,
+  },
+  ...extra('async', { short: true, pages: [{ path: MANUAL, kind: 'python async' }], modules: [] }),
+  ...extra('langgraph', {
+    short: true,
+    packages: ['langgraph-checkpoint-conformance'],
+    files: ['tests/integrations/test_langgraph_store.py'],
+    modules: ['langgraph', 'langgraph_store'],
+  }),
+  ...extra('fsspec'),
+  ...extra('langchain'),
+  ...extra('crewai'),
+  ...extra('autogen'),
+  ...extra('agent-framework'),
+  ...extra('deepagents', { oldestPython: '3.11' }),
+  ...extra('openai-agents'),
+  ...extra('google-adk', { modules: ['google_adk', 'google_adk_sessions'] }),
+  ...extra('claude-agent'),
+  ...extra('pydantic-ai'),
+  ...extra('strands'),
   {
     name: 'lint',
     python: FRAMEWORKS_PYTHON,
@@ -74,6 +124,12 @@ const ENVIRONMENTS: readonly Environment[] = [
       ['ruff', 'check', '.'],
       ['ruff', 'format', '--check', '.'],
       ['mypy'],
+      [
+        ...MYPY,
+        exampleFile({ path: MANUAL, kind: 'python( async| no-run)?' }),
+        exampleFile({ path: 'python/README.md' }),
+        ...globSync('examples/**/*.py').map((file) => resolve(file)),
+      ],
       [...PYTEST, 'tests/test_mcp.py'],
     ],
     short: true,
@@ -103,38 +159,54 @@ async function main(): Promise<number> {
   );
   const uv = findUv();
   if (typeof uv !== 'string') return skipAll(uv.missing, chosen.length);
-  rmSync(DIST, { recursive: true, force: true });
   if (!(await run(uv, ['build', '--quiet', 'python', '--out-dir', DIST])))
     return pypiAnswers(uv) ? fail('the package cannot be built') : skipAll(NO_PYPI, chosen.length);
   totals.passed++;
-  for (const environment of chosen) await test(uv, environment);
+  const relay = await startRelay();
+  try {
+    for (const environment of chosen) await test(uv, relay.url, environment);
+  } finally {
+    // The relay prints while it stops, and the totals must be the last line.
+    await relay.stop();
+    rmSync(DIST, { recursive: true, force: true });
+  }
   console.log(`\n${chosen.length} environments`);
   return summary();
 }
 
-async function test(uv: string, environment: Environment): Promise<void> {
+async function test(uv: string, relay: string, environment: Environment): Promise<void> {
   const began = performance.now();
-  const { name, extras, packages } = environment;
+  const { name, extras, packages, pages = [] } = environment;
   console.log(`\n== ${name}`);
   const venv = join(CACHE, name);
   const python = environment.python.find((wanted) =>
     succeeds(uv, ['venv', '--quiet', '--clear', '--python', wanted, venv]),
   );
   if (python === undefined) return skip(name, `there is no Python ${environment.python.join(' or ')}`);
-  const wheel = globSync(join(DIST, '*.whl'))[0]!;
-  const sdist = globSync(join(DIST, '*.tar.gz'))[0]!;
-  const asked = extras.length > 0 ? `[${extras.join(',')}]` : '';
   const install = (...what: string[]) =>
     run(uv, ['pip', 'install', '--quiet', '--python', venv, ...what], { VIRTUAL_ENV: venv });
-  if (!(await install(`contextrelay${asked} @ file://${wheel}`, ...packages))) {
+  const [wheel, sdist] = ['*.whl', '*.tar.gz'].map((pattern) => globSync(join(DIST, pattern))[0]!);
+  const asked = extras.length > 0 ? `[${extras.join(',')}]` : '';
+  const documented = extras.length === 1 ? installCommand(pages[0]!, extras[0]!) : null;
+  const wanted = environment.instead ?? documented ?? `contextrelay${asked} @ file://${wheel}`;
+  const pins = environment.oldest ? requirements(extras[0]!).map((each) => each.replace('>=', '==')) : [];
+  if (!(await install(wanted, ...pins))) {
     if (!pypiAnswers(uv)) return skip(name, NO_PYPI);
     totals.failed++;
-    return console.log(`FAIL ${name}: the wheel${asked} does not install`);
+    return console.log(`FAIL ${name}: ${[wanted, ...pins].join(' ')} does not install`);
   }
   totals.passed++;
+  measure(uv, venv, environment);
+  for (const page of pages) {
+    const code = `import runpy; ${PATIENT}; runpy.run_path(${JSON.stringify(exampleFile(page))})`;
+    await runTests(venv, ['python', '-c', code], { CONTEXTRELAY_URL: relay }, `the examples of ${page.path}`);
+  }
+  if (!(await install(...packages))) return count(false, `${name}: ${packages.join(' ')}`);
+  const typed = environment.typed ?? [];
+  if (typed.length > 0) await runTests(venv, [...MYPY, ...pages.map(exampleFile), ...typed]);
   for (const command of environment.commands) await runTests(venv, command);
-  // Installs the sdist instead of the wheel. This fails if the sdist lacks a file that the build needs.
-  if (environment.name !== 'lint') {
+  // Installs the sdist. This fails if the sdist lacks a file that the build needs.
+  if (environment.name !== 'lint' && !environment.instead && !environment.oldest) {
     const built = await install('--reinstall', '--no-deps', `contextrelay${asked} @ file://${sdist}`);
     const program = join(venv, 'bin', 'python');
     count(built && succeeds(program, ['-c', importOf(extras)]), `${name}: the sdist`);
@@ -142,20 +214,95 @@ async function test(uv: string, environment: Environment): Promise<void> {
   console.log(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
 }
 
+/** Returns what the page tells a user of an extra to install. */
+function installCommand(page: Page, extra: string): string {
+  const found = readFileSync(page.path, 'utf8').match(/pip install '[^']+'/g) ?? [];
+  const command = found.find((each) => each.includes(`[${extra}]`));
+  if (command === undefined) throw new Error(`${page.path} does not say how to install ${extra}`);
+  return command.slice("pip install '".length, -1);
+}
+
+/** Writes the examples of a page into one program, as a user copies them, and returns its path. */
+function exampleFile({ path, kind = 'python' }: Page): string {
+  const blocks = [...readFileSync(path, 'utf8').matchAll(new RegExp(`^\`\`\`${kind}\n(.*?)^\`\`\`$`, 'gms'))];
+  if (blocks.length === 0) throw new Error(`${path} has no block of ${kind}`);
+  const folder = join(CACHE, 'examples', kind.replaceAll(/\W+/g, '_'));
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${path.replaceAll(/\W+/g, '_')}.py`);
+  writeFileSync(file, blocks.map((block) => block.at(-1)).join('\n'));
+  return file;
+}
+
+/** Returns the requirements that pyproject.toml declares for an extra, such as `crewai>=1.0`. */
+function requirements(extra: string): string[] {
+  const line = new RegExp(`^${extra} = \\[(.*)\\]$`, 'm').exec(PYPROJECT)![1]!;
+  return [...line.matchAll(/"([^"]+)"/g)].map((match) => match[1]!);
+}
+
+/** Appends the version and the size of an extra to HAND_OVER_FILE, for scripts/integrations-table.ts. */
+function measure(uv: string, venv: string, { extras, oldest }: Environment): void {
+  const [file, extra] = [process.env.HAND_OVER_FILE, extras[0]];
+  if (!file || extras.length !== 1 || extra === 'async') return;
+  const framework = /^[\w-]+/.exec(requirements(extra!).at(-1)!)![0];
+  const args = ['pip', 'list', '--quiet', '--format', 'json', '--python', venv];
+  const packages: { name: string; version: string }[] = JSON.parse(
+    spawnSync(uv, args, { encoding: 'utf8' }).stdout,
+  );
+  const version = packages.find(({ name }) => name === framework)?.version;
+  const bytes = globSync('lib/**', { cwd: venv })
+    .map((path) => statSync(join(venv, path)))
+    .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
+  const found = oldest ? { oldest: version } : { newest: version, bytes };
+  appendFileSync(file, `${JSON.stringify({ page: `python-${extra}`, ...found })}\n`);
+}
+
+/** Starts a relay for the examples. */
+async function startRelay(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const home = mkdtempSync(join(tmpdir(), 'relay-pages-'));
+  const child = spawn(process.execPath, ['bin/relay.ts', 'up', '--port', '0', '--home', home], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await new Promise<string>((done, fail) => {
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      const found = /listening on (http:\/\/\S+)/.exec(output)?.[1];
+      if (found) done(found);
+    });
+    child.once('close', () => fail(new Error(`the relay did not start: ${output}`)));
+  });
+  const stop = async () => {
+    const closed = new Promise((done) => child.once('close', done));
+    child.kill();
+    await closed;
+    rmSync(home, { recursive: true, force: true });
+  };
+  return { url, stop };
+}
+
 /**
  * Runs a command in an environment and adds its tests to the totals. The number of tests is in the last line
  * of pytest. Any other program counts as one test.
  */
-async function runTests(venv: string, [program, ...args]: readonly string[]): Promise<void> {
+async function runTests(
+  venv: string,
+  [program, ...args]: readonly string[],
+  more: NodeJS.ProcessEnv = {},
+  title = [program, ...args].map((each) => basename(each!)).join(' '),
+): Promise<void> {
   const bin = join(venv, process.platform === 'win32' ? 'Scripts' : 'bin');
   const env = {
     VIRTUAL_ENV: venv,
     PATH: `${bin}${delimiter}${process.env.PATH}`,
     PYTHONDONTWRITEBYTECODE: '1',
+    CREWAI_DISABLE_TELEMETRY: 'true',
+    CREWAI_TRACING_ENABLED: 'false',
+    OTEL_SDK_DISABLED: 'true',
+    ...more,
   };
   const { code, output } = await capture(join(bin, program!), args, env);
   const counts = args.includes('pytest') ? pytestCounts(output) : null;
-  if (!counts) return count(code === 0, [program, ...args].join(' '));
+  if (!counts) return count(code === 0, title);
   totals.passed += counts.passed;
   totals.skipped += counts.skipped;
   totals.failed += counts.failed;
@@ -173,16 +320,32 @@ function pytestCounts(output: string): typeof totals | null {
   };
 }
 
-function extra(name: string, o: { short?: boolean; packages?: readonly string[] } = {}): Environment {
-  const file = `tests/integrations/test_${name.replaceAll('-', '_')}.py`;
-  return {
+/** The environments of an extra: with its newest and with its oldest versions. */
+function extra(
+  name: string,
+  o: {
+    short?: boolean;
+    packages?: readonly string[];
+    files?: readonly string[];
+    pages?: readonly Page[];
+    modules?: readonly string[];
+    oldestPython?: string;
+  } = {},
+): Environment[] {
+  const module = name.replaceAll('-', '_');
+  const newest: Environment = {
     name,
     python: FRAMEWORKS_PYTHON,
     extras: [name],
-    packages: ['pytest', ...(o.packages ?? [])],
-    commands: [[...PYTEST, file]],
+    packages: ['pytest', 'mypy', ...(o.packages ?? [])],
+    pages: o.pages ?? [{ path: `docs/integrations/python-${name}.md` }],
+    typed: (o.modules ?? [module]).map((each) => `src/contextrelay/integrations/${each}.py`),
+    commands: [[...PYTEST, `tests/integrations/test_${module}.py`, ...(o.files ?? [])]],
     short: o.short,
   };
+  const python = [o.oldestPython ?? '3.10', ...FRAMEWORKS_PYTHON];
+  const oldest = { name: `${name}-oldest`, python, typed: [], oldest: true, short: false };
+  return [newest, { ...newest, ...oldest }];
 }
 
 function importOf([name]: readonly string[]): string {

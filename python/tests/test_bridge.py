@@ -64,7 +64,7 @@ def test_only_the_result_block_is_returned(relay: ContextRelay, names) -> None:
     with Bridging(relay, agent, name="ada", **names):
         result = AgentBridge(relay, **names).push_and_wait("refactor auth", timeout=60)
         agents = relay.tasks.agents()
-    assert result == "COMPLETED: refactored auth\nNOT_DONE: nothing\nNOTES: none"
+    assert result == block("refactored auth")
     assert seen == ["refactor auth" + OUTCOME_INSTRUCTION]
     assert [
         each["name"] for each in agents if each.get("bridge", {}).get("task_channel") == names["task_channel"]
@@ -110,7 +110,7 @@ def test_concurrent_waiters_each_get_their_own_result(relay: ContextRelay, names
             thread.start()
         for thread in threads:
             thread.join()
-    assert {n: text.splitlines()[0] for n, text in results.items()} == {
+    assert {n: text.splitlines()[1] for n, text in results.items()} == {
         n: f"COMPLETED: task {n}" for n in range(4)
     }
 
@@ -293,7 +293,7 @@ def test_a_task_runs_in_a_tmux_window(relay: ContextRelay, names, tmp_path) -> N
         thread.join(60)
     finally:
         subprocess.run(["tmux", "kill-session", "-t", session], check=False)
-    assert result == "COMPLETED: typed it\nNOT_DONE: nothing\nNOTES: none"
+    assert result == block("typed it")
 
 
 #: Program that shows a dialog like Claude Code after it received its task. It continues after Enter.

@@ -6,7 +6,7 @@ from queue import Queue
 
 import pytest
 
-from contextrelay import BadInputError, ConflictError, ContextRelay, RelayUnreachableError
+from contextrelay import BadInputError, ConflictError, ContextRelay, RelayUnreachableError, generate_key
 
 from .conftest import RelayProcess
 
@@ -140,3 +140,18 @@ def test_an_unreachable_relay_raises_at_once() -> None:
         ContextRelay("http://127.0.0.1:9", retries=0).subscribe("c", print)
     with pytest.raises(RelayUnreachableError):
         list(ContextRelay("http://127.0.0.1:9", retries=0).messages("c", since="all"))
+
+
+@pytest.mark.parametrize("pattern", ["wild.*", "wild.>"])
+def test_a_subscription_with_wildcards_gets_all_matching_channels(relay: ContextRelay, pattern: str) -> None:
+    key = generate_key()
+    keyed = ContextRelay(relay.base_url, channel_keys={"wild.b": key})
+    with keyed.messages(pattern) as messages:
+        first = relay.push("1", channel="wild.a")
+        second = keyed.push("2", channel="wild.b", encrypted=True)
+        relay.push("3", channel="tame")
+        heard = iter(messages)
+        assert [(each.channel, each.url) for each in (next(heard), next(heard))] == [
+            ("wild.a", first),
+            ("wild.b", second),
+        ]

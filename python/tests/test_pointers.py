@@ -166,6 +166,7 @@ def test_the_relay_returns_parts(relay: ContextRelay) -> None:
     users = relay.push(json.dumps({"users": [{"name": "ada"}]}))
     assert relay.pull(users, json="/users/0/name") == "ada"
     assert "users" in relay.pull(users, outline=True)
+    assert "line 7\n" in relay.pull(url, question="what is line 7?")
     with pytest.raises(ValueError):
         relay.pull(url, lines="1", grep="x")
 

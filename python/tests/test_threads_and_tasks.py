@@ -66,3 +66,17 @@ def test_a_task_is_found_by_its_id(relay: ContextRelay) -> None:
     other = relay.push_detailed("another", channel="agent-tasks-2")
     assert relay.tasks.cancel(other.id, reason="no longer wanted")["status"] == "canceled"
     assert isinstance(relay.tasks.agents(), list)
+
+
+def test_a_message_reaches_an_agent_and_is_answered(relay: ContextRelay) -> None:
+    with pytest.raises(NotFoundError):
+        relay.agents.send("nobody", "hello")
+    (sent,) = relay.agents.send("python-agent", "hello", queue=True)
+    assert [each["text"] for each in relay.agents.messages("python-agent")] == ["hello"]
+    (read,) = relay.agents.mark_read("python-agent", [sent["id"]])
+    assert read["state"] == "read"
+    assert relay.agents.messages("python-agent") == []
+    relay.agents.send(None, "thanks", reply_to=sent["id"])
+    messages = relay.agents.conversation(sent["conversation"])["messages"]
+    assert [each["text"] for each in messages] == ["hello", "thanks"]
+    assert isinstance(relay.agents.list(), list)

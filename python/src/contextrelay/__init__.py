@@ -10,6 +10,7 @@ text = relay.pull(url)
 from .agent_bridge import AgentBridge, TmuxDispatcher
 from .channels import Message, Subscription
 from .client import ContextRelay
+from .connection import RequestReport
 from .encryption import generate_key
 from .errors import (
     BadInputError,
@@ -22,9 +23,10 @@ from .errors import (
     RelayUnreachableError,
     TaskFailedError,
 )
-from .files import FileContent, FileInfo, FilePage, NewFile, Space
+from .files import FileContent, FileError, FileInfo, FilePage, NewFile, Space
 from .parts import Part, PartRequest
 from .pointers import Inspected, Pushed
+from .questions import Question
 
 __all__ = [
     "AgentBridge",
@@ -33,6 +35,7 @@ __all__ = [
     "ContextRelay",
     "DecryptError",
     "FileContent",
+    "FileError",
     "FileInfo",
     "FilePage",
     "Inspected",
@@ -42,14 +45,16 @@ __all__ = [
     "Part",
     "PartRequest",
     "Pushed",
+    "Question",
     "RelayError",
     "RelayHTTPError",
     "RelayTimeoutError",
     "RelayUnreachableError",
+    "RequestReport",
     "Space",
     "Subscription",
     "TaskFailedError",
     "TmuxDispatcher",
     "generate_key",
 ]
-__version__ = "0.2.0"
+__version__ = "0.3.0"

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Mapping, Optional
 from uuid import uuid4
 
 from .channels import Lease, Message, Subscription
@@ -224,8 +224,10 @@ class AgentBridge:
             output = read_outcome(getattr(error, "output", None) or "").text
             text = f"{error}" or type(error).__name__
             return "failed", f"{text}\n\n{output}".strip(), "whole" if output else "none"
-        kind = "block" if outcome.found else "whole" if outcome.text else "none"
-        return "done", outcome.text or "(no output from the agent)", kind
+        if outcome.found:
+            # Keep the markers, as the original package does: programs look for them in the result.
+            return "done", f"{OUTCOME_START}\n{outcome.text}\n{OUTCOME_END}", "block"
+        return "done", outcome.text or "(no output from the agent)", "whole" if outcome.text else "none"
 
     def _has_result(self, task_id: str) -> bool:
         try:
@@ -395,7 +397,7 @@ class _Waiter:
             self._found = result
 
 
-def _result_of(found: JsonObject) -> JsonObject:
+def _result_of(found: Mapping[str, Any]) -> JsonObject:
     status = found.get("status")
     known = status in ("done", "failed", "canceled")
     return {"url": found["url"], "status": status if known else "done", "summary": found.get("summary")}

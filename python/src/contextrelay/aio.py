@@ -8,7 +8,23 @@ async with AsyncContextRelay() as relay:
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Mapping, Optional
+import inspect
+import logging
+import time
+from contextlib import suppress
+from typing import (
+    Any,
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Union,
+)
 
 try:
     import aiohttp
@@ -17,6 +33,7 @@ except ImportError as missing:  # pragma: no cover
         "This needs contextrelay[async]: pip install './python[async]' in the clone"
     ) from missing
 
+from .agents import AgentFlows
 from .channels import (
     SILENCE,
     Backoff,
@@ -26,21 +43,23 @@ from .channels import (
     Since,
     is_pattern,
     parse_message,
+    resume_time,
     socket_path,
 )
 from .client import RelayFlows
-from .connection import Connection, is_passing
+from .connection import TIMEOUT, Connection, Deadline, RequestReport, is_passing
 from .encryption import ChannelKeys, channel_key
-from .errors import RelayError, RelayHTTPError, RelayTimeoutError, RelayUnreachableError
+from .errors import RelayError, RelayHTTPError, RelayUnreachableError
 from .files import FileFlows, SpaceFlows
 from .pointers import PointerFlows
+from .questions import POLL, Question, QuestionFlows, is_answered
 from .tasks import TaskFlows
 from .threads import ThreadFlows
 from .wire import Answer, Call, Flow, T, awaited, redirected
 
-__all__ = ["AsyncContextRelay"]
+__all__ = ["AsyncContextRelay", "AsyncSubscription"]
 
-_PIECE = 64 * 1024
+log = logging.getLogger("contextrelay")
 
 
 class AsyncTransport:
@@ -50,6 +69,7 @@ class AsyncTransport:
         self.connection = connection
         self._session: Optional[aiohttp.ClientSession] = None
         self._sockets: Optional[aiohttp.ClientSession] = None
+        self._first: Set[asyncio.Task[None]] = set()
 
     # An aiohttp session belongs to one event loop. So both sessions are created on first use, inside the
     # loop.
@@ -58,9 +78,9 @@ class AsyncTransport:
     def session(self) -> aiohttp.ClientSession:
         """Session for HTTP requests."""
         if self._session is None or self._session.closed:
-            seconds = self.connection.timeout
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=seconds, sock_read=seconds)
-            self._session = aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar())
+            self._session = aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=None), cookie_jar=aiohttp.DummyCookieJar()
+            )
         return self._session
 
     @property
@@ -75,8 +95,19 @@ class AsyncTransport:
     async def _refuse_redirect(self, *_: object) -> None:
         raise redirected(self.connection.base)
 
+    def before_other_calls(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Starts work for which all later calls wait."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._first.add(task)
+        task.add_done_callback(self._first.discard)
+        # Read the exception, because asyncio logs an error if nobody awaits the task.
+        task.add_done_callback(lambda done: None if done.cancelled() else done.exception() and None)
+        return task
+
     async def run(self, flow: Flow[T]) -> T:
         """Runs a flow: sends each call that the flow yields, and returns the result of the flow."""
+        if self._first and asyncio.current_task() not in self._first:
+            await asyncio.wait(set(self._first))
         try:
             call = next(flow)
             while True:
@@ -95,15 +126,20 @@ class AsyncTransport:
         Retries it if a retry is allowed. Raises an exception if the answer is not a success.
         """
         attempt = 0
+        deadline = self.connection.deadline(call)
         while True:
+            begun = time.monotonic()
             try:
-                return self.connection.checked(await self._once(call))
+                answer = self.connection.checked(await self._once(call, deadline))
+                self.connection.report(call, attempt, begun, answer)
+                return answer
             except RelayError as error:
+                self.connection.report(call, attempt, begun, None, error)
                 # An earlier attempt deleted the object, but the answer to that attempt was lost. So 404
                 # means success.
                 if attempt > 0 and call.method == "DELETE" and error.status == 404:
                     return Answer(204, {}, b"", call.base or self.connection.base)
-                await asyncio.sleep(self.connection.wait(call, error, attempt))
+                await asyncio.sleep(self.connection.wait(call, error, attempt, deadline))
                 attempt += 1
 
     async def close(self) -> None:
@@ -111,19 +147,20 @@ class AsyncTransport:
             if session is not None:
                 await session.close()
 
-    async def _once(self, call: Call) -> Answer:
+    async def _once(self, call: Call, deadline: Deadline) -> Answer:
         base = call.base or self.connection.base
         url, headers, follow = self.connection.address(call)
+        request = self.session.request(
+            call.method,
+            url,
+            params=call.parameters,
+            headers=headers,
+            data=call.body,
+            allow_redirects=follow,
+        )
         try:
-            async with self.session.request(
-                call.method,
-                url,
-                params=call.parameters,
-                headers=headers,
-                data=call.body,
-                allow_redirects=follow,
-            ) as response:
-                body = await _read(response, call.most)
+            async with await asyncio.wait_for(request, deadline.left()) as response:
+                body = await _read(response, call, deadline)
                 names = {name.lower(): value for name, value in response.headers.items()}
                 return Answer(response.status, names, body, base)
         except (aiohttp.ClientSSLError, aiohttp.ClientConnectorCertificateError) as error:
@@ -133,7 +170,7 @@ class AsyncTransport:
             untrusted.final = True
             raise untrusted from error
         except asyncio.TimeoutError as error:
-            raise RelayTimeoutError(f"No answer from {base} within {self.connection.timeout:g} s.") from error
+            raise deadline.late(base) from error
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, RelayError):
                 raise
@@ -141,15 +178,21 @@ class AsyncTransport:
             raise RelayUnreachableError(f"The relay at {base} does not answer.", hint=hint) from error
 
 
-async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
-    pieces = []
+async def _read(response: aiohttp.ClientResponse, call: Call, deadline: Deadline) -> bytes:
+    if call.is_large(response.headers.get("Content-Length")):
+        deadline.only_progress()
+    pieces: List[bytes] = []
     size = 0
-    async for piece in response.content.iter_chunked(_PIECE):
+    while True:
+        piece = await asyncio.wait_for(response.content.readany(), deadline.left())
+        if not piece:
+            return b"".join(pieces)
         size += len(piece)
-        if size > most:
-            raise RelayHTTPError(f"The answer is longer than {most} bytes.", code="too_large", status=413)
+        if size > call.most:
+            raise RelayHTTPError(
+                f"The answer is longer than {call.most} bytes.", code="too_large", status=413
+            )
         pieces.append(piece)
-    return b"".join(pieces)
 
 
 class AsyncContextRelay:
@@ -159,21 +202,27 @@ class AsyncContextRelay:
         self,
         base_url: Optional[str] = None,
         api_key: Optional[str] = None,
-        timeout: float = 30,
+        timeout: float = TIMEOUT,
         *,
         retries: int = 3,
         channel_keys: Optional[ChannelKeys] = None,
         agent: Optional[str] = None,
+        on_request: Optional[Callable[[RequestReport], object]] = None,
     ) -> None:
         """Creates a client. It has the same options as :class:`contextrelay.ContextRelay`."""
-        connection = Connection(base_url, api_key, timeout=timeout, retries=retries, agent=agent)
+        connection = Connection(
+            base_url, api_key, timeout=timeout, retries=retries, agent=agent, on_request=on_request
+        )
         self._transport = AsyncTransport(connection)
         self._channel_keys = channel_keys
         self._flows = RelayFlows(connection, channel_keys)
         #: Threads: versioned state, artifacts and an event log.
         self.threads = AsyncThreads(self._transport)
+        #: Agents, and messages to them.
+        self.agents = AsyncAgents(self._transport)
         #: Tasks that were sent to agents.
         self.tasks = AsyncTasks(self._transport)
+        self.questions = AsyncQuestions(self._transport)
         #: Named files with versions, grouped into spaces.
         self.files = AsyncFiles(self._transport)
 
@@ -184,8 +233,12 @@ class AsyncContextRelay:
 
     @property
     def timeout(self) -> float:
-        """Maximum seconds to wait for the start of a response and for each further chunk."""
+        """Maximum seconds that a call takes, with its retries."""
         return self._transport.connection.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float) -> None:
+        self._transport.connection.timeout = seconds
 
     async def __aenter__(self) -> AsyncContextRelay:
         return self
@@ -215,7 +268,42 @@ class AsyncContextRelay:
     channels = awaited(ChannelFlows.channels)
     channel = awaited(ChannelFlows.channel)
 
-    async def messages(
+    async def ask(
+        self,
+        question: str,
+        *,
+        choices: Optional[Sequence[str]] = None,
+        who: Optional[Sequence[str]] = None,
+        default: Optional[str] = None,
+        timeout: Optional[float] = None,
+        thread_id: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Question:
+        """Asks a person and waits for the answer: ``relay.ask("Deploy?", choices=["yes", "no"]).answer``.
+
+        It has the options of :meth:`relay.questions.ask`. Raises RelayHTTPError if the question expires or is withdrawn
+        without an answer. If the wait is interrupted, the question is withdrawn.
+        """
+        asked = await self.questions.ask(
+            question,
+            choices=choices,
+            who=who,
+            default=default,
+            timeout=timeout,
+            thread_id=thread_id,
+            idempotency_key=idempotency_key,
+        )
+        try:
+            while not is_answered(asked):
+                await asyncio.sleep(POLL)
+                asked = await self.questions.get(asked.id)
+            return asked
+        except asyncio.CancelledError:
+            with suppress(RelayError):
+                await self.questions.withdraw(asked.id)
+            raise
+
+    def messages(
         self,
         channel: str,
         *,
@@ -223,37 +311,44 @@ class AsyncContextRelay:
         group: Optional[str] = None,
         prefetch: Optional[int] = None,
         max_reconnect_delay: float = 60.0,
-    ) -> AsyncIterator[Message]:
-        """Subscribes to a channel and yields its messages. Reconnects after a lost connection.
+    ) -> AsyncSubscription:
+        """Subscribes to a channel and returns its messages to loop over::
 
-        It has the same options as :meth:`contextrelay.ContextRelay.messages`. Without ``since``, it yields
-        the messages that are sent after the loop has started.
+            async with relay.messages("reviews") as messages:
+                async for message in messages: ...
+
+        It has the same options as :meth:`contextrelay.ContextRelay.messages`.
         """
-        if since is None and group is None and not is_pattern(channel):
-            since = await self._transport.run(self._flows.position(channel))
-        resume = Resume(since)
-        backoff = Backoff(max_reconnect_delay)
-        answered = False
-        while True:
-            backoff.begin()
-            try:
-                async with self._open(socket_path(channel, since, group, prefetch)) as socket:
-                    answered = True
-                    async for message in self._received(socket, channel, group):
-                        if group is None and message.seq:
-                            if not resume.is_new(message, channel):
-                                continue
-                            since = resume.since
-                        yield message
-            except RelayError as error:
-                if not answered or not is_passing(error):
-                    raise
-            except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
-                # If the relay has never answered, the address is probably wrong. Then do not retry.
-                if not answered:
-                    what = f"The relay at {self.base_url} does not answer."
-                    raise RelayUnreachableError(what) from error
-            await asyncio.sleep(backoff.wait())
+        return AsyncSubscription(
+            self._transport,
+            channel,
+            since=since,
+            group=group,
+            prefetch=prefetch,
+            channel_keys=self._channel_keys,
+            max_reconnect_delay=max_reconnect_delay,
+        )
+
+    async def subscribe(
+        self,
+        channel: str,
+        callback: Callable[[str], Union[Awaitable[object], object]],
+        max_reconnect_delay: float = 60.0,
+    ) -> None:
+        """Calls ``callback(url)`` for each pointer that is pushed to the channel, and awaits what it returns.
+
+        It runs until it is cancelled. Exceptions of the callback are logged.
+        """
+        async with self.messages(channel, max_reconnect_delay=max_reconnect_delay) as messages:
+            async for message in messages:
+                if message.url is None:
+                    continue
+                try:
+                    result = callback(message.url)
+                    if inspect.isawaitable(result):
+                        await result
+                except Exception:
+                    log.exception("A subscriber of %s failed on message %s", message.channel, message.seq)
 
     def has_channel_key(self, channel: str) -> bool:
         """Returns whether this client has the shared encryption key of a channel.
@@ -262,19 +357,98 @@ class AsyncContextRelay:
         """
         return channel_key(self._channel_keys, channel) is not None
 
-    def _open(self, path: str) -> Any:
-        url, headers = self._transport.connection.socket(path)
-        return _Socket(self._transport, url, headers, path)
 
-    async def _received(
-        self, socket: aiohttp.ClientWebSocketResponse, channel: str, group: Optional[str]
-    ) -> AsyncIterator[Message]:
-        key = channel_key(self._channel_keys, channel)
+class AsyncSubscription:
+    """Asynchronous form of :class:`contextrelay.Subscription`.
+
+    Every message that is sent after the call of ``messages`` arrives, even if the connection is lost for some time.
+    """
+
+    def __init__(
+        self,
+        transport: AsyncTransport,
+        channel: str,
+        *,
+        since: Optional[Since],
+        group: Optional[str],
+        prefetch: Optional[int],
+        channel_keys: Optional[ChannelKeys],
+        max_reconnect_delay: float,
+    ) -> None:
+        self._transport = transport
+        self._channel = channel
+        self._since = since
+        self._group = group
+        self._prefetch = prefetch
+        self._keys = channel_keys
+        self._backoff = Backoff(max_reconnect_delay)
+        self._socket: Optional[aiohttp.ClientWebSocketResponse] = None
+        self._loop: Optional[AsyncGenerator[Message, None]] = None
+        # Later calls of this client wait for it, so that no message is lost between the call and the loop.
+        self._begun = transport.before_other_calls(self._begin())
+
+    async def __aenter__(self) -> AsyncSubscription:
+        await self._begun
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def __aiter__(self) -> AsyncSubscription:
+        return self
+
+    async def __anext__(self) -> Message:
+        if self._loop is None:
+            self._loop = self._messages()
+        return await self._loop.__anext__()
+
+    async def aclose(self) -> None:
+        """Closes the subscription and ends the loop."""
+        self._begun.cancel()
+        if self._loop is not None:
+            await self._loop.aclose()
+        await self._hang_up()
+
+    async def _begin(self) -> None:
+        if self._since is not None or self._group is not None:
+            return
+        if is_pattern(self._channel):
+            # Several channels have no common position, so connect.
+            self._socket = await self._open()
+            self._since = resume_time()
+        else:
+            self._since = await self._transport.run(ChannelFlows().position(self._channel))
+
+    async def _messages(self) -> AsyncGenerator[Message, None]:
+        await self._begun
+        resume = Resume(self._since)
+        answered = False
+        while True:
+            self._backoff.begin()
+            try:
+                if self._socket is None:
+                    self._socket = await self._open()
+                answered = True
+                async for message in self._received(self._socket):
+                    if self._group is None and message.seq:
+                        if not resume.is_new(message, self._channel):
+                            continue
+                        self._since = resume.since
+                    yield message
+            except RelayError as error:
+                # If the relay has never answered, the address is probably wrong. Then do not retry.
+                if not answered or not is_passing(error):
+                    raise
+            finally:
+                await self._hang_up()
+            await asyncio.sleep(self._backoff.wait())
+
+    async def _received(self, socket: aiohttp.ClientWebSocketResponse) -> AsyncIterator[Message]:
         gap = False
         async for frame in socket:
             if frame.type is not aiohttp.WSMsgType.TEXT:
                 continue
-            message = parse_message(frame.data, channel, group, key, gap=gap)
+            message = parse_message(frame.data, self._channel, self._group, self._keys, gap=gap)
             if isinstance(message, Message):
                 gap = False
                 if message.url is not None:
@@ -283,30 +457,29 @@ class AsyncContextRelay:
             elif message:
                 gap = True
 
-
-class _Socket:
-    def __init__(self, transport: AsyncTransport, url: str, headers: Mapping[str, str], path: str) -> None:
-        self._transport = transport
-        self._url = url
-        self._headers = headers
-        self._path = path
-        self._socket: Any = None
-
-    async def __aenter__(self) -> Any:
+    async def _open(self) -> aiohttp.ClientWebSocketResponse:
+        connection = self._transport.connection
+        path = socket_path(self._channel, self._since, self._group, self._prefetch)
+        url, headers = connection.socket(path)
+        opening: Any = self._transport.sockets.ws_connect(
+            url, headers=headers, heartbeat=SILENCE, max_msg_size=0
+        )
         try:
-            self._socket = await self._transport.sockets.ws_connect(
-                self._url, headers=self._headers, heartbeat=SILENCE, max_msg_size=0
-            )
+            socket: aiohttp.ClientWebSocketResponse = await asyncio.wait_for(opening, connection.timeout)
+            return socket
         except aiohttp.WSServerHandshakeError as error:
             # A plain HTTP request to the same URL returns the reason as an error.
-            await self._transport.send(Call("GET", self._path))
-            base = self._transport.connection.base
-            raise RelayUnreachableError(f"{base} did not open a WebSocket.") from error
-        return self._socket
+            await self._transport.send(Call("GET", path))
+            raise RelayUnreachableError(f"{connection.base} did not open a WebSocket.") from error
+        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
+            if isinstance(error, RelayError):
+                raise
+            raise RelayUnreachableError(f"The relay at {connection.base} does not answer.") from error
 
-    async def __aexit__(self, *_: object) -> None:
-        if self._socket is not None:
-            await self._socket.close()
+    async def _hang_up(self) -> None:
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            await socket.close()
 
 
 class AsyncThreads:
@@ -339,6 +512,35 @@ class AsyncThreads:
     report = awaited(ThreadFlows.report)
     capabilities = awaited(ThreadFlows.capabilities)
     invoke = awaited(ThreadFlows.invoke)
+
+
+class AsyncAgents:
+    """Asynchronous form of :class:`contextrelay.agents.Agents`."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+        self._flows = AgentFlows()
+
+    list = awaited(AgentFlows.list)
+    send = awaited(AgentFlows.send)
+    messages = awaited(AgentFlows.messages)
+    mark_read = awaited(AgentFlows.mark_read)
+    conversation = awaited(AgentFlows.conversation)
+
+
+class AsyncQuestions:
+    """Asynchronous form of ``relay.questions``."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+        self._flows = QuestionFlows()
+
+    ask = awaited(QuestionFlows.ask)
+    list = awaited(QuestionFlows.list)
+    get = awaited(QuestionFlows.get)
+    answer = awaited(QuestionFlows.answer)
+    link = awaited(QuestionFlows.link)
+    withdraw = awaited(QuestionFlows.withdraw)
 
 
 class AsyncTasks:

@@ -25,6 +25,7 @@ from .errors import (
     RelayUnreachableError,
 )
 from .transport import Transport
+from .types import ChannelDetail, ChannelPage, Nacked, Published
 from .wire import Answer, Flow, JsonObject, ask, failure, get, post, redirected, segment
 
 log = logging.getLogger("contextrelay")
@@ -67,7 +68,7 @@ class Message:
 
 
 def parse_message(
-    text: str, channel: str, group: Optional[str], key: Optional[str], *, gap: bool
+    text: str, channel: str, group: Optional[str], keys: Optional[ChannelKeys], *, gap: bool
 ) -> Union[Message, bool, None]:
     """Parses a frame and returns the message. Returns True for a gap frame, and None for any other frame."""
     try:
@@ -78,14 +79,15 @@ def parse_message(
         return None
     if frame.get("gap") is True and "seq" not in frame:
         return True
+    # With wildcards, each message names its channel.
+    channel = frame.get("channel") or channel
     url = frame.get("url")
     if isinstance(url, str):
-        url = unsealed_url(url, frame.get("sealed_key"), key)
+        url = unsealed_url(url, frame.get("sealed_key"), channel_key(keys, channel))
     elif "msg" not in frame:
         return None
     return Message(
-        # With wildcards, each message names its channel.
-        channel=frame.get("channel") or channel,
+        channel=channel,
         # The original ContextRelay server sends no sequence numbers.
         seq=frame.get("seq", 0),
         ts=frame.get("ts", 0),
@@ -104,9 +106,20 @@ def parse_message(
 class ChannelFlows:
     """Operations on channels."""
 
-    def publish(self, channel: str, msg: Any, *, idempotency_key: Optional[str] = None) -> Flow[JsonObject]:
-        """Sends a small JSON message to all subscribers of a channel. Returns ``{"channel", "seq", "ts"}``."""
-        return ask(post(f"/channels/{segment(channel)}", {"msg": msg}, key=idempotency_key or ""))
+    def publish(
+        self,
+        channel: str,
+        msg: Any,
+        *,
+        after: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Flow[Published]:
+        """Sends a small JSON message to all subscribers of a channel. Returns ``{"channel", "seq", "ts"}``.
+
+        ``after``: seconds until the message reaches the channel. Default: at once.
+        """
+        value = {"msg": msg} if after is None else {"msg": msg, "after": after}
+        return ask(post(f"/channels/{segment(channel)}", value, key=idempotency_key or ""))
 
     def position(self, channel: str) -> Flow[Optional[int]]:
         """Returns the sequence number of the newest message in a channel.
@@ -121,11 +134,11 @@ class ChannelFlows:
             raise
         return int(answer["seq"])
 
-    def channels(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[JsonObject]:
+    def channels(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[ChannelPage]:
         """Lists channels: ``{"channels": […], "next"?}``. Pass ``next`` as ``after`` to get the next page."""
         return ask(get("/channels", after=after, limit=limit))
 
-    def channel(self, name: str) -> Flow[JsonObject]:
+    def channel(self, name: str) -> Flow[ChannelDetail]:
         """Returns a channel and its groups, with backlog, members and leases."""
         return ask(get(f"/channels/{segment(name)}"))
 
@@ -133,7 +146,7 @@ class ChannelFlows:
         """Acknowledges a group message, because the work on it is done."""
         yield from self.settle(message, "ack")
 
-    def nack(self, message: Message) -> Flow[JsonObject]:
+    def nack(self, message: Message) -> Flow[Nacked]:
         """Gives a message back to its group, so that it is delivered again."""
         return self.settle(message, "nack")
 
@@ -144,7 +157,7 @@ class ChannelFlows:
         """
         yield from self.settle(message, "extend")
 
-    def settle(self, message: Message, how: str) -> Flow[JsonObject]:
+    def settle(self, message: Message, how: str) -> Flow[Any]:
         """Sends ``ack``, ``nack`` or ``extend`` for a group message."""
         if message.group is None or message.token is None:
             raise BadInputError("ack, nack and extend work only for messages of a group.")
@@ -168,6 +181,11 @@ def is_pattern(channel: str) -> bool:
 #: Time in ms by which a subscription with wildcards resumes earlier than its last message, because the clocks of
 #: several servers differ. Messages that come again are skipped.
 _RESUME_MS = 5_000
+
+
+def resume_time() -> int:
+    """Returns the time from which a subscription with wildcards resumes if no message has arrived yet."""
+    return int(time.time() * 1000) - _RESUME_MS
 
 
 class Resume:
@@ -233,14 +251,19 @@ class Subscription:
         self._channel = channel
         self._group = group
         self._prefetch = prefetch
-        self._key = channel_key(channel_keys, channel)
+        self._keys = channel_keys
         self._backoff = Backoff(max_reconnect_delay)
         self._closed = threading.Event()
         self._socket: Optional[websocket.WebSocket] = None
-        # Fix the start position now, so that no message is lost if the connection breaks before the first
-        # message.
-        fixed = since is None and group is None and not is_pattern(channel)
-        self._since = transport.run(ChannelFlows().position(channel)) if fixed else since
+        self._since = since
+        if since is None and group is None:
+            # Fix the start now, so that no message is lost before the loop begins. Several channels have no common
+            # position, so connect instead.
+            if is_pattern(channel):
+                self._socket = open_socket(transport.connection, self._path())
+                self._since = resume_time()
+            else:
+                self._since = transport.run(ChannelFlows().position(channel))
         self._resume = Resume(self._since)
 
     def __iter__(self) -> Iterator[Message]:
@@ -248,7 +271,8 @@ class Subscription:
         while not self._closed.is_set():
             self._backoff.begin()
             try:
-                self._socket = open_socket(self._transport.connection, self._path())
+                if self._socket is None:
+                    self._socket = open_socket(self._transport.connection, self._path())
                 answered = True
                 yield from self._received(self._socket)
             except (RelayUnreachableError, RelayTimeoutError, RelayHTTPError) as error:
@@ -278,7 +302,7 @@ class Subscription:
     def _received(self, connection: websocket.WebSocket) -> Iterator[Message]:
         gap = False
         for text in _frames(connection, self._closed):
-            message = parse_message(text, self._channel, self._group, self._key, gap=gap)
+            message = parse_message(text, self._channel, self._group, self._keys, gap=gap)
             if isinstance(message, Message):
                 gap = False
                 if self._group is None and message.seq:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Callable, Optional
+import time
+from contextlib import suppress
+from typing import Callable, Optional, Sequence
 
+from .agents import Agents
 from .channels import ChannelFlows, Since, Subscription, call_with_url
-from .connection import Connection
+from .connection import TIMEOUT, Connection, RequestReport
 from .encryption import ChannelKeys, channel_key
+from .errors import RelayError
 from .files import Files
 from .pointers import PointerFlows
+from .questions import POLL, Question, Questions, is_answered
 from .tasks import Tasks
 from .threads import Threads
 from .transport import Transport
 from .wire import blocking
 
-__all__ = ["ContextRelay"]
+__all__ = ["MANAGED_URL", "ContextRelay"]
+
+#: Address of the managed service of the original ContextRelay. This package never contacts it by itself.
+MANAGED_URL = "https://api.contextrelay.dev/v1"
 
 
 class RelayFlows(PointerFlows, ChannelFlows):
@@ -33,27 +41,36 @@ class ContextRelay:
         self,
         base_url: Optional[str] = None,
         api_key: Optional[str] = None,
-        timeout: float = 30,
+        timeout: float = TIMEOUT,
         *,
         retries: int = 3,
         channel_keys: Optional[ChannelKeys] = None,
         agent: Optional[str] = None,
+        on_request: Optional[Callable[[RequestReport], object]] = None,
     ) -> None:
         """Creates a client. It does not contact the relay.
 
-        ``timeout``: maximum seconds to wait for the start of a response and for each further chunk.
+        ``timeout``: maximum seconds that a call takes, including its retries. An upload gets one second more per 128 KB.
+        An answer above 1 MiB may take longer, but fails after this time without progress. Subscriptions have no timeout.
         ``retries``: number of retries of a request that is safe to repeat.
         ``channel_keys``: shared encryption keys by channel. Clients with the same key can decrypt each
         other's encrypted payloads on that channel.
         ``agent``: name of the agent that uses this client. Default: ``RELAY_AGENT``. On a relay without API
         keys it is the sender; with API keys, others see it beside the name of the key.
+        ``on_request``: function that is called after each HTTP request, also after one that is retried, for logs.
         """
-        connection = Connection(base_url, api_key, timeout=timeout, retries=retries, agent=agent)
+        connection = Connection(
+            base_url, api_key, timeout=timeout, retries=retries, agent=agent, on_request=on_request
+        )
         self._transport = Transport(connection)
         self._channel_keys = channel_keys
         self._flows = RelayFlows(connection, channel_keys)
         #: Threads: versioned state, artifacts and an event log.
         self.threads = Threads(self._transport)
+        #: Agents, and messages to them.
+        self.agents = Agents(self._transport)
+        #: Questions to people.
+        self.questions = Questions(self._transport)
         #: Tasks that were sent to agents.
         self.tasks = Tasks(self._transport)
         #: Named files with versions, grouped into spaces.
@@ -66,8 +83,12 @@ class ContextRelay:
 
     @property
     def timeout(self) -> float:
-        """Maximum seconds to wait for the start of a response and for each further chunk."""
+        """Maximum seconds that a call takes, with its retries."""
         return self._transport.connection.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float) -> None:
+        self._transport.connection.timeout = seconds
 
     def __enter__(self) -> ContextRelay:
         return self
@@ -96,6 +117,41 @@ class ContextRelay:
     extend = blocking(ChannelFlows.extend)
     channels = blocking(ChannelFlows.channels)
     channel = blocking(ChannelFlows.channel)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        choices: Optional[Sequence[str]] = None,
+        who: Optional[Sequence[str]] = None,
+        default: Optional[str] = None,
+        timeout: Optional[float] = None,
+        thread_id: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Question:
+        """Asks a person and waits for the answer: ``relay.ask("Deploy?", choices=["yes", "no"]).answer``.
+
+        It has the options of :meth:`relay.questions.ask`. Raises RelayHTTPError if the question expires or is withdrawn
+        without an answer. If the wait is interrupted, the question is withdrawn.
+        """
+        asked = self.questions.ask(
+            question,
+            choices=choices,
+            who=who,
+            default=default,
+            timeout=timeout,
+            thread_id=thread_id,
+            idempotency_key=idempotency_key,
+        )
+        try:
+            while not is_answered(asked):
+                time.sleep(POLL)
+                asked = self.questions.get(asked.id)
+            return asked
+        except (KeyboardInterrupt, SystemExit):
+            with suppress(RelayError):
+                self.questions.withdraw(asked.id)
+            raise
 
     def subscribe(
         self, channel: str, callback: Callable[[str], object], max_reconnect_delay: float = 60.0

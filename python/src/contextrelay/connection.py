@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
-from typing import Dict, Optional, Set, Tuple
+import time
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Callable, Dict, Iterator, Optional, Set, Tuple, Union
 from urllib.parse import quote
 
 from .errors import BadInputError, RelayError, RelayTimeoutError, RelayUnreachableError
@@ -20,6 +25,65 @@ _FIRST_WAIT = 0.2
 _LONGEST_WAIT = 30.0
 _PASSING = {408, 425, 429, 502, 503, 504}
 _MOST_BASES = 16
+#: Default maximum of seconds that a call takes, with its retries.
+TIMEOUT = 60.0
+#: Slowest upload in bytes per second. An upload gets this much more time.
+_SLOWEST_UPLOAD = 128 * 1000
+
+_block_end: ContextVar[float] = ContextVar("contextrelay_block_end", default=math.inf)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Limits the calls in the block to this many seconds, all together."""
+    token = _block_end.set(min(_block_end.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _block_end.reset(token)
+
+
+@dataclass(frozen=True)
+class RequestReport:
+    """What happened to one HTTP request, for ``on_request``."""
+
+    method: str
+    #: Path without the query. Anyone who knows the id in the path of a pointer may be able to pull it.
+    path: str
+    #: 0 for the first request of a call, 1 for its first retry.
+    attempt: int
+    seconds: float
+    #: HTTP status of an answer that was read.
+    status: Optional[int] = None
+    #: Why the request failed.
+    error: Optional[RelayError] = None
+
+
+class Deadline:
+    """The time that a call may still take, with all its attempts and pauses."""
+
+    def __init__(self, seconds: float, upload: int) -> None:
+        self.seconds = seconds
+        self._begin = time.monotonic()
+        self._block_end = _block_end.get()
+        self._end = self._begin + seconds + upload / _SLOWEST_UPLOAD
+
+    def only_progress(self) -> None:
+        """Ends the deadline. From now on only each wait for the next bytes is limited."""
+        self._end = math.inf
+
+    def left(self) -> float:
+        """Returns how many seconds the next wait may take. It is 0 or less if the deadline has passed."""
+        now = time.monotonic()
+        end = now + self.seconds if self._end == math.inf else self._end
+        return min(end, self._block_end) - now
+
+    def late(self, base: str) -> RelayTimeoutError:
+        """Returns the exception for a call that did not end in time."""
+        if self._block_end <= time.monotonic():
+            waited = max(0.0, self._block_end - self._begin)
+            return RelayTimeoutError(f"No answer from {base} within {waited:.1f} s.")
+        return RelayTimeoutError(f"No answer from {base} in time (timeout: {self.seconds:g} s).")
 
 
 class Connection:
@@ -28,16 +92,22 @@ class Connection:
     def __init__(
         self,
         base_url: Optional[str],
-        api_key: Optional[str],
+        api_key: Union[str, float, None],
         *,
         timeout: float,
         retries: int,
         agent: Optional[str] = None,
+        on_request: Optional[Callable[[RequestReport], object]] = None,
     ) -> None:
-        url, key = _chosen(base_url, api_key)
+        # In contextrelay 0.2.0 of PyPI, the second argument is the timeout.
+        if isinstance(api_key, (int, float)):
+            url, key, timeout = *_chosen(base_url, None), api_key
+        else:
+            url, key = _chosen(base_url, api_key)
         self.base = _checked_base(url)
         self.timeout = timeout
         self.retries = retries
+        self.on_request = on_request
         self._key = _checked_key(key)
         self._agent = agent or os.environ.get("RELAY_AGENT") or None
         self._bases: Set[str] = {plain_base(self.base)}
@@ -85,12 +155,33 @@ class Connection:
             raise redirected(answer.base)
         raise failure(answer)
 
-    def wait(self, call: Call, error: RelayError, attempt: int) -> float:
+    def report(
+        self,
+        call: Call,
+        attempt: int,
+        begun: float,
+        answer: Optional[Answer],
+        error: Optional[RelayError] = None,
+    ) -> None:
+        """Calls ``on_request``. ``begun``: ``time.monotonic()`` at the start of the request."""
+        if self.on_request is not None:
+            status = answer.status if answer else error.status if error else None
+            seconds = time.monotonic() - begun
+            self.on_request(RequestReport(call.method, call.path, attempt, seconds, status, error))
+
+    def deadline(self, call: Call) -> Deadline:
+        """Returns the deadline of a call that starts now."""
+        return Deadline(self.timeout, len(call.body or b""))
+
+    def wait(self, call: Call, error: RelayError, attempt: int, deadline: Deadline) -> float:
         """Returns the seconds to wait before the next attempt. Raises the error if no further attempt is allowed."""
         retry_after = error.retry_after or 0.0
         if attempt >= self.retries or not call.again or not is_passing(error) or retry_after > _LONGEST_WAIT:
             raise error
-        return max(retry_after, _FIRST_WAIT * (1 << attempt) * (0.5 + random.random()))
+        wait = max(retry_after, _FIRST_WAIT * (1 << attempt) * (0.5 + random.random()))
+        if wait >= deadline.left():
+            raise error
+        return wait
 
 
 def is_passing(error: BaseException) -> bool:

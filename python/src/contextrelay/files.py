@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
 from urllib.parse import quote
 
 from .parts import Part, PartRequest, part_of
 from .transport import Transport
+from .types import SpacePage
 from .wire import (
     BODY_BYTES,
     Call,
@@ -61,6 +62,14 @@ class FileContent:
     content: bytes
 
 
+class FileError(TypedDict):
+    """Why a file was not written."""
+
+    path: str
+    error: str
+    code: str
+
+
 @dataclass(frozen=True)
 class FilePage:
     """One page of a listing."""
@@ -105,7 +114,7 @@ class NewFile:
 class FileFlows:
     """Operations on all spaces."""
 
-    def spaces(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[JsonObject]:
+    def spaces(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[SpacePage]:
         """Lists the spaces that contain a file: ``{"spaces": [{"space"}], "next"?}``."""
         return ask(get("/files", after=after, limit=limit))
 
@@ -178,9 +187,10 @@ class SpaceFlows:
         outline: bool = False,
         context: Optional[int] = None,
         ignore_case: bool = False,
+        question: Optional[str] = None,
     ) -> Flow[str]:
         """Returns the content as text, or only the requested part of it."""
-        part = part_of(lines, grep, json, outline, context, ignore_case)
+        part = part_of(lines, grep, json, outline, context, ignore_case, question)
         if part is not None:
             return (yield from self.part(path, part, version=version)).text
         return (yield from self.bytes(path, version=version)).decode("utf-8")
@@ -260,12 +270,12 @@ class SpaceFlows:
             left = skipped + later
         return found
 
-    def write(self, files: Sequence[NewFile]) -> Flow[List[Union[FileInfo, JsonObject]]]:
+    def write(self, files: Sequence[NewFile]) -> Flow[List[Union[FileInfo, FileError]]]:
         """Writes several files. Each file is written completely or not at all.
 
         Returns one result per file, in order: the new version, or ``{"path", "error", "code"}``.
         """
-        written: List[Union[FileInfo, JsonObject]] = []
+        written: List[Union[FileInfo, FileError]] = []
         for batch in _batches(files):
             if len(batch) == 1 and _size(batch[0]) > _WRITE_BYTES:
                 written.append((yield from self._put(batch[0], None)))

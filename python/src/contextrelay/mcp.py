@@ -9,7 +9,9 @@ import json
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional, TextIO
 
 from .agent_bridge import DEFAULT_DONE_CHANNEL, DEFAULT_TASK_CHANNEL, AgentBridge
@@ -57,7 +59,10 @@ TOOLS: List[JsonObject] = [
             "type": "object",
             "properties": {
                 "url": _TEXT,
-                "part": {**_TEXT, "description": "outline, lines=10-40, grep=REGEX, json=/a/b, or all"},
+                "part": {
+                    **_TEXT,
+                    "description": "outline, lines=10-40, grep=REGEX, json=/a/b, question=TEXT, or all",
+                },
             },
             "required": ["url"],
         },
@@ -78,6 +83,67 @@ TOOLS: List[JsonObject] = [
         },
     },
 ]
+
+
+def push_context(
+    data: str, channel: Optional[str] = None, encrypted: bool = False, summary: Optional[str] = None
+) -> str:
+    """Stores a text and returns its URL, or a sentence that starts with ``Error``."""
+    return call_tool("push_context", locals())
+
+
+def peek_context(url: str) -> str:
+    """Returns the metadata of a pointer as JSON, or a sentence that starts with ``Error``."""
+    return call_tool("peek_context", locals())
+
+
+def pull_context(url: str, part: Optional[str] = None) -> str:
+    """Returns the text of a pointer, or a sentence that starts with ``Error``."""
+    return call_tool("pull_context", locals())
+
+
+def bridge_task(
+    task: str,
+    task_channel: str = DEFAULT_TASK_CHANNEL,
+    done_channel: str = DEFAULT_DONE_CHANNEL,
+    timeout: float = 600,
+) -> str:
+    """Sends a task to an agent and returns its result, or a sentence that starts with ``Error``."""
+    return call_tool("bridge_task", locals())
+
+
+def call_tool(name: str, args: JsonObject) -> str:
+    """Runs a tool and returns its text. An error becomes a sentence."""
+    return str(Tools(_own("hub")).call(name, args)["content"][0]["text"])
+
+
+def __getattr__(name: str) -> Any:
+    # `hub` and `mcp` are created on first use, because creating them reads the environment.
+    if name not in ("hub", "mcp"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _own(name)
+
+
+def _own(name: str) -> Any:
+    if name not in globals():
+        globals()[name] = ContextRelay() if name == "hub" else _fast_mcp()
+    return globals()[name]
+
+
+def _fast_mcp() -> Any:
+    """Returns a server of the package ``mcp`` with our tools, to which a program can add its own tools.
+
+    Without that package, returns an object that has only ``run``.
+    """
+    for module, name in (("mcp.server.mcpserver", "MCPServer"), ("mcp.server.fastmcp", "FastMCP")):
+        try:
+            server = getattr(import_module(module), name)("ContextRelay")
+        except ImportError:
+            continue
+        for tool in (push_context, peek_context, pull_context, bridge_task):
+            server.tool()(tool)
+        return server
+    return SimpleNamespace(run=lambda transport="stdio": main())
 
 
 class Tools:
@@ -135,11 +201,11 @@ _TOOLS: Dict[str, "tuple[str, Callable[..., str]]"] = {
 
 
 def read_part(text: str) -> PartRequest:
-    """Parses the part argument of a tool: ``outline``, ``lines=10-40``, ``grep=REGEX`` or ``json=/a/b``."""
+    """Parses the part argument of a tool, such as ``outline``, ``lines=10-40`` or ``question=TEXT``."""
     name, _, value = text.strip().partition("=")
     if name == "outline":
         return PartRequest(outline=True)
-    if name not in ("lines", "grep", "json"):
+    if name not in ("lines", "grep", "json", "question"):
         return PartRequest()
     return PartRequest(**{name: value})  # type: ignore[arg-type]
 

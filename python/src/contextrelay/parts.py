@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartRequest:
-    """Selects a part of a text. Set exactly one of ``lines``, ``grep``, ``json`` and ``outline``."""
+    """Selects a part of a text. Set exactly one of ``lines``, ``grep``, ``json``, ``outline`` and ``question``."""
 
     #: Line range: ``10-40``, ``10-`` (to the end), ``-20`` (the last 20) or ``7``. The first line is 1.
     lines: Optional[str] = None
@@ -42,11 +42,13 @@ class PartRequest:
     #: Whether to return an outline of the text: headings, definitions or the JSON structure, with line
     #: numbers.
     outline: bool = False
+    #: Question about the text. The part contains the lines that most likely answer it, with line numbers.
+    question: Optional[str] = None
 
     def __post_init__(self) -> None:
-        selected = [name for name in ("lines", "grep", "json") if getattr(self, name) is not None]
+        selected = [name for name in ("lines", "grep", "json", "question") if getattr(self, name) is not None]
         if len(selected) + self.outline != 1:
-            raise _bad_part("set exactly one of lines, grep, json and outline")
+            raise _bad_part("set exactly one of lines, grep, json, outline and question")
 
     def query(self) -> Dict[str, object]:
         """Returns the query parameters of the request."""
@@ -57,6 +59,7 @@ class PartRequest:
             "ignore_case": self.ignore_case,
             "json": self.json,
             "outline": self.outline,
+            "question": self.question,
         }
 
 
@@ -67,11 +70,12 @@ def part_of(
     outline: bool = False,
     context: Optional[int] = None,
     ignore_case: bool = False,
+    question: Optional[str] = None,
 ) -> Optional[PartRequest]:
     """Builds a part request from keyword arguments. Returns None if they select no part."""
-    if lines is None and grep is None and json is None and not outline:
+    if lines is None and grep is None and json is None and question is None and not outline:
         return None
-    return PartRequest(lines, grep, context, ignore_case, json, outline)
+    return PartRequest(lines, grep, context, ignore_case, json, outline, question)
 
 
 def take_part(text: str, part: PartRequest) -> Part:
@@ -83,7 +87,8 @@ def take_part(text: str, part: PartRequest) -> Part:
     if part.json is not None:
         return _bounded(_take_json(text, part.json), f"json {part.json or 'document'}")
     raise _bad_part(
-        "Python cannot make the outline of an encrypted payload", "Run: relay pull <url> --outline"
+        "Python cannot make the outline or excerpt of an encrypted payload",
+        "Run: relay pull <url> --outline",
     )
 
 

@@ -25,6 +25,7 @@ from .encryption import (
 from .errors import BadInputError, DecryptError, RelayHTTPError
 from .parts import Part, PartRequest, part_of, take_part
 from .pointer_url import PointerRef, parse_pointer, pointer_url
+from .types import Cost, ReceiptLadder, TokenCount
 from .wire import (
     PAYLOAD_BYTES,
     STORED_BYTES,
@@ -63,7 +64,7 @@ class Pushed:
     expires_at: Optional[str] = None
     size: Optional[int] = None
     #: ``{"tokens", "tokenizer", "estimated"}``, if the tokens were counted.
-    tokens: Optional[JsonObject] = None
+    tokens: Optional[TokenCount] = None
     #: Short name of the pointer within the tenant, such as ``relay:128``. None on a relay without handles.
     handle: Optional[str] = None
     #: The most important lines with their numbers, if an excerpt was requested and the relay could make it.
@@ -236,13 +237,14 @@ class PointerFlows:
         outline: bool = False,
         context: Optional[int] = None,
         ignore_case: bool = False,
+        question: Optional[str] = None,
     ) -> Flow[str]:
         """Returns the payload as text, decrypted if the URL contains a key.
 
-        To get only a part, pass one of ``lines="10-40"``, ``grep="error"``, ``json="/users/0"`` and ``outline=True``.
-        With ``grep``, ``context`` is the number of lines around each match.
+        To get only a part, pass one of ``lines="10-40"``, ``grep="error"``, ``json="/users/0"``, ``outline=True`` and
+        ``question="which test failed?"``. With ``grep``, ``context`` is the number of lines around each match.
         """
-        part = part_of(lines, grep, json, outline, context, ignore_case)
+        part = part_of(lines, grep, json, outline, context, ignore_case, question)
         if part is not None:
             return (yield from self.pull_part(url, part)).text
         body = yield from self.pull_bytes(url)
@@ -283,7 +285,7 @@ class PointerFlows:
         text = answer.body.decode("utf-8")
         return Part(text, about, answer.headers.get("relay-truncated") == "1")
 
-    def cost(self, url: str, part: Optional[PartRequest] = None) -> Flow[JsonObject]:
+    def cost(self, url: str, part: Optional[PartRequest] = None) -> Flow[Cost]:
         """Returns how many tokens a payload, or a part of it, would cost a model.
 
         The result is ``{"tokens", "tokenizer", "estimated", "bytes"}``. Raises BadInputError for an encrypted payload.
@@ -296,7 +298,8 @@ class PointerFlows:
             )
         query = {**(part.query() if part else {}), "cost": True}
         base = self._connection.base_for(ref.base)
-        return (yield from ask(Call("GET", f"/pull/{ref.id}", query, base=base)))
+        cost: Cost = yield from ask(Call("GET", f"/pull/{ref.id}", query, base=base))
+        return cost
 
     def peek(self, url: str) -> Flow[JsonObject]:
         """Returns the metadata of a pointer.
@@ -331,7 +334,7 @@ class PointerFlows:
             found.update((each["id"], each["expires_at"]) for each in answer["pointers"])
         return found
 
-    def receipts(self, url: str) -> Flow[JsonObject]:
+    def receipts(self, url: str) -> Flow[ReceiptLadder]:
         """Returns the receipts of a pointer: who was notified, who pulled it, who acknowledged or answered it."""
         ref = parse_pointer(url)
         call = get(f"/pull/{ref.id}/receipts")

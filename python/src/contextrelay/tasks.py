@@ -6,7 +6,8 @@ from typing import Any, List, Mapping, Optional
 
 from .pointer_url import parse_pointer
 from .transport import Transport
-from .wire import Call, Flow, JsonObject, ask, blocking, get, post, segment, tell
+from .types import Agent, Task, TaskInfo, TaskResult
+from .wire import Call, Flow, ask, blocking, get, post, segment, tell
 
 
 class TaskFlows:
@@ -14,12 +15,12 @@ class TaskFlows:
 
     def list(
         self, *, channel: Optional[str] = None, state: Optional[str] = None, limit: Optional[int] = None
-    ) -> Flow[List[JsonObject]]:
+    ) -> Flow[List[TaskInfo]]:
         """Lists tasks, newest first. ``state``: queued, running, acked, done, failed or canceled."""
         answer = yield from ask(get("/tasks", channel=channel, state=state, limit=limit))
         return list(answer["tasks"])
 
-    def get(self, task: str) -> Flow[JsonObject]:
+    def get(self, task: str) -> Flow[Task]:
         """Returns state, lease, receipts and result of a task."""
         return ask(get(f"/tasks/{parse_pointer(task).id}"))
 
@@ -30,7 +31,7 @@ class TaskFlows:
 
     def done(
         self, task: str, data: Optional[str] = None, *, summary: Optional[str] = None
-    ) -> Flow[JsonObject]:
+    ) -> Flow[TaskResult]:
         """Stores the result of a task.
 
         Repeating the same result has no effect. A different result raises ConflictError.
@@ -39,15 +40,15 @@ class TaskFlows:
 
     def fail(
         self, task: str, data: Optional[str] = None, *, summary: Optional[str] = None
-    ) -> Flow[JsonObject]:
+    ) -> Flow[TaskResult]:
         """Marks a task as failed, with the reason in ``data`` or ``summary``."""
         return _settle(task, "fail", data=data, summary=summary)
 
-    def cancel(self, task: str, *, reason: Optional[str] = None) -> Flow[JsonObject]:
+    def cancel(self, task: str, *, reason: Optional[str] = None) -> Flow[TaskResult]:
         """Cancels a task. It is not delivered any more, and an agent that works on it stops."""
         return _settle(task, "cancel", reason=reason)
 
-    def agents(self) -> Flow[List[JsonObject]]:
+    def agents(self) -> Flow[List[Agent]]:
         """Lists the connected agents: bridges and subscribers, with the time of their last heartbeat."""
         answer = yield from ask(get("/agents"))
         return list(answer["agents"])
@@ -61,7 +62,7 @@ class TaskFlows:
         return tell(Call("DELETE", f"/agents/{segment(name)}/{segment(instance)}", repeatable=True))
 
 
-def _settle(task: str, how: str, **fields: Optional[str]) -> Flow[JsonObject]:
+def _settle(task: str, how: str, **fields: Optional[str]) -> Flow[TaskResult]:
     value = {name: text for name, text in fields.items() if text is not None}
     return ask(post(f"/tasks/{parse_pointer(task).id}/{how}", value, repeatable=True))
 

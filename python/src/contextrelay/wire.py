@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generator, Map
 from urllib.parse import quote
 from uuid import uuid4
 
+import requests
+
 from .errors import (
     BadInputError,
     ConflictError,
@@ -41,6 +43,8 @@ STORED_BYTES = PAYLOAD_BYTES * 4 // 3 + 1024
 ANSWER_BYTES = 16 * 1024 * 1024
 #: Maximum size of an artifact or a file.
 BODY_BYTES = 50 * 1024 * 1024
+#: An answer above this size may take longer than the timeout, as long as bytes arrive.
+_LARGE_BYTES = 1024 * 1024
 _ERROR_CHARS = 500
 
 
@@ -67,6 +71,12 @@ class Call:
     def again(self) -> bool:
         """Whether the call may be sent again after a failure."""
         return self.repeatable or self.method in ("GET", "HEAD") or "Idempotency-Key" in self.headers
+
+    def is_large(self, length: Optional[str]) -> bool:
+        """Returns whether the answer is large. ``length`` is its Content-Length."""
+        if length is not None and length.isdigit():
+            return int(length) > _LARGE_BYTES
+        return self.most > ANSWER_BYTES
 
     @property
     def parameters(self) -> Dict[str, str]:
@@ -114,8 +124,8 @@ def awaited(
     return method
 
 
-def ask(call: Call) -> Flow[JsonObject]:
-    """Sends a call and returns the JSON object in the answer."""
+def ask(call: Call) -> Flow[Any]:
+    """Sends a call and returns the JSON object in the answer. The caller names its type."""
     answer = yield call
     return json_object(answer)
 
@@ -208,7 +218,18 @@ def failure(answer: Answer) -> RelayError:
     )
     wait = answer.headers.get("retry-after", "")
     error.retry_after = float(wait) if re.fullmatch(r"\d{1,9}", wait) else None
+    error.response = _response(answer)
     return error
+
+
+def _response(answer: Answer) -> requests.Response:
+    """Returns the answer as ``requests`` does, for programs that read ``error.response.status_code``."""
+    response = requests.Response()
+    response.status_code = answer.status
+    response.headers.update(answer.headers)
+    response._content = answer.body
+    response.url = answer.base
+    return response
 
 
 def redirected(base: str) -> BadInputError:

@@ -4,7 +4,6 @@ import asyncio
 import json
 from typing import Any, Callable, List
 
-import pytest
 from agent_framework import (
     Agent,
     BaseChatClient,
@@ -23,8 +22,7 @@ from contextrelay.integrations.agent_framework import (
     get_agent_framework_tools,
 )
 
-from ..conftest import RelayProcess
-from ..pages import run_page
+from .hand_over import QUESTION, offloading_tests
 from .million import NEEDLE, million, url_in
 
 
@@ -66,10 +64,10 @@ def test_an_agent_pushes_and_another_pulls(relay: ContextRelay) -> None:
         return (await Agent(client=ScriptedClient(script), tools=tools).run("do it")).text
 
     url = asyncio.run(
-        run([lambda _: call("contextrelay_push", data="one\ntwo", summary="numbers"), lambda said: said])
+        run([lambda _: call("push_context", data="one\ntwo", summary="numbers"), lambda said: said])
     )
     assert relay.pull(url_in(url)) == "one\ntwo" and relay.peek(url_in(url)) == {"summary": "numbers"}
-    pulling = call("contextrelay_pull", url=url_in(url), part="lines=2")
+    pulling = call("pull_context", url=url_in(url), part="lines=2")
     assert asyncio.run(run([lambda _: pulling, lambda said: said])) == "two"
 
 
@@ -84,7 +82,7 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> N
     client = ScriptedClient(
         [
             lambda _: call("orders"),
-            lambda said: call("contextrelay_pull", url=url_in(said), part="grep=failed"),
+            lambda said: call("pull_context", url=url_in(said), part="grep=failed"),
             lambda said: said,
         ]
     )
@@ -93,6 +91,19 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> N
     assert max(map(len, client.seen)) < 5000, "the megabyte was never before the model"
 
 
-def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
-    run_page("docs/integrations/python-agent-framework.md")
+def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
+    @tool(approval_mode="never_require")
+    def log() -> str:
+        """The log of today."""
+        return result
+
+    client = ScriptedClient([lambda _: call("log"), lambda _: "done"])
+    middleware = [ContextRelayFunctionMiddleware(relay, **options)]
+    agent = Agent(client=client, tools=[log, *get_agent_framework_tools(relay)], middleware=middleware)
+    asyncio.run(agent.run(QUESTION))
+    return client.seen[-1]
+
+
+test_a_hand_over_costs_what_the_page_says, test_a_relay_that_hangs_is_asked_once = offloading_tests(
+    "agent-framework", prompt_with
+)

@@ -8,7 +8,6 @@ from contextrelay import BadInputError, ContextRelay, NotFoundError, PartRequest
 from contextrelay.aio import AsyncContextRelay
 
 from ..conftest import RelayProcess
-from ..pages import run_page
 from ..test_keys import Listener
 
 
@@ -18,9 +17,8 @@ def public(owner: object) -> set[str]:
 
 def test_the_async_client_has_every_method_of_the_blocking_client() -> None:
     blocking, awaited = ContextRelay("http://relay"), AsyncContextRelay("http://relay")
-    # The asynchronous client has no `subscribe`, because an async loop over `messages` needs no callback.
-    assert public(blocking) - {"subscribe"} == public(awaited)
-    for resource in ("threads", "tasks", "files"):
+    assert public(blocking) == public(awaited)
+    for resource in ("threads", "agents", "questions", "tasks", "files"):
         assert public(getattr(blocking, resource)) == public(getattr(awaited, resource))
     assert public(blocking.files.space("notes")) == public(awaited.files.space("notes"))
 
@@ -58,6 +56,45 @@ def test_messages_arrive_replayed_live_and_in_a_group(server: RelayProcess, rela
             await client.ack(message)
             assert (await work.__anext__()).msg == {"n": 2}
             await work.aclose()
+
+    asyncio.run(run())
+
+
+def test_no_message_is_missed_between_the_call_and_the_loop(server: RelayProcess) -> None:
+    async def run() -> None:
+        async with AsyncContextRelay(server.url) as client:
+            for channel, subscribed in (
+                ("early.one", "early.one"),
+                ("early.two", "early.*"),
+                ("early.two", "early.>"),
+            ):
+                messages = client.messages(subscribed)
+                url = await client.push("x", channel=channel)
+                message = await messages.__anext__()
+                assert (message.url, message.channel) == (url, channel)
+                await messages.aclose()
+                async with client.messages(subscribed) as messages:
+                    await client.publish(channel, 1)
+                    async for message in messages:
+                        assert message.msg == 1
+                        break
+
+    asyncio.run(run())
+
+
+def test_subscribe_calls_functions_and_coroutines(server: RelayProcess) -> None:
+    async def run() -> None:
+        async with AsyncContextRelay(server.url) as client:
+            heard: "asyncio.Queue[str]" = asyncio.Queue()
+            running = [
+                asyncio.create_task(client.subscribe("async-calls", heard.put)),
+                asyncio.create_task(client.subscribe("async-calls", heard.put_nowait)),
+            ]
+            await asyncio.sleep(0)
+            url = await client.push("x", channel="async-calls")
+            assert [await heard.get(), await heard.get()] == [url, url]
+            for task in running:
+                task.cancel()
 
     asyncio.run(run())
 
@@ -109,6 +146,25 @@ def test_neither_key_nor_payload_follows_a_redirect() -> None:
         other.shutdown()
 
 
-def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
-    run_page("docs/python.md", "python async")
+def test_questions_and_delayed_messages(server: RelayProcess) -> None:
+    async def run() -> None:
+        async with AsyncContextRelay(server.url) as relay:
+            waiting = asyncio.create_task(relay.ask("Deploy?", choices=["yes", "no"]))
+            while not (found := [q for q in await relay.questions.list() if q.question == "Deploy?"]):
+                await asyncio.sleep(0.05)
+            await relay.questions.answer(found[0].id, "yes")
+            assert (await waiting).answer == "yes"
+            stopped = asyncio.create_task(relay.ask("Still?"))
+            while not (found := [q for q in await relay.questions.list() if q.question == "Still?"]):
+                await asyncio.sleep(0.05)
+            stopped.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await stopped
+            assert (await relay.questions.get(found[0].id)).status == "withdrawn"
+            async with relay.messages("later") as messages:
+                await relay.publish("later", "second", after=0.5)
+                await relay.publish("later", "first")
+                arriving = messages.__aiter__()
+                assert [(await arriving.__anext__()).msg for _ in range(2)] == ["first", "second"]
+
+    asyncio.run(run())

@@ -18,7 +18,7 @@ from contextrelay.integrations.autogen import (
 )
 
 from ..conftest import RelayProcess
-from ..pages import run_page
+from .hand_over import QUESTION, offloading_tests
 from .million import NEEDLE, million, url_in
 
 
@@ -28,9 +28,15 @@ class ScriptedClient(ChatCompletionClient):
     def __init__(self, script: List[Callable[[str], Any]]) -> None:
         self._script = script
         self.seen: List[str] = []
+        self.texts: List[str] = []
 
     async def create(self, messages: Any, **_: Any) -> CreateResult:
         self.seen.append("\n".join(str(each.content) for each in messages))
+        contents = [each.content for each in messages]
+        self.texts = [
+            each if isinstance(each, str) else "\n".join(getattr(part, "content", part.name) for part in each)
+            for each in contents
+        ]
         content = messages[-1].content
         last = content if isinstance(content, str) else content[0].content
         answer = self._script[len(self.seen) - 1](last)
@@ -73,16 +79,16 @@ def call(name: str, arguments: str) -> List[FunctionCall]:
 
 def test_an_agent_pushes_and_another_pulls(relay: ContextRelay, server: RelayProcess) -> None:
     tools = get_autogen_tools(server.url)
-    assert [each.name for each in tools] == ["contextrelay_push", "contextrelay_pull"]
+    assert [each.name for each in tools] == ["push_context", "pull_context"]
     assert all(isinstance(each, FunctionTool) for each in tools)
 
     async def run(script: List[Any]) -> str:
         agent = AssistantAgent("worker", ScriptedClient(script), tools=tools, max_tool_iterations=5)
         return str((await agent.run(task="do it")).messages[-1].content)
 
-    url = asyncio.run(run([lambda _: call("contextrelay_push", '{"data": "one\\ntwo"}'), lambda said: said]))
+    url = asyncio.run(run([lambda _: call("push_context", '{"data": "one\\ntwo"}'), lambda said: said]))
     assert relay.pull(url) == "one\ntwo"
-    pulling = call("contextrelay_pull", f'{{"url": "{url}", "part": "lines=2"}}')
+    pulling = call("pull_context", f'{{"url": "{url}", "part": "lines=2"}}')
     assert asyncio.run(run([lambda _: pulling, lambda said: said])) == "two"
 
 
@@ -95,14 +101,14 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> N
     client = ScriptedClient(
         [
             lambda _: call("orders", "{}"),
-            lambda said: call("contextrelay_pull", f'{{"url": "{url_in(said)}", "part": "grep=failed"}}'),
+            lambda said: call("pull_context", f'{{"url": "{url_in(said)}", "part": "grep=failed"}}'),
             lambda said: said,
         ]
     )
     agent = AssistantAgent("worker", client, workbench=workbench, max_tool_iterations=5)
     done = asyncio.run(agent.run(task="which order failed?"))
     assert done.messages[-1].content == f"13378:{NEEDLE}"
-    assert max(map(len, client.seen)) < 5000, "the megabyte was never before the model"
+    assert max(map(len, client.seen)) < 8000, "the megabyte was never before the model"
 
 
 def test_encrypted_tools_and_plain_functions(
@@ -120,6 +126,17 @@ def test_encrypted_tools_and_plain_functions(
     assert "#key=" in asyncio.run(run())
 
 
-def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
-    run_page("docs/integrations/python-autogen.md")
+def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
+    def log() -> str:
+        return result
+
+    workbench = ContextRelayWorkbench([FunctionTool(log, description="The log of today.")], relay, **options)
+    client = ScriptedClient([lambda _: call("log", "{}"), lambda _: "done"])
+    agent = AssistantAgent("b", client, workbench=workbench, max_tool_iterations=5)
+    asyncio.run(agent.run(task=QUESTION))
+    return "\n".join(client.texts)
+
+
+test_a_hand_over_costs_what_the_page_says, test_a_relay_that_hangs_is_asked_once = offloading_tests(
+    "autogen", prompt_with
+)

@@ -4,8 +4,6 @@ import json
 import os
 from typing import Any, Callable, List
 
-import pytest
-
 os.environ.update(
     CREWAI_DISABLE_TELEMETRY="true",
     CREWAI_DISABLE_TRACKING="true",
@@ -21,7 +19,7 @@ from contextrelay import ContextRelay
 from contextrelay.integrations.crewai import ContextRelayPullTool, ContextRelayPushTool, pointer_hook
 
 from ..conftest import RelayProcess
-from ..pages import run_page
+from .hand_over import QUESTION, offloading_tests
 from .million import NEEDLE, million, url_in
 
 
@@ -49,9 +47,9 @@ def answer(text: str) -> str:
     return f"Thought: I know\nFinal Answer: {text}"
 
 
-def kick_off(llm: ScriptedLLM, tools: List[BaseTool]) -> str:
+def kick_off(llm: ScriptedLLM, tools: List[BaseTool], question: str = "do it") -> str:
     agent = Agent(role="worker", goal="work", backstory="it works", llm=llm, tools=tools, verbose=False)
-    task = Task(description="do it", expected_output="the result", agent=agent)
+    task = Task(description=question, expected_output="the result", agent=agent)
     return str(Crew(agents=[agent], tasks=[task], verbose=False).kickoff())
 
 
@@ -61,12 +59,12 @@ def observed(said: str) -> str:
 
 def test_an_agent_pushes_and_another_pulls(relay: ContextRelay, server: RelayProcess) -> None:
     push, pull = ContextRelayPushTool(server.url), ContextRelayPullTool(server.url)
-    assert isinstance(push, BaseTool) and (push.name, pull.name) == ("contextrelay_push", "contextrelay_pull")
+    assert isinstance(push, BaseTool) and (push.name, pull.name) == ("push_context", "pull_context")
     text = "the architecture\n" * 100
     first = ScriptedLLM(
         model="fake",
         script=[
-            lambda _: act("contextrelay_push", data=text, metadata={"a": 1}),
+            lambda _: act("push_context", data=text, metadata={"a": 1}),
             lambda said: answer(url_in(observed(said))),
         ],
         seen=[],
@@ -76,7 +74,7 @@ def test_an_agent_pushes_and_another_pulls(relay: ContextRelay, server: RelayPro
     second = ScriptedLLM(
         model="fake",
         script=[
-            lambda _: act("contextrelay_pull", url=url, part="lines=1-1"),
+            lambda _: act("pull_context", url=url, part="lines=1-1"),
             lambda said: answer(observed(said).strip().split("\n")[0]),
         ],
         seen=[],
@@ -96,7 +94,7 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> N
         model="fake",
         script=[
             lambda _: act("orders"),
-            lambda said: act("contextrelay_pull", url=url_in(observed(said)), part="grep=failed"),
+            lambda said: act("pull_context", url=url_in(observed(said)), part="grep=failed"),
             lambda said: answer(observed(said).strip().split("\n")[0]),
         ],
         seen=[],
@@ -108,6 +106,22 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> N
     assert max(sum(map(len, texts)) for texts in llm.seen) < 10_000, "the megabyte was never before the model"
 
 
-def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
-    run_page("docs/integrations/python-crewai.md")
+def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
+    @tool("log")
+    def log() -> str:
+        """The log of today."""
+        return result
+
+    hook = pointer_hook(relay, **options)
+    register_after_tool_call_hook(hook)
+    llm = ScriptedLLM(model="fake", script=[lambda _: act("log"), lambda _: answer("done")], seen=[])
+    try:
+        kick_off(llm, [log, ContextRelayPullTool(relay=relay)], QUESTION)
+    finally:
+        unregister_after_tool_call_hook(hook)
+    return "\n".join(llm.seen[-1])
+
+
+test_a_hand_over_costs_what_the_page_says, test_a_relay_that_hangs_is_asked_once = offloading_tests(
+    "crewai", prompt_with
+)

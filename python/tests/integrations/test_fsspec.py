@@ -14,7 +14,6 @@ from contextrelay import ContextRelay
 from contextrelay.integrations.fsspec import RelayFileSystem
 
 from ..conftest import RelayProcess
-from ..pages import run_page
 from .million import NEEDLE, million
 
 
@@ -46,12 +45,16 @@ class TestPut(abstract.AbstractPutTests, RelayFixtures):
     pass
 
 
-class TestOpen(abstract.AbstractOpenTests, RelayFixtures):
-    pass
+if hasattr(abstract, "AbstractOpenTests"):  # Old versions have no such suite.
+
+    class TestOpen(abstract.AbstractOpenTests, RelayFixtures):
+        pass
 
 
-class TestPipe(abstract.AbstractPipeTests, RelayFixtures):
-    pass
+if hasattr(abstract, "AbstractPipeTests"):  # Old versions have no such suite.
+
+    class TestPipe(abstract.AbstractPipeTests, RelayFixtures):
+        pass
 
 
 @pytest.fixture
@@ -164,8 +167,3 @@ def test_touching_a_file_does_not_undo_a_concurrent_change(fs: RelayFileSystem, 
     overtaken.relay.files.space = lambda name: Overtaken(overtaken.relay._transport, name)
     overtaken.touch(f"{root}/f", truncate=False)
     assert fs.cat_file(f"{root}/f") == b"second"
-
-
-def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
-    run_page("docs/integrations/python-fsspec.md")

@@ -24,8 +24,7 @@ from contextrelay.integrations.langchain import (
     get_langchain_tools,
 )
 
-from ..conftest import RelayProcess
-from ..pages import run_page
+from .hand_over import QUESTION, offloading_tests
 from .million import NEEDLE, million, url_in
 
 
@@ -55,7 +54,7 @@ def test_an_agent_pushes_and_another_pulls(relay: ContextRelay) -> None:
     text = "the architecture\n" * 100
     first = ScriptedModel(
         script=[
-            lambda _: call("contextrelay_push", data=text, summary="plan"),
+            lambda _: call("push_context", data=text, summary="plan"),
             lambda m: AIMessage(m[-1].content),
         ],
         seen=[],
@@ -65,7 +64,7 @@ def test_an_agent_pushes_and_another_pulls(relay: ContextRelay) -> None:
     assert relay.pull(url) == text and relay.peek(url) == {"summary": "plan"}
     second = ScriptedModel(
         script=[
-            lambda _: call("contextrelay_pull", url=url, part="lines=1-1"),
+            lambda _: call("pull_context", url=url, part="lines=1-1"),
             lambda m: AIMessage(m[-1].content),
         ],
         seen=[],
@@ -88,7 +87,7 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, asyn
     model = ScriptedModel(
         script=[
             lambda _: call("orders"),
-            lambda m: call("contextrelay_pull", url=url_in(m[-1].content), part="grep=failed"),
+            lambda m: call("pull_context", url=url_in(m[-1].content), part="grep=failed"),
             lambda m: AIMessage(m[-1].content),
         ],
         seen=[],
@@ -98,10 +97,10 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, asyn
     done = asyncio.run(agent.ainvoke(asked)) if asynchronous else agent.invoke(asked)
     assert done["messages"][-1].content == f"13378:{NEEDLE}"
     shown = sum(len(str(each.content)) for each in model.seen[-1])
-    assert shown < 3000, "the megabyte was never before the model"
+    assert shown < 8000, "the megabyte was never before the model"
     pointer = next(each for each in done["messages"] if isinstance(each, ToolMessage))
     assert relay.pull(url_in(pointer.content)) == million()
-    assert relay.peek(url_in(pointer.content))["source"] == "orders"
+    assert relay.peek(url_in(pointer.content))["tool"] == "orders"
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -157,6 +156,18 @@ def test_the_handler_pushes_each_answer_of_a_model(relay: ContextRelay) -> None:
         assert relay.pull(next(iter(messages)).url) == "what it said"
 
 
-def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
-    run_page("docs/integrations/python-langchain.md")
+def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
+    @tool
+    def log() -> str:
+        """The log of today."""
+        return result
+
+    model = ScriptedModel(script=[lambda _: call("log"), "done"], seen=[])
+    agent = create_agent(model, [log], middleware=[ContextRelayMiddleware(relay, **options)])
+    agent.invoke({"messages": [HumanMessage(QUESTION)]})
+    return "\n".join(str(each.content) for each in model.seen[-1])
+
+
+test_a_hand_over_costs_what_the_page_says, test_a_relay_that_hangs_is_asked_once = offloading_tests(
+    "langchain", prompt_with
+)

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 from cryptography.fernet import Fernet
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -30,7 +30,7 @@ from contextrelay.integrations.langgraph import ContextRelaySaver, pointer_wrapp
 from contextrelay.integrations.tools import RelayTools
 
 from ..conftest import RelayProcess
-from ..pages import run_page
+from .hand_over import QUESTION, offloading_tests
 from .million import NEEDLE, million, url_in
 
 
@@ -259,10 +259,10 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, spac
 
     tools = RelayTools(relay)
 
-    @tool("contextrelay_pull")
+    @tool("pull_context")
     def pull(url: str, part: str = "") -> str:
         """Reads a part."""
-        return tools.pull(url, part or None)
+        return tools.pull(url, part)
 
     def model(state: MessagesState) -> Any:
         last = state["messages"][-1]
@@ -270,7 +270,7 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, spac
             call = {"name": "orders", "args": {}, "id": "1"}
         elif last.name == "orders":
             call = {
-                "name": "contextrelay_pull",
+                "name": "pull_context",
                 "args": {"url": url_in(last.content), "part": "grep=failed"},
                 "id": "2",
             }
@@ -403,6 +403,20 @@ def test_storing_a_result_does_not_block_an_async_run(relay: ContextRelay) -> No
     assert url_in(asyncio.run(run())["messages"][-1].content)
 
 
-def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
-    run_page("docs/integrations/python-langgraph.md")
+def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
+    @tool
+    def log() -> str:
+        """The log of today."""
+        return result
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("tools", ToolNode([log], **pointer_wrapper(relay, **options)))
+    builder.add_edge(START, "tools")
+    asked = [HumanMessage(QUESTION), AIMessage("", tool_calls=[{"name": "log", "args": {}, "id": "1"}])]
+    messages = builder.compile().invoke({"messages": asked})["messages"]
+    return "\n".join(str(each.content) for each in messages)
+
+
+test_a_hand_over_costs_what_the_page_says, test_a_relay_that_hangs_is_asked_once = offloading_tests(
+    "langgraph", prompt_with
+)

@@ -24,6 +24,21 @@ _HOMES: Dict[str, str] = {
     "ContextRelayFunctionMiddleware": "agent_framework",
     "get_agent_framework_tools": "agent_framework",
     "RelayFileSystem": "fsspec",
+    "ContextRelayStore": "langgraph_store",
+    "ContextRelayBackend": "deepagents",
+    "ContextRelaySession": "openai_agents",
+    "get_openai_agents_tools": "openai_agents",
+    "ContextRelayToolset": "pydantic_ai",
+    "get_pydantic_ai_toolset": "pydantic_ai",
+    "ContextRelayHook": "strands",
+    "ContextRelaySessionRepository": "strands",
+    "get_strands_tools": "strands",
+    "ContextRelayArtifactService": "google_adk",
+    "ContextRelayPlugin": "google_adk",
+    "ContextRelaySessionService": "google_adk",
+    "get_google_adk_tools": "google_adk",
+    "ContextRelaySessionStore": "claude_agent",
+    "context_relay_server": "claude_agent",
 }
 
 __all__ = sorted(_HOMES)
@@ -33,7 +48,21 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{home}"), name)
+    except ImportError as error:
+        # `from contextrelay.integrations import *` must work without the frameworks.
+        return _placeholder(error)
+
+
+def _placeholder(error: ImportError) -> Any:
+    """Returns a function that says which extra to install."""
+    message = str(error)
+
+    def missing(*_: object, **__: object) -> Any:
+        raise ImportError(message)
+
+    return missing
 
 
 def missing_extra(extra: str, error: ImportError) -> ImportError:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, Awaitable, Callable, List, Optional, Union
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, List, Optional, Union
 
 from ..client import ContextRelay
 from . import missing_extra
-from .tools import OVER_CHARS, PULL_NAME, PULL_WORDS, PUSH_NAME, PUSH_WORDS, RelayTools
+from .large_results import LargeResultOptions, LargeResults
+from .tools import RelayToolOptions, RelayTools
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 try:
     from agent_framework import Content, FunctionInvocationContext, FunctionMiddleware, FunctionTool
@@ -18,48 +21,39 @@ __all__ = ["ContextRelayFunctionMiddleware", "get_agent_framework_tools"]
 
 
 def get_agent_framework_tools(
-    relay: Union[ContextRelay, str, None] = None, *, encrypted: bool = False
+    relay: Union[ContextRelay, str, None] = None, **options: Unpack[RelayToolOptions]
 ) -> List[FunctionTool]:
-    """Returns the tools ``contextrelay_push`` and ``contextrelay_pull``, for ``Agent(tools=…)``."""
-    tools = RelayTools(relay, encrypted=encrypted)
-
-    async def push(data: str, summary: str = "") -> str:
-        return await asyncio.to_thread(tools.push, data, {"summary": summary} if summary else None)
-
-    async def pull(url: str, part: str = "") -> str:
-        return await asyncio.to_thread(tools.pull, url, part or None)
-
+    """Returns the tools ``push_context``, ``peek_context`` and ``pull_context``, for ``Agent(tools=…)``."""
     return [
-        FunctionTool(name=PUSH_NAME, description=PUSH_WORDS, func=push, approval_mode="never_require"),
-        FunctionTool(name=PULL_NAME, description=PULL_WORDS, func=pull, approval_mode="never_require"),
+        FunctionTool(
+            name=tool.name, description=tool.description, func=tool.arun, approval_mode="never_require"
+        )
+        for tool in RelayTools(relay, **options).all()
     ]
 
 
 class ContextRelayFunctionMiddleware(FunctionMiddleware):
     """Middleware for ``Agent(middleware=[…])``.
 
-    If a tool result has more than ``over`` characters, it is stored and the model gets a pointer. The agent needs the tool
-    ``contextrelay_pull``. ``ttl``: seconds until the pointer expires. Default: one day.
+    If a tool result is larger than ``max_bytes``, it is stored and the model gets a pointer. The agent needs the tool
+    ``pull_context``. The options are those of :class:`LargeResultOptions`.
     """
 
     def __init__(
-        self,
-        relay: Union[ContextRelay, str, None] = None,
-        *,
-        over: int = OVER_CHARS,
-        ttl: Optional[int] = None,
+        self, relay: Union[ContextRelay, str, None] = None, **options: Unpack[LargeResultOptions]
     ) -> None:
-        self._tools = RelayTools(relay, over=over, ttl=ttl)
+        self._results = LargeResults(relay, **options)
 
     async def process(
         self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
     ) -> None:
         await call_next()
         text = _text_of(context.result)
-        if text is None or context.function.name == PULL_NAME or len(text) <= self._tools.over:
+        if text is None:
             return
-        short = await asyncio.to_thread(self._tools.shortened, text, context.function.name)
-        context.result = [Content.from_text(short)]
+        short = await self._results.aswap(text, context.function.name)
+        if short != text:
+            context.result = [Content.from_text(short)]
 
 
 def _text_of(result: Any) -> Optional[str]:

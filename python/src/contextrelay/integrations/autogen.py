@@ -5,12 +5,15 @@ AutoGen is in maintenance mode. For its successor, Microsoft Agent Framework, us
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ..client import ContextRelay
 from . import missing_extra
-from .tools import OVER_CHARS, PULL_NAME, PULL_WORDS, PUSH_NAME, PUSH_WORDS, RelayTools
+from .large_results import LargeResultOptions, LargeResults
+from .tools import RelayTools
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 try:
     from autogen_core import CancellationToken
@@ -34,38 +37,28 @@ def contextrelay_pull(url: str) -> str:
 def get_autogen_tools(
     hub_url: Union[ContextRelay, str, None] = None, encrypted: bool = False, api_key: Optional[str] = None
 ) -> List[FunctionTool]:
-    """Returns the tools ``contextrelay_push`` and ``contextrelay_pull``, for ``AssistantAgent(tools=…)``."""
-    tools = RelayTools(hub_url, api_key, encrypted=encrypted)
-
-    async def push(data: str, summary: str = "") -> str:
-        return await asyncio.to_thread(tools.push, data, {"summary": summary} if summary else None)
-
-    async def pull(url: str, part: str = "") -> str:
-        return await asyncio.to_thread(tools.pull, url, part or None)
-
+    """Returns the tools ``push_context`` and ``pull_context``, for ``AssistantAgent(tools=…)``."""
     return [
-        FunctionTool(push, name=PUSH_NAME, description=PUSH_WORDS),
-        FunctionTool(pull, name=PULL_NAME, description=PULL_WORDS),
+        FunctionTool(tool.arun, name=tool.name, description=tool.description)
+        for tool in RelayTools(hub_url, api_key, encrypted=encrypted).all()[::2]
     ]
 
 
 class ContextRelayWorkbench(StaticWorkbench):
-    """Workbench with your tools and the two tools of the relay.
+    """Workbench with your tools and the tools of the relay.
 
-    If a result of your tools has more than ``over`` characters, it is stored and the model gets a pointer. ``ttl``: seconds
-    until the pointer expires. Default: one day.
+    If a result of your tools is larger than ``max_bytes``, it is stored and the model gets a pointer. The options are those
+    of :class:`LargeResultOptions`.
     """
 
     def __init__(
         self,
         tools: Sequence[BaseTool[Any, Any]],
         relay: Union[ContextRelay, str, None] = None,
-        *,
-        over: int = OVER_CHARS,
-        ttl: Optional[int] = None,
+        **options: Unpack[LargeResultOptions],
     ) -> None:
-        self._relay_tools = RelayTools(relay, over=over, ttl=ttl)
-        super().__init__([*tools, *get_autogen_tools(self._relay_tools.relay)])
+        self._results = LargeResults(relay, **options)
+        super().__init__([*tools, *get_autogen_tools(self._results.relay)])
 
     async def call_tool(
         self,
@@ -76,7 +69,7 @@ class ContextRelayWorkbench(StaticWorkbench):
     ) -> ToolResult:
         result = await super().call_tool(name, arguments, cancellation_token, call_id)
         text = result.to_text()
-        if name == PULL_NAME or len(text) <= self._relay_tools.over:
+        short = await self._results.aswap(text, name)
+        if short == text:
             return result
-        short = await asyncio.to_thread(self._relay_tools.shortened, text, name)
         return result.model_copy(update={"result": [TextResultContent(content=short)]})

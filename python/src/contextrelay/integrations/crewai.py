@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Type, Union
 
 from ..client import ContextRelay
+from ..mcp import TOOLS
 from . import missing_extra
-from .tools import OVER_CHARS, PULL_NAME, PULL_WORDS, PUSH_NAME, PUSH_WORDS, RelayTools
+from .large_results import LargeResultOptions, LargeResults
+from .tools import RelayTools
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 try:
     from crewai.tools import BaseTool
@@ -27,15 +32,15 @@ class _Push(BaseModel):
 class _Pull(BaseModel):
     url: str
     part: Optional[str] = Field(
-        default=None, description="outline, lines=10-40, grep=REGEX, json=/a/b, or all"
+        default=None, description="outline, lines=10-40, grep=REGEX, json=/a/b, question=TEXT, or all"
     )
 
 
 class ContextRelayPushTool(BaseTool):
     """Tool that stores a text: ``ContextRelayPushTool(hub_url, api_key)``, or pass a client as ``relay``."""
 
-    name: str = PUSH_NAME
-    description: str = PUSH_WORDS
+    name: str = TOOLS[0]["name"]
+    description: str = TOOLS[0]["description"]
     args_schema: Type[BaseModel] = _Push
 
     def __init__(
@@ -45,20 +50,26 @@ class ContextRelayPushTool(BaseTool):
         *,
         relay: Optional[ContextRelay] = None,
         encrypted: bool = False,
-        **more: Any,
+        result_as_answer: bool = False,
+        max_usage_count: Optional[int] = None,
     ) -> None:
-        super().__init__(**more)
+        super().__init__(
+            name=TOOLS[0]["name"],
+            description=TOOLS[0]["description"],
+            result_as_answer=result_as_answer,
+            max_usage_count=max_usage_count,
+        )
         self._tools = RelayTools(relay or hub_url, api_key, encrypted=encrypted)
 
     def _run(self, data: str, metadata: Optional[Dict[str, Any]] = None) -> str:
-        return self._tools.push(data, metadata)
+        return self._tools.push_with(data, metadata)
 
 
 class ContextRelayPullTool(BaseTool):
     """Tool that reads a text: ``ContextRelayPullTool(hub_url, api_key)``, or pass a client as ``relay``."""
 
-    name: str = PULL_NAME
-    description: str = PULL_WORDS
+    name: str = TOOLS[2]["name"]
+    description: str = TOOLS[2]["description"]
     args_schema: Type[BaseModel] = _Pull
 
     def __init__(
@@ -67,29 +78,36 @@ class ContextRelayPullTool(BaseTool):
         api_key: Optional[str] = None,
         *,
         relay: Optional[ContextRelay] = None,
-        **more: Any,
+        result_as_answer: bool = False,
+        max_usage_count: Optional[int] = None,
     ) -> None:
-        super().__init__(**more)
+        super().__init__(
+            name=TOOLS[2]["name"],
+            description=TOOLS[2]["description"],
+            result_as_answer=result_as_answer,
+            max_usage_count=max_usage_count,
+        )
         self._tools = RelayTools(relay or hub_url, api_key)
 
     def _run(self, url: str, part: Optional[str] = None) -> str:
-        return self._tools.pull(url, part)
+        return self._tools.pull(url, part or "")
 
 
 def pointer_hook(
-    relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS, ttl: Optional[int] = None
+    relay: Union[ContextRelay, str, None] = None, **options: Unpack[LargeResultOptions]
 ) -> Callable[[Any], Optional[str]]:
     """Returns a hook for ``crewai.hooks.register_after_tool_call_hook``.
 
-    If a tool result has more than ``over`` characters, it is stored and the model gets a pointer. The agents need
-    :class:`ContextRelayPullTool`. ``ttl``: seconds until the pointer expires. Default: one day.
+    If a tool result is larger than ``max_bytes``, it is stored and the model gets a pointer. The agents need
+    :class:`ContextRelayPullTool`. The options are those of :class:`LargeResultOptions`.
     """
-    tools = RelayTools(relay, over=over, ttl=ttl)
+    results = LargeResults(relay, **options)
 
     def shorten(context: Any) -> Optional[str]:
         result = context.tool_result
-        if not isinstance(result, str) or context.tool_name == PULL_NAME or len(result) <= over:
+        if not isinstance(result, str):
             return None
-        return tools.shortened(result, context.tool_name)
+        shown = results.shown(result, context.tool_name)
+        return None if shown == result else shown
 
     return shorten

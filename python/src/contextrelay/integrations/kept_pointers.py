@@ -6,11 +6,11 @@ import logging
 import re
 import threading
 import time
-from datetime import datetime
 from typing import Dict, Optional
 
 from ..client import ContextRelay
 from ..errors import RelayError
+from .large_results import Patience, seconds_of
 
 log = logging.getLogger("contextrelay")
 
@@ -29,6 +29,7 @@ class KeptPointers:
         self._renew_at: Dict[str, float] = {}
         self._lock = threading.Lock()
         self._warned = False
+        self._patience = Patience()
 
     def keep(self, *contents: bytes) -> None:
         """Renews the pointers in contents that were just stored.
@@ -42,11 +43,13 @@ class KeptPointers:
         if not due:
             return
         try:
-            renewed = self._relay.renew(due, ttl=self._ttl)
+            renewed = self._patience.run(lambda: self._relay.renew(due, ttl=self._ttl))
         except RelayError as error:
             if not self._warned:
                 log.warning("Pointers may expire before the conversation that contains them: %s", error)
             self._warned = True
+            return
+        if renewed is None:
             return
         with self._lock:
             for id in due:
@@ -66,8 +69,3 @@ class KeptPointers:
         expires = seconds_of(expires_at)
         last = 0 if self._ttl is None else expires - self._ttl
         return last if last > now else now + (expires - now) / 8
-
-
-def seconds_of(moment: str) -> float:
-    """Converts an ISO 8601 time to seconds since 1970."""
-    return datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()

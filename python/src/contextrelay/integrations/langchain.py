@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Awaitable, Callable, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Dict, List, Optional, Sequence, Union
 
 from ..client import ContextRelay
+from ..errors import BadInputError
 from . import missing_extra
-from .tools import (
-    OVER_CHARS,
-    PULL_NAME,
-    PULL_WORDS,
-    PUSH_NAME,
-    PUSH_WORDS,
-    RelayTools,
-    shortened_message,
-    stored_elsewhere,
-)
+from .large_results import LargeResultOptions, LargeResults, Patience
+from .tools import RelayToolOptions, RelayTools, stored_elsewhere
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 try:
     from langchain.agents.middleware import AgentMiddleware
@@ -24,7 +20,6 @@ try:
     from langchain_core.documents import Document
     from langchain_core.outputs import LLMResult
     from langchain_core.retrievers import BaseRetriever
-    from langchain_core.runnables import run_in_executor
     from langchain_core.tools import BaseTool, StructuredTool
     from langgraph.prebuilt.tool_node import ToolCallRequest
 except ImportError as error:
@@ -42,25 +37,21 @@ NEWLINE = "\n"
 
 
 def get_langchain_tools(
-    relay: Union[ContextRelay, str, None] = None, *, encrypted: bool = False
+    relay: Union[ContextRelay, str, None] = None, **options: Unpack[RelayToolOptions]
 ) -> List[BaseTool]:
-    """Returns the tools ``contextrelay_push`` and ``contextrelay_pull``."""
-    tools = RelayTools(relay, encrypted=encrypted)
-
-    def push(data: str, summary: str = "") -> str:
-        return tools.push(data, {"summary": summary} if summary else None)
-
-    def pull(url: str, part: str = "") -> str:
-        return tools.pull(url, part or None)
-
+    """Returns the tools ``push_context``, ``peek_context`` and ``pull_context``."""
     return [
-        StructuredTool.from_function(push, name=PUSH_NAME, description=PUSH_WORDS),
-        StructuredTool.from_function(pull, name=PULL_NAME, description=PULL_WORDS),
+        StructuredTool.from_function(tool.run, tool.arun, name=tool.name, description=tool.description)
+        for tool in RelayTools(relay, **options).all()
     ]
 
 
 class ContextRelayRetriever(BaseRetriever):
-    """Finds passages that match a question, in the artifacts of a thread (``thread_id``) or in pointers (``urls``)."""
+    """Finds passages that match a question, in the artifacts of a thread (``thread_id``) or in pointers (``urls``).
+
+    With ``channel`` and nothing to search, it pushes the question to the channel and returns the URL, as in the original
+    package.
+    """
 
     hub_url: Optional[str] = None
     api_key: Optional[str] = None
@@ -70,12 +61,50 @@ class ContextRelayRetriever(BaseRetriever):
     urls: Sequence[str] = ()
     #: Maximum number of documents that are returned.
     k: int = 4
+    #: Channel to which the question is pushed if there is nothing to search.
+    channel: Optional[str] = None
+    #: Whether the pushed question is encrypted.
+    encrypted: bool = False
+
+    def __init__(
+        self,
+        hub_url: Optional[str] = None,
+        api_key: Optional[str] = None,
+        channel: Optional[str] = None,
+        encrypted: bool = False,
+        *,
+        relay: Optional[ContextRelay] = None,
+        thread_id: Optional[str] = None,
+        urls: Sequence[str] = (),
+        k: int = 4,
+        tags: Optional[List[str]] = None,
+        metadata: Optional[Dict[str, Any]] = None,
+    ) -> None:
+        fields: Dict[str, Any] = {
+            "hub_url": hub_url,
+            "api_key": api_key,
+            "channel": channel,
+            "encrypted": encrypted,
+            "relay": relay,
+            "thread_id": thread_id,
+            "urls": urls,
+            "k": k,
+        }
+        super().__init__(tags=tags, metadata=metadata, **fields)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> List[Document]:
         relay = self.relay or ContextRelay(self.hub_url, self.api_key)
         found: List[Document] = []
+        if self.thread_id is None and not self.urls:
+            if self.channel is None:
+                raise BadInputError(
+                    "The retriever has nothing to search.",
+                    hint="Pass thread_id or urls to ContextRelayRetriever.",
+                )
+            url = relay.push(query, self.channel, self.encrypted)
+            return [Document(page_content=url, metadata={"contextrelay_url": url})]
         if self.thread_id is not None:
             for hit in relay.threads.search(self.thread_id, query, limit=self.k):
                 # The snippet contains marks around the matches. So read the original lines for the document.
@@ -98,42 +127,40 @@ class ContextRelayCallbackHandler(BaseCallbackHandler):
         self._hub = hub
         self._channel = channel
         self._encrypted = encrypted
+        self._patience = Patience()
 
     def on_llm_end(self, response: LLMResult, **_: Any) -> None:
         text = "\n\n".join(each[0].text for each in response.generations if each and each[0].text)
         if text:
-            self._hub.push(text, self._channel, self._encrypted)
+            self._patience.run(lambda: self._hub.push(text, self._channel, self._encrypted))
 
 
 class ContextRelayMiddleware(AgentMiddleware):
     """Middleware for ``create_agent(middleware=[…])``.
 
-    If a tool result has more than ``over`` characters, it is stored, and the model gets a pointer and a tool to read parts.
+    If a tool result is larger than ``max_bytes``, it is stored, and the model gets a pointer and a tool to read parts. The
+    options are those of :class:`LargeResultOptions`.
 
-    ``ttl``: seconds until the pointer expires. Default: one day. With :class:`ContextRelaySaver`, pointers live as long as
-    the checkpoints; with another checkpointer, as long as the relay allows.
+    With :class:`ContextRelaySaver`, pointers live as long as the checkpoints. With another checkpointer and without
+    ``ttl``, they live as long as the relay allows.
     """
 
     def __init__(
-        self,
-        relay: Union[ContextRelay, str, None] = None,
-        *,
-        over: int = OVER_CHARS,
-        ttl: Optional[int] = None,
+        self, relay: Union[ContextRelay, str, None] = None, **options: Unpack[LargeResultOptions]
     ) -> None:
         super().__init__()
-        self._tools = RelayTools(relay, over=over, ttl=ttl)
-        self.tools = get_langchain_tools(self._tools.relay)[1:]
+        self._results = LargeResults(relay, **options)
+        self.tools = get_langchain_tools(self._results.relay)[-1:]
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        return shortened_message(self._tools, handler(request), forever=stored_elsewhere(request))
+        name = request.tool_call["name"]
+        return self._results.swap(handler(request), name, forever=stored_elsewhere(request))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
-        message = await handler(request)
-        forever = stored_elsewhere(request)
-        return await run_in_executor(None, shortened_message, self._tools, message, forever=forever)
+        result, name = await handler(request), request.tool_call["name"]
+        return await self._results.aswap(result, name, forever=stored_elsewhere(request))
 
 
 def _any_word(query: str) -> str:

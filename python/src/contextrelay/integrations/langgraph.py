@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
-import hashlib
 import inspect
 import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import (
+    TYPE_CHECKING,
     Any,
     AsyncIterator,
     Awaitable,
@@ -30,14 +31,18 @@ from typing import (
     Union,
     cast,
 )
-from urllib.parse import quote
 
 from ..client import ContextRelay
 from ..errors import NotFoundError, RelayHTTPError
-from ..files import FileContent, FileInfo, NewFile
+from ..files import BATCH, FileContent, FileInfo, NewFile
 from . import missing_extra
+from .entry_log import segment
 from .kept_pointers import KeptPointers
-from .tools import OVER_CHARS, RelayTools, shortened_message, stored_elsewhere
+from .large_results import LargeResultOptions, LargeResults
+from .tools import stored_elsewhere
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 try:
     from langchain_core.runnables import RunnableConfig
@@ -59,9 +64,7 @@ except ImportError as error:
 __all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 
 #: Number of checkpoints that are loaded at once while listing.
-_PAGE = 20
-#: Maximum length of a path segment. A longer name is replaced by its hash.
-_SEGMENT_CHARS = 200
+_PAGE = 50
 #: Serializer without encryption. It is used to search values for pointers.
 _PLAIN = JsonPlusSerializer()
 #: Minimum time in seconds for which the values of a checkpoint live longer than the checkpoint.
@@ -167,7 +170,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         for at, (channel, value) in enumerate(writes):
             index = WRITES_IDX_MAP.get(channel, at)
             about = {"channel": channel, "task_id": task_id, "task_path": task_path, "index": index}
-            path = f"{_writes_prefix(root, checkpoint_id)}{_segment(task_id)}/{index}"
+            path = f"{_writes_prefix(root, checkpoint_id)}{segment(task_id)}/{index}"
             # The first write of a task is kept. Special writes, such as an error, have a negative index and
             # replace earlier ones.
             files.append(self._file(path, value, about, if_absent=index >= 0, longer=True))
@@ -196,20 +199,18 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         before: Optional[RunnableConfig] = None,
         limit: Optional[int] = None,
     ) -> Iterator[CheckpointTuple]:
-        """Yields checkpoints. Within each namespace, the newest comes first."""
+        """Yields checkpoints. Within each namespace, the newest comes first. Loads only as many as are used."""
         if limit is not None and limit <= 0:
             return
         wanted = get_checkpoint_id(config) if config else None
         end = get_checkpoint_id(before) if before else None
-        infos = [
-            info
-            for info in self._checkpoints(config)
-            if (wanted is None or info.metadata["checkpoint_id"] == wanted)
-            and (end is None or info.metadata["checkpoint_id"] < end)
-        ]
+        infos = self._checkpoints(config, wanted=wanted, before=end, page=None if filter else limit)
         count = 0
-        for at in range(0, len(infos), _PAGE):
-            paths = [info.path for info in infos[at : at + _PAGE]]
+        while True:
+            size = _PAGE if limit is None or filter else min(_PAGE, limit - count)
+            paths = [info.path for info in islice(infos, size)]
+            if not paths:
+                return
             contents = self._files.read(paths)
             matching = [contents[path] for path in paths if path in contents]
             if filter:
@@ -222,7 +223,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         """Deletes all checkpoints of a thread."""
-        self._files.remove(prefix=f"{_segment(str(thread_id))}/")
+        self._files.remove(prefix=f"{segment(str(thread_id))}/")
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Deletes the checkpoints of runs, except those that other runs need for their delta channels."""
@@ -237,7 +238,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies all checkpoints of a thread to another thread."""
-        source, target = _segment(str(source_thread_id)), _segment(str(target_thread_id))
+        source, target = segment(str(source_thread_id)), segment(str(target_thread_id))
         infos = list(self._files.all(f"{source}/"))
         # Copy the checkpoints last. So whoever finds a checkpoint also finds its values.
         infos.sort(key=lambda info: info.path.split("/")[2] == "c")
@@ -416,7 +417,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             if found is None:
                 continue
             needed = set(_value_paths(root, self._load(found)["checkpoint"]).values())
-            needed |= {each.path for each in self._pending(root, found.info.metadata["checkpoint_id"])}
+            pending = self._pending(root, [found.info.metadata["checkpoint_id"]])
+            needed |= {each.path for infos in pending.values() for each in infos}
             files = self._files.read([each for each in needed if self._expires_too_early(each)])
             # With `if_match`, a file that was deleted or replaced meanwhile is skipped.
             self._write(
@@ -462,21 +464,44 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     def _load(self, file: FileContent) -> Any:
         return self.serde.loads_typed((file.info.metadata["type"], file.content))
 
-    def _checkpoints(self, config: Optional[RunnableConfig]) -> Iterator[FileInfo]:
-        """Yields the checkpoints of a namespace, of a thread, or of all threads.
+    def _checkpoints(
+        self,
+        config: Optional[RunnableConfig],
+        *,
+        wanted: Optional[str] = None,
+        before: Optional[str] = None,
+        page: Optional[int] = None,
+    ) -> Iterator[FileInfo]:
+        """Yields the checkpoints of a namespace, of a thread, or of all threads. In each namespace, newest first.
 
-        In each namespace, newest first.
+        ``wanted``: only the checkpoint with this id. ``before``: only checkpoints that are older than this one.
+        ``page``: how many the caller will use, if it is known.
         """
         place = (config or {}).get("configurable", {})
         if "thread_id" not in place:
             threads = self._prefixes("")
         else:
-            threads = [f"{_segment(str(place['thread_id']))}/"]
+            threads = [f"{segment(str(place['thread_id']))}/"]
         for thread in threads:
             namespace = place.get("checkpoint_ns")
-            roots = self._prefixes(thread) if namespace is None else [f"{thread}{_segment(namespace)}/"]
+            roots = self._prefixes(thread) if namespace is None else [f"{thread}{segment(namespace)}/"]
             for root in roots:
-                yield from self._files.all(f"{root}c/")
+                prefix = f"{root}c/" if wanted is None else _checkpoint_path(root, wanted)
+                after = None if before is None else _checkpoint_path(root, before)
+                for info in self._infos(prefix, after, page):
+                    if before is None or info.metadata["checkpoint_id"] < before:
+                        yield info
+
+    def _infos(
+        self, prefix: str, after: Optional[str] = None, page: Optional[int] = None
+    ) -> Iterator[FileInfo]:
+        """Yields the files below a prefix. Requests the next page only when it is needed."""
+        while True:
+            found = self._files.list(prefix, after=after, limit=min(page or BATCH, BATCH))
+            yield from found.files
+            after = found.next
+            if after is None:
+                return
 
     def _prefixes(self, prefix: str) -> List[str]:
         found: List[str] = []
@@ -493,10 +518,11 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         values = {
             path: None for _, root, each in stored for path in _value_paths(root, each["checkpoint"]).values()
         }
-        writes = {
-            about["checkpoint_id"]: self._pending(root, about["checkpoint_id"]) for about, root, _ in stored
-        }
-        contents = self._files.read([*values, *(info.path for infos in writes.values() for info in infos)])
+        ids: Dict[str, List[str]] = {}
+        for about, root, _ in stored:
+            ids.setdefault(root, []).append(about["checkpoint_id"])
+        writes = {prefix: each for root in ids for prefix, each in self._pending(root, ids[root]).items()}
+        contents = self._files.read([*values, *(info.path for each in writes.values() for info in each)])
         found = []
         for info, (about, root, each) in zip([file.info for file in files], stored):
             paths = _value_paths(root, each["checkpoint"])
@@ -514,7 +540,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             parent = about.get("parent")
             pending = [
                 (info.metadata["task_id"], info.metadata["channel"], self._load(contents[info.path]))
-                for info in writes[about["checkpoint_id"]]
+                for info in writes.get(_writes_prefix(root, about["checkpoint_id"]), ())
                 if info.path in contents
             ]
             found.append(
@@ -528,12 +554,23 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             )
         return found
 
-    def _pending(self, root: str, checkpoint_id: str) -> List[FileInfo]:
-        def order(info: FileInfo) -> Tuple[str, str, int]:
-            about = info.metadata
-            return about["task_path"], about["task_id"], about["index"]
-
-        return sorted(self._files.all(_writes_prefix(root, checkpoint_id)), key=order)
+    def _pending(self, root: str, checkpoint_ids: Sequence[str]) -> Dict[str, List[FileInfo]]:
+        """Returns the pending writes of checkpoints, by the prefix of their paths, in the order of the writes."""
+        prefixes = {_writes_prefix(root, checkpoint_id) for checkpoint_id in checkpoint_ids}
+        found: Dict[str, List[FileInfo]] = {}
+        if not prefixes:
+            return found
+        # Ids grow with time, so the writes of neighbouring checkpoints are neighbours in one listing.
+        first, last = min(prefixes), max(prefixes)
+        for info in self._infos(first) if first == last else self._infos(f"{root}w/", first[:-1]):
+            prefix = info.path[: info.path.index("/", len(root) + 2) + 1]
+            if prefix > last:
+                break
+            if prefix in prefixes:
+                found.setdefault(prefix, []).append(info)
+        for infos in found.values():
+            infos.sort(key=_write_order)
+        return found
 
     def _keep_only(self, root: str, infos: Sequence[FileInfo], kept: Sequence[FileInfo]) -> None:
         """Deletes all checkpoints of a namespace except ``kept`` and the ancestors that they need.
@@ -557,8 +594,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         # Delete the checkpoints first, so that nobody finds a checkpoint without its values.
         gone = [info for each, info in by_id.items() if each not in needed]
         self._files.remove([info.path for info in gone])
-        for info in gone:
-            self._files.remove(prefix=_writes_prefix(root, info.metadata["checkpoint_id"]))
+        writes = self._pending(root, [info.metadata["checkpoint_id"] for info in gone])
+        self._files.remove([info.path for infos in writes.values() for info in infos])
         self._files.remove([info.path for info in self._files.all(f"{root}v/") if info.path not in named])
 
     def _chain(
@@ -598,8 +635,8 @@ class PointerWrapper:
     It works in synchronous and in asynchronous runs.
     """
 
-    def __init__(self, tools: RelayTools) -> None:
-        self._tools = tools
+    def __init__(self, results: LargeResults) -> None:
+        self._results = results
 
     def keys(self) -> Tuple[str, str]:
         """Returns the argument names of ToolNode, so that ``**`` can unpack the wrapper."""
@@ -613,28 +650,28 @@ class PointerWrapper:
     def __call__(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         if inspect.iscoroutinefunction(handler):
             return self._async(request, handler)
-        message = handler(_with_sync_tool(request))
-        return shortened_message(self._tools, message, forever=stored_elsewhere(request))
+        result = handler(_with_sync_tool(request))
+        return self._results.swap(result, request.tool_call["name"], forever=stored_elsewhere(request))
 
     async def _async(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        message = await handler(request)
-        forever = stored_elsewhere(request)
-        return await asyncio.to_thread(shortened_message, self._tools, message, forever=forever)
+        result = await handler(request)
+        name = request.tool_call["name"]
+        return await self._results.aswap(result, name, forever=stored_elsewhere(request))
 
 
 def pointer_wrapper(
-    relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS, ttl: Optional[int] = None
+    relay: Union[ContextRelay, str, None] = None, **options: Unpack[LargeResultOptions]
 ) -> PointerWrapper:
     """Returns a wrapper for ``ToolNode(tools, **pointer_wrapper())``.
 
-    If a tool result has more than ``over`` characters, it is stored, and the graph continues with a
-    pointer to it. It also works as ``wrap_tool_call=pointer_wrapper()``, but then each tool blocks an
-    asynchronous run.
+    If a tool result is larger than ``max_bytes``, it is stored, and the graph continues with a pointer to it. The options
+    are those of :class:`LargeResultOptions`. It also works as ``wrap_tool_call=pointer_wrapper()``, but then each tool
+    blocks an asynchronous run.
 
-    ``ttl``: seconds until the pointer expires. Default: one day. With :class:`ContextRelaySaver`, pointers
-    live as long as the checkpoints. With another checkpointer, they live as long as the relay allows.
+    With :class:`ContextRelaySaver`, pointers live as long as the checkpoints. With another checkpointer and without
+    ``ttl``, they live as long as the relay allows.
     """
-    return PointerWrapper(RelayTools(relay, over=over, ttl=ttl))
+    return PointerWrapper(LargeResults(relay, **options))
 
 
 def _with_sync_tool(request: Any) -> Any:
@@ -667,16 +704,8 @@ def _config(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfi
     return {"configurable": place}
 
 
-def _segment(name: str) -> str:
-    """Encodes a name as one path segment. The segment is never empty and never too long."""
-    text = "=" + quote(name, safe="")
-    if len(text) <= _SEGMENT_CHARS:
-        return text
-    return "#" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _root(thread_id: str, namespace: str) -> str:
-    return f"{_segment(thread_id)}/{_segment(namespace)}/"
+    return f"{segment(thread_id)}/{segment(namespace)}/"
 
 
 def _root_of(info: FileInfo) -> str:
@@ -693,7 +722,7 @@ def _checkpoint_path(root: str, checkpoint_id: str) -> str:
 
 
 def _value_path(root: str, channel: str, version: object) -> str:
-    return f"{root}v/{_segment(channel)}/{_segment(str(version))}"
+    return f"{root}v/{segment(channel)}/{segment(str(version))}"
 
 
 def _value_paths(root: str, checkpoint: Checkpoint) -> Dict[str, str]:
@@ -702,7 +731,12 @@ def _value_paths(root: str, checkpoint: Checkpoint) -> Dict[str, str]:
 
 
 def _writes_prefix(root: str, checkpoint_id: str) -> str:
-    return f"{root}w/{_segment(checkpoint_id)}/"
+    return f"{root}w/{segment(checkpoint_id)}/"
+
+
+def _write_order(info: FileInfo) -> Tuple[str, str, int]:
+    about = info.metadata
+    return about["task_path"], about["task_id"], about["index"]
 
 
 def _matches(metadata: Dict[str, Any], wanted: Dict[str, Any]) -> bool:

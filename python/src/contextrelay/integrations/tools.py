@@ -1,48 +1,56 @@
-"""Behaviour and descriptions of the tools that all framework integrations share.
+"""The tools with which a model pushes, peeks and pulls. All framework integrations use them.
 
-This module needs no framework.
+This module needs no framework. A framework wraps each :class:`RelayTool`::
+
+    [FunctionTool(tool.run, name=tool.name, description=tool.description) for tool in RelayTools(relay).all()]
 """
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import time
-from typing import Any, Optional, Union
+import asyncio
+import json
+from typing import Any, Callable, Coroutine, List, NamedTuple, Optional, TypedDict, Union
 
 from ..client import ContextRelay
 from ..errors import RelayError
-from ..mcp import read_part
-from ..pointers import Pushed
+from ..mcp import TOOLS, read_part
 from ..wire import JsonObject
-from .kept_pointers import seconds_of
+from .large_results import describe, exact_bytes
 
-log = logging.getLogger("contextrelay")
+#: Maximum size of the answer of a pull, about 16,000 tokens.
+PULL_BYTES = 64 * 1024
 
-PUSH_NAME = "contextrelay_push"
-PUSH_WORDS = (
-    "Store a large text and get a short URL to hand to another agent instead of the text. "
-    "Anyone with the URL can read it with contextrelay_pull."
-)
-PULL_NAME = "contextrelay_pull"
-PULL_WORDS = (
-    "Read the text behind a relay URL or handle, or a part of it: part is outline, lines=10-40, grep=REGEX, json=/a/b, or all. "
-    "Without part, a very large text returns its outline."
-)
 
-#: Number of characters above which a model gets a pointer or a part instead of the text. About 5,000 tokens.
-OVER_CHARS = 20_000
-_HEAD_CHARS = 500
-#: Maximum size of the excerpt that replaces a long text, in tokens.
-EXCERPT_TOKENS = 1_200
-_DAY_S = 24 * 3600
+class RelayTool(NamedTuple):
+    """A tool before a framework wraps it. It answers with text for a model, also for errors."""
+
+    name: str
+    description: str
+    #: JSON Schema of the arguments.
+    schema: JsonObject
+    run: Callable[..., str]
+    #: Asynchronous form of ``run``. It runs in a thread.
+    arun: Callable[..., Coroutine[Any, Any, str]]
+
+
+class RelayToolOptions(TypedDict, total=False):
+    """Options of the tools in every integration."""
+
+    #: Encrypts each push in the client.
+    encrypted: bool
+    #: Channel for pushes in which the model names none.
+    channel: Optional[str]
+    #: Seconds until a push expires. Default: one day.
+    ttl: Optional[int]
+    #: Maximum size of the answer of a pull. Default: 64 KiB.
+    max_bytes: int
 
 
 class RelayTools:
-    """The push and pull tools. An error is returned to the model as a sentence. It does not end the run.
+    """The tools ``push_context``, ``peek_context`` and ``pull_context``.
 
-    ``relay``: a client, or the address of a relay. ``over``: number of characters above which a text is
-    replaced with a pointer or its outline. ``ttl``: seconds until a pointer expires. Default: one day.
+    An error is returned to the model as a sentence. It does not end the run. ``relay``: a client, or the address of a
+    relay. The other options are those of :class:`RelayToolOptions`.
     """
 
     def __init__(
@@ -52,107 +60,91 @@ class RelayTools:
         *,
         encrypted: bool = False,
         channel: Optional[str] = None,
-        over: int = OVER_CHARS,
         ttl: Optional[int] = None,
+        max_bytes: int = PULL_BYTES,
     ) -> None:
         self.relay = relay if isinstance(relay, ContextRelay) else ContextRelay(relay, api_key)
-        self.encrypted = encrypted
-        self.channel = channel
-        self.over = over
-        self.ttl = ttl
+        self._encrypted = encrypted
+        self._channel = channel
+        self._ttl = ttl
+        self._max_bytes = max_bytes
 
-    def push(self, data: str, metadata: Optional[JsonObject] = None) -> str:
+    def all(self) -> List[RelayTool]:
+        """Returns the tools, in the order push, peek, pull."""
+        runs: List[Callable[..., str]] = [self.push, self.peek, self.pull]
+        aruns: List[Callable[..., Coroutine[Any, Any, str]]] = [self.apush, self.apeek, self.apull]
+        return [
+            RelayTool(about["name"], about["description"], about["inputSchema"], run, arun)
+            for about, run, arun in zip(TOOLS, runs, aruns)
+        ]
+
+    def push(self, data: str, channel: str = "", encrypted: bool = False, summary: str = "") -> str:
         """Stores a text and returns its URL."""
+        return self.push_with(data, {"summary": summary} if summary else None, channel, encrypted)
+
+    def push_with(
+        self, data: str, metadata: Optional[JsonObject], channel: str = "", encrypted: bool = False
+    ) -> str:
+        """Stores a text with metadata and returns its URL."""
         try:
-            return self.relay.push(data, self.channel, self.encrypted, metadata)
+            where = channel or self._channel
+            return self.relay.push(data, where, encrypted or self._encrypted, metadata, ttl=self._ttl)
         except RelayError as error:
             return f"Error pushing context: {error}"
 
-    def pull(self, url: str, part: Optional[str] = None) -> str:
-        """Returns the text of a pointer, or a part of the text.
+    def peek(self, url: str) -> str:
+        """Returns the metadata of a pointer."""
+        try:
+            metadata = self.relay.peek(url)
+        except RelayError as error:
+            return f"Error peeking context: {error}"
+        return json.dumps(metadata, indent=2, ensure_ascii=False) if metadata else "(no metadata available)"
 
-        For a very large text without ``part``, returns an outline of the text.
-        """
+    def pull(self, url: str, part: str = "") -> str:
+        """Returns the text of a pointer, or a part of it. For a very large text, returns its outline."""
         try:
             return self._pull(url, part)
         except RelayError as error:
             return f"Error pulling context: {error}"
 
-    def shortened(self, text: str, source: str = "", *, forever: bool = False) -> str:
-        """Returns a short text unchanged.
+    async def apush(self, data: str, channel: str = "", encrypted: bool = False, summary: str = "") -> str:
+        """Asynchronous form of :meth:`push`."""
+        return await asyncio.to_thread(self.push, data, channel, encrypted, summary)
 
-        Stores a long text, and returns its URL, its most important lines and how to read parts.
+    async def apeek(self, url: str) -> str:
+        """Asynchronous form of :meth:`peek`."""
+        return await asyncio.to_thread(self.peek, url)
 
-        The same text from the same source keeps its pointer, so that prompt caches stay valid. Only the
-        expiry of the pointer is renewed. ``forever``: nobody knows how long the message is stored. Without
-        ``ttl``, the pointer then gets the longest lifetime that the relay allows. If the relay does not
-        answer, the text is returned unchanged.
-        """
-        if len(text) <= self.over:
-            return text
-        metadata = {"source": source, "characters": len(text)} if source else {"characters": len(text)}
-        same = hashlib.sha256(f"{source}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-        # The relay rejects an idempotency key that was used with another ttl. So the ttl is part of the key.
-        key = f"result:{same}" if self.ttl is None else f"result:{same}:{self.ttl}"
-        try:
-            pushed = self.relay.push_detailed(
-                text,
-                self.channel,
-                self.encrypted,
-                metadata,
-                ttl=self.ttl,
-                idempotency_key=None if self.encrypted else key,
-                excerpt=EXCERPT_TOKENS,
-            )
-        except RelayError as error:
-            log.warning(
-                "A large result of %s could not be stored and stays in the prompt: %s",
-                source or "a tool",
-                error,
-            )
-            return text
-        self._renew(pushed, forever)
-        url = pushed.url
-        lines = text.count("\n") + 1
-        about = f"The result has {len(text)} characters in {lines} lines and is at {url}\n{_PARTS}"
-        if pushed.excerpt:
-            return f"{about}\nIts most important lines, with line numbers:\n{pushed.excerpt}"
-        head = text[:_HEAD_CHARS].rsplit("\n", 1)[0]
-        return f"{about}\nIt begins:\n{head}"
+    async def apull(self, url: str, part: str = "") -> str:
+        """Asynchronous form of :meth:`pull`."""
+        return await asyncio.to_thread(self.pull, url, part)
 
-    def _renew(self, pushed: Pushed, forever: bool) -> None:
-        """Renews a pointer that is used again. If the relay cannot renew it, the pointer keeps its expiry."""
-        ttl = self.ttl if self.ttl is not None or forever else _DAY_S
-        if pushed.expires_at is None:
-            return
-        if ttl is not None and seconds_of(pushed.expires_at) - time.time() >= ttl * 7 / 8:
-            return
-        try:
-            self.relay.renew([pushed.url], ttl=ttl)
-        except RelayError as error:
-            log.warning("A pointer may expire before the message that contains it: %s", error)
-
-    def _pull(self, url: str, part: Optional[str]) -> str:
+    def _pull(self, url: str, part: str) -> str:
         if part == "all":
             return self.relay.pull(url)
         if part:
-            return self.relay.pull_part(url, read_part(part)).text
-        size = self.relay.inspect(url).size
-        if size is None or size <= self.over:
+            taken = self.relay.pull_part(url, read_part(part))
+            return self._cut(f"{taken.text}\n[{taken.about}]" if taken.truncated else taken.text)
+        found = self.relay.inspect(url)
+        encrypted = "#key=" in url
+        # Fernet turns three bytes into four.
+        size = 0 if found.size is None else found.size * 3 // 4 if encrypted else found.size
+        if size <= self._max_bytes:
             return self.relay.pull(url)
-        if "#key=" in url:
-            return f"The text has about {size * 3 // 4} bytes. {_PARTS}"
-        return f"The text has {size} bytes. {_PARTS}\n{self.relay.pull(url, outline=True)[: self.over]}"
+        # An encrypted payload has no readable outline, and a pull may be one of few.
+        outline = None
+        if not encrypted and found.max_pulls is None and found.text:
+            outline = ("an outline of the payload", self._cut(self.relay.pull(url, outline=True)))
+        by, at = found.sender or "", found.created_at
+        told = describe(url, found.id, "the payload", size, None, outline, by=by, at=at)
+        return f"Not pulled: the limit for one result is {exact_bytes(self._max_bytes)}. {told}"
 
-
-def shortened_message(tools: RelayTools, message: Any, *, forever: bool = False) -> Any:
-    """Replaces a long content of a LangChain or LangGraph tool message with a pointer."""
-    content, name = getattr(message, "content", None), getattr(message, "name", None)
-    # The model has just pulled this content, so do not replace it with a pointer again.
-    if not isinstance(content, str) or name == PULL_NAME:
-        return message
-    short = tools.shortened(content, name or "", forever=forever)
-    return message if short is content else message.model_copy(update={"content": short})
+    def _cut(self, text: str) -> str:
+        content = text.encode("utf-8", "replace")
+        if len(content) <= self._max_bytes:
+            return text
+        kept = content[: self._max_bytes].decode("utf-8", "ignore")
+        return f"{kept}\n[cut at {self._max_bytes} bytes; request a smaller part]"
 
 
 def stored_elsewhere(request: Any) -> bool:
@@ -163,9 +155,3 @@ def stored_elsewhere(request: Any) -> bool:
     config = getattr(getattr(request, "runtime", None), "config", None) or {}
     checkpointer = (config.get("configurable") or {}).get("__pregel_checkpointer")
     return bool(checkpointer) and not getattr(checkpointer, "keeps_pointers", False)
-
-
-_PARTS = (
-    "Read the parts that you need with contextrelay_pull: part=outline, part=lines=10-40, part=grep=REGEX, "
-    "part=json=/a/b, or part=all."
-)

@@ -1,0 +1,115 @@
+"""Sessions as files of a relay: lists of JSON entries, and names as path segments. Several integrations use it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import threading
+import time
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+from urllib.parse import quote
+
+from ..client import ContextRelay
+from ..errors import ConflictError, NotFoundError
+from ..files import FileInfo
+from .kept_pointers import KeptPointers
+
+#: A longer name becomes a hash. The relay accepts segments of up to 255 bytes.
+_SEGMENT_CHARS = 200
+
+_lock = threading.Lock()
+_last = 0
+
+
+def segment(name: str) -> str:
+    """Encodes a name as one path segment. The segment is never empty and never too long."""
+    text = "=" + quote(name, safe="")
+    if len(text) <= _SEGMENT_CHARS:
+        return text
+    return "#" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class EntryLog:
+    """An append-only list of JSON entries.
+
+    Each append writes one file below ``prefix``, named by its time, so it reads nothing first. Appends of several
+    processes are ordered by time. Pointers in the entries live as long as the entries.
+    """
+
+    def __init__(
+        self,
+        relay: ContextRelay,
+        space: str,
+        prefix: str,
+        *,
+        ttl: Optional[int] = None,
+        metadata: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        self._files = relay.files.space(space)
+        self._prefix = prefix
+        self._pointers = KeptPointers(relay, ttl)
+        self._options: Dict[str, Any] = {
+            "content_type": "application/jsonl",
+            "keep": 0,
+            "ttl": ttl,
+            "metadata": metadata,
+        }
+
+    def append(self, entries: Sequence[Any]) -> None:
+        if entries:
+            self._write(f"{self._prefix}{_next_name()}.jsonl", entries)
+
+    def read(self, limit: Optional[int] = None) -> Optional[List[Any]]:
+        """Returns all entries, or the last ``limit``. Returns None if none was ever appended."""
+        paths = [info.path for info in self._infos()]
+        if not paths:
+            return None
+        if limit is not None and limit <= 0:
+            return []
+        found = self._files.read(paths if limit is None else paths[-limit:])
+        entries = [entry for path in paths if path in found for entry in _parsed(found[path].content)]
+        return entries if limit is None else entries[-limit:]
+
+    def pop(self) -> Optional[Any]:
+        """Removes and returns the last entry. Two concurrent calls get different entries."""
+        while True:
+            infos = self._infos()
+            if not infos:
+                return None
+            end = infos[-1]
+            try:
+                entries = _parsed(self._files.bytes(end.path))
+                taken = entries.pop() if entries else None
+                if entries:
+                    self._write(end.path, entries, if_match=end.etag)
+                else:
+                    self._files.delete(end.path, if_match=end.etag)
+            except (ConflictError, NotFoundError):
+                continue
+            if taken is not None:
+                return taken
+
+    def clear(self) -> None:
+        self._files.remove(prefix=self._prefix)
+
+    def _infos(self) -> List[FileInfo]:
+        return list(self._files.all(self._prefix))
+
+    def _write(self, path: str, entries: Sequence[Any], if_match: Optional[str] = None) -> None:
+        lines = [json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n" for entry in entries]
+        content = "".join(lines).encode("utf-8", "surrogatepass")
+        self._files.put(path, content, if_match=if_match, **self._options)
+        self._pointers.keep(content)
+
+
+def _next_name() -> str:
+    """Returns a name that sorts after the earlier names of this process, even if the clock was set back."""
+    global _last
+    with _lock:
+        _last = max(_last + 1, time.time_ns() // 1000)
+        return f"{_last:017}-{secrets.token_hex(4)}"
+
+
+def _parsed(content: bytes) -> List[Any]:
+    return [json.loads(line) for line in content.decode("utf-8", "surrogatepass").split("\n") if line]
