@@ -71,6 +71,7 @@ function formatOutputs({ outputs, skipped }: Measurements): string {
       share(some, ({ excerpt }) => excerpt),
       share(some, ({ asked }) => asked),
       share(some, ({ pulled }) => pulled),
+      share(some, ({ grepped }) => grepped),
       firstFailures(some).join('/'),
       median(some.map(({ ms }) => ms)).toFixed(1),
       (
@@ -88,6 +89,7 @@ function formatOutputs({ outputs, skipped }: Measurements): string {
     'at once',
     'question',
     'one pull',
+    'one grep',
     'first',
     'ms',
     'ms/MB',
@@ -124,7 +126,7 @@ function formatOutputs({ outputs, skipped }: Measurements): string {
   ];
   return [
     'Excerpts of 1 200 tokens. outputs: above 12 000 tokens + smaller. fewer, small: median of the tokens kept back, of each.',
-    'question: with the question passed to the excerpt. one pull: the excerpt without it, and one pull of at most 3 000 tokens.',
+    'question: with the question passed to the excerpt. one pull: the excerpt without it, and one pull with the question.\none grep: the excerpt, and one search of at most 3 000 tokens.',
     aligned([heads, ...ours], (column) => column === 0),
     '\nQuestions answered, and tokens shown for all outputs, in other ways.',
     aligned([ways, ...others], (column) => column === 0),

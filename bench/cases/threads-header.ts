@@ -25,7 +25,7 @@ export default {
   },
 } satisfies Bench;
 
-/** Measures a header after a change, because an unchanged header is cached. The change itself is not measured. */
+/** Measures a header after a change. The change itself is not measured. */
 async function freshHeader({ threads, core }: ThreadStore, id: string, round: number): Promise<number> {
   await timedPatch(threads, id, Math.abs(round));
   await core.settle();

@@ -14,11 +14,11 @@ const CALL_MS = 30_000;
 
 /** Texts that context-mode returns for an output. */
 export interface ContextModeAnswers {
-  /** Of `ctx_execute`, without knowing any question. */
+  /** Answer of `ctx_execute` without a question. */
   readonly blind: string;
-  /** Of `ctx_execute` with each question as `intent`. */
+  /** Answers of `ctx_execute`, each with a question as `intent`. */
   readonly intents: readonly string[];
-  /** Of one `ctx_search` with each question as a query. */
+  /** Answers of `ctx_search`, each with a question as the query. */
   readonly searches: readonly string[];
 }
 

@@ -2,6 +2,7 @@ import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { mapConcurrent } from '../../src/base/map-concurrent.ts';
 import { excerpt } from '../../src/text/excerpt/excerpt.ts';
+import type { PartRequest } from '../../src/text/parts/part-request.ts';
 import { askContextMode, installContextMode } from './context-mode.ts';
 import { type Kind, type Output, plain, readOutputs } from './corpus.ts';
 import { choosePull } from './pull.ts';
@@ -28,8 +29,10 @@ export interface Measurement {
   readonly questions: readonly Question[];
   readonly excerpt: Shown;
   readonly asked: Shown;
-  /** The excerpt without the question, and one pull. */
+  /** The excerpt without the question, and one pull with the question. */
   readonly pulled: Shown;
+  /** The excerpt without the question, and one search for words of the question. */
+  readonly grepped: Shown;
   readonly headAndTail: Shown;
   readonly contextMode: { readonly blind: Shown; readonly intent: Shown; readonly search: Shown } | null;
   /** Time of one excerpt. */
@@ -74,10 +77,13 @@ async function measure(output: Output, tokens: number): Promise<Measurement> {
   const ms = performance.now() - began;
   const asked: string[] = [];
   const pulled: string[] = [];
+  const grepped: string[] = [];
   for (const { ask } of questions) {
     asked.push((await make(ask)).text);
-    const { text: part } = await ownTextWork.part(bytes, choosePull(ask, plainExcerpt));
-    pulled.push(`${plainExcerpt.text}\n${firstTokens(part, PULL_TOKENS)}`);
+    const pull = async (request: PartRequest) =>
+      `${plainExcerpt.text}\n${firstTokens((await ownTextWork.part(bytes, request)).text, PULL_TOKENS)}`;
+    pulled.push(await pull({ question: ask }));
+    grepped.push(await pull(choosePull(ask, plainExcerpt)));
   }
   return {
     name,
@@ -88,6 +94,7 @@ async function measure(output: Output, tokens: number): Promise<Measurement> {
     excerpt: await judge([plainExcerpt.text], questions),
     asked: await judge(asked, questions),
     pulled: await judge(pulled, questions),
+    grepped: await judge(grepped, questions),
     headAndTail: await judge([headAndTail(plain(text))], questions),
     contextMode: null,
     ms,

@@ -15,7 +15,7 @@ const CONTEXT_LINES = 3;
 const PULLED_LINES = 120;
 
 /**
- * Chooses the one pull of a reader who sees the question and the excerpt, never the answer:
+ * Chooses the search of a reader who sees the question and the excerpt, never the answer:
  *
  * 1. If the question contains names (with a digit, a capital inside, or one of `._/-=`), grep for them.
  * 2. Otherwise grep for its words that are not common in the excerpt, in any inflection; if all are common, for the rarest.

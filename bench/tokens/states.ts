@@ -38,7 +38,7 @@ const words = (text: string) => text.split(' ');
 const itemValue = (item: PatchOp) => (item as { value: JsonObject }).value;
 const keyOf = (item: PatchOp) => itemValue(item).key;
 
-/** Adds later items after 60 % of the others, evenly, and each correction after the fact that it corrects. */
+/** Spreads the later items evenly over the last 40 % of the items. A correction always follows its fact. */
 function spread(items: readonly PatchOp[], later: readonly PatchOp[]): PatchOp[] {
   const all = [...items];
   const from = Math.floor(items.length * 0.6);
