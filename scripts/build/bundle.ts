@@ -8,6 +8,9 @@ const MAIN = 'src/app/main.ts';
 /** Entry point of `contextrelay/runners`. The SDK loads it only in Node. */
 const RUNNERS = 'src/app/agents/node-runners.ts';
 
+/** Entry point of `contextrelay/testing`. */
+const TESTING = 'src/app/testing.ts';
+
 /**
  * Bundles the command line into `outdir`: `main.js`, one chunk per lazily loaded part, and the worker
  * threads. Returns the metafile, which lists the bundled sources.
@@ -15,7 +18,7 @@ const RUNNERS = 'src/app/agents/node-runners.ts';
 export async function bundleCli(outdir: string): Promise<Metafile> {
   const { metafile } = await build({
     outdir,
-    entryPoints: { main: MAIN, 'node-runners': RUNNERS, ...workers() },
+    entryPoints: { main: MAIN, 'node-runners': RUNNERS, testing: TESTING, ...workers() },
     entryNames: '[name]',
     chunkNames: '[name]-[hash]',
     bundle: true,

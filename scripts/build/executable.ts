@@ -133,6 +133,8 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
     const args = [
       ...['build', '--compile', '--bytecode', '--format=esm', '--splitting'],
       ...['--minify-syntax', '--minify-whitespace'],
+      // Most commands end before compiled code pays off. `runMain` restores the normal policy for longer ones.
+      '--compile-jit-policy=8',
       ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
       ...['--no-compile-autoload-package-json', '--no-compile-autoload-tsconfig'],
       '--entry-naming=[name].[ext]',

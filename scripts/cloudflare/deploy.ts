@@ -1,17 +1,25 @@
 /**
- * Bundles the Worker and deploys it with wrangler. Passes all arguments on to wrangler: `npm run
- * deploy:cloudflare -- --dry-run`.
+ * Bundles the Worker and deploys it with wrangler, after creating the bucket if it is missing. Passes all arguments on
+ * to wrangler: `npm run deploy:cloudflare -- --dry-run`.
  */
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWorker } from './bundle.ts';
 
 const place = join(import.meta.dirname, '..', '..', 'deploy', 'cloudflare');
 await writeWorker();
 const wrangler = join(place, 'node_modules', 'wrangler', 'bin', 'wrangler.js');
-const { status } = spawnSync(process.execPath, [wrangler, 'deploy', ...process.argv.slice(2)], {
-  cwd: place,
-  stdio: 'inherit',
-  env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
-});
-process.exitCode = status ?? 1;
+const words = process.argv.slice(2);
+const run = (...args: string[]) =>
+  spawnSync(process.execPath, [wrangler, ...args], {
+    cwd: place,
+    stdio: 'inherit',
+    env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
+  }).status ?? 1;
+const [, bucket = ''] =
+  /^bucket_name = "(.+)"$/m.exec(readFileSync(join(place, 'wrangler.toml'), 'utf8')) ?? [];
+// If the bucket is missing for another reason, the deployment says so.
+if (!words.includes('--dry-run') && run('r2', 'bucket', 'info', bucket) !== 0)
+  run('r2', 'bucket', 'create', bucket);
+process.exitCode = run('deploy', ...words);

@@ -50,6 +50,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: [],
     node: false,
     folders: 'types',
+    between: [
+      ['questions', 'threads'],
+      ['questions', 'keys'],
+    ],
   },
   sdk: {
     values: ['contract', 'text', 'formats', 'base'],
@@ -83,6 +87,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       deepagents: ['deepagents'],
       langchain: ['@langchain/core', 'langchain'],
       langgraph: ['@langchain/core', '@langchain/langgraph-checkpoint'],
+      'google-adk': ['@google/adk', '@google/genai'],
       mastra: ['@mastra/core'],
       'openai-agents': ['@openai/agents'],
     },

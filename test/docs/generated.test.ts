@@ -24,8 +24,19 @@ test('the Cloudflare cost table in docs/scaling.md is up to date with its figure
   assert.ok(page.includes(costTable()), 'node scripts/cloudflare/cost.ts prints the table');
 });
 
-/** Variables of the system or of our worker threads; users do not set them. */
-const NOT_OURS = ['DISPLAY', 'WAYLAND_DISPLAY', 'PATH', 'TERM', 'STORE', 'BODIES'];
+/** Variables of the system, of coding agents or of our worker threads; users do not set them. */
+const NOT_OURS = [
+  'DISPLAY',
+  'WAYLAND_DISPLAY',
+  'HOME',
+  'PATH',
+  'TERM',
+  'STORE',
+  'BODIES',
+  // Coding agents set them for the commands that they run.
+  'CLAUDE_CODE_SESSION_ID',
+  'GEMINI_SESSION_ID',
+];
 
 test('the two tables list exactly the environment variables that the sources read', () => {
   const files = projectFiles(['src']).filter(({ path }) => isCode(path) && !isTest(path));

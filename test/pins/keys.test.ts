@@ -22,7 +22,7 @@ test('plans keep their promised limits', () => {
 });
 
 test('scopes, routes and commands keep their names', async () => {
-  assert.deepEqual(SCOPES, ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin']);
+  assert.deepEqual(SCOPES, ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'answer', 'admin']);
   const routes = OPERATIONS.filter(({ verb }) => /^(keys|usage)\./.test(verb.name)).map(
     ({ verb }) => `${verb.route} ${verb.scope}`,
   );

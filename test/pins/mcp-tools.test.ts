@@ -43,7 +43,7 @@ test('an MCP client gets the same tools, resources, prompts and instructions as 
   using home = temporaryHome();
   await using relay = await startRelay();
   const ways = ERAS.flatMap((era) => [
-    { way: `stdio ${era}`, connect: () => overStdio(home.home, era) },
+    { way: `stdio ${era}`, connect: () => overStdio(home.home, era, { args: ['--tools', 'resources'] }) },
     { way: `http ${era}`, connect: () => overHttp(relay.url, era) },
   ]);
   const answers = await Promise.all(

@@ -9,6 +9,7 @@ import { deadLetterRequests } from './requests/dead-letter-requests.ts';
 import { fileRequests } from './requests/file-requests.ts';
 import { keyRequests } from './requests/key-requests.ts';
 import { pointerRequests } from './requests/pointer-requests.ts';
+import { questionRequests } from './requests/question-requests.ts';
 import { serverRequests } from './requests/server-requests.ts';
 import { taskRequests } from './requests/task-requests.ts';
 import { threadRequests } from './requests/thread-requests.ts';
@@ -18,11 +19,13 @@ import { checkTranscript, pinnedCalls, type Transcript } from './transcripts.ts'
 
 const plans = { tiny: { pushes: 4, pulls: 1, keys: 9, payloadBytes: 100, ttlMs: 24 * 3600 * 1000 } };
 
-const about = { id: 'shown', name: 'shop', description: null, broken: [], modified_at: null };
+const about = { id: 'shown', name: 'shop', description: null, folder: 'shop', broken: [], modified_at: null };
 const SHOWN = {
   list: async () => [{ ...about, todos: { open: 1, blocked: 0, done: 2 }, decisions: 1 }],
   get: async (id: string) =>
-    id === 'shown' ? { ...about, brief: 'A shop.', todos: [], decisions: [] } : null,
+    id === 'shown'
+      ? { ...about, brief: 'A shop.', todos: [], decisions: [], state: null, handoffs: [] }
+      : null,
 };
 
 const TRANSCRIPTS: readonly Transcript[] = [
@@ -35,6 +38,7 @@ const TRANSCRIPTS: readonly Transcript[] = [
   { name: 'artifacts', requests: artifactRequests },
   { name: 'files', requests: fileRequests },
   { name: 'dashboard', requests: dashboardRequests, core: { projects: SHOWN } },
+  { name: 'questions', requests: questionRequests },
   { name: 'keys', requests: keyRequests, keys: { core: { plans } } },
 ];
 

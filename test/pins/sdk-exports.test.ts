@@ -11,6 +11,7 @@ test('a client has exactly these methods and groups of methods', () => {
   const names = [sdk.ContextRelay.prototype, client].flatMap((from) => Object.getOwnPropertyNames(from));
   assert.deepEqual(names.sort(), [
     'agents',
+    'ask',
     'asksForKeys',
     'channels',
     'constructor',
@@ -28,6 +29,7 @@ test('a client has exactly these methods and groups of methods', () => {
     'pullStream',
     'push',
     'pushDetailed',
+    'questions',
     'receipts',
     'renew',
     'subscribe',

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as runners from '../../src/app/agents/node-runners.ts';
+import * as testing from '../../src/app/testing.ts';
 import * as sdk from '../../src/public/index.ts';
 import { exportedNames } from '../package/exported-names.ts';
 import { ROOT } from '../package/processes.ts';
@@ -17,7 +18,11 @@ type Conditions = { readonly [condition: string]: string };
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   exports: { readonly [entry: string]: string | Conditions };
 };
-const AT_RUN_TIME: { readonly [entry: string]: object } = { '.': sdk, './runners': runners };
+const AT_RUN_TIME: { readonly [entry: string]: object } = {
+  '.': sdk,
+  './runners': runners,
+  './testing': testing,
+};
 
 test('the entry points of the package export exactly these values and types', () => {
   const found = Object.entries(manifest.exports).map(([entry, to]) => {

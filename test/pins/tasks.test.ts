@@ -21,6 +21,18 @@ test('tasks and agents keep their routes', () => {
     'agents.list tasks GET /agents',
     'agents.beat tasks POST /agents/:name',
     'agents.leave tasks DELETE /agents/:name/:instance',
+    'agents.enter tasks POST /agents/:name/session',
+    'agents.allow tasks POST /agents/:name/allow',
+    'agents.send tasks POST /messages',
+    'agents.messages tasks GET /agents/:name/messages',
+    'agents.take tasks POST /agents/:name/take',
+    'agents.mark tasks POST /agents/:name/messages',
+    'agents.conversations tasks GET /conversations',
+    'agents.conversation tasks GET /conversations/:id',
+    'agents.proceed tasks POST /conversations/:id/proceed',
+    'agents.claims tasks GET /claims',
+    'agents.claim tasks POST /claims',
+    'agents.release tasks POST /claims/release',
   ]);
 });
 

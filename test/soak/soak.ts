@@ -105,8 +105,19 @@ export async function soak(
     const { kills, failedStarts } = supervisor;
     const seconds = Math.round((performance.now() - began) / 1000);
     return {
-      ...{ seconds, acknowledged, imported, checked, doubled, kills, failedStarts, ...counts, ...figures },
-      ...{ statuses: writer.statuses, attacks: attacks.counts, noDisk: place.noDisk, losses },
+      seconds,
+      acknowledged,
+      imported,
+      checked,
+      doubled,
+      kills,
+      failedStarts,
+      ...counts,
+      ...figures,
+      statuses: writer.statuses,
+      attacks: attacks.counts,
+      noDisk: place.noDisk,
+      losses,
     };
   } finally {
     await supervisor.end();

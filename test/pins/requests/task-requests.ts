@@ -1,6 +1,17 @@
 import type { Pinned } from '../exchange.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
+const SESSION = {
+  client: 'codex',
+  session: 's1',
+  folder: '/projects/hono',
+  machine: 'laptop',
+  reach: 'now',
+  busy: false,
+  works_on: 'the router',
+  inbound: 'known',
+  named: true,
+};
 const BRIDGE = {
   instance: 'i1',
   runner: 'exec',
@@ -63,6 +74,32 @@ export const taskRequests: readonly Pinned[] = [
   { name: 'a bridge leaves', send: 'DELETE /agents/anna/i1' },
   { name: 'a bridge leaves that is not there', send: 'DELETE /agents/anna/i2' },
   { name: 'who is left', send: 'GET /agents' },
+  { name: 'a session enters', send: 'POST /agents/carla/session', json: SESSION },
+  {
+    name: 'a session enters without a folder',
+    send: 'POST /agents/carla/session',
+    json: { client: 'codex' },
+  },
+  { name: 'a message to nobody', send: 'POST /messages', json: { to: 'karla', text: 'hello' } },
+  { name: 'a message without a text', send: 'POST /messages', json: { to: 'carla', text: '' } },
+  { name: 'a message', as: 'sent', send: 'POST /messages', json: { to: 'carla', text: 'hello' } },
+  { name: 'the session with its message', send: 'GET /agents' },
+  { name: 'its messages', send: 'GET /agents/carla/messages' },
+  { name: 'it takes them', send: 'POST /agents/carla/take', json: {} },
+  {
+    name: 'it was shown one',
+    send: 'POST /agents/carla/messages',
+    json: { ids: ['{{sent.messages.0.id}}'], as: 'shown', route: 'hook' },
+  },
+  { name: 'conversations', send: 'GET /conversations' },
+  { name: 'a conversation', send: 'GET /conversations/{{sent.messages.0.conversation}}' },
+  { name: 'a conversation that is not there', send: 'GET /conversations/nope' },
+  { name: 'it may go on', send: 'POST /conversations/{{sent.messages.0.conversation}}/proceed', json: {} },
+  { name: 'allow a sender', send: 'POST /agents/carla/allow', json: { sender: 'bert' } },
+  { name: 'claim files', send: 'POST /claims', json: { project: 'hono', what: 'src/auth/**' } },
+  { name: 'the claims', send: 'GET /claims?project=hono' },
+  { name: 'release files', send: 'POST /claims/release', json: { project: 'hono', what: 'src/auth/**' } },
+  { name: 'a session leaves', send: 'DELETE /agents/carla/s1' },
   {
     name: 'give one that is called off',
     as: 'unwanted',
