@@ -46,19 +46,34 @@ function rowsOf(table: Locator): Promise<{ passed: number; held: number }> {
   });
 }
 
-/** Scrolls down until the list has passed this many rows or ended. */
+/**
+ * Scrolls down until the list has passed this many rows. Each change of the page scrolls to the end at once, like the
+ * End key on a page that is slow to draw.
+ */
 async function scrollThrough(page: Page, table: Locator, wanted: number): Promise<void> {
   const body = table.locator('.table-body');
-  await until(
-    async () => {
-      await body.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-      await assertFewNodes(page);
-      const { passed, held } = await rowsOf(table);
-      assert.ok(held <= MOST_ROWS, `${held} rows are held`);
-      return passed >= wanted;
-    },
-    { timeoutMs: TIMEOUT_MS },
-  );
+  const watcher = await body.evaluateHandle((element) => {
+    const toEnd = () => element.scrollTo(0, element.scrollHeight);
+    const watcher = new MutationObserver(toEnd);
+    watcher.observe(element, { childList: true, subtree: true, attributes: true });
+    toEnd();
+    return watcher;
+  });
+  for (let before = 0; before < wanted; ) {
+    let now = before;
+    await until(
+      async () => {
+        await assertFewNodes(page);
+        const { passed, held } = await rowsOf(table);
+        assert.ok(held <= MOST_ROWS, `${held} rows are held`);
+        now = passed;
+        return passed > before;
+      },
+      { what: `more than ${before} of ${wanted} rows` },
+    );
+    before = now;
+  }
+  await watcher.evaluate((watcher) => watcher.disconnect());
 }
 
 async function assertSmallHeap(page: Page): Promise<void> {

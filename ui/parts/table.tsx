@@ -24,7 +24,7 @@ interface Props<T> {
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly rowHeight?: number;
-  /** Called when the last row becomes visible. */
+  /** Called while the last rows are near or visible: again on each scroll and each change of the rows. */
   readonly onEnd?: () => void;
   readonly chosen?: (row: T) => boolean;
   /** Number of rows dropped above the first one. */
@@ -34,16 +34,23 @@ interface Props<T> {
 }
 
 const ROW_HEIGHT = 40;
+/** Further rows are loaded when this many are left below. */
+const ROWS_AHEAD = 8;
 
 /** A table of any length: only visible rows are in the page. */
 export function Table<T>(o: Props<T>) {
   const { columns, rows, rowHeight = ROW_HEIGHT, skipped = 0 } = o;
   const virtual = useVirtualRows(rows.length, rowHeight);
-  const lastSeen = virtual.items.at(-1)?.index ?? -1;
-  useEffect(() => {
-    if (rows.length > 0 && lastSeen >= rows.length - 1) o.onEnd?.();
-  }, [lastSeen, rows.length]);
-  // Rows dropped above must not move the visible ones; otherwise the end would never become visible again.
+  // The element is asked, because two scrolls before the next frame, such as ours below and one of the person, may
+  // leave the virtual list unchanged.
+  const checkEnd = () => {
+    const body = virtual.scroller.current;
+    if (!o.onEnd || !body?.clientHeight) return;
+    const below = body.scrollHeight - body.clientHeight - body.scrollTop;
+    if (below <= ROWS_AHEAD * rowHeight) o.onEnd();
+  };
+  useEffect(checkEnd, [virtual.items.at(-1)?.index, rows]);
+  // Rows dropped above must not move the visible ones; otherwise the list would load until it ends.
   const before = useRef(skipped);
   useLayoutEffect(() => {
     const gone = skipped - before.current;
@@ -76,7 +83,14 @@ export function Table<T>(o: Props<T>) {
           ))}
         </div>
       </div>
-      <div role="rowgroup" class="table-body" ref={virtual.scroller} tabIndex={0} aria-label={o.label}>
+      <div
+        role="rowgroup"
+        class="table-body"
+        ref={virtual.scroller}
+        tabIndex={0}
+        aria-label={o.label}
+        onScroll={checkEnd}
+      >
         <div class="table-space" style={{ height: `${virtual.height}px` }} role="presentation">
           {virtual.items.map(({ index, start }) => {
             const row = rows[index];
@@ -116,7 +130,7 @@ export function PagedTable<T>({
   const { rows, pending, error, ended, skipped } = paged;
   if (rows.length === 0) {
     if (error !== undefined) return <Failure error={error} again={paged.first} />;
-    return pending ? <Pending /> : empty;
+    return pending && !ended ? <Pending /> : empty;
   }
   return (
     <>

@@ -16,7 +16,7 @@ export interface Paged<T> {
   /** True if there are no further rows. */
   readonly ended: boolean;
   readonly more: () => void;
-  /** Starts again from the beginning. */
+  /** Starts again from the beginning. The rows stay until the answer arrives. */
   readonly first: () => void;
 }
 
@@ -49,48 +49,52 @@ export function usePages<T>(
   };
   const [state, setState] = useState(empty);
   const latest = useRef(state);
-  latest.current = state;
   const latestRequest = useRef(0);
   const reader = useRef(read);
   reader.current = read;
   const current = relay.value;
 
   const load = useCallback(
-    (from: PagingState<T>) => {
+    (from: PagingState<T>, shown = from) => {
       const request = ++latestRequest.current;
-      setState({ ...from, pending: true, error: undefined });
+      const set = (now: PagingState<T>) => {
+        // Before the next render, a second call must see that a page is loading.
+        latest.current = now;
+        setState(now);
+      };
+      set({ ...shown, pending: true, error: undefined });
       reader.current(current, { after: from.next, limit: PAGE_ROWS }).then(
         ({ rows, next }) => {
           if (latestRequest.current !== request) return;
+          // A filter may leave nothing of a page.
+          if (rows.length === 0 && next !== undefined) return load({ ...from, next }, shown);
           const all = [...from.rows, ...rows];
           const over = Math.max(0, all.length - MAX_ROWS);
-          const kept = over > 0 ? all.slice(over) : all;
-          const ended = next === undefined;
-          setState({
-            rows: kept,
+          set({
+            rows: over > 0 ? all.slice(over) : all,
             skipped: from.skipped + over,
             next,
             pending: false,
             error: undefined,
-            ended,
+            ended: next === undefined,
           });
         },
         (error) => {
           if (latestRequest.current !== request) return;
           handleUnauthorized(error);
-          setState({ ...from, pending: false, error });
+          set({ ...shown, pending: false, error });
         },
       );
     },
     [current, ...on],
   );
-  const first = useCallback(() => load({ ...empty, rows: [] }), [load]);
+  const first = useCallback(() => load(empty, latest.current), [load]);
   useEffect(() => {
-    first();
+    load(empty);
     return () => {
       latestRequest.current++;
     };
-  }, [first]);
+  }, [load]);
   const more = useCallback(() => {
     const { pending, ended } = latest.current;
     if (!pending && !ended) load(latest.current);
