@@ -5,12 +5,12 @@ import type { FileInfo } from '../contract/files.ts';
 import type { FileSpace, FileWriteOptions } from '../sdk/files.ts';
 import type { KeptPointers } from './kept-pointers.ts';
 
-/** Time of the last name, so that names of this process increase even if the clock does not. */
+/** Time in the newest file name, in µs. Names of this process increase even if the clock does not. */
 let last = 0;
 
 /**
- * An append-only list of JSON entries, stored as files: each append is one file below a prefix, named by its time, so
- * it reads nothing first. Appends of several processes are ordered by time.
+ * An append-only list of JSON entries. Each append writes one file below a prefix and reads nothing first. The file
+ * name is the time of the append, so appends of several processes are ordered by time.
  */
 export class EntryLog<E> {
   readonly #files: FileSpace;
@@ -19,8 +19,8 @@ export class EntryLog<E> {
   readonly #pointers: KeptPointers;
 
   /**
-   * `prefix` ends with a slash. `metadata` is set on each file, `ttl` is in seconds, `pointers` extends the pointers
-   * that entries name.
+   * `prefix` ends with a slash. Each file gets `metadata` and expires after `ttl` seconds. `pointers` keeps the
+   * pointers that the entries mention alive.
    */
   constructor(
     files: FileSpace,
@@ -42,7 +42,7 @@ export class EntryLog<E> {
     await this.#pointers.keep(text);
   }
 
-  /** Returns all entries, or the last `limit`; null if none was ever appended. */
+  /** Returns all entries, or the last `limit` entries. Returns null if nothing was ever appended. */
   async read(limit?: number): Promise<E[] | null> {
     const paths = (await this.#paths()).map(({ path }) => path);
     if (paths.length === 0) return null;

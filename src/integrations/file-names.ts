@@ -3,14 +3,17 @@ import { sha256Hex } from '../base/hash.ts';
 import { utf8Bytes } from '../base/utf8.ts';
 import type { FileSpace, FileToWrite } from '../sdk/files.ts';
 
-/** A path segment has at most 255 bytes, so a longer name becomes its beginning and a hash. */
+/**
+ * Maximum bytes of a name that is encoded whole. The relay allows 255 bytes per path segment. A longer name becomes
+ * its first bytes and a hash.
+ */
 const SEGMENT_BYTES = 200;
 const PREFIX_BYTES = 120;
 
 /**
- * Encodes any text as one path segment: letters, digits and `-` unchanged, the rest percent-encoded, an empty text as
- * `_`. Different texts give different segments. A name that was too long cannot be decoded, so callers that need the
- * text store it in the file.
+ * Encodes any text as one path segment: letters, digits and `-` stay, other bytes are percent-encoded, an empty text
+ * becomes `_`. Different texts give different segments. A shortened segment cannot be decoded, so callers that need
+ * the text store it in the file.
  */
 export async function segment(text: string): Promise<string> {
   if (text === '') return '_';
@@ -24,14 +27,14 @@ export async function segments(texts: readonly string[]): Promise<string> {
 }
 
 /**
- * Encodes a text as a segment that sorts in reverse order of its UTF-8 bytes. For growing names, such as UUIDs of
- * version 6, a listing starts with the newest.
+ * Encodes a text as a segment that sorts in reverse order of its UTF-8 bytes. If names grow with time, such as UUIDs
+ * of version 6, a listing starts with the newest name.
  */
 export function backwards(text: string): string {
   const digits = encoder
     .encode(text)
     .reduce((path, byte) => path + (255 - byte).toString(16).padStart(2, '0'), '');
-  // `~` sorts after every digit, so of two texts with the same beginning the longer one comes first.
+  // `~` sorts after every digit, so a text sorts before its own prefixes.
   return `${digits}~`;
 }
 
@@ -42,12 +45,14 @@ const ENCODED_BYTES: readonly string[] = Array.from({ length: 256 }, (_, byte) =
   return /[A-Za-z0-9-]/.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 });
 
-/** Larger files are written alone, because a request has a size limit. */
+/** Larger files are written in a request of their own, because a request has a size limit. */
 const TOGETHER_BYTES = 256 * 1024;
 
 type Answers = Awaited<ReturnType<FileSpace['write']>>;
 
-/** Writes files in few requests: files that come while a request is under way wait for it and are sent together. */
+/**
+ * Writes files in few requests. Files that arrive while a request is running wait and then share the next request.
+ */
 export class FileWriter {
   readonly #space: FileSpace;
   #last: Promise<unknown> = Promise.resolve();
@@ -57,7 +62,7 @@ export class FileWriter {
     this.#space = space;
   }
 
-  /** A file that must be new and exists stays unchanged; any other failure of one of these files is thrown. */
+  /** Writes the files. Skips a file with `ifAbsent` that already exists. Throws if any other file fails. */
   async write(files: readonly FileToWrite[]): Promise<void> {
     const isLarge = ({ content }: FileToWrite) =>
       (typeof content === 'string' ? utf8Bytes(content) : content.byteLength) > TOGETHER_BYTES;
@@ -69,7 +74,7 @@ export class FileWriter {
       }
     }
     const small = files.filter((file) => !isLarge(file));
-    // One request writes its files in any order, so a path is in it only once.
+    // The order of the files in a request is not defined, so each path may occur in it only once.
     while (this.#next?.files.some(({ path }) => small.some((file) => file.path === path)))
       await this.#next.answers.catch(() => {});
     if (small.length === 0) return;

@@ -3,20 +3,20 @@ import { Patience } from './patience.ts';
 
 const POINTER = /\/pull\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/gi;
 
-/** Maximum of pointers per renewal request. */
+/** Maximum number of pointers per renewal request. */
 const TOGETHER = 100;
 
-/** Maximum of remembered expiries, more than one conversation has. */
+/** Maximum number of remembered pointers. One conversation has fewer. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Extends the pointers that a stored text names to at least the text's own life: `ttl` seconds, or as long as the
- * relay allows. Otherwise a conversation could outlive what it refers to.
+ * Extends the expiry of pointers that a stored text mentions: to `ttl` seconds, or as long as the relay allows.
+ * Otherwise the pointers could expire before the text.
  */
 export class KeptPointers {
   readonly #relay: ContextRelay;
   readonly #ttl: number | undefined;
-  /** Time at which each pointer must be renewed. */
+  /** Time at which each pointer must be renewed, in ms since the epoch. */
   readonly #renewAt = new Map<string, number>();
   readonly #patience = new Patience();
   #warned = false;
@@ -26,7 +26,10 @@ export class KeptPointers {
     this.#ttl = ttl;
   }
 
-  /** Call it after the text is stored, when its own life has begun. A failure is a warning; the text stays stored. */
+  /**
+   * Renews the pointers in the texts. Call it after the texts are stored, because their own lifetime starts then. If
+   * the renewal fails, it logs a warning and the texts stay stored.
+   */
   async keep(...texts: readonly string[]): Promise<void> {
     const named = new Set(
       texts.flatMap((text) => [...text.matchAll(POINTER)].map(([, id]) => id!.toLowerCase())),
@@ -61,8 +64,8 @@ export class KeptPointers {
 }
 
 /**
- * Returns when to renew a pointer. Another tenant's pointer is never renewed. One whose life the relay limits is
- * renewed after an eighth of it.
+ * Returns when to renew a pointer, in ms since the epoch. If `expires` is undefined, the pointer belongs to another
+ * tenant and is never renewed. If the relay limits its lifetime, it is renewed after an eighth of the lifetime.
  */
 function renewalTime(now: number, expires: number | undefined, ttl: number | undefined): number {
   if (expires === undefined) return Number.POSITIVE_INFINITY;

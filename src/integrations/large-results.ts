@@ -12,52 +12,54 @@ import { neutralise } from '../text/sanitize/neutralise.ts';
 import { Patience } from './patience.ts';
 
 export interface LargeResultOptions {
-  /** A larger result becomes a pointer; 16 KiB by default, about 4 000 tokens. */
+  /** Size above which a result is replaced by a pointer; 16 KiB by default, about 4 000 tokens. */
   readonly maxBytes?: number;
-  /** Channel on which each is announced. */
+  /** Channel on which each large result is announced. */
   readonly channel?: string;
-  /** Encrypts on the client. The model still sees the preview of a result. */
+  /** Whether to encrypt the results on the client. The model still sees a preview of each result. */
   readonly encrypted?: boolean;
   /**
-   * Seconds until a result expires; a day by default. A session, transcript or checkpoint stored at the relay extends
-   * it.
+   * Seconds until a result expires; a day by default. A session, transcript or checkpoint that is stored on the relay
+   * extends it.
    */
   readonly ttl?: number;
   /** Names of tools whose results stay unchanged. */
   readonly except?: readonly string[];
   /**
-   * Called if a result could not be pushed. The full result then stays, so that no work is lost. By default a console
-   * warning.
+   * Called if a result could not be pushed. The model then gets the full result, so that no work is lost. By default
+   * it logs a warning.
    */
   readonly onError?: (error: unknown) => void;
 }
 
-/** A smaller result costs less than its replacement and the question after it. */
+/**
+ * Default of `maxBytes`. A smaller result costs fewer tokens than its replacement and the later question about it.
+ */
 const RESULT_BYTES = 16 * 1024;
 
 const DAY_S = 24 * 3600;
 
-/** Types of text blocks in the frameworks' results. */
+/** Types of text blocks in the results of the frameworks. */
 const TEXT_BLOCKS: ReadonlySet<unknown> = new Set(['text', 'input_text']);
 
-/** More large results than one conversation has. */
+/** Maximum number of remembered replacements. One conversation has fewer. */
 const MAX_REMEMBERED = 1000;
 
 interface ReplaceOptions {
   readonly signal?: AbortSignal;
-  /** The text is stored elsewhere for an unknown time: without a `ttl` the pointer lives as long as the relay allows. */
+  /**
+   * Whether the text is also stored elsewhere, for an unknown time. Without a `ttl`, the pointer then lives as long
+   * as the relay allows.
+   */
   readonly forever?: boolean;
 }
 
-/**
- * Replaces tool results that are too large for a prompt by pointers. The same result of the same tool gets one
- * pointer.
- */
+/** Replaces tool results that are too large for a prompt by pointers. Equal results of a tool share one pointer. */
 export class LargeResults {
   readonly #relay: ContextRelay;
   readonly #options: LargeResultOptions;
   readonly #patience = new Patience();
-  /** Recent replacements, because some frameworks send every result again with each step. */
+  /** Recent replacements. They are remembered because some frameworks send every result again with each step. */
   readonly #replacements = new Map<string, { readonly shown: string; readonly renewAt: number }>();
 
   constructor(relay: ContextRelay, options: LargeResultOptions = {}) {
@@ -65,11 +67,11 @@ export class LargeResults {
     this.#options = options;
   }
 
-  /** Returns the text for the model: the text itself if it is small enough, else its replacement. */
+  /** Returns the text for the model: the text itself if it is small enough, otherwise its replacement. */
   async shown(text: string, tool: string, o: ReplaceOptions = {}): Promise<string> {
     const { signal } = o;
     const { maxBytes = RESULT_BYTES, except = [] } = this.#options;
-    // A character has at most three bytes, so a short text need not be measured.
+    // A UTF-16 code unit has at most three bytes in UTF-8, so a short text need not be measured.
     if (text.length * 3 <= maxBytes || isRelayTool(tool) || except.includes(tool)) return text;
     const bytes = new TextEncoder().encode(text);
     if (bytes.byteLength <= maxBytes) return text;
@@ -85,8 +87,8 @@ export class LargeResults {
   }
 
   /**
-   * Returns the blocks of a result for the model. Their texts count as one result: if it is too large, the first text
-   * block becomes the replacement and the other text blocks go. Images and other blocks stay.
+   * Returns the blocks of a result for the model. All texts together count as one result. If it is too large, the
+   * replacement becomes the first text block and the other text blocks are removed. Images and other blocks stay.
    */
   async shownBlocks<B extends { readonly type?: unknown; readonly text?: unknown }>(
     blocks: readonly B[],
@@ -116,7 +118,8 @@ export class LargeResults {
       channel,
       encrypted,
       ttl,
-      // Encryption gives different bytes each time, so a repeated idempotency key would be rejected.
+      // Encryption gives different bytes each time, and the relay rejects a repeated idempotency key with other
+      // bytes.
       idempotencyKey: encrypted ? undefined : `result-${key}`,
       count: true,
       excerpt: EXCERPT_TOKENS,
@@ -143,7 +146,10 @@ export class LargeResults {
     return shown;
   }
 
-  /** Renews a reused pointer and returns its new expiry. If the relay cannot renew it, the old expiry stays. */
+  /**
+   * Renews a pointer that an earlier push created, and returns its expiry. If the relay cannot renew it, the old
+   * expiry stays.
+   */
   async #renewed({ url, expires_at }: Pushed, { forever, signal }: ReplaceOptions): Promise<number> {
     const expires = Date.parse(expires_at);
     const ttl = this.#options.ttl ?? (forever ? undefined : DAY_S);
@@ -156,10 +162,10 @@ export class LargeResults {
   }
 }
 
-/** The names of our tools, with those of older versions. */
+/** Names of our tools, including the names in older versions. */
 const OWN_TOOLS = [PUSH_TOOL.name, PEEK_TOOL.name, PULL_TOOL.name, 'contextrelay_push', 'contextrelay_pull'];
 
-/** Returns whether it is one of our tools, whose results are never replaced. */
+/** Returns whether the tool is one of ours. Its results are never replaced. */
 function isRelayTool(name: string): boolean {
   // Some frameworks prefix the server's name: mcp__contextrelay__pull_context.
   return OWN_TOOLS.some((tool) => name === tool || name.endsWith(`__${tool}`));
@@ -171,10 +177,10 @@ function warn(error: unknown): void {
   );
 }
 
-/** Bytes of a payload that are enough for a preview. */
+/** Number of bytes of a payload that are enough for a preview. */
 export const PREVIEW_BYTES = 16 * 1024;
 
-/** A part of a text, and its name in a frame. */
+/** A part of a text to show, and the description of the part in the frame. */
 interface ShownPart {
   readonly what: string;
   readonly text: string;
@@ -183,11 +189,11 @@ interface ShownPart {
 interface LargeText {
   readonly url: string;
   readonly id: string;
-  /** `the result of search_docs` */
+  /** Description of the text, such as `the result of search_docs`. */
   readonly what: string;
   readonly size: number;
   readonly tokens?: TokenCount;
-  /** The part to show; null if it was not read. */
+  /** The part to show; null if no part was read. */
   readonly shown: ShownPart | null;
   readonly by: string;
   /** Creation time in ISO 8601. */
@@ -195,8 +201,8 @@ interface LargeText {
 }
 
 /**
- * Returns the replacement of a text that is too large for a prompt: what it is, its token count, a part of it framed
- * as foreign data, and how to read more. The same pointer always gives the same bytes, so that prompt caches work.
+ * Returns the replacement of a text that is too large for a prompt: its description, its token count, a part of it
+ * framed as foreign data, and how to read more. Equal input gives equal bytes, so that prompt caches work.
  */
 async function describeLargeText(large: LargeText): Promise<string> {
   const { url, id, what, size, tokens, shown, by, at } = large;
@@ -205,7 +211,7 @@ async function describeLargeText(large: LargeText): Promise<string> {
     : '';
   const lines = [`Too large to show: ${what}, ${exactBytes(size)}${price}. It is at ${url}`];
   if (shown) {
-    // The author of the text could not know its id, so the id can be the frame's secret.
+    // The author of the text could not know the id of its pointer, so the id can be the secret of the frame.
     const secret = async () => new TextEncoder().encode(id);
     lines.push(await datedFrame(shown.text, { what: shown.what, by, at: Date.parse(at) }, secret));
   }
@@ -213,7 +219,10 @@ async function describeLargeText(large: LargeText): Promise<string> {
   return lines.join('\n');
 }
 
-/** Returns the replacement for a pointer that a model asked for, pulling only what it shows. */
+/**
+ * Returns the replacement of a payload that a model asked for and that is too large. Reads only the beginning that it
+ * shows.
+ */
 export async function describePointer(
   relay: ContextRelay,
   url: string,
@@ -221,7 +230,7 @@ export async function describePointer(
   maxBytes: number,
   signal?: AbortSignal,
 ): Promise<string> {
-  // An encrypted payload has no readable beginning, and a pull may be one of few.
+  // The beginning of an encrypted payload is not readable, and a limited number of pulls must not be used up.
   const looks = !url.includes('#key=') && found.max_pulls === null && found.text !== false;
   const range = { start: 0, end: Math.min(PREVIEW_BYTES, found.size ?? PREVIEW_BYTES) };
   const what = found.text === false ? 'the payload, which is not text' : 'the payload';

@@ -1,21 +1,21 @@
 import { RelayError } from '../base/errors.ts';
 import { isTransient } from '../sdk/http-client.ts';
 
-/** Longest time that offloading delays a step of an agent. */
+/** Maximum time in ms for which a call to the relay may delay an agent's step. */
 const OFFLOAD_MS = 5_000;
-/** Time without attempts after the relay did not answer. */
+/** Pause in ms after the relay did not answer. During the pause no call is made. */
 const PAUSE_MS = 60_000;
 
 /**
- * Makes calls on the side of an agent's work. Each has 5 s in total. If the relay does not answer in time, no call is
- * made for a minute, so that a relay that hangs does not stall the agent.
+ * Limits the time that optional calls to the relay cost an agent. Each call has 5 s, retries included. If the relay
+ * does not answer in time, no call is made for a minute.
  */
 export class Patience {
   #pausedUntil = 0;
 
   /**
-   * Runs a call. Returns undefined without running it during a pause. Throws the error of the call, or the reason if
-   * the caller's signal aborts.
+   * Runs a call and returns its result. Returns undefined without a call during a pause. Throws the error of the
+   * call, or the abort reason of the caller's signal.
    */
   async run<T>(call: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
     if (performance.now() < this.#pausedUntil) return undefined;

@@ -6,7 +6,7 @@ interface ResultPart {
   readonly output: { readonly type: string; readonly value?: unknown };
 }
 
-/** Replaces tool results in a prompt of the AI SDK or of frameworks built on it. Images and files stay. */
+/** Replaces large tool results in a prompt of the AI SDK, or of a framework built on it. Images and files stay. */
 export async function swapResults<M extends { readonly role: string; readonly content: unknown }>(
   prompt: readonly M[],
   results: LargeResults,
@@ -47,8 +47,8 @@ async function swapped(
 }
 
 /**
- * Replaces only the texts in a value, because every tool has its own result format. Returns the same value if no text
- * was replaced.
+ * Replaces only the texts in a value, because every tool has its own result format. If no text was replaced, returns
+ * the value itself.
  */
 export async function swapTexts(
   value: unknown,

@@ -7,7 +7,7 @@ import { parsePartText } from '../text/parts/part-request.ts';
 import { cutNear } from '../text/preview/cut.ts';
 import { describePointer } from './large-results.ts';
 
-/** A tool before a framework wraps it. It answers with text for a model, also for errors. */
+/** A tool in a form that no framework defines. It returns text for a model, even for errors. */
 export interface RelayTool {
   readonly name: string;
   readonly description: string;
@@ -15,7 +15,7 @@ export interface RelayTool {
   run(input: unknown, o?: { readonly signal?: AbortSignal }): Promise<string>;
 }
 
-/** JSON Schema, which every framework accepts. */
+/** JSON Schema of a tool's input, which every framework accepts. */
 export type RelayToolSchema = {
   type: 'object';
   properties: { [name: string]: { type: 'string' | 'boolean'; description: string } };
@@ -25,17 +25,19 @@ export type RelayToolSchema = {
 
 export interface RelayToolOptions {
   /**
-   * Maximum bytes of a pull's answer; 64 KiB by default. For a larger payload the answer has its size, token count and
-   * beginning.
+   * Maximum bytes of a result of `pull_context`; 64 KiB by default. For a larger payload, the model gets its size,
+   * token count and beginning.
    */
   readonly maxBytes?: number;
-  /** Channel for pushes in which the model names none. */
+  /** Channel for pushes for which the model names no channel. */
   readonly channel?: string;
   /** Seconds until a push expires; a day by default. */
   readonly ttl?: number;
 }
 
-/** About 16 000 tokens: a fraction of any model's context, and more than one question needs. */
+/**
+ * Default of `maxBytes`, about 16 000 tokens: a fraction of any model's context, and more than one question needs.
+ */
 const PULL_BYTES = 64 * 1024;
 
 /** Returns `push_context`, `peek_context` and `pull_context`, in this order. */
@@ -86,7 +88,7 @@ function pullTool(relay: ContextRelay, { maxBytes = PULL_BYTES }: RelayToolOptio
       if (part === null) return relay.pull(url, undefined, { signal });
       const found = await relay.inspect(url, { signal });
       const size = found.size ?? Number.POSITIVE_INFINITY;
-      // Fernet turns three bytes into four.
+      // The ciphertext of Fernet has four bytes for each three bytes of the payload.
       if ((url.includes('#key=') ? (size * 3) / 4 : size) <= maxBytes)
         return relay.pull(url, undefined, { signal });
       return describePointer(relay, url, found, maxBytes, signal);
@@ -111,7 +113,7 @@ function define(
       try {
         return await run(checked(input, schema), o);
       } catch (error) {
-        // An aborted call needs no answer, and an unknown error is a bug that must be visible.
+        // The caller of an aborted call needs no answer. An unknown error is a bug and must be visible.
         if (!isRelayError(error) || o.signal?.aborted) throw error;
         return `Error ${doing}: ${error.message} ${error.hintFor('mcp')}`;
       }
@@ -119,7 +121,7 @@ function define(
   };
 }
 
-/** Validates the input: not every framework does, and models omit, misspell and send null. */
+/** Validates the input, because not every framework does, and models omit or misspell arguments or send null. */
 function checked(input: unknown, { properties, required }: RelayToolSchema): JsonObject {
   if (!isJsonObject(input as Json)) throw wrong('The input is not an object.');
   const given = Object.entries(input as JsonObject).filter(
@@ -139,7 +141,7 @@ function wrong(what: string): RelayError {
   return badRequest(what, 'See the schema of the tool.');
 }
 
-/** Accepts only pointers, so that a model cannot read arbitrary URLs. */
+/** Returns the URL if it is a pointer. Throws otherwise, so that a model cannot read arbitrary URLs. */
 function pointer(url: Json | undefined): string {
   const trimmed = (url as string).trim();
   parsePointer(trimmed);

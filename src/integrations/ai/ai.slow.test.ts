@@ -21,7 +21,7 @@ after(() => scene[Symbol.asyncDispose]());
 type Call = Parameters<MockLanguageModelV4['doGenerate']>[0];
 type Move = { tool: string; input: object } | string;
 
-/** Plays the moves in turn. Each gets the last tool result as the model saw it. */
+/** Returns a model that makes the moves in turn. Each move receives the last tool result that the model saw. */
 function playing(moves: ((shown: string) => Move)[]): MockLanguageModelV4 {
   let turn = 0;
   return new MockLanguageModelV4({

@@ -29,7 +29,7 @@ export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions
 }
 
 /**
- * Middleware for `wrapLanguageModel`: tool results that are too large for the prompt reach the model as pointers. The
+ * Middleware for `wrapLanguageModel`. Replaces tool results that are too large for the prompt by pointers; the
  * program's messages keep the full results. Give the model `pull_context` of `contextRelayTools`, so that it can read
  * what it needs.
  */

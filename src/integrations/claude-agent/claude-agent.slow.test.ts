@@ -17,7 +17,7 @@ import {
 } from '../../../test/integrations/scene.ts';
 import { ContextRelaySessionStore, contextRelayServer, largeResultHooks } from './index.ts';
 
-/** The framework runs Claude Code; it is the same program that other tests use. */
+/** Program that the framework runs. Other tests use the same installation of Claude Code. */
 const client = installedClient('claude');
 const skip = 'missing' in client ? client.missing : false;
 
@@ -36,11 +36,11 @@ interface Played {
   readonly words: string;
   readonly shown: readonly string[];
   readonly session: string;
-  /** Everything that was sent to the model. */
+  /** All text that was sent to the model. */
   readonly sent: string;
 }
 
-/** Runs a query with a scripted model and returns its last text and the tool results as it saw them. */
+/** Runs a query with a scripted model. Returns the last text of the model and the tool results that it saw. */
 async function play(prompt: string, script: Script, options: Options = {}): Promise<Played> {
   let shown: readonly string[] = [];
   await using model = new FakeModel((answers) => {
@@ -162,7 +162,7 @@ test('the session store passes the contract tests of the framework', async () =>
 
 test('a hand-over costs as many tokens as the page says', () =>
   assertHandOver('claude-agent', async (result, options) => {
-    // The question and the tool result alone: the prompt of Claude Code has much more.
+    // Compares only the question and the tool result, because the prompt of Claude Code is much longer.
     const hook = largeResultHooks(scene.relay, options).PostToolUse![0]!.hooks[0]!;
     const before = { stdout: result, stderr: '' };
     const input = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_response: before };

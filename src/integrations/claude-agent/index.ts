@@ -40,7 +40,7 @@ export function contextRelayServer(
   return createSdkMcpServer({ name: 'contextrelay', tools });
 }
 
-/** The framework accepts only zod. */
+/** Returns the schema as zod fields, because the framework accepts only zod. */
 function shapeOf({ properties, required }: RelayToolSchema): z.ZodRawShape {
   const fields = Object.entries(properties).map(([name, { type, description }]) => {
     const field = (type === 'boolean' ? z.boolean() : z.string()).describe(description);
@@ -50,8 +50,8 @@ function shapeOf({ properties, required }: RelayToolSchema): z.ZodRawShape {
 }
 
 /**
- * Hooks for a query: tool results that are too large for the prompt reach the model as pointers. Give it the tools of
- * `contextRelayServer`, so that it can read what it needs.
+ * Hooks for a query. They replace tool results that are too large for the prompt by pointers. Give the model the
+ * tools of `contextRelayServer`, so that it can read what it needs.
  */
 export function largeResultHooks(
   relay: ContextRelay,
@@ -78,8 +78,9 @@ export interface ContextRelaySessionStoreOptions {
 }
 
 /**
- * Stores transcripts as files of a relay, for `sessionStore` of a query: `resume` continues a session on any machine
- * that reaches the relay. The files are `<project>/<session>/main/…` and `<project>/<session>/sub/<subpath>/…`.
+ * Stores transcripts as files of a relay. As the `sessionStore` of a query, it lets `resume` continue a session on
+ * any machine that can reach the relay. The files are `<project>/<session>/main/…` and
+ * `<project>/<session>/sub/<subpath>/…`.
  */
 export class ContextRelaySessionStore implements SessionStore {
   readonly #files: FileSpace;
@@ -96,7 +97,7 @@ export class ContextRelaySessionStore implements SessionStore {
     await (await this.#log(key)).append(entries);
   }
 
-  /** Removes duplicates, which a retried append creates. */
+  /** Returns the entries of a transcript without the duplicates that a retried append creates. */
   async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     const entries = await (await this.#log(key)).read();
     const seen = new Set<string>();
@@ -114,7 +115,7 @@ export class ContextRelaySessionStore implements SessionStore {
     return [...latest].map(([sessionId, mtime]) => ({ sessionId, mtime }));
   }
 
-  /** Deletes one transcript if the key has a subpath, else the whole session. */
+  /** Deletes one transcript if the key has a subpath, otherwise the whole session. */
   async delete(key: SessionKey): Promise<void> {
     if (key.subpath) await (await this.#log(key)).clear();
     else await this.#files.remove({ prefix: await sessionFolder(key) });

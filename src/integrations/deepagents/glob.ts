@@ -1,11 +1,11 @@
 type Step = { readonly many: boolean; readonly takes: (char: string) => boolean };
 
-/** Maximum of patterns that braces may expand to. */
+/** Maximum number of patterns that braces may expand to. */
 const MOST_PATTERNS = 100;
 
 /**
- * Returns a matcher for a glob: `*` and `?` within a segment, `**` across segments, `[a-z]`, `{md,txt}`. It follows
- * all alternatives at once, so that no pattern takes long.
+ * Returns a matcher for a glob: `*` and `?` within a segment, `**` across segments, `[a-z]`, `{md,txt}`. The matcher
+ * tries all alternatives at once, so no pattern takes long.
  */
 export function globMatcher(glob: string): (path: string) => boolean {
   const patterns = expanded(glob).map(steps);
@@ -26,7 +26,7 @@ function matches(pattern: readonly Step[], path: string): boolean {
   return places.has(pattern.length);
 }
 
-/** Adds the positions after steps that may match nothing. */
+/** Adds the position after each step that may match nothing, such as `*`. */
 function skipped(pattern: readonly Step[], places: Set<number>): Set<number> {
   for (const at of places) if (pattern[at]?.many) places.add(at + 1);
   return places;
@@ -73,7 +73,7 @@ function expanded(glob: string): string[] {
     if (braces) {
       for (const choice of braces[1]!.split(',')) todo.push(next.replace(braces[0], () => choice));
     } else if (folders) {
-      // The mark prevents the remaining slash from being processed again.
+      // The NUL stands for the slash, so that the next round does not expand this `**/` again.
       todo.push(next.replace('**/', ''), next.replace('**/', '**\u0000'));
     } else done.push(next.replaceAll('\u0000', '/'));
     if (todo.length > MOST_PATTERNS) break;

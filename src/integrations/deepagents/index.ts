@@ -29,12 +29,12 @@ export interface ContextRelayBackendOptions {
   readonly ttl?: number;
 }
 
-/** Default number of lines of a read. */
+/** Default number of lines that a read returns. */
 const READ_LINES = 500;
 
 /**
- * The file system of a deep agent, stored as files of a relay: it outlives the process, keeps earlier versions, and
- * other agents can read and write it. `/notes/plan.md` is `notes/plan.md` in the space.
+ * The file system of a deep agent, stored as files of a relay. The files outlive the process and keep earlier
+ * versions, and other agents can read and write them. `/notes/plan.md` is `notes/plan.md` in the space.
  */
 export class ContextRelayBackend implements BackendProtocolV2 {
   readonly #files: FileSpace;
@@ -63,7 +63,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
     });
   }
 
-  /** Transfers only the requested lines of a text. */
+  /** Reads lines of a text file, or a whole binary file. Only the requested lines are transferred. */
   read(filePath: string, offset = 0, limit = READ_LINES): Promise<ReadResult> {
     return returnErrors(filePath, async () => {
       const path = inSpace(filePath);
@@ -95,7 +95,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
     });
   }
 
-  /** Repeats the edit if someone else wrote meanwhile. */
+  /** Replaces a text in a file. Repeats the edit if another process wrote the file meanwhile. */
   edit(filePath: string, oldString: string, newString: string, replaceAll = false): Promise<EditResult> {
     return returnErrors(filePath, async () => {
       const path = inSpace(filePath);
@@ -185,8 +185,8 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   }
 
   /**
-   * Returns the files below a folder, or the single file, whose relative path matches. With `anywhere` a bare name
-   * matches at any depth.
+   * Returns the files below a folder whose relative path matches the glob. If the path is a file, returns that file.
+   * With `anywhere`, a glob without a slash matches at any depth.
    */
   async #below(path: string, glob: string, anywhere: boolean): Promise<FileInfo[]> {
     const prefix = folder(path);
@@ -200,7 +200,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   }
 }
 
-/** Returns the path of `/a/b.md` in the space. */
+/** Converts the agent's path, such as `/a/b.md`, to the path in the space. */
 function inSpace(path: string): string {
   const prefix = folder(path);
   if (prefix === '')
@@ -211,7 +211,7 @@ function inSpace(path: string): string {
   return prefix.slice(0, -1);
 }
 
-/** Returns the prefix of a folder's content. */
+/** Returns the prefix of the paths in a folder. */
 function folder(path: string): string {
   const inner = path.replace(/^\/+|\/+$/g, '');
   return inner === '' ? '' : `${inner}/`;
@@ -221,20 +221,20 @@ function toAgentFile({ path, size, modified_at }: FileInfo): AgentFile {
   return { path: `/${path}`, is_dir: false, size, modified_at };
 }
 
-/** Files that a search reads per request. */
+/** Maximum number of files that a search reads per request. */
 const PAGE = 50;
 
 function* pages<T>(items: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < items.length; at += PAGE) yield items.slice(at, at + PAGE);
 }
 
-/** Returns errors as values, because the model reads them. */
+/** Returns errors as values, so that the model can read them. */
 async function returnErrors<R>(path: string, work: () => Promise<R>): Promise<R | { error: string }> {
   try {
     return await work();
   } catch (error) {
     if (!isRelayError(error)) throw error;
-    // The wording that the framework looks for.
+    // The framework looks for exactly these words.
     if (error.code === 'not_found') return { error: `File '${path}' not found` };
     return { error: `Error: ${error.message} ${error.hintFor('mcp')}` };
   }

@@ -26,7 +26,7 @@ export interface ContextRelayArtifactServiceOptions {
 type Scope = ListArtifactKeysRequest;
 type Named = Scope & { readonly filename: string };
 
-/** Artifacts as files of a relay, one file for each version. All versions stay until the artifact is deleted. */
+/** Stores artifacts as files of a relay, one file per version. All versions stay until the artifact is deleted. */
 export class ContextRelayArtifactService implements BaseArtifactService {
   readonly #files: FileSpace;
   readonly #ttl: number | undefined;
@@ -39,7 +39,7 @@ export class ContextRelayArtifactService implements BaseArtifactService {
     this.#ttl = ttl;
   }
 
-  /** If another process stores the same version at the same time, this call takes the next number. */
+  /** Stores a new version and returns its number. If another process takes the number first, uses the next one. */
   async saveArtifact(request: SaveArtifactRequest): Promise<number> {
     const { content, contentType, kind } = contentOf(request.artifact);
     const { filename, customMetadata = {} } = request;
@@ -66,7 +66,7 @@ export class ContextRelayArtifactService implements BaseArtifactService {
     return { inlineData: { data: toBase64(bytes), mimeType: info.content_type ?? undefined } };
   }
 
-  /** Returns the names of the artifacts of the session and of the user. */
+  /** Returns the names of the session's artifacts and of the artifacts that all sessions of the user share. */
   async listArtifactKeys(scope: ListArtifactKeysRequest): Promise<string[]> {
     const infos = [
       ...(await this.#below(await scopeFolder(scope, true))),

@@ -35,7 +35,7 @@ after(() => scene[Symbol.asyncDispose]());
 
 type Step = (shown: string) => Part;
 
-/** A fake model. Each step of its script computes an answer from the last part. */
+/** A fake model. Each step of its script computes an answer from the last part of the prompt. */
 class ScriptedModel extends BaseLlm {
   readonly seen: string[] = [];
   readonly #script: readonly Step[];

@@ -34,8 +34,8 @@ class AdkTool extends BaseTool {
 }
 
 /**
- * For `plugins` of a runner: tool results, or texts in them, that are too large for the prompt reach the model as pointers. Give
- * the agent `pull_context` of `contextRelayTools`, so that it can read what it needs.
+ * Plugin for a runner. It replaces tool results that are too large for the prompt, or large texts in them, by
+ * pointers. Give the agent `pull_context` of `contextRelayTools`, so that it can read what it needs.
  */
 export class ContextRelayPlugin extends BasePlugin {
   readonly #results: LargeResults;

@@ -29,8 +29,9 @@ type State = Record<string, unknown>;
 const META = '/session.json';
 
 /**
- * Sessions as files of a relay: any process that reaches it can continue them. The state of a session is its initial
- * state and the changes in its events. State with the prefix `app:` or `user:` is a file of its own.
+ * Stores sessions as files of a relay, so any process that can reach the relay can continue them. The state of a
+ * session is its initial state plus the changes in its events. State with the prefix `app:` or `user:` is in separate
+ * files.
  */
 export class ContextRelaySessionService extends BaseSessionService {
   readonly #files: FileSpace;
@@ -82,7 +83,7 @@ export class ContextRelaySessionService extends BaseSessionService {
     return { id: sessionId, appName, userId, state, events, lastUpdateTime };
   }
 
-  /** Returns sessions without events and state. */
+  /** Returns the sessions without their events and state. */
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     const { appName, userId, limit, offset = 0, page, order } = request;
     const prefix = `${await segments(userId === undefined ? [appName] : [appName, userId])}/`;
@@ -131,7 +132,7 @@ export class ContextRelaySessionService extends BaseSessionService {
     return new EntryLog(this.#files, prefix, { ttl: this.#ttl, pointers: this.#pointers });
   }
 
-  /** Stores the changes of the shared states. Returns the changes of the session's own state. */
+  /** Stores the changes with the prefixes `app:` and `user:`. Returns the changes of the session's own state. */
   async #share(appName: string, userId: string, delta: State | undefined): Promise<State> {
     const { app, user, session } = split(delta);
     await this.#change(await appState(appName), app);
@@ -139,7 +140,7 @@ export class ContextRelaySessionService extends BaseSessionService {
     return session;
   }
 
-  /** Repeats the change if another process wrote the state meanwhile. */
+  /** Merges changes into a state file. Repeats the write if another process changed the file meanwhile. */
   async #change(path: string, changes: State): Promise<void> {
     while (Object.keys(changes).length > 0) {
       const { state, etag } = await this.#state(path);
@@ -180,7 +181,7 @@ async function userState(appName: string, userId: string): Promise<string> {
   return `${await segments([appName, userId])}/user-state.json`;
 }
 
-/** Splits a change of state by its scope. Temporary state is not stored. */
+/** Splits changes of the state by their scope. Temporary state is dropped, because it is not stored. */
 function split(delta: State = {}): { app: State; user: State; session: State } {
   const parts: { [scope: string]: State } = { app: {}, user: {}, temp: {}, session: {} };
   for (const [name, value] of Object.entries(delta)) {

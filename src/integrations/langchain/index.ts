@@ -37,8 +37,8 @@ export function contextRelayTools(
 }
 
 /**
- * Middleware for `createAgent` that replaces tool results that are too large for the prompt by pointers, and adds
- * `pull_context`, with which the model reads what it needs.
+ * Middleware for `createAgent`. Replaces tool results that are too large for the prompt by pointers. It adds the tool
+ * `pull_context`, so that the model can read what it needs.
  */
 export function largeResultMiddleware(
   relay: ContextRelay,
@@ -55,7 +55,7 @@ export function largeResultMiddleware(
       const o = { signal, forever: isStoredElsewhere(configurable) };
       const swap = (message: unknown) => swapMessage(message, request.toolCall.name, results, o);
       if (isToolMessage(result)) return (await swap(result)) as ToolMessage;
-      // A tool may return a Command, which puts its messages into the state of the graph.
+      // A tool may return a Command, which adds its messages to the state of the graph.
       const messages = (result.update as { readonly messages?: unknown } | undefined)?.messages;
       if (!Array.isArray(messages)) return result;
       const update = { ...result.update, messages: await Promise.all(messages.map(swap)) };
@@ -64,7 +64,7 @@ export function largeResultMiddleware(
   });
 }
 
-/** Returns whether messages go to a checkpointer other than ours, which does not renew the pointers in them. */
+/** Returns whether another checkpointer stores the messages. It does not renew the pointers in them. */
 function isStoredElsewhere(configurable: { readonly [name: string]: unknown } | undefined): boolean {
   const checkpointer = configurable?.__pregel_checkpointer as { keepsPointers?: boolean } | null | undefined;
   return typeof checkpointer === 'object' && checkpointer !== null && !checkpointer.keepsPointers;
@@ -87,7 +87,7 @@ async function swapMessage(
   return shown === content ? message : withContent(message, shown as Content);
 }
 
-/** Copies a message with other content. The constructor copies nothing by itself, so each field is passed. */
+/** Copies a message with other content. The constructor takes no message to copy, so each field is passed. */
 function withContent(message: ToolMessage, content: Content): ToolMessage {
   const { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata } =
     message;
@@ -110,7 +110,10 @@ export interface ContextRelayCallbackOptions {
   readonly relay: ContextRelay;
   /** Channel on which outputs are announced. */
   readonly channel: string;
-  /** Which outputs to push: by default those of the outermost chain. `llm` and `tool` push one per call. */
+  /**
+   * Which outputs to push. By default only the output of the outermost chain. `llm` and `tool` push the output of
+   * each call.
+   */
   readonly outputs?: readonly PushedOutput[];
   readonly encrypted?: boolean;
   /** Seconds until an output expires; a day by default. */
@@ -119,7 +122,9 @@ export interface ContextRelayCallbackOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** Pushes the outputs of a run to a channel, for agents that wait there. The run waits until its outputs are stored. */
+/**
+ * Pushes the outputs of a run to a channel, for agents that wait there. The run waits until each output is stored.
+ */
 export class ContextRelayCallbackHandler extends BaseCallbackHandler {
   name = 'ContextRelayCallbackHandler';
   override awaitHandlers = true;
@@ -157,7 +162,7 @@ export class ContextRelayCallbackHandler extends BaseCallbackHandler {
           channel,
           encrypted,
           ttl,
-          // A handler that is attached or called twice pushes once.
+          // A handler that is attached twice, or called twice, pushes an output only once.
           idempotencyKey: encrypted ? undefined : `${kind}-${run}`,
           metadata: { summary: `output of ${kind} ${run}`, kind, run },
           signal,
@@ -169,7 +174,9 @@ export class ContextRelayCallbackHandler extends BaseCallbackHandler {
   }
 }
 
-/** Returns a message's text, the last message of an agent's state, a text unchanged, and anything else as JSON. */
+/**
+ * Returns an output as text: the text of a message, the last message of an agent's state, or anything else as JSON.
+ */
 function textOf(output: unknown): string {
   if (output === null || output === undefined) return '';
   if (typeof output === 'string') return output;
@@ -186,14 +193,14 @@ function warn(error: unknown): void {
 
 export interface ContextRelayRetrieverInput extends BaseRetrieverInput {
   readonly relay: ContextRelay;
-  /** Thread whose artifacts are searched. Without it only pointers are answered. */
+  /** Thread whose artifacts are searched. Without it, every query must be a relay URL. */
   readonly thread?: string;
-  /** Maximum of passages per question; 5 by default. */
+  /** Maximum number of passages per query; 5 by default. */
   readonly k?: number;
 }
 
 /**
- * Retrieves documents from a relay. A query that is a relay URL returns its text. Any other query searches the
+ * Retrieves documents from a relay. A query that is a relay URL returns the payload. Any other query searches the
  * thread's artifacts and returns passages, best first, with their source in the metadata.
  */
 export class ContextRelayRetriever extends BaseRetriever {
@@ -225,7 +232,7 @@ export class ContextRelayRetriever extends BaseRetriever {
     const hits = await artifacts.search(query, { limit: this.#k });
     return Promise.all(
       hits.map(async ({ snippet, ...metadata }) => {
-        // The snippet has marks around the matches, so the document gets the original lines.
+        // The snippet has marks around the matches, so read the original lines for the document.
         const lines = `${metadata.line}-${metadata.line + snippet.split('\n').length - 1}`;
         const { text } = await artifacts.part(metadata.ref, { lines });
         return new Document({ pageContent: text, metadata });
@@ -236,7 +243,7 @@ export class ContextRelayRetriever extends BaseRetriever {
   async #pulled(url: string): Promise<Document> {
     const { metadata, size, created_at } = await this.#relay.inspect(url);
     const pageContent = await this.#relay.pull(url);
-    // The key of an encrypted payload must not reach every store that documents end up in.
+    // The URL contains the key of an encrypted payload. The key must not reach the stores in which documents end up.
     const source = url.split('#')[0];
     return new Document({ pageContent, metadata: { ...metadata, source, size, created_at } });
   }
@@ -257,7 +264,7 @@ export interface ContextRelayByteStoreOptions {
   readonly ttl?: number;
 }
 
-/** Stores bytes by key as files of a relay, for users of a `ByteStore`: caches of embeddings, parents of documents. */
+/** Stores bytes under a key as files of a relay, wherever a `ByteStore` is needed, such as a cache of embeddings. */
 export class ContextRelayByteStore extends BaseStore<string, Uint8Array> {
   lc_namespace: string[] = ['contextrelay', 'stores'];
   readonly #files: FileSpace;

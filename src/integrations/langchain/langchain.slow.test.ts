@@ -35,7 +35,7 @@ const readLog = tool(async () => LARGE_LOG, {
   schema: { type: 'object', properties: {} },
 });
 
-/** A turn of the model that depends on what it saw last. */
+/** Returns a turn of the model that calls a tool. The arguments depend on what the model saw last. */
 function calling(name: string, args: (shown: string) => object) {
   return (messages: BaseMessage[]) =>
     new AIMessage({

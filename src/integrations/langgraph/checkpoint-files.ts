@@ -16,33 +16,38 @@ import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
 import { backwards, FileWriter, segment } from '../file-names.ts';
 import type { KeptPointers } from '../kept-pointers.ts';
 
-/** A serialized value: as text, as base64, or the SHA-256 of its content in a file of its own. */
+/** A serialized value: text, base64, or the SHA-256 hash that names the file with its content. */
 type Dumped =
   | readonly [type: string, data: string]
   | readonly [type: string, data: string, encoding: 'base64' | 'file'];
 
-/** A value of a checkpoint, or the path of a value that version 0.2.0 or earlier wrote. */
+/**
+ * A value of a checkpoint. Version 0.2.0 and earlier stored every value in a file: then it is the path of the file.
+ */
 type Source = Dumped | { readonly path: string };
 
-/** Identifies a checkpoint. */
+/** Names a checkpoint. */
 export interface Place {
   readonly thread: string;
   readonly namespace: string;
   readonly id: string;
 }
 
-/** A stored checkpoint. Its large values are in files of their own. */
+/** A stored checkpoint. Its large values are in separate files. */
 export interface Stored extends Place {
   readonly parent?: string;
-  /** Channels stored as changes: their values are computed from the ancestors. */
+  /** Channels stored as changes. Their values are computed from the checkpoint's ancestors. */
   readonly deltas: readonly string[];
-  /** Values by channel. Undefined for a checkpoint of 0.2.0 or earlier: files named by version hold its values. */
+  /**
+   * Values by channel. Undefined for a checkpoint of version 0.2.0 or earlier, whose values are in files named by
+   * version.
+   */
   readonly values?: Readonly<Record<string, Dumped>>;
-  /** Channels that must have a value. */
+  /** Channels whose value must exist. */
   readonly named: readonly string[];
   readonly checkpoint: Omit<Checkpoint, 'channel_values'>;
   readonly metadata: CheckpointMetadata;
-  /** When it was written. */
+  /** Time of the write, in ISO 8601. */
   readonly at: string;
 }
 
@@ -53,7 +58,7 @@ export interface Loaded {
   readonly writes: CheckpointPendingWrite[];
 }
 
-/** A pending write as it is stored. */
+/** A pending write in its stored form. */
 interface StoredWrite {
   readonly task: string;
   readonly channel: string;
@@ -61,23 +66,29 @@ interface StoredWrite {
 }
 
 /**
- * Large values that the last checkpoint of a namespace in this process, or a write after it, refers to. Pruning keeps
- * these values, so they need not be sent again.
+ * Large values that need not be sent again: the values that the newest checkpoint of a namespace in this process, or
+ * a write after it, refers to. Pruning keeps these values.
  */
 interface Recent {
   /** Large values by channel and version. */
   readonly values: Map<string, Dumped>;
-  /** Large values that are stored or being sent, by hash. `id` is the checkpoint that they were sent for. */
+  /** Large values that are stored or being sent, by hash. `id` is the newest checkpoint that uses the value. */
   readonly sent: Map<string, { id: string; readonly writing: Promise<void> }>;
-  /** The last call that serializes values. The next one waits for it, so that it knows what is being sent. */
+  /**
+   * The last call that serializes values. The next call waits for it, because it must know which values are being
+   * sent.
+   */
   turn: Promise<unknown>;
 }
 
-/** Checkpoints read at once while listing. */
+/** Maximum number of checkpoints that a listing reads per request. */
 const PAGE = 50;
-/** A larger value is stored in a file of its own, once for all checkpoints and writes that have it. */
+/**
+ * Maximum bytes of a value inside a checkpoint or write. A larger value has its own file, which all checkpoints and
+ * writes share.
+ */
 const INLINE_BYTES = 4 * 1024;
-/** Namespaces whose recent values are remembered. */
+/** Maximum number of namespaces whose recent values are remembered. */
 const MAX_RECENT = 256;
 
 /**
@@ -94,7 +105,7 @@ export class CheckpointFiles {
   readonly #pointers: KeptPointers;
   readonly #recent = new Map<string, Recent>();
 
-  /** `pointers` extends the pointers that values name to the life of the values. */
+  /** `pointers` renews the pointers that values mention, so that they live as long as the values. */
   constructor(space: FileSpace, serde: SerializerProtocol, pointers: KeptPointers) {
     this.#space = space;
     this.#writer = new FileWriter(space);
@@ -102,7 +113,7 @@ export class CheckpointFiles {
     this.#pointers = pointers;
   }
 
-  /** Without an id, returns the newest. */
+  /** Returns a checkpoint by its id, or the newest one. Returns undefined if it does not exist. */
   async get(thread: string, namespace: string, id?: string): Promise<Stored | undefined> {
     const folder = await folderOf(thread, 'c', namespace);
     const path = id
@@ -113,8 +124,8 @@ export class CheckpointFiles {
   }
 
   /**
-   * Yields the checkpoints of one thread or of all threads in pages; within a namespace the newest first. `limit` is how
-   * many the caller uses, and `before` an id that only older checkpoints precede.
+   * Yields the checkpoints of one thread or of all threads in pages, newest first within a namespace. `limit` is the
+   * number of checkpoints that the caller needs. `before` is an id: with a namespace, only older checkpoints come.
    */
   async *pages(
     thread?: string,
@@ -130,7 +141,7 @@ export class CheckpointFiles {
       do {
         const page = await this.#space.list({ prefix, after, limit });
         const found = await this.#space.read(page.files.map(({ path }) => path));
-        // Skip a checkpoint that was deleted meanwhile.
+        // Skip checkpoints that were deleted after the listing.
         const read = page.files.flatMap(({ path }) => found.get(path) ?? []);
         yield Promise.all(read.map((file) => this.#parseCheckpoint(file)));
         after = page.next;
@@ -138,7 +149,10 @@ export class CheckpointFiles {
     }
   }
 
-  /** Reads values and writes of checkpoints in few requests. A checkpoint that was deleted meanwhile is left out. */
+  /**
+   * Reads the values and pending writes of checkpoints in few requests. Skips checkpoints that were deleted
+   * meanwhile.
+   */
   async load(stored: readonly Stored[]): Promise<Loaded[]> {
     const [sources, writes] = await Promise.all([
       Promise.all(stored.map((each) => this.#sources(each))),
@@ -171,7 +185,10 @@ export class CheckpointFiles {
     return (await Promise.all(loaded)).flat();
   }
 
-  /** Like `load` for one checkpoint that a run continues from. */
+  /**
+   * Like `load`, for one checkpoint from which a run continues. Remembers its values, so that the next checkpoint
+   * does not send them again.
+   */
   async loadToContinue(stored: Stored): Promise<Loaded | undefined> {
     const [loaded] = await this.load([stored]);
     if (loaded && stored.values)
@@ -179,7 +196,7 @@ export class CheckpointFiles {
     return loaded;
   }
 
-  /** `changed` names the channels with a new version. */
+  /** Stores a checkpoint. `changed` has the new versions of the channels that changed. */
   async put(
     { thread, namespace, id }: Place,
     checkpoint: Checkpoint,
@@ -231,10 +248,10 @@ export class CheckpointFiles {
         const dumped = await this.#dumpValue(value, values, files);
         const special = WRITES_IDX_MAP[channel];
         if (special === undefined) ordinary.push([channel, dumped]);
-        // Errors, interrupts and resumptions are overwritten.
+        // A later error, interrupt or resumption replaces an earlier one.
         else files.push(json(folder + indexName(special), { task_id: task, writes: [[channel, dumped]] }));
       }
-      // Of the ordinary writes of a task, the first ones count.
+      // If a task stores its ordinary writes twice, the first ones count.
       if (ordinary.length > 0)
         files.push({ ...json(folder + indexName(0), { task_id: task, writes: ordinary }), ifAbsent: true });
     });
@@ -254,15 +271,15 @@ export class CheckpointFiles {
   }
 
   /**
-   * Deletes checkpoints of one namespace with their writes, and the values that none of `kept` uses. A value that is
-   * younger than `newest` may belong to a checkpoint that is being written, so it stays.
+   * Deletes the unwanted checkpoints of a namespace with their writes, and the values that no checkpoint in `kept`
+   * uses. Values younger than `newest` stay, because they may belong to a checkpoint that is being written.
    */
   async keepOnly(kept: readonly Stored[], unwanted: readonly Stored[], newest: Stored): Promise<void> {
     const { thread, namespace } = newest;
     const [c, v, w] = await Promise.all(
       (['c', 'v', 'w'] as const).map((kind) => folderOf(thread, kind, namespace)),
     );
-    // The checkpoints go first, because without their writes they would be wrong.
+    // Delete the checkpoints first: a checkpoint without its writes would be wrong.
     const names = new Set(unwanted.map(({ id }) => backwards(id)));
     await this.#space.remove({ paths: [...names].map((name) => c! + name) });
     const sources = await Promise.all(kept.map((each) => this.#sources(each)));
@@ -278,7 +295,7 @@ export class CheckpointFiles {
     await this.#space.remove({ paths });
   }
 
-  /** Tells which of these channels have a value in a checkpoint. */
+  /** Returns those of the channels that have a value in the checkpoint. */
   async stored(each: Stored, channels: Iterable<string>): Promise<string[]> {
     const sources = await this.#sources(each);
     const folder = await folderOf(each.thread, 'v', each.namespace);
@@ -288,7 +305,10 @@ export class CheckpointFiles {
     return named.filter((channel) => pathOf(folder, sources.get(channel)!).every((path) => found.has(path)));
   }
 
-  /** Writes the files that `collect` adds. Those in `folder`, which their hash names, are not sent again. */
+  /**
+   * Writes the files that `collect` adds. Skips files in `folder` that were already sent; their name is the hash of
+   * their content.
+   */
   async #send(folder: string, id: string, collect: (files: FileToWrite[]) => Promise<void>): Promise<void> {
     const recent = this.#recentOf(folder);
     const started = recent.turn.then(async () => {
@@ -320,7 +340,7 @@ export class CheckpointFiles {
     return recent;
   }
 
-  /** Replaces what earlier checkpoints refer to by what this one refers to. */
+  /** Replaces the remembered values by the large values of this checkpoint. */
   #remember(
     folder: string,
     { id, channel_versions }: Pick<Checkpoint, 'id' | 'channel_versions'>,
@@ -371,7 +391,7 @@ export class CheckpointFiles {
     };
   }
 
-  /** Returns where the values of a checkpoint are. An old checkpoint may have no file for some of them. */
+  /** Returns where each value of a checkpoint is stored. A file of an old checkpoint may not exist. */
   async #sources(stored: Stored): Promise<Map<string, Source>> {
     if (stored.values) return new Map(Object.entries(stored.values));
     const folder = await folderOf(stored.thread, 'v', stored.namespace);
@@ -405,7 +425,10 @@ export class CheckpointFiles {
     );
   }
 
-  /** `names` are folders of checkpoints, sorted. Ids grow with time, so the folders are neighbours in one listing. */
+  /**
+   * Lists the paths of the writes in some folders. `names` are sorted folder names of checkpoints. The listing covers
+   * all names from the first to the last, because checkpoint ids grow with time.
+   */
   async #writePaths(folder: string, names: readonly string[]): Promise<string[]> {
     const wanted = new Set(names);
     const paths: string[] = [];
@@ -423,7 +446,10 @@ export class CheckpointFiles {
     return paths;
   }
 
-  /** A write whose value is missing was not acknowledged, so it is left out. */
+  /**
+   * Parses pending writes. Skips a write whose value has no file: the file was not stored, so the write was not
+   * acknowledged.
+   */
   async #parseWrites(
     writes: readonly StoredWrite[],
     found: ReadonlyMap<string, FileRead>,
@@ -436,7 +462,7 @@ export class CheckpointFiles {
     return (await Promise.all(parsed)).flat();
   }
 
-  /** Returns undefined if the value has no file. */
+  /** Parses a value. Returns undefined if the file of the value does not exist. */
   async #parse(
     source: Source,
     found: ReadonlyMap<string, FileRead>,
@@ -450,7 +476,7 @@ export class CheckpointFiles {
     return { parsed: await this.#serde.loadsTyped(source[0], file.bytes) };
   }
 
-  /** Serializes a value. Adds a large one to `files`. */
+  /** Serializes a value. Adds the file of a large value to `files`. */
   async #dumpValue(value: unknown, folder: string, files: FileToWrite[]): Promise<Dumped> {
     const [type, bytes] = await this.#serde.dumpsTyped(value);
     const text = decodeUtf8(bytes);
@@ -474,7 +500,7 @@ function dumped(type: string, bytes: Uint8Array, text: string | null): Dumped {
   return text === null ? [type, toBase64(bytes), 'base64'] : [type, text];
 }
 
-/** Returns the path of a value's file, if it has one. */
+/** Returns the path of the value's file, or nothing if the value has no file. */
 function pathOf(folder: string, source: Source): string[] {
   if ('path' in source) return [source.path];
   return source[2] === 'file' ? [folder + source[1]] : [];
@@ -492,7 +518,7 @@ async function folderOf(thread: string, kind: 'c' | 'v' | 'w', namespace: string
   return `${await segment(thread)}/${kind}/${await segment(namespace)}/`;
 }
 
-/** Indexes of special channels are negative. */
+/** Returns an index as part of a file name. Indexes of special channels are negative, so 1000 is added. */
 function indexName(index: number): string {
   return String(index + 1000).padStart(8, '0');
 }

@@ -106,7 +106,7 @@ test('pruning keeps the newest checkpoint, and the ancestors that channels store
     assert.equal(values.turn, turn + 1);
     const left = await filesOf('pruned');
     pruned += before.c - left.c;
-    // Three checkpoints per turn, and a full value of the channel every other turn.
+    // Each turn writes three checkpoints, and every second turn a full value of the channel.
     assert.ok(left.c <= 7 && left.v <= 12, `after turn ${turn} there are ${JSON.stringify(left)}`);
   }
   assert.ok(pruned >= 20, `${pruned} checkpoints were pruned`);
@@ -164,7 +164,7 @@ test('a large value is stored once, and a listing reads only as many checkpoints
     { text: '', constant: 'constant '.repeat(10_000), turn: 0 },
     { ...inThread('once'), recursionLimit: 100 },
   );
-  // The input with both values, the constant, and a text of each step.
+  // 22 values: the input, the constant and the text of each of the 20 steps.
   assert.deepEqual(await filesOf('stored-once'), { c: 22, v: 22, w: 21 });
   requests.length = 0;
   const turns: number[] = [];

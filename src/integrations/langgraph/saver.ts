@@ -24,9 +24,9 @@ export interface ContextRelaySaverOptions {
   readonly serde?: SerializerProtocol;
 }
 
-/** Stores LangGraph checkpoints as files of a relay: graphs resume on any machine that reaches it. */
+/** Stores LangGraph checkpoints as files of a relay. A graph can resume on any machine that can reach the relay. */
 export class ContextRelaySaver extends BaseCheckpointSaver {
-  /** The saver renews pointers that checkpoints name, so they live as long as the checkpoints. */
+  /** Read by `contextrelay/langchain`: this saver renews the pointers in checkpoints. */
   readonly keepsPointers = true;
   readonly #files: CheckpointFiles;
 
@@ -90,7 +90,10 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     await this.#files.putWrites({ thread, namespace: checkpoint_ns, id: checkpoint_id }, writes, taskId);
   }
 
-  /** Throws if a missing ancestor had a part of a channel stored as changes, because its value would be wrong. */
+  /**
+   * Returns the history of channels that are stored as changes. Throws if a needed ancestor is missing, because the
+   * value would be wrong.
+   */
   override async getDeltaChannelHistory(
     o: Parameters<BaseCheckpointSaver['getDeltaChannelHistory']>[0],
   ): ReturnType<BaseCheckpointSaver['getDeltaChannelHistory']> {
@@ -105,8 +108,8 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Deletes what threads no longer need. `keep_latest` keeps, per namespace, the newest checkpoint and the ancestors
-   * that its channels stored as changes are computed from; `delete` keeps nothing.
+   * Deletes checkpoints that threads no longer need. `keep_latest` keeps the newest checkpoint of each namespace, and
+   * the ancestors from which its channels are computed. `delete` keeps nothing.
    */
   async prune(
     threadIds: readonly string[],
@@ -119,15 +122,15 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Returns the next version with a random fraction. Values are stored by version, and branches of a thread continue
-   * from the same one, so the fraction keeps their versions apart.
+   * Returns the next version of a channel, with a random fraction. Two branches of a thread may continue from the
+   * same version; the fraction keeps their versions apart.
    */
   override getNextVersion(current: number | undefined): number {
     const chance = systemEnv.randomBytes(6).reduce((sum, byte) => (sum + byte) / 256, 0);
     return Math.floor(current ?? 0) + 1 + chance;
   }
 
-  /** Throws if a needed ancestor is missing. */
+  /** Throws if an ancestor from which the channels are computed is missing. */
   async #checkAncestors(config: RunnableConfig, channels: readonly string[]): Promise<void> {
     const { thread_id, checkpoint_ns = '' } = config.configurable ?? {};
     const get = (id?: string) => this.#files.get(String(thread_id), checkpoint_ns, id);
@@ -154,7 +157,10 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     };
   }
 
-  /** Before version 4 of checkpoints, sends to tasks were only among the parent's writes. */
+  /**
+   * Moves sends of the parent's writes into the checkpoint. Checkpoint formats before version 4 stored sends only
+   * there.
+   */
   async #takeSends(checkpoint: Checkpoint, parent: Place): Promise<void> {
     const writes = await this.#files.writes(parent);
     const sends = writes.flatMap(([, channel, value]) => (channel === TASKS ? [value] : []));
@@ -183,8 +189,8 @@ function missing(doing: string, field: string): RelayError {
 }
 
 /**
- * Keeps, per namespace of a thread, the newest checkpoint and what it needs. A channel stored as changes is computed
- * from its ancestors, so those up to the last full value stay, with their writes.
+ * Keeps the newest checkpoint of each namespace of a thread and its needed ancestors: a channel stored as changes is
+ * computed from them, back to its last full value. Deletes the other checkpoints.
  */
 async function keepLatest(files: CheckpointFiles, thread: string): Promise<void> {
   const found: Stored[] = [];
@@ -196,7 +202,10 @@ async function keepLatest(files: CheckpointFiles, thread: string): Promise<void>
   }
 }
 
-/** `stored` has the newest first. If an ancestor is missing, nothing older is needed. */
+/**
+ * Returns the newest checkpoint and the ancestors it needs. `stored` is sorted newest first. Stops at a missing
+ * ancestor, because older ones are then useless.
+ */
 async function neededFor(stored: readonly Stored[], files: CheckpointFiles): Promise<Set<Stored>> {
   const byId = new Map(stored.map((each) => [each.id, each]));
   const unseen = new Set(stored.flatMap(({ deltas }) => deltas));

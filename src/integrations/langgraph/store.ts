@@ -25,8 +25,8 @@ export interface ContextRelayStoreOptions {
 }
 
 /**
- * LangGraph's long-term memory as files of a relay: an item is a JSON file below the folders of its namespace. A
- * search reads the items of its namespace; `query` ranks them by shared words.
+ * Stores LangGraph's long-term memory as files of a relay. An item is a JSON file below the folders of its namespace.
+ * A search reads the items of its namespace; `query` ranks them by the words they share with it.
  */
 export class ContextRelayStore extends BaseStore {
   readonly #files: FileSpace;
@@ -40,7 +40,10 @@ export class ContextRelayStore extends BaseStore {
     this.#pointers = new KeptPointers(relay, ttl);
   }
 
-  /** Reads see the state before the batch; of several puts of one item the last counts. */
+  /**
+   * Runs operations. Reads return the state before the batch. If the batch puts an item several times, the last put
+   * counts.
+   */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     const gets = operations.filter(isGet);
     const paths = await Promise.all(gets.map(({ namespace, key }) => pathOf(namespace, key)));
@@ -77,7 +80,7 @@ export class ContextRelayStore extends BaseStore {
   async #search(operation: SearchOperation): Promise<SearchItem[]> {
     const { namespacePrefix, filter, query, limit = 10, offset = 0 } = operation;
     const infos = await this.#below(namespacePrefix);
-    // Without a filter or query, read only the requested page.
+    // Without a filter and a query, read only the requested page.
     const all = filter || query ? infos : infos.slice(offset, offset + limit);
     const found = await this.#files.read(all.map(({ path }) => path));
     const items = all.flatMap(({ path }) => (found.has(path) ? [itemOf(found.get(path)!)] : []));
@@ -151,7 +154,7 @@ function isEqual(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Ranks items by the share of the query's words they contain, best first. */
+/** Ranks items by the share of the query's words that they contain, best first. */
 function ranked(items: readonly Item[], query: string): SearchItem[] {
   const wanted = new Set(splitWords(query));
   return items

@@ -36,9 +36,9 @@ type LargeResultProcessor = Processor<'contextrelay-large-results'> &
   Required<Pick<Processor, 'processLLMRequest'>>;
 
 /**
- * For `inputProcessors` of an agent: tool results that are too large for the prompt reach the model as pointers.
- * Memory keeps the full results. Give the agent `pull_context` of `contextRelayTools`, so that it can read what it
- * needs.
+ * Processor for `inputProcessors` of an agent. Replaces tool results that are too large for the prompt by pointers;
+ * the memory keeps the full results. Give the agent `pull_context` of `contextRelayTools`, so that it can read what
+ * it needs.
  */
 export function largeResultProcessor(
   relay: ContextRelay,
@@ -56,11 +56,11 @@ export function largeResultProcessor(
 export interface ContextRelayStorageOptions {
   /** Space of the conversation files; `mastra` by default. */
   readonly space?: string;
-  /** Store for everything else: workflows, traces, scores. Without it Mastra works without them. */
+  /** Store for everything else: workflows, traces, scores. Without it, Mastra does not store them. */
   readonly default?: MastraCompositeStore;
 }
 
-/** For `storage` of Mastra or of a memory: threads, messages and working memory as files of a relay. */
+/** Storage for Mastra or for a memory: keeps threads, messages and working memory as files of a relay. */
 export class ContextRelayStorage extends MastraCompositeStore {
   constructor(relay: ContextRelay, options: ContextRelayStorageOptions = {}) {
     super({

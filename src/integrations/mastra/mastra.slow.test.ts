@@ -24,7 +24,7 @@ after(() => scene[Symbol.asyncDispose]());
 type Move = { tool: string; input: object } | string;
 type Call = Parameters<MastraLanguageModelV2Mock['doStream']>[0];
 
-/** Plays the moves in turn. Each gets the last tool result as the model saw it. */
+/** Returns a model that makes the moves in turn. Each move receives the last tool result that the model saw. */
 function playing(moves: ((shown: string) => Move)[]): { model: MastraLanguageModelV2Mock; calls: Call[] } {
   const calls: Call[] = [];
   const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };

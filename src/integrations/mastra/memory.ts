@@ -10,14 +10,14 @@ type Args<M extends keyof InMemoryMemory> = InMemoryMemory[M] extends (...args: 
   : never;
 type Row = { readonly id: string };
 
-/** Ids of the threads, resources and messages that a call uses. `all` if the call may use any of them. */
+/** Ids of the threads, messages and resources that a call may read or write. `all` means any of them. */
 interface Touched {
   readonly threads?: readonly string[] | 'all';
   readonly messages?: readonly string[] | 'all';
   readonly resources?: readonly string[];
 }
 
-/** Files that each method reads and may write. Mastra treats methods not listed here as unsupported. */
+/** What each method may read or write. Mastra treats methods that are not listed here as unsupported. */
 const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => Touched } = {
   getThreadById: ({ threadId }) => ({ threads: [threadId] }),
   saveThread: ({ thread }) => ({ threads: [thread.id] }),
@@ -27,7 +27,7 @@ const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => To
     const threads = newThreadId ? [sourceThreadId, newThreadId] : [sourceThreadId];
     return { threads, messages: threads };
   },
-  // Included messages may belong to any thread.
+  // `include` may name messages of any thread.
   listMessages: ({ threadId, include }) => ({ messages: include?.length ? 'all' : [threadId].flat() }),
   listMessagesByResourceId: () => ({ messages: 'all' }),
   listMessagesById: () => ({ messages: 'all' }),
@@ -43,9 +43,9 @@ const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => To
 };
 
 /**
- * Mastra's conversations as files: `threads/<id>`, `messages/<thread>/<id>`, `resources/<id>`. A call reads its files,
- * lets the framework's in-memory implementation do the work, and writes what changed. If someone else wrote one of the
- * files meanwhile, it is repeated. Calls without a thread, such as messages by id, read all messages.
+ * Stores Mastra's conversations as files: `threads/<id>`, `messages/<thread>/<id>`, `resources/<id>`. A call reads
+ * its files, runs the framework's in-memory implementation, and writes what changed. The call is repeated if another
+ * process wrote one of the files meanwhile. Calls without a thread, such as messages by id, read all messages.
  */
 export function relayMemory(files: FileSpace): MemoryStorage {
   const stored = new MemoryFiles(files);
@@ -92,7 +92,7 @@ class MemoryFiles {
     }
   }
 
-  /** Returns the files that were read, with their content. */
+  /** Loads the files that a call may use into `db`. Returns them by path, with their content before the call. */
   async #load(
     db: InMemoryDB,
     { threads = [], messages = [], resources = [] }: Touched,
@@ -147,7 +147,7 @@ async function pathOf(kind: Kind, row: Row): Promise<string> {
   return `messages/${await segment(thread_id)}/${await segment(row.id)}`;
 }
 
-/** Converts only these fields to dates; other texts stay texts. */
+/** Converts only the fields with dates; other texts stay texts. */
 function revived(name: string, value: unknown): unknown {
   return (name === 'createdAt' || name === 'updatedAt') && typeof value === 'string'
     ? new Date(value)

@@ -39,7 +39,7 @@ export function contextRelayTools(
 type ResultItem = Extract<AgentInputItem, { type: 'function_call_result' }>;
 
 /**
- * For `callModelInputFilter` of a runner or a run: tool results that are too large for the prompt reach the model as
+ * Filter for `callModelInputFilter` of a runner or a run. Replaces tool results that are too large for the prompt by
  * pointers. Give the agent `pull_context` of `contextRelayTools`, so that it can read what it needs.
  */
 export function largeResultFilter(
@@ -59,7 +59,7 @@ function swapItems(items: readonly AgentInputItem[], results: LargeResults): Pro
   );
 }
 
-/** Swaps texts; images and files stay. */
+/** Replaces large texts in a tool result. Images and files stay. */
 async function swapped({ name, output }: ResultItem, results: LargeResults): Promise<ResultItem['output']> {
   if (typeof output === 'string') return results.shown(output, name);
   if (Array.isArray(output)) return [...(await results.shownBlocks(output, name))];
@@ -74,13 +74,16 @@ export interface ContextRelaySessionOptions {
   /** Seconds until entries expire; by default they never do. */
   readonly ttl?: number;
   /**
-   * Stores tool results that are too large as pointers, which live as long as the session; by default they are stored
-   * in full.
+   * If set, tool results that are too large are stored as pointers, which live as long as the session. By default
+   * they are stored in full.
    */
   readonly largeResults?: LargeResultOptions;
 }
 
-/** A conversation's history as files of a relay: any process that reaches it can continue it. */
+/**
+ * Stores the history of a conversation as files of a relay. Any process that can reach the relay can continue the
+ * conversation.
+ */
 export class ContextRelaySession implements Session {
   readonly #id: string;
   readonly #log: Promise<EntryLog<AgentInputItem>>;
