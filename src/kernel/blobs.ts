@@ -1,18 +1,20 @@
 import type { Staged } from './records.ts';
 
 /**
- * A blob's bytes: usually one array for a small blob, a stream for a large one. Code that accepts a body must
- * accept both.
+ * Bytes of a blob: usually an array if the blob is small, otherwise a stream. Code that accepts a body must accept
+ * both.
  */
 export type BlobBody = Uint8Array | ReadableStream<Uint8Array>;
 
-/** Expiry time in ms since the epoch, or a function that computes it after the body has arrived. */
+/**
+ * Expiry time in ms since the epoch, or a function that returns it. The function is called after the body has
+ * arrived.
+ */
 export type Expiry = number | (() => number | Promise<number>);
 
 export interface BlobOptions {
   /**
-   * Length of the body in bytes. Some engines need it before the first byte. A body of another length is
-   * rejected.
+   * Length of the body in bytes. Some engines need it before the first byte. A body with another length is rejected.
    */
   readonly size?: number;
   readonly expiresAt?: Expiry;
@@ -71,8 +73,6 @@ export interface Blobs {
   get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null>;
   /** Deletes the blob. Does nothing if the key does not exist. */
   delete(key: string): Promise<void>;
-  /**
-   * Lists the blobs whose keys start with the prefix, in key order. The sweep uses it to find old orphans.
-   */
+  /** Lists the blobs whose keys start with the prefix, in key order. The sweep finds old orphans this way. */
   list(prefix: string, o?: { after?: string; limit?: number }): Promise<BlobPage>;
 }

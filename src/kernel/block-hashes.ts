@@ -56,9 +56,7 @@ export class BlockHashes {
   }
 }
 
-/**
- * Extends a range to whole blocks: these bytes must be read to verify the range. An empty range stays empty.
- */
+/** Extends a range to whole blocks, because only whole blocks can be verified. An empty range stays empty. */
 export function alignToBlocks({ start, end }: ByteRange, size: number): ByteRange {
   if (start === end) return { start, end };
   return {
@@ -77,13 +75,10 @@ export function isIntact(bytes: Uint8Array, hashes: Uint8Array, start = 0, faste
   return found.every((byte, i) => byte === hashes[first + i]);
 }
 
-/** Kinds of damage: the body does not exist, is too short, or has other bytes. */
+/** How a body is damaged: it does not exist, is too short, or has other bytes. */
 export type BodyFault = 'missing' | 'cut' | 'altered';
 
-/**
- * Returns the error for a damaged body. `name` is shown to users, so it must not contain a path of the
- * server.
- */
+/** Returns the error for a damaged body. `name` is shown to users, so it must not contain a path on the server. */
 export function damagedBodyError(
   name: string,
   fault: BodyFault,
@@ -92,10 +87,10 @@ export function damagedBodyError(
   return new RelayError('store_damaged', { what: `${name} is ${fault}`, fault, hint });
 }
 
-/** Bytes per stream chunk. A chunk contains several blocks, because each chunk has a fixed cost. */
+/** Bytes per stream chunk. A chunk contains several blocks, because each chunk has a fixed overhead. */
 const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
-/** Data that `checkedBody` needs to verify a body. `hashes` contains the checksums of all blocks. */
+/** What `checkedBody` needs to verify a body. `hashes` contains the checksums of all blocks. */
 export interface BodyChecksums {
   readonly key: string;
   readonly size: number;
@@ -116,12 +111,12 @@ export async function checkedBody(
   const reader = readerOf(source, CHUNK_BYTES);
   const blocks = alignToBlocks({ start, end }, size);
   let at = blocks.start;
-  let held = new Uint8Array(0);
+  let rest = new Uint8Array(0);
   /** Reads and verifies the next blocks and returns their bytes inside the range. */
   const next = async (): Promise<Uint8Array> => {
     const length = Math.min(CHUNK_BYTES, blocks.end - at);
-    const pieces = held.length > 0 ? [held] : [];
-    let have = held.length;
+    const pieces = rest.length > 0 ? [rest] : [];
+    let have = rest.length;
     while (have < length) {
       const { done, value } = await reader.read();
       if (done) throw damagedBodyError(`the body of ${key}`, 'cut');
@@ -129,7 +124,7 @@ export async function checkedBody(
       have += value.length;
     }
     const bytes = pieces.length === 1 ? pieces[0]! : concatBytes(pieces);
-    held = bytes.subarray(length);
+    rest = bytes.subarray(length);
     const block = bytes.subarray(0, length);
     if (!isIntact(block, hashes, at, crc32)) {
       // The body is already damaged, so an error while closing its source does not matter.

@@ -17,13 +17,13 @@ export interface EngineLimits {
    */
   readonly indexedBytes?: number;
   /**
-   * Failure that an acknowledged write survives: the end of the process, a power cut, or the loss of a
-   * minority of nodes.
+   * The strongest failure that an acknowledged write survives: `none` survives nothing, `process` the end of the
+   * process, `power` a power cut, `quorum` the loss of a minority of the nodes.
    */
   readonly durability: 'none' | 'process' | 'power' | 'quorum';
   /**
-   * True if the process may end after each request and a request may make only few storage calls. Background
-   * work must then be done in small steps.
+   * True if the process may end after each request and a request may make only a few storage calls. Background work
+   * must then run in small steps.
    */
   readonly shortLived?: true;
 }
@@ -37,16 +37,16 @@ export interface Usage {
   readonly diskBytes: number;
   /** Used bytes and storage limit of the store. Absent if the store has no limit. */
   readonly quota?: { readonly usedBytes: number; readonly limitBytes: number };
-  /**
-   * Bucket for large blobs and the bytes in it, orphans included. `bytes` is null if the bucket did not
-   * answer.
-   */
+  /** Bucket that holds the large blobs. `bytes` includes orphans; it is null if the bucket did not answer. */
   readonly bucket?: { readonly name: string; readonly bytes: number | null };
-  /** Figures that only this engine has, for `GET /metrics`. */
+  /** Metrics that only this engine has, for `GET /metrics`. */
   readonly figures?: readonly Figure[];
 }
 
-/** A figure for monitoring. The name of a counter ends with `_total`. The value may be split by labels. */
+/**
+ * A metric: its name, a sentence about it, and its value, which labels may split. The name of a counter ends with
+ * `_total`.
+ */
 export type Figure = readonly [name: string, help: string, value: number | readonly LabelledValue[]];
 
 export interface LabelledValue {
@@ -54,14 +54,14 @@ export interface LabelledValue {
   readonly value: number;
 }
 
-/** Number of blobs and records that a sweep deleted, and the bytes of the blobs. */
+/** What a sweep deleted: the number of blobs and records, and the bytes of the blobs. */
 export interface SweepResult {
   readonly blobs: number;
   readonly records: number;
   readonly bytes: number;
   /**
-   * Orphans that the sweep found but did not delete, because they are too young: an upload may still be
-   * running. `bytes` is 0 if the engine does not know the size. Absent if there are none.
+   * Orphans that the sweep did not delete yet, because an upload may still use them. `bytes` is 0 if the engine does
+   * not know their size. Absent if there are none.
    */
   readonly waiting?: { readonly count: number; readonly bytes: number };
 }
@@ -70,20 +70,20 @@ export interface SweepResult {
 export interface EngineState {
   /** Kind and location of the store, without secrets. */
   readonly engine: string;
-  /** Number of copies of the data; null if the platform decides it. */
+  /** Number of copies of the data. Null if the platform decides it. */
   readonly replicas: number | null;
-  /** Leader node of the cluster; null while there is none. Absent without a cluster. */
+  /** Leader node of the cluster. Null if there is no leader, absent if there is no cluster. */
   readonly leader?: string | null;
   /** Number of log entries that this process has not received yet. */
   readonly backlog?: number;
   /**
-   * Difference between this machine's clock and the cluster's clock, in ms. Negative if this machine is
-   * behind. Absent without a cluster.
+   * How far this machine's clock is ahead of the cluster's clock, in ms. Negative if it is behind, absent if there is
+   * no cluster.
    */
   readonly clockAheadMs?: number;
   /** Problems that the operator should know or fix, one sentence each. */
   readonly warnings: readonly string[];
-  /** Important facts that this process cannot check, one sentence each. */
+  /** Important facts that this process cannot observe, one sentence each. */
   readonly unseen?: readonly string[];
 }
 
@@ -99,27 +99,27 @@ export interface Engine extends AsyncDisposable {
   readonly logs: Logs;
   readonly index: SearchIndex;
   readonly limits: EngineLimits;
-  /** Export and import, for moving to another store. Absent if the platform does not support it. */
+  /** Export and import, for moving the store to another engine. Absent if the platform does not support it. */
   readonly moving?: Moving;
   /** Returns the time in ms since the epoch. Expiry, leases and entry timestamps use this clock. */
   readonly now: () => number;
   /**
-   * Runs background work after at most `afterMs`, for example write-behind. If the process may end after
-   * each request, the engine keeps the process alive until the work is done, or runs the work earlier.
-   * Closing the engine runs the remaining work. Errors are ignored, so nothing may depend on the result.
+   * Runs background work, such as write-behind, after at most `afterMs`. If the process may end after each request,
+   * the engine keeps the process alive until then, or runs the work earlier. Closing the engine runs the remaining
+   * work. Errors are ignored, so nothing may depend on the work.
    */
   defer(work: () => Promise<unknown>, afterMs?: number): void;
-  /** Deletes expired data and the leftovers of failed writes. Any process may call it at any time. */
+  /** Deletes expired data and what failed writes left behind. Any process may call it at any time. */
   sweep(): Promise<SweepResult>;
-  /** Counts what the store holds. Expired data does not count, except in `diskBytes`. */
+  /** Counts what the store contains. Only `diskBytes` includes expired data. */
   usage(): Promise<Usage>;
   /** Returns the health of the store. */
   state(): Promise<EngineState>;
 }
 
 /**
- * Maximum number of rounds of deferred work that closing an engine runs. Some work defers itself again, such
- * as a retry on a full disk. After the last round it is dropped.
+ * Maximum number of rounds in which a closing engine runs deferred work. Some work defers itself again, such as a
+ * retry on a full disk. Work that is left after the last round is dropped.
  */
 const CLOSING_ROUNDS = 10;
 
@@ -129,8 +129,8 @@ export class DeferredWork {
   readonly #running = new Set<Promise<void>>();
 
   /**
-   * Starts the work after `afterMs`, or at once if `afterMs` is 0. The promise resolves when the work has
-   * ended, even if it failed.
+   * Starts the work after `afterMs`, or at once if `afterMs` is 0. The promise resolves when the work has ended, even
+   * if the work failed.
    */
   defer(work: () => Promise<unknown>, afterMs = 0): Promise<void> {
     if (afterMs <= 0) return this.#run(work);
@@ -147,9 +147,7 @@ export class DeferredWork {
     return promise;
   }
 
-  /**
-   * Runs all waiting work now, including work that is deferred meanwhile. Resolves when the work has ended.
-   */
+  /** Runs all waiting work now, including work that is deferred while it runs. Resolves when all of it has ended. */
   async settle(): Promise<void> {
     for (let round = 0; round < CLOSING_ROUNDS; round++) {
       for (const begin of [...this.#waiting]) begin();
@@ -173,9 +171,7 @@ async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/**
- * Tracks the subscribers of this process, and implements the loop of reading and waiting that engines share.
- */
+/** The subscribers of this process, and the loop of reading and waiting that all engines use. */
 export class Followers {
   readonly #wakes = new Map<string, Set<() => void>>();
   readonly #ended = new AbortController();
@@ -186,8 +182,8 @@ export class Followers {
   }
 
   /**
-   * Yields the entries after `after`, then waits for new ones until the signal fires. `read` returns the next
-   * page of entries after a sequence. At most one page is held in memory.
+   * Yields the entries after `after`, then waits for new ones until the signal aborts. `read` returns the next page
+   * after a sequence number. At most one page is held in memory.
    */
   async *follow(
     stream: string,

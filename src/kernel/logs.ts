@@ -8,7 +8,7 @@ export interface Entry {
   /** Time of the append, in ms since the epoch. */
   readonly at: number;
   readonly data: Json;
-  /** Set on the first returned entry if entries between the cursor and this entry were trimmed. */
+  /** Set on an entry if the entries between the cursor and this entry were trimmed. */
   readonly gap?: true;
 }
 
@@ -19,7 +19,7 @@ export interface AppendOptions {
   readonly id?: string;
   /** Staged writes that become durable together with this entry. */
   readonly with?: readonly Staged[];
-  /** True if the entry is part of a deletion. Even a full store accepts the entry then. */
+  /** True if the write is part of a deletion. Even a full store accepts it. */
   readonly frees?: boolean;
 }
 
@@ -33,28 +33,27 @@ export interface ReadOptions {
 
 export interface LogPage {
   readonly entries: Entry[];
-  /** Set if entries after the cursor were trimmed before they could be read. */
+  /** Set if entries right after the cursor were trimmed. */
   readonly gap?: true;
 }
 
 /** Port for append-only streams. */
 export interface Logs {
   /**
-   * Appends an entry and returns its sequence number. Returns null if the last sequence number of the stream
-   * is not `expectSeq`. If the stream has an entry with this `id`, returns the sequence number of that entry
-   * and appends nothing; `expectSeq` is then ignored. The stream remembers an id as long as its entry exists.
+   * Appends an entry and returns its sequence number. Returns null if the last sequence number of the stream is not
+   * `expectSeq`. If the stream has an entry with this `id`, appends nothing and returns that entry's sequence number,
+   * whatever `expectSeq` is. The stream remembers an id as long as its entry exists.
    */
   append(stream: string, data: Json, o?: AppendOptions): Promise<number | null>;
   /**
-   * Returns a page of entries after `after`, oldest first. With `maxBytes` the page ends at the entry that
-   * reaches about this many bytes, so a reader of large entries holds few of them in memory. An engine may
-   * return more if it reads in larger units. With `maxBytes`, only an empty page means the end of the stream.
+   * Returns a page of entries after `after`, oldest first. With `maxBytes`, the page ends at the entry that reaches
+   * about this many bytes, so a reader of large entries holds only a few in memory. An engine that reads in larger
+   * units may return more. With `maxBytes`, only an empty page means the end of the stream.
    */
   read(stream: string, o?: ReadOptions): Promise<LogPage>;
   /**
-   * Yields the entries after `after` (default 0) and then new ones as they arrive, from any process. Each
-   * entry comes exactly once and in order. Memory stays bounded even if the subscriber is slow. Ends when the
-   * signal fires.
+   * Yields the entries after `after` (default 0), then new ones as they arrive, from any process. Each entry comes
+   * exactly once and in order. Memory stays bounded even if the subscriber is slow. Ends when the signal aborts.
    */
   subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry>;
   /**
@@ -65,8 +64,8 @@ export interface Logs {
   /** Deletes the entries with a sequence number below `before`. The last entry always stays. */
   trim(stream: string, o: { before: number }): Promise<void>;
   /**
-   * Deletes the stream. If a stream with this name is created again, its sequence numbers are larger than all
-   * earlier ones.
+   * Deletes the stream. If a stream with this name is created later, its sequence numbers are larger than all earlier
+   * ones.
    */
   drop(stream: string): Promise<void>;
 }

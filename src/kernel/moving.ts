@@ -44,17 +44,16 @@ export interface ExportedDocument {
 
 /** A move of the store to another store, in progress or finished. */
 export interface MoveStatus {
-  /** Location of the other store, without secrets. */
+  /** Location of the destination store, without secrets. */
   readonly to: string;
-  /** Time in ms for which writes are still rejected; null after the move, when they are rejected for good. */
+  /** How long writes are still rejected, in ms. Null after the move: then they are rejected forever. */
   readonly ms: number | null;
 }
 
 /**
- * Port that copies a whole store into another one. Export and import keep revisions, sequence numbers, entry
- * ids, times and expiry. Importing the same item twice changes nothing. Expired data is not exported. Exports
- * come in no defined order. They contain everything that does not change during the export; in a very large
- * store an item may come twice.
+ * Port that copies a whole store into another one. Export and import keep revisions, sequence numbers, entry ids,
+ * times and expiry. Importing an item twice changes nothing. Expired data is not exported. An export has no defined
+ * order and contains everything that does not change while it runs. In a very large store an item may come twice.
  */
 export interface Moving {
   /** Yields the metadata of all blobs, or of those whose keys start with the prefix. */
@@ -73,13 +72,13 @@ export interface Moving {
   /** Returns the largest revision or sequence number that this store has used. */
   highestNumber(): Promise<number>;
   /**
-   * Makes this store use only revisions and sequence numbers larger than `above`. Must be called before the
-   * first import, on an empty store, and again after the last import. Throws `conflict` if the store's own
-   * numbers could collide with numbers up to `above`.
+   * Makes this store use only revisions and sequence numbers larger than `above`. Call it on an empty store before
+   * the first import, and again after the last one. Throws `conflict` if the store's own numbers could collide with
+   * numbers up to `above`.
    */
   prepare(above: number): Promise<void>;
   /**
-   * Stores a blob with its metadata. If the body does not match size and SHA-256, throws and stores nothing.
+   * Stores a blob with its metadata. Throws and stores nothing if the body does not match the size and the SHA-256.
    */
   importBlob(blob: ExportedBlob, body: BlobBody): Promise<void>;
   /** Writes a record with its revision and expiry. Replaces a record with the same key. */
@@ -93,18 +92,18 @@ export interface Moving {
   ): Promise<void>;
 
   /**
-   * Rejects the writes of all processes with `store_moving` for `ms` milliseconds. After the promise
-   * resolves, no write succeeds until that time is over. Another call renews the time.
+   * Makes all processes reject writes with `store_moving` for `ms` milliseconds. After the promise resolves, no write
+   * succeeds until that time is over. Another call starts the time again.
    */
   freeze(o: { readonly to: string; readonly ms: number }): Promise<void>;
   /**
-   * Rejects all writes from now on with `store_moved` and returns true. Returns false and changes nothing if
-   * the store is not frozen for a move to `to` at this moment.
+   * Rejects all writes from now on with `store_moved` and returns true. Returns false and changes nothing if the
+   * store is not frozen for a move to `to`.
    */
   leave(o: { readonly to: string }): Promise<boolean>;
   /** Allows writes again. */
   thaw(): Promise<void>;
-  /** Returns the current or finished move; null if writes are allowed. */
+  /** Returns the move in progress or the finished move. Returns null if writes are allowed. */
   moveStatus(): Promise<MoveStatus | null>;
 }
 

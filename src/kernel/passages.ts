@@ -6,27 +6,24 @@ import { type Hit, textKey } from './search-index.ts';
 const PASSAGE_CHARS = 480;
 /** Maximum length of a piece in characters. Longer lines are split into several pieces. */
 const PIECE_CHARS = 240;
-/** Maximum number of passages of one text in a result, over all its sections. */
+/** Maximum number of passages per text in a result. All sections of the text count together. */
 const PASSAGES_PER_TEXT = 10;
-/**
- * Minimum share of the best score. Passages with a lower score are dropped, because they usually match only
- * one common word of the query.
- */
+/** Minimum score of a passage, as a share of the best score. Passages below it usually match only one common word. */
 const MIN_SCORE_SHARE = 0.5;
 /** Maximum number of different query terms. More terms hardly improve the ranking. */
 const QUERY_TERMS = 64;
 
-/** A query word, normalized for the search: without case, diacritics and ending. */
+/** A query word as it is searched: in lower case, without diacritics and ending. */
 export interface Term {
   readonly text: string;
   /**
-   * `begin` matches words that start with the text, `word` only the whole word, `letters` any position
-   * (scripts without spaces).
+   * Where the text must occur: `begin` at the start of a word, `word` as a whole word, `letters` anywhere (for
+   * scripts without spaces).
    */
   readonly finds: 'begin' | 'word' | 'letters';
 }
 
-/** A text that may contain good passages. */
+/** A text that is searched for passages. */
 export interface Candidate {
   readonly key: string;
   readonly text: string;
@@ -40,9 +37,9 @@ export const unspaced = () =>
 const words = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
 
 /**
- * Splits a query into terms. Endings are removed, so `entries` matches `entry` and `failed` matches `fails`.
- * The last word also matches as a prefix unless the query ends like a sentence, because the user may still be typing it. Stop words are dropped
- * unless the query has no other words.
+ * Splits a query into terms. Removes endings, so that `entries` matches `entry` and `failed` matches `fails`. A short
+ * last word also matches longer words, because the user may still be typing it; not if the query ends like a
+ * sentence. Drops stop words unless the query has no other words.
  */
 export function queryTerms(query: string): Term[] {
   const all = [...query.toWellFormed().matchAll(words())].map(([word]) => word);
@@ -81,10 +78,9 @@ interface Piece {
   readonly has: readonly number[];
 }
 
-/** Returns the passages that contain most of the terms, best first. Rare terms weigh more. */
+/** Returns the passages that contain most of the terms, best first. Rare terms have more weight. */
 export function rankPassages(candidates: readonly Candidate[], terms: readonly Term[], limit: number): Hit[] {
-  // Ignore texts without a match. Engines read different candidates, but the scores must be the same on all
-  // engines.
+  // Ignore texts without a match. Each engine reads other candidates, but the scores must be equal on all engines.
   const matching = candidates
     .map((candidate) => ({ candidate, pieces: piecesOf(candidate.text, terms) }))
     .filter(({ pieces }) => pieces.some(({ has }) => has.length > 0));
@@ -128,8 +124,8 @@ function piecesOf(text: string, terms: readonly Term[]): Piece[] {
 }
 
 /**
- * Returns where to cut a long line: after the last sentence that fits, else after the last space or comma,
- * else at the length limit.
+ * Returns where to cut a long line: after the last sentence that fits, otherwise after the last space or comma,
+ * otherwise at the length limit.
  */
 function pieceEnd(text: string, start: number, lineEnd: number): number {
   const most = Math.min(start + PIECE_CHARS, lineEnd);
@@ -154,7 +150,7 @@ function termsIn(piece: string, terms: readonly Term[]): number[] {
   return has;
 }
 
-/** Whether a word starts at this position. In camel case, the `P` of `boilingPoint` also starts a word. */
+/** Returns whether a word starts at this position. In camel case, the `P` of `boilingPoint` also starts a word. */
 function isStart(piece: string, folded: string, at: number): boolean {
   if (!isWord(folded[at - 1])) return true;
   return (
@@ -175,18 +171,17 @@ interface Span {
 }
 
 /**
- * Returns the best spans of a text, each extended with surrounding pieces. Skips a span that overlaps a
- * better span.
+ * Returns the best spans of a text, each extended with the pieces around it. Skips a span that overlaps a better one.
  */
 function spansOf(pieces: readonly Piece[], weights: readonly number[]): Span[] {
   const spans: Span[] = [];
   for (const [first, { start, has }] of pieces.entries()) {
     if (has.length === 0) continue;
-    const held = new Set<number>();
+    const seen = new Set<number>();
     let span: Span = { first, last: first, worth: 0 };
     for (let last = first; last < pieces.length && pieces[last]!.end - start <= PASSAGE_CHARS; last++) {
-      const newTerms = pieces[last]!.has.filter((i) => !held.has(i));
-      for (const i of newTerms) held.add(i);
+      const newTerms = pieces[last]!.has.filter((i) => !seen.has(i));
+      for (const i of newTerms) seen.add(i);
       const more = newTerms.reduce((sum, i) => sum + weights[i]!, 0);
       if (more > 0) span = { first, last, worth: span.worth + more };
     }
@@ -204,7 +199,7 @@ function spansOf(pieces: readonly Piece[], weights: readonly number[]): Span[] {
   return chosen;
 }
 
-/** Extends a span by pieces on both sides, up to `PASSAGE_CHARS`. */
+/** Extends a span by the pieces around it, up to `PASSAGE_CHARS`. */
 function withContext({ worth, ...span }: Span, pieces: readonly Piece[]): Span {
   let { first, last } = span;
   const fits = (from: number, to: number) =>
@@ -224,10 +219,10 @@ function hitOf(
   terms: readonly Term[],
 ): Hit {
   const passage = text.slice(pieces[first]!.start, pieces[last]!.end);
-  const held = new Set(pieces.slice(first, last + 1).flatMap(({ has }) => has));
+  const matched = new Set(pieces.slice(first, last + 1).flatMap(({ has }) => has));
   const { marked, share } = mark(
     passage,
-    terms.filter((_, i) => held.has(i)),
+    terms.filter((_, i) => matched.has(i)),
   );
   const snippet = `${first > 0 ? '…' : ''}${marked.trim()}${last < pieces.length - 1 ? '…' : ''}`;
   return { key, score: worth * (1 + share / 10), snippet, line: pieces[first]!.line, fields };

@@ -26,18 +26,17 @@ export interface PutOptions {
   /** Staged writes that become durable together with this record. */
   readonly with?: readonly Staged[];
   /**
-   * Log entry that announces the record. Written in the same commit if the engine can, otherwise right after
-   * the record.
+   * Log entry that announces the record. It is written in the same commit if the engine supports that, otherwise
+   * right after the record.
    */
   readonly append?: AnnouncingEntry;
-  /** True if the write is part of a deletion. Even a full store accepts the write then. */
+  /** True if the write is part of a deletion. Even a full store accepts it. */
   readonly frees?: boolean;
 }
 
 /**
- * Log entry that announces a record. A crash can leave the record without its entry. A caller that retries
- * the write then appends the entry again, and the id prevents a duplicate. A write that is never retried
- * needs no id.
+ * Log entry that announces a record. A crash can leave the record without its entry; the caller then repeats the
+ * write, which appends the entry. The id prevents a duplicate. A write that is never repeated needs no id.
  */
 export interface AnnouncingEntry {
   readonly stream: string;
@@ -48,15 +47,15 @@ export interface AnnouncingEntry {
 export interface AddOptions {
   /** Largest value that the counter may reach. */
   readonly max?: number;
-  /** Expiry of a counter that this call creates. An existing counter keeps its own. */
+  /** Expiry of the counter if this call creates it. An existing counter keeps its expiry. */
   readonly expiresAt?: number;
-  /** True if the write is part of a deletion. Even a full store accepts the write then. */
+  /** True if the write is part of a deletion. Even a full store accepts it. */
   readonly frees?: boolean;
 }
 
 /**
- * Port for small JSON documents with a revision. Writes are linearizable per key: of N racing writers one
- * wins.
+ * Port for small JSON documents with a revision. Writes are linearizable per key: of several concurrent writers only
+ * one succeeds.
  */
 export interface Records {
   /**
@@ -70,8 +69,7 @@ export interface Records {
    */
   put(key: string, value: Json, o?: PutOptions): Promise<number | null>;
   /**
-   * Like `put` without conditions, but the record becomes durable together with the write that lists it in
-   * `with`.
+   * Like `put` without conditions, but the record becomes durable together with the write that lists it in `with`.
    */
   stage(key: string, value: Json): Promise<Staged>;
   /**
@@ -83,19 +81,18 @@ export interface Records {
   /** Deletes the record and returns true. Returns false if it does not exist or `expect` does not hold. */
   delete(key: string, o?: { expect?: number }): Promise<boolean>;
   /**
-   * Lists the records whose keys start with the prefix, in key order. The prefix must contain the first
-   * segment and its slash: `ten.acme/`. `contains` is a hint for a search: an engine may omit records whose value, as
-   * JSON, does not contain this text, and return a page with few or no items and `next`. The caller filters again.
+   * Lists the records whose keys start with the prefix, in key order. The prefix must contain the first segment and
+   * its slash: `ten.acme/`. `contains` is a hint: the engine may omit records whose JSON does not contain this text,
+   * so a page may be short or empty although it has `next`. The caller must filter the records again.
    */
   list(prefix: string, o?: { after?: string; limit?: number; contains?: string }): Promise<RecordPage>;
 }
 
 /**
- * A prepared write. It becomes durable together with another write, the commit point, which lists it in
- * `with`. Before that, readers may or may not see it. Once the commit point is acknowledged, the staged write
- * is durable too. If the commit point fails or never comes, the staged write is an orphan; the caller or a
- * sweep deletes it. An engine with transactions holds staged writes back and commits them all with one fsync.
- * An engine without transactions writes them at once.
+ * A prepared write. It becomes durable together with another write, the commit point, which lists it in `with`.
+ * Before that, readers may or may not see it. If the commit point fails or is never written, the prepared write is an
+ * orphan, which the caller or a sweep deletes. An engine with transactions commits all prepared writes together with
+ * one fsync. An engine without transactions writes them at once.
  */
 export interface Staged {
   readonly key: string;
@@ -108,8 +105,8 @@ export interface Staged {
 const ATTEMPTS = 512;
 
 /**
- * Runs `attempt` until it returns something other than null. Null means that another writer was faster, so
- * `attempt` must read again. Waits a random time between rounds, so that competing writers spread out.
+ * Runs `attempt` until it returns something other than null. Null means that another writer changed the data first,
+ * so `attempt` must read it again. Waits a random time between rounds, so that competing writers spread out.
  */
 export async function compareAndSet<T>(
   what: string,

@@ -13,8 +13,8 @@ export interface Hit {
 }
 
 /**
- * Returns the index key of one section of a long text: `key` for the first section, `key#1` for the second.
- * The limit of passages per text counts all sections together.
+ * Returns the index key of one section of a long text: `key` for the first section, `key#1` for the second. The
+ * maximum number of passages per text counts all sections together.
  */
 export function sectionKey(key: string, section: number): string {
   return section === 0 ? key : `${key}#${section}`;
@@ -34,10 +34,10 @@ export interface SearchIndex {
   /** Removes texts from the index. Ignores keys that do not exist. */
   remove(...keys: string[]): Promise<void>;
   /**
-   * Searches the texts whose keys start with `scope`, which must contain the first segment and its slash. The
-   * query may be a question: passages with most of its words come first, and rare words weigh more
-   * (`rankPassages`). One text may have several hits. The work is bounded. A server searches in a worker
-   * thread and throws `too_costly` after a deadline.
+   * Searches the texts whose keys start with `scope`, which must contain the first segment and its slash. The query
+   * may be a question: passages with most of its words come first, and rare words have more weight (`rankPassages`).
+   * One text may have several hits. The amount of work is limited. A server searches in a worker thread and throws
+   * `too_costly` after a deadline.
    */
   search(scope: string, query: string, o?: { limit?: number }): Promise<Hit[]>;
 }

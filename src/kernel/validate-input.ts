@@ -4,7 +4,7 @@ import { PAGE_ITEMS, PAGE_ITEMS_MAX, STORE_KEY_BYTES } from '../base/limits.ts';
 import { utf8Bytes } from '../base/utf8.ts';
 import type { BlobBody, ByteRange, Expiry } from './blobs.ts';
 
-/** Input checks that all engines share, so that code which works on one engine works on all. */
+/** Input checks that all engines share, so that code that works on one engine works on all of them. */
 
 /**
  * Rejects an invalid key, stream name or entry id. It must have 1 to 2048 bytes of UTF-8, without unpaired
@@ -16,8 +16,8 @@ export function checkKey(what: string, key: string): void {
 }
 
 /**
- * Rejects a prefix without a complete first segment. Engines shard by the first segment, so a listing or
- * search needs it.
+ * Rejects a prefix without a complete first segment. Engines shard by the first segment, so a listing or search must
+ * name it.
  */
 export function checkScope(what: string, prefix: string): void {
   checkPrefix(what, prefix);
@@ -44,7 +44,7 @@ export function checkLimit(limit: number | undefined): number {
   throw badRequest(`a limit must be a whole number from 1 to ${PAGE_ITEMS_MAX}`);
 }
 
-/** Rejects NaN and Infinity: comparing with them would make a record immortal or expired at once. */
+/** Rejects NaN and Infinity. Comparisons with them would make a record immortal or expired at once. */
 export function checkExpiry(expiresAt: number | undefined): void {
   if (expiresAt !== undefined && !Number.isFinite(expiresAt)) {
     throw badRequest('expiresAt must be a finite number of milliseconds');
@@ -78,7 +78,7 @@ export function checkRange(range: ByteRange, size: number): void {
   throw new RelayError('range_not_satisfiable', { size });
 }
 
-/** Limits a range to the end of the content. Rejects a range that contains no byte of the content. */
+/** Ends a range at the end of the content. Rejects a range that contains no byte of the content. */
 export function cutRange(range: ByteRange, size: number): ByteRange {
   if (range.start < 0 || range.start >= size || range.end <= range.start) {
     throw new RelayError('range_not_satisfiable', { size });
@@ -95,7 +95,7 @@ export function encodeJson(what: string, value: Json, limit: number): string {
 }
 
 /**
- * Compares keys by their UTF-8 bytes. JavaScript compares UTF-16 units, which sorts emoji before U+E000 to
+ * Compares keys by their UTF-8 bytes. JavaScript compares UTF-16 code units, which sorts emoji before U+E000 to
  * U+FFFF.
  */
 export function compareKeys(a: string, b: string): number {
@@ -108,14 +108,14 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Ranks surrogates, which encode code points above U+FFFF, after all other units. */
+/** Ranks surrogates, which encode code points above U+FFFF, after all other code units. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
 /**
- * Returns the smallest value that sorts after every text with the prefix, in SQLite's order (UTF-8 bytes).
- * If there is no such text, returns an empty blob, because SQLite sorts blobs after all text.
+ * Returns the smallest value that sorts after every text with the prefix, in SQLite's order (UTF-8 bytes). If no text
+ * sorts after them, returns an empty blob, because SQLite sorts blobs after all text.
  */
 export function prefixUpperBound(prefix: string): string | Uint8Array {
   const points = Array.from(prefix, (char) => char.codePointAt(0)!);
@@ -132,8 +132,8 @@ function utf8Exceeds(text: string, limit: number): boolean {
 }
 
 /**
- * Size in bytes of the slices in which an in-memory body is processed. With slices, hashing a large body
- * does not block the event loop for long.
+ * Size in bytes of the slices in which an array is processed, so that hashing a large body does not block the event
+ * loop for long.
  */
 const SLICE_BYTES = 256 * 1024;
 
@@ -146,8 +146,7 @@ export interface BodyLimits {
 }
 
 /**
- * Rejects a body that is too large or does not have the announced size. For a stream, checks only the
- * announced size.
+ * Rejects a body that is too large or does not have the announced size. For a stream, checks only the announced size.
  */
 export function checkSize(body: BlobBody, { size, max }: BodyLimits): void {
   const length = body instanceof Uint8Array ? body.length : undefined;
@@ -156,8 +155,8 @@ export function checkSize(body: BlobBody, { size, max }: BodyLimits): void {
 }
 
 /**
- * Yields the body in pieces. Throws as soon as there are more bytes than announced or allowed. Cancels the
- * source stream on an error, or if the consumer stops early.
+ * Yields the body in pieces. Throws as soon as the body has more bytes than announced or allowed. Cancels a stream on
+ * an error, or if the consumer stops early.
  */
 export async function* readPieces(body: BlobBody, o: BodyLimits): AsyncGenerator<Uint8Array, void, void> {
   if (body instanceof Uint8Array) {
@@ -180,21 +179,19 @@ export async function* readPieces(body: BlobBody, o: BodyLimits): AsyncGenerator
     ended = true;
     if (o.size !== undefined && length !== o.size) throw wrongSize(o.size, length);
   } finally {
-    // Ignore an error while cancelling the source, because it would hide the first error.
+    // Ignore an error while cancelling the stream, because it would hide the first error.
     if (!ended) await reader.cancel().catch(() => {});
     reader.releaseLock();
   }
 }
 
-function wrongSize(promised: number, found: number): RelayError {
+function wrongSize(announced: number, found: number): RelayError {
   return badRequest(
-    `the announced size is ${promised} bytes but the body has ${found > promised ? 'more' : found}`,
+    `the announced size is ${announced} bytes but the body has ${found > announced ? 'more' : found}`,
   );
 }
 
-/**
- * SQL condition on `key` for a listing, with its two bounds. SQLite can answer it with the index on `key`.
- */
+/** SQL condition on `key` for a listing, with its two bounds. SQLite can use the index on `key` for it. */
 export interface KeyRange {
   readonly where: 'key > ? AND key < ?' | 'key >= ? AND key < ?';
   readonly from: string;

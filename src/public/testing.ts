@@ -7,8 +7,8 @@ export interface MemoryRelay extends ContextRelay, AsyncDisposable {
 }
 
 /**
- * Returns a client of a new, empty relay in this process: the real relay over memory, without network and files. This
- * file declares the types of `contextrelay/testing`. At run time, package.json maps the import to the bundle of
- * src/app/testing.ts.
+ * Returns a client of a new, empty relay in this process: the real relay with its data in memory, without network or
+ * files. This file declares the types of `contextrelay/testing`. At run time, package.json maps the import to the
+ * bundle of src/app/testing.ts.
  */
 export declare function memoryRelay(): MemoryRelay;
