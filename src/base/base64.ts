@@ -1,7 +1,6 @@
 /**
- * Base64 with the standard alphabet and with the URL-safe alphabet. Uses the native methods of Uint8Array
- * where they exist. Node 22, Node 24 and older browsers have no native methods, so `btoa` and `atob` are used
- * there.
+ * Base64 with the standard and the URL-safe alphabet. Uses the native methods of Uint8Array where they exist. Node
+ * 22, Node 24 and older browsers lack them, so `btoa` and `atob` are used there.
  */
 
 /**
@@ -54,8 +53,8 @@ function decode(text: string, alphabet: Alphabet): Uint8Array<ArrayBuffer> | nul
 }
 
 /**
- * Number of bytes that one `btoa` call encodes. It is a multiple of 3, so only the last chunk has padding. It
- * is small enough for the arguments of one function call.
+ * Number of bytes that one `btoa` call encodes: a multiple of 3, so that only the last chunk has padding, and few
+ * enough to be the arguments of one function call.
  */
 const CHUNK = 24 * 1024;
 
@@ -71,8 +70,8 @@ export function encodeByBtoa(bytes: Uint8Array, alphabet: Alphabet): string {
 
 /** Decodes text with `atob`. The text must be padded to a multiple of 4 characters. Exported for its test. */
 export function decodeByAtob(text: string, alphabet: Alphabet): Uint8Array<ArrayBuffer> | null {
-  // `atob` ignores white space and knows only the standard alphabet, so reject white space, and `+` and `/`
-  // in base64url.
+  // `atob` ignores white space and accepts only the standard alphabet. So reject white space, and in base64url also
+  // `+` and `/`.
   if (/\s/.test(text) || (alphabet === 'base64url' && /[+/]/.test(text))) return null;
   let binary: string;
   try {
@@ -82,8 +81,7 @@ export function decodeByAtob(text: string, alphabet: Alphabet): Uint8Array<Array
   }
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
-  // Unused bits after the last byte must be zero. Otherwise two different texts would decode to the same
-  // bytes.
+  // Unused bits after the last byte must be zero. Otherwise two different texts would decode to the same bytes.
   const last = bytes.subarray(bytes.length - (bytes.length % 3 || 3));
   return text.endsWith(encodeByBtoa(last, alphabet)) ? bytes : null;
 }

@@ -1,4 +1,6 @@
-/** The functions of Bun that this program uses. Bun has them built in; its `node:` modules take milliseconds to load. */
+/**
+ * Functions of Bun that this program uses. They need no loading; the `node:` modules take Bun milliseconds to load.
+ */
 interface BunFunctions {
   readonly CryptoHasher: new (algorithm: 'sha256') => Sha256;
   readonly hash: { crc32(bytes: Uint8Array, before?: number): number };

@@ -12,7 +12,7 @@ export async function readBytes(body: Uint8Array | ReadableStream<Uint8Array>): 
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
 
-/** Concatenates byte arrays into a new array, or into the array `bytes` if it is given. */
+/** Concatenates byte arrays into `bytes`, or into a new array. */
 export function concatBytes(
   pieces: readonly Uint8Array[],
   bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0)),
@@ -25,7 +25,7 @@ export function concatBytes(
   return bytes;
 }
 
-/** Returns several bodies as one stream. A body is opened when the body before it has been read. */
+/** Returns several bodies as one stream. Opens each body after the previous one has been read. */
 export function joinBodies(
   opens: readonly (() => Promise<Uint8Array | ReadableStream<Uint8Array>>)[],
 ): ReadableStream<Uint8Array> {
@@ -46,7 +46,7 @@ export function joinBodies(
   });
 }
 
-/** Replaces bytes that are not UTF-8 by U+FFFD. */
+/** Returns a text as UTF-8 and replaces invalid bytes by U+FFFD. */
 export function replaceInvalid(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const encoder = new TextEncoder();
@@ -77,8 +77,8 @@ interface FillingReader extends Pick<ReadableStreamBYOBReader, 'cancel'> {
 const canFill = 'readAtLeast' in (globalThis.ReadableStreamBYOBReader?.prototype ?? {});
 
 /**
- * Returns a reader for a body. By default, a Worker reads its streams in chunks of 4 KB. This reader passes a
- * larger buffer there, to get larger chunks. On other platforms, it does not change the chunk size.
+ * Returns a reader for a body. Workers read a stream in chunks of 4 KB by default; there, the reader passes a larger
+ * buffer to get larger chunks. On other platforms the chunks keep their size.
  */
 export function readerOf(
   body: ReadableStream<Uint8Array>,
@@ -112,16 +112,16 @@ export async function readBeginning(
   limit: number,
 ): Promise<Uint8Array | ReadableStream<Uint8Array>> {
   const reader = source.getReader();
-  const held: Uint8Array[] = [];
+  const pieces: Uint8Array[] = [];
   for (let size = 0; size <= limit; ) {
     const { done, value } = await reader.read();
-    if (done) return concatBytes(held);
-    held.push(value);
+    if (done) return concatBytes(pieces);
+    pieces.push(value);
     size += value.length;
   }
   return new ReadableStream({
     async pull(stream) {
-      const next = held.shift() ?? (await reader.read()).value;
+      const next = pieces.shift() ?? (await reader.read()).value;
       if (next) stream.enqueue(next);
       else stream.close();
     },
@@ -130,9 +130,9 @@ export async function readBeginning(
 }
 
 /**
- * Returns a stream that calls `read` for each chunk, without reading ahead. If `read` throws, the source is
- * cancelled. `onEnd` is called when the stream ends, fails or is cancelled. This function does not use `for
- * await`, because not every browser can iterate a stream.
+ * Returns a stream that calls `read` for each chunk and does not read ahead. If `read` throws, the source is
+ * cancelled. `onEnd` is called when the stream ends, fails or is cancelled. Does not use `for await`, because not
+ * every browser can iterate a stream.
  */
 export function readThrough(
   body: ReadableStream<Uint8Array>,
@@ -150,7 +150,7 @@ export function readThrough(
           controller.close();
         } catch (error) {
           onEnd();
-          // Ignore a failure to cancel the source. The first error is thrown.
+          // Ignore a failure to cancel the source, because it would hide the first error.
           reader.cancel(error).catch(() => {});
           throw error;
         }
@@ -165,8 +165,8 @@ export function readThrough(
 }
 
 /**
- * Returns a stream with the same bytes and counts them. Calls `onEnd` once with the count when the stream
- * ends or is cancelled, but only if something was read.
+ * Returns the stream unchanged and counts its bytes. Calls `onEnd` once with the count when the stream ends, fails or
+ * is cancelled, but only if something was read.
  */
 export function countRead(
   source: ReadableStream<Uint8Array>,

@@ -1,4 +1,4 @@
-/** Returns the candidate that a mistyped or abbreviated word most likely means, or null. */
+/** Returns the candidate that a mistyped or abbreviated word most likely stands for, or null. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;

@@ -1,6 +1,5 @@
 /**
- * Enumerations of the API. They need no schema library, so clients and browsers can use them without loading
- * one.
+ * Enumerations of the API. They are separate from the schemas, so that clients can use them without a schema library.
  */
 
 /** Permissions that an API key can have. */
@@ -10,18 +9,18 @@ export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks',
 export const RUNGS = ['stored', 'notified', 'pulled', 'acked', 'dead', 'result'] as const;
 
 /**
- * States of a task. `queued`: no bridge works on it. `running`: a bridge holds a lease on it. `acked`: it was
- * acknowledged without a result. `done`, `failed`: it has a result. `canceled`: it was cancelled before it
- * had a result.
+ * States of a task. `queued`: no bridge works on it. `running`: a bridge has a lease on it. `acked`: it was
+ * acknowledged without a result. `done`, `failed`: it has a result. `canceled`: it was cancelled before it had a
+ * result.
  */
 export const TASK_STATES = ['queued', 'running', 'acked', 'done', 'failed', 'canceled'] as const;
 
 export const TASK_STATUSES = ['done', 'failed', 'canceled'] as const;
 
-/** Ways in which a message reaches the session of an agent, from fast to slow. */
+/** How soon a session of an agent sees a message: at once, at its next turn, when it starts again, or never. */
 export const AGENT_REACH = ['now', 'turn', 'start', 'no'] as const;
 
-/** Whose messages a session is shown. */
+/** Senders whose messages are shown to a session. */
 export const INBOUND = ['known', 'all', 'none'] as const;
 
 /** States of a message to an agent, in order. */
@@ -35,8 +34,8 @@ export const INSTANCE_STATUSES = ['pending', 'running', 'done', 'failed', 'skipp
 export const QUESTION_STATUSES = ['open', 'answered', 'expired', 'withdrawn'] as const;
 
 /**
- * Kinds of reads of a thread that the token ledger counts. A read of an artifact's content is not listed
- * here, because it is recorded as an event.
+ * Kinds of reads of a thread that the token ledger counts. Reads of an artifact's content are missing here, because
+ * they are recorded as events.
  */
 export const READ_KINDS = ['headers', 'states', 'previews', 'listings', 'searches'] as const;
 
@@ -44,7 +43,7 @@ export const READ_KINDS = ['headers', 'states', 'previews', 'listings', 'searche
 export const INCOMPLETE = ['refused', 'cut', 'empty'] as const;
 export type Incomplete = (typeof INCOMPLETE)[number];
 
-/** Ways in which the reader of a prompt can get what the prompt leaves out. */
+/** How the reader of a prompt can get what the prompt leaves out. */
 export const READERS = ['tools', 'shell', 'none'] as const;
 
 export const STATE_SCHEMA = 'com.relay.state.v1';
@@ -96,7 +95,7 @@ export const ACTIVITY_KINDS = [
   'question.asked',
   'question.answered',
   /**
-   * Entries that were only counted, because too many came at once or the store was slow. `count` is their
+   * Entries that were counted but not stored, because too many came at once or the store was slow. `count` is their
    * number.
    */
   'left_out',

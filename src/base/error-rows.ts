@@ -1,27 +1,27 @@
 import { GET_NEWER } from './installing.ts';
 
 /**
- * One error. `{name}` in a text is replaced by the detail with this name. `{name:bytes}` formats the detail
- * as a number of bytes.
+ * One error. In a text, `{name}` is replaced by the detail with this name, and `{name:bytes}` by the detail as a
+ * number of bytes.
  */
 export interface ErrorRow {
   readonly status: number;
   /** Exit code of the CLI. By default, the HTTP status determines it (see `exitOf`). */
   readonly exit?: 1 | 2 | 3 | 4 | 5;
   readonly message: string;
-  /** Tells the user what to do next. May name HTTP headers and parameters. */
+  /** Says what to do next. May name HTTP headers and parameters. */
   readonly hint: string;
   /**
-   * Hint for the CLI, with commands and flags. Needed if `hint` names HTTP headers or parameters. Has no
+   * Hint for the CLI, with commands and flags. Required if `hint` names HTTP headers or parameters. May not contain
    * `{name}`.
    */
   readonly cli?: string;
-  /** Hint for a model that called an MCP tool. Has no `{name}`. */
+  /** Hint for a model that called an MCP tool. May not contain `{name}`. */
   readonly mcp?: string;
 }
 
 /**
- * All errors by code: HTTP status, exit code of the CLI, message, and a hint what to do next. Clients rely on
+ * All errors by code: HTTP status, exit code of the CLI, message, and a hint about what to do next. Clients rely on
  * the codes and on the HTTP statuses.
  */
 export const ERRORS = {

@@ -22,7 +22,7 @@ export class RelayError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
 
-  /** The published package contains several copies of this class, and errors of all of them count. */
+  /** Accepts an error of any copy of this class, because the published package contains several copies. */
   static override [Symbol.hasInstance](error: unknown): boolean {
     return isRelayError(error);
   }
@@ -43,7 +43,7 @@ export class RelayError extends Error {
     return row.exit ?? exitOf(row.status);
   }
 
-  /** Tells the user what to do next. `details.hint` overrides the hint of the error table. */
+  /** Says what to do next. `details.hint` overrides the hint of the error table. */
   get hint(): string {
     const own = this.details.hint;
     return typeof own === 'string' ? own : fill(ERRORS[this.code].hint, this.details);
@@ -55,8 +55,8 @@ export class RelayError extends Error {
   hintFor(reader: 'cli' | 'mcp'): string {
     const row: ErrorRow = ERRORS[this.code];
     const own = this.details.hint;
-    // A remote relay sends the hint of its own table, which is written for HTTP clients. If `details.hint` is
-    // such a hint, use the hint of our table for the CLI or MCP instead.
+    // A remote relay sends the hint of its own table, which is written for HTTP clients. If `details.hint` is that
+    // hint, use the hint of our table for the CLI or MCP instead.
     const isOwn = typeof own === 'string' && !own.startsWith(row.hint.split('{')[0]!);
     return isOwn ? own : (row[reader] ?? this.hint);
   }
@@ -67,20 +67,20 @@ export class RelayError extends Error {
   }
 }
 
-/** Creates a `bad_request` error. `what` is a full sentence. */
+/** Creates a `bad_request` error. `what` is the message, a full sentence. */
 export function badRequest(what: string, hint?: string): RelayError {
   return new RelayError('bad_request', { what, hint });
 }
 
-/** Creates a `too_large` error. `what` is the noun of the message. `limit` is a number of bytes. */
+/** Creates a `too_large` error. `what` is the thing that is too large. `limit` is in bytes. */
 export function tooLarge(what: string, limit: number, hint?: string): RelayError {
   return new RelayError('too_large', { what, limit, hint });
 }
 
 /**
- * Returns whether an error is a RelayError, optionally with this code. It compares the name and the code, not
- * the class, because the published program contains several copies of this class. An aborted call of the SDK is a
- * RelayError with the name `AbortError`, as `fetch` and frameworks expect.
+ * Returns whether an error is a RelayError, optionally with this code. Compares the name and the code instead of the
+ * class, because the published program contains several copies of the class. When a call of the SDK is aborted, the
+ * RelayError has the name `AbortError`, as `fetch` and frameworks expect.
  */
 export function isRelayError(error: unknown, code?: ErrorCode): error is RelayError {
   if (!(error instanceof Error) || (error.name !== 'RelayError' && error.name !== 'AbortError')) return false;
@@ -88,21 +88,21 @@ export function isRelayError(error: unknown, code?: ErrorCode): error is RelayEr
   return isErrorCode(found) && (code === undefined || found === code);
 }
 
-/** Errors whose detail `seconds` is the time to wait. In other errors, `seconds` means something else. */
+/** Errors whose detail `seconds` is the time to wait. In other errors, `seconds` is something else. */
 const NAMES_RETRY_SECONDS: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'overloaded', 'store_moving']);
-/** Seconds after which a client may retry if a 503 error names no time itself. */
+/** Seconds after which a client may retry a 503 error that states no time. */
 const RETRY_SECONDS = 1;
 
-/** Returns the value of the Retry-After header for an error, or null if the error has none. */
+/** Returns the value of the Retry-After header for an error. Returns null if the error has no such header. */
 export function retrySeconds({ code, status, details }: RelayError): number | null {
   if (NAMES_RETRY_SECONDS.has(code)) return Number(details.seconds);
   return status === 503 ? RETRY_SECONDS : null;
 }
 
 /**
- * Converts any error for an interface. A `RelayError` is returned unchanged. Any other error becomes
- * `internal` without details. If code could not be loaded because the package was replaced while the program
- * runs, the error becomes `package_replaced`.
+ * Converts any error for an interface. Returns a `RelayError` unchanged. Any other error becomes `internal` without
+ * details, or `package_replaced` if code could not be loaded because the package was replaced while the program was
+ * running.
  */
 export function toRelayError(error: unknown, replaced?: () => boolean, request = 'unknown'): RelayError {
   if (isRelayError(error)) return error;

@@ -6,9 +6,9 @@
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
 
 /** Formats a number of bytes: `25 MiB`, `100 bytes`. */
-export function bytes(n: number): string {
-  if (n < 1024) return `${n} ${n === 1 ? 'byte' : 'bytes'}`;
-  let value = n;
+export function bytes(byteCount: number): string {
+  if (byteCount < 1024) return `${byteCount} ${byteCount === 1 ? 'byte' : 'bytes'}`;
+  let value = byteCount;
   let unit = -1;
   do {
     value /= 1024;
@@ -18,13 +18,13 @@ export function bytes(n: number): string {
 }
 
 /** Formats a number with thousands separators: `11,532`. */
-export function count(n: number): string {
-  return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
+export function count(number: number): string {
+  return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
 /** Formats a byte limit exactly: `26,214,400 bytes (25 MiB)`. */
-export function exactBytes(n: number): string {
-  return n < 1024 ? bytes(n) : `${count(n)} bytes (${bytes(n)})`;
+export function exactBytes(byteCount: number): string {
+  return byteCount < 1024 ? bytes(byteCount) : `${count(byteCount)} bytes (${bytes(byteCount)})`;
 }
 
 /** Quotes a text for a shell command that a person can paste. Adds quotes only where they are needed. */

@@ -19,8 +19,8 @@ export async function hmacSha256(
 }
 
 /**
- * Returns whether two ASCII texts are equal. The time depends only on their lengths, so it does not reveal
- * how much of a secret is right.
+ * Returns whether two ASCII texts are equal. The time depends only on their lengths, so it does not reveal how many
+ * characters of a secret are right.
  */
 export function equalInConstantTime(a: string, b: string): boolean {
   let difference = a.length ^ b.length;
@@ -44,12 +44,12 @@ export function crc32(bytes: Uint8Array, before = 0): number {
 let table: Uint32Array | undefined;
 
 function makeTable(): Uint32Array {
-  const made = new Uint32Array(256);
+  const entries = new Uint32Array(256);
   // CRC is linear: crc(a ^ b) = crc(a) ^ crc(b). So only the entries for powers of two are computed from
   // scratch; the others are combined from them.
   for (let power = 128, crc = 1; power > 0; power >>= 1) {
     crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
-    for (let rest = 0; rest < 256; rest += 2 * power) made[power + rest] = crc ^ made[rest]!;
+    for (let rest = 0; rest < 256; rest += 2 * power) entries[power + rest] = crc ^ entries[rest]!;
   }
-  return made;
+  return entries;
 }

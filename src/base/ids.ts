@@ -12,7 +12,7 @@ export function uuid(env: Env): string {
   return uuidFrom(env.randomBytes(16));
 }
 
-/** Returns a version 4 UUID made from 16 bytes. The bytes are random or derived from a hash. */
+/** Returns a version 4 UUID made from 16 bytes, which are random or derived from a hash. */
 export function uuidFrom(bytes: Uint8Array): string {
   const b = bytes.slice(0, 16);
   b[6] = (b[6]! & 0x0f) | 0x40;
@@ -38,20 +38,20 @@ export function isRef(text: string): boolean {
 }
 
 /**
- * Returns an id of 26 lowercase hex digits that sorts by time. The first 12 digits are the time in ms. The
- * other 14 are random.
+ * Returns an id of 26 lowercase hex digits that sorts by time. The first 12 digits are the time in ms, the other 14
+ * are random.
  */
 export function timeOrderedId(env: Env): string {
   return env.now().toString(16).padStart(12, '0') + toHex(env.randomBytes(7));
 }
 
 /**
- * First character of the idempotency keys that the relay itself uses. `relayBinder` rejects idempotency keys
- * of clients that start with it.
+ * First character of idempotency keys that the relay itself creates. `relayBinder` rejects client keys that start
+ * with it.
  */
 const OWN_KEY_MARK = '\u001f';
 
-/** Marks an idempotency key as one of the relay itself, so that no client can use the same key. */
+/** Marks an idempotency key as created by the relay itself, so that no client can use this key. */
 export function ownKey(key: string): string {
   return OWN_KEY_MARK + key;
 }

@@ -4,12 +4,12 @@
  */
 export const ON_NPM: boolean = false;
 
-/** How to get a newer version. This text is part of hints. */
+/** How to get a newer version, as a part of hints. */
 export const GET_NEWER = ON_NPM
   ? 'npm install -g contextrelay@latest, or the archive or the deb of a newer release'
   : 'the archive or the deb of a newer release, or git pull and npm run build in the clone';
 
-/** How to add Node 26 to an npm installation whose Node is too old. This text is part of hints. */
+/** How to add Node 26 to an npm installation whose Node is too old, as a part of hints. */
 export const GET_RUNTIME = ON_NPM
   ? 'npm install contextrelay-runtime, in the same place'
   : 'npm install contextrelay-runtime-*.tgz from the same release, in the same place';

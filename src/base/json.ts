@@ -28,7 +28,7 @@ export function jsonObjectIn(text: string | null | undefined): JsonObject | null
   }
 }
 
-/** Returns whether a value has more than `levels` nested levels. It does not look deeper than that. */
+/** Returns whether a value has more than `levels` nested levels. Stops at the first level that is too deep. */
 export function isTooDeep(value: Json, levels = JSON_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const inner = Array.isArray(value) ? value : Object.values(value);
@@ -43,7 +43,7 @@ export function parsePath(text: string): string[] | null {
   return text.includes('~') ? segments.map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~')) : segments;
 }
 
-/** Joins segments into a JSON Pointer, and escapes them. */
+/** Joins segments into a JSON Pointer and escapes them. */
 export function joinPath(segments: readonly (string | number)[]): string {
   return segments.map((s) => `/${escapeSegment(String(s))}`).join('');
 }
@@ -76,8 +76,8 @@ export function freeze<T extends Json>(value: T): T {
 }
 
 /**
- * Compares JSON values as RFC 6902 does: the order of members does not matter, and numbers are compared by
- * value. A shared object is equal to itself without comparing its members.
+ * Compares JSON values as RFC 6902 does: the order of members does not matter, and numbers are compared by value. If
+ * both are one object, its members are not compared.
  */
 export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;

@@ -20,15 +20,11 @@ export const PAYLOAD_BYTES = 25 * MiB;
 export const maxStoredBytes = (payloadBytes: number) => Math.ceil((payloadBytes * 4) / 3) + KiB;
 export const STORED_BYTES = maxStoredBytes(PAYLOAD_BYTES);
 
-/**
- * Maximum size of a JSON push. JSON may escape every byte as `\u00XX` (6 bytes). The remaining 256 KiB are
- * for the other fields.
- */
+/** Maximum size of a JSON push. JSON may escape every byte as `\u00XX` (6 bytes). The other fields get 256 KiB. */
 export const PUSH_WIRE_BYTES = STORED_BYTES * 6 + 256 * KiB;
 
 /**
- * Maximum size of metadata. Metadata is read on every peek and sent with every channel message, so it must be
- * small.
+ * Maximum size of metadata. It is small, because metadata is read on every peek and sent with every channel message.
  */
 export const METADATA_BYTES = 16 * KiB;
 
@@ -53,28 +49,31 @@ export const CHANNEL_NAME_CHARS = 256;
 
 /** Maximum length of the text that says why a dead letter failed. */
 export const DEAD_WHY_CHARS = 2_000;
-/** Characters of the same report for a message that waits for its next attempt. It is part of the state of the group. */
+/**
+ * Maximum length of the text that says why an attempt failed, for a message that waits for its next attempt. It is
+ * short, because it is part of the state of the group.
+ */
 export const WAITING_WHY_CHARS = 200;
 
 /** Maximum number of channels that one subscription with wildcards follows. */
 export const WILDCARD_CHANNELS = 100;
 
-/** Maximum length of an idempotency key. Any UUID or hash fits. */
+/** Maximum length of an idempotency key. Every UUID or hash fits. */
 export const IDEMPOTENCY_KEY_CHARS = 256;
 
-/** Maximum characters of a search in a list. */
+/** Maximum length of the text that is searched for in a list. */
 export const SEARCH_WORDS_CHARS = 200;
-/** Characters of the summary and metadata of a pointer in which a search looks for words. */
+/** Number of characters of a pointer's summary and metadata that a search looks at. */
 export const POINTER_SEARCH_CHARS = 500;
 
-/** Time within which a pull can be retried with the same idempotency key without being counted again. */
+/** Time within which a pull can be retried with its idempotency key without being counted again. */
 export const PULL_RETRY_WINDOW_MS = 5 * 60 * SECOND;
 /**
- * Maximum number of retries of one pull that are not counted. With more, several clients could share a
+ * Maximum number of retries of one pull that are not counted. With more retries, several clients could share a
  * pointer that allows only one pull.
  */
 export const PULL_RETRIES = 2;
-/** Maximum number of outlines, counts and searches of an encrypted payload that share one counted pull. */
+/** Maximum number of outlines, counts and searches of an encrypted payload that count as one pull. */
 export const PULL_LOOKS = 100;
 
 export const DEFAULT_TTL_MS = DAY;
@@ -88,11 +87,11 @@ export const MAX_TTL_MS = 3650 * DAY;
 export const OUTPUT_TTL_MS = 7 * DAY;
 /** Maximum size of an output that `relay tee` stores. Above `PAYLOAD_BYTES` it is stored in parts. */
 export const OUTPUT_BYTES = 256 * MiB;
-/** Default size of all stored outputs together. */
+/** Maximum total size of the outputs that `relay tee` stores. */
 export const OUTPUTS_BYTES = 1024 * MiB;
-/** Default maximum of tokens that `relay tee` prints, and its minimum, which leaves room for the last line. */
+/** Default, minimum and maximum of the tokens that `relay tee` prints. The minimum leaves room for the last line. */
 export const OUTPUT_TOKENS = { default: 1_200, min: 200, max: 100_000 };
-/** Maximum number of pointers that one request can renew. */
+/** Maximum number of pointers that one request renews. */
 export const RENEWED_POINTERS = 100;
 
 export const MAX_PULLS = 1_000_000;
@@ -104,9 +103,9 @@ export const GREP_PATTERN_CHARS = 1_000;
 /** Maximum length of a question about a text, and maximum size of the excerpt that answers it, in tokens. */
 export const PART_QUESTION_CHARS = 1_000;
 export const PART_ANSWER_TOKENS = 2_500;
-/** Maximum number of steps in a compiled pattern. All steps may run at every character of the text. */
+/** Maximum number of steps in a compiled pattern. Every character of the text may run all steps. */
 export const GREP_PATTERN_STEPS = 1_000;
-/** Timeout of a grep. Normal searches take a small fraction of this time. */
+/** Timeout of a grep. A normal search takes a small fraction of it. */
 export const GREP_TIME_MS = 5 * SECOND;
 /**
  * Maximum length of a line in a part. Longer lines are cut and marked, so that one minified line does not
@@ -118,20 +117,17 @@ export const PART_CHARS = MiB;
 export const OUTLINE_ENTRIES = 500;
 /** Maximum length of a line in an outline. Longer lines are cut. */
 export const OUTLINE_LINE_CHARS = 120;
-/**
- * Number of levels of a JSON payload that an outline shows. Clients request deeper levels with a JSON
- * Pointer.
- */
+/** Number of levels of a JSON payload that an outline shows. Clients request deeper levels with a JSON Pointer. */
 export const OUTLINE_DEPTH = 4;
 
 /**
- * Maximum length of a text whose tokens are counted exactly. The count of a longer text is an estimate and is
+ * Maximum length of a text whose tokens are counted exactly. For a longer text, the count is an estimate and is
  * marked as one.
  */
 export const TOKEN_COUNT_CHARS = 4 * MiB;
 /**
- * Length of the slices in which tokens are counted. A longer run of characters without a break is cut, so its
- * count is an estimate. Of a text above `TOKEN_COUNT_CHARS`, only some slices are counted, as a sample.
+ * Length of the slices in which tokens are counted. A run of characters that is longer than a slice is cut, so its
+ * count is an estimate. In a text above `TOKEN_COUNT_CHARS`, only a sample of the slices is counted.
  */
 export const TOKEN_SLICE_CHARS = 8 * KiB;
 
@@ -140,49 +136,41 @@ export const TOKEN_SLICE_CHARS = 8 * KiB;
  * texts use the others.
  */
 export const TEXT_THREADS = 2;
-/**
- * Maximum number of jobs of one tenant that wait for a worker thread. Further jobs are refused with
- * `overloaded`.
- */
+/** Maximum number of jobs of one tenant that wait for a worker thread. More jobs are refused with `overloaded`. */
 export const TEXT_JOBS_WAITING = 64;
 /** Timeout of a job on one text. A job on the largest payload takes one to two seconds. */
 export const TEXT_JOB_TIME_MS = 10 * SECOND;
-/**
- * Time without any progress after which a server closes a connection. The client that should read the answer
- * is probably gone.
- */
+/** Time without any progress after which a server closes a connection, because the client is probably gone. */
 export const CONNECTION_IDLE_MS = 120 * SECOND;
 /**
- * Maximum time that a job waits in a queue. Then it is refused with `overloaded`. A fold waits in two queues and
- * then runs; its client gets an answer before the connection is closed.
+ * Maximum time that a job waits in a queue. Then it is refused with `overloaded`. A fold waits in two queues and then
+ * runs. Even then its client gets an answer before `CONNECTION_IDLE_MS`.
  */
 export const TEXT_JOB_WAIT_MS = CONNECTION_IDLE_MS / 2 - TEXT_JOB_TIME_MS;
-/** Heap size of a worker thread. It is several times the size of the largest payload as text. */
+/** Heap size of a worker thread: several times the size of the largest payload as text. */
 export const TEXT_JOB_MEMORY_MB = 192;
 
-/**
- * Number of characters that are scanned for credentials before a push. This scan takes a few milliseconds.
- */
+/** Number of characters that are scanned for credentials before a push. The scan takes a few milliseconds. */
 export const SECRET_SCAN_CHARS = MiB;
 /** Maximum number of findings of one scan for credentials. */
 export const SECRET_FINDINGS = 100;
 
 /**
- * Maximum size of a blob that is stored inside the database. Storing it there saves one write and blocks the
- * event loop for at most 0.15 ms.
+ * Maximum size of a blob that is stored inside the database. That saves one write, and blocks the event loop for at
+ * most 0.15 ms.
  */
 export const INLINE_BLOB_BYTES = 128 * KiB;
 
 /**
- * Sizes of the blobs that a server appends to segment files. Smaller blobs are faster in the database. Larger
- * blobs would use too much memory while they are read. A blob of up to `INLINE_BLOB_BYTES` is stored in the
- * database if nothing else is being written.
+ * Sizes of the blobs that a server appends to segment files. Smaller blobs are faster in the database. Larger blobs
+ * would need too much memory while they are read. A blob of up to `INLINE_BLOB_BYTES` goes into the database if
+ * nothing else is being written.
  */
 export const SEGMENT_BLOB_BYTES = { min: 4 * KiB, max: MiB };
 
 /**
- * Maximum size of a blob that a server first stores in its database row, and moves to its own file after the
- * answer. Larger blobs are written to their file directly. Otherwise they would be written three times.
+ * Maximum size of a blob that a server first stores in its database row and moves to a file after the answer. A
+ * larger blob is written to its file directly, because otherwise it would be written three times.
  */
 export const LATE_FILE_BYTES = 64 * KiB;
 
@@ -190,12 +178,12 @@ export const LATE_FILE_BYTES = 64 * KiB;
 export const ORPHAN_AGE_MS = HOUR;
 
 /**
- * Maximum difference between the clock of a relay and the clock of the cluster without a warning. With a
- * larger difference, leases and expiry times differ between relays.
+ * Difference between the clocks of a relay and the cluster above which the relay warns. With a larger difference,
+ * leases and expiry times differ between relays.
  */
 export const CLUSTER_CLOCK_TOLERANCE_MS = 5 * SECOND;
 
-/** Maximum length of a name inside a store: a record key, a stream name, or the id of an idempotent entry. */
+/** Maximum size of a name inside a store: a record key, a stream name, or the id of an idempotent entry. */
 export const STORE_KEY_BYTES = 2 * KiB;
 
 /** Default number of items in one page of a listing. */
@@ -208,18 +196,18 @@ export const STATE_BYTES = MiB;
 /** Maximum number of operations in one patch. */
 export const PATCH_OPS = 5_000;
 /**
- * Maximum number of work steps (see WorkMeter) of one patch. This many steps take about 30 ms. For
- * comparison: 2,000 moves in a list of 5,000 items need a fifth of this maximum.
+ * Maximum number of work steps (see WorkMeter) of one patch. They take about 30 ms. 2,000 moves in a list of 5,000
+ * items need a fifth of them.
  */
 export const PATCH_WORK = 6_000_000;
 /**
- * Maximum number of work steps of one fold of a thread's log (blame, diff, replay, an old state, a bundle
- * check). TEXT_JOB_TIME_MS also applies.
+ * Maximum number of work steps of one fold of a thread's log (blame, diff, replay, an old state, a bundle check).
+ * `TEXT_JOB_TIME_MS` also limits a fold.
  */
 export const FOLD_WORK = 2_000_000_000;
 /** Maximum size of the JSON header, in bytes. */
 export const HEADER_BYTES = 2 * KiB;
-/** Minimum of RELAY_TEXT_BYTES in a Worker. With less, the tokens of a view could not be counted exactly. */
+/** Minimum of RELAY_TEXT_BYTES in a Worker. Below it, the tokens of a view could not be counted exactly. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
 /** Default maximum of the text view of a state, in tokens. */
 export const VIEW_TOKENS = 500;
@@ -229,23 +217,22 @@ export const VIEW_TOKENS_MAX = 100_000;
 export const VIEW_ITEM_TOKENS = 60;
 export const VIEW_SUMMARY_TOKENS = 150;
 /**
- * Size of the log after which a new snapshot of the state is written. If the last snapshot is larger than
- * this, the size of that snapshot applies instead. A command folds only the events after the last snapshot,
- * about 40 on average.
+ * Size of the log after which a snapshot of the state is written, or the size of the last snapshot if that is larger.
+ * A command folds only the events after the last snapshot, about 40 on average.
  */
 export const SNAPSHOT_LOG_BYTES = 32 * KiB;
-/** Maximum number of snapshots of a thread. If there are more, every second snapshot is deleted. */
+/** Maximum number of snapshots of a thread. Above it, every second snapshot is deleted. */
 export const SNAPSHOTS = 256;
-/** Maximum size of the cached states of all threads together, as JSON. In memory they take 2 to 3.5 times as much. */
+/** Maximum total size of the cached states of all threads, as JSON. In memory they take 2 to 3.5 times as much. */
 export const STATE_CACHE_BYTES = 64 * MiB;
 /**
- * Number of recent idempotency keys that a thread remembers. Clients retry within minutes, so older keys are
- * not needed.
+ * Number of recent idempotency keys that a thread remembers. Clients retry within minutes, so older keys are not
+ * needed.
  */
 export const THREAD_KEYS = 1_000;
-/** Number of recent prompts in the token figures of a thread. The event log lists all prompts. */
+/** Number of recent prompts that the token figures of a thread list. The event log lists all prompts. */
 export const RECENT_PROMPTS = 20;
-/** Maximum number of shown tokens that a client may report at once. It exceeds the context of any model. */
+/** Maximum number of shown tokens that a client may report at once: more than the context of any model. */
 export const SHOWN_TOKENS = 100_000_000;
 export const THREAD_NAME_CHARS = 200;
 /** Maximum lifetime of a thread: ten years. A thread without a ttl does not expire. */
@@ -265,34 +252,28 @@ export const ARTIFACT_NAME_CHARS = 256;
 export const ARTIFACT_SOURCES = 100;
 /** Default of the maximum size of an excerpt, in tokens. */
 export const EXCERPT_TOKENS = 1_200;
-/** Maximum that a client may request for an excerpt, in tokens. */
+/** Largest maximum size of an excerpt that a client may request, in tokens. */
 export const EXCERPT_MAX_TOKENS = 20_000;
-/** Maximum size of the preview of an artifact. Models get the preview instead of the content. */
+/** Maximum size of the preview of an artifact, which models get instead of the content. */
 export const PREVIEW_BYTES = 2 * KiB;
 /** Number of bytes of the content that are read to make a preview. */
 export const PREVIEW_LOOK_BYTES = MiB;
 /**
- * Maximum number of damaged artifacts that the answer to an export or import lists. The manifest of the
- * bundle lists all.
+ * Maximum number of damaged artifacts that an export or import lists in its answer. The manifest of the bundle lists
+ * all.
  */
 export const DAMAGED_NAMED = 100;
-/**
- * Default time after which a model that sends nothing times out. Some models think for minutes before they
- * answer.
- */
+/** Default time without output after which a model times out. Some models think for minutes before they answer. */
 export const MODEL_SILENCE_MS = 300_000;
 
 /** Maximum size of the payload of an envelope. Larger data is sent as a pointer. */
 export const ENVELOPE_PAYLOAD_BYTES = 16 * KiB;
 export const ENVELOPE_NOTE_CHARS = 280;
-/** Maximum number of hops in a thread. It stops agents that answer each other without end. */
+/** Maximum number of hops in a thread. It stops agents that keep answering each other. */
 export const THREAD_HOPS = 50;
 export const ENVELOPE_TTL_MAX_S = 7 * 24 * 3600;
 
-/**
- * Maximum size of the arguments of a capability. They are stored in the event log and are part of the cache
- * key.
- */
+/** Maximum size of the arguments of a capability, which are stored in the event log and are part of the cache key. */
 export const CAPABILITY_ARGS_BYTES = 16 * KiB;
 export const CAPABILITY_TIME_MS = 60 * SECOND;
 export const CAPABILITY_TTL_MAX_S = 7 * 24 * 3600;
@@ -322,41 +303,34 @@ export const GROUP_NAME_CHARS = 64;
 export const AGENT_NAME_CHARS = 128;
 
 /**
- * Duration of the lease of a message in a group. If the member neither acknowledges the message nor renews
- * the lease, another member gets the message after this time.
+ * Duration of the lease of a message in a group. If the member neither acknowledges the message nor renews the lease
+ * in time, another member gets the message.
  */
 export const LEASE_MS = 30 * SECOND;
-/** Number of deliveries after which a message becomes a dead letter. */
+/** Number of deliveries after which a message that was not acknowledged becomes a dead letter. */
 export const GROUP_ATTEMPTS = 5;
-/** Default delays before a failed message is delivered again, by attempt. */
+/** Default delay before each redelivery of a failed message. */
 export const GROUP_RETRY_MS: readonly number[] = [SECOND, 5 * SECOND, 30 * SECOND, 120 * SECOND];
 /** Maximum delay that a group may set. */
 export const GROUP_RETRY_MAX_MS = HOUR;
 /**
- * Maximum number of messages of a group that are leased or wait for a retry. They are stored together in one
- * small record.
+ * Maximum number of messages of a group that are leased or wait for a retry. One small record contains all of them.
  */
 export const GROUP_IN_FLIGHT = 500;
 /** Maximum number of messages that one member holds at once. */
 export const PREFETCH_MAX = 100;
-/**
- * Number of acknowledgements that a group remembers. A repeated acknowledgement succeeds if it is one of
- * them.
- */
+/** Number of recent acknowledgements that a group remembers. If one of them is repeated, the repetition succeeds. */
 export const GROUP_ACKS_KEPT = 256;
 /** Maximum number of waiting messages that the detail of a group lists. */
 export const GROUP_WAITING_LISTED = 100;
 /** Time after which an unused group is deleted. */
 export const GROUP_IDLE_MS = 7 * DAY;
-/**
- * Time after which a silent group member counts as gone. The process of a member reports three times within
- * this time.
- */
+/** Time after which a silent group member counts as gone. A live member reports three times within this time. */
 export const MEMBER_TTL_MS = 9 * SECOND;
 
 /** Maximum delay of a message. */
 export const DELAY_MS = 30 * DAY;
-/** Maximum number of delayed messages of a tenant that wait for their time. */
+/** Maximum number of messages of a tenant that are delayed at one time. */
 export const DELAYED_MESSAGES = 10_000;
 
 /** Maximum number of messages in one answer of an inbox. */
@@ -369,18 +343,15 @@ export const INBOX_FOLLOWS = 10_000;
 /** Interval of pings to WebSockets. A socket that has not answered before the next ping is closed. */
 export const PING_EVERY_MS = 30 * SECOND;
 /**
- * Maximum number of bytes that are buffered for a slow client. Then the connection is closed, and the client
- * resumes with a new connection.
+ * Maximum number of bytes that are buffered for a slow client. Above it, the connection is closed; the client resumes
+ * with a new connection.
  */
 export const SLOW_READER_BYTES = MiB;
 /**
  * Maximum size of a frame that a client sends on a channel socket. Clients send only short acknowledgements.
  */
 export const INBOUND_FRAME_BYTES = 4 * KiB;
-/**
- * Maximum number of frames of one socket that are not answered yet, or whose answers the client has not read
- * yet.
- */
+/** Maximum number of open frames of one socket. A frame is open until the client has read the answer to it. */
 export const INBOUND_FRAMES_OPEN = 256;
 /** Lifetime of a WebSocket ticket. A browser connects right after it has received the ticket. */
 export const TICKET_TTL_MS = 30 * SECOND;
@@ -388,24 +359,19 @@ export const TICKET_TTL_MS = 30 * SECOND;
 export const SSE_HEARTBEAT_MS = 15 * SECOND;
 
 /**
- * Write-behind delay of receipts, counted from the first pull. All receipts within this delay are written
- * together.
+ * Write-behind delay of receipts, counted from the first pull. Receipts that arrive within it are written together.
  */
 export const RECEIPT_DELAY_MS = SECOND;
-/**
- * Maximum number of pointers whose receipts wait to be written. Further receipts are dropped, to bound
- * memory.
- */
+/** Maximum number of pointers whose receipts wait to be written. More receipts are dropped, to limit memory. */
 export const RECEIPTS_WAITING = 10_000;
-/** Maximum number of different clients that the receipts of a pointer list. */
+/** Maximum number of clients that the receipts of a pointer list. */
 export const RECEIPT_READERS = 500;
 
 /**
- * Maximum size of an MCP message: the largest payload as a JSON string with common escapes, plus the rest of
- * the message.
+ * Maximum size of an MCP message: the largest payload as a JSON string with common escapes, plus the other fields.
  */
 export const MCP_MESSAGE_BYTES = STORED_BYTES + MiB;
-/** Maximum size of the answer of a tool, in tokens. A common client cuts answers at 25,000 tokens. */
+/** Maximum size of the answer of a tool, in tokens. A widely used client cuts answers at 25,000 tokens. */
 export const MCP_BUDGET_TOKENS = 20_000;
 /** Maximum size of an MCP answer over HTTP. The answer is built in memory before it is sent. */
 export const MCP_ANSWER_BYTES = 4 * MiB;
@@ -418,14 +384,11 @@ export const MCP_STREAMS = 1_000;
 export const KEY_REMEMBERED_MS = 30 * DAY;
 /** Maximum lifetime of an API key: ten years. An API key without an expiry is valid until it is revoked. */
 export const KEY_TTL_MAX_MS = 3650 * DAY;
-/** Maximum time for which an old API key still works after a rotation. */
+/** Maximum time for which an API key still works after it was replaced by rotation. */
 export const KEY_GRACE_MAX_MS = 30 * DAY;
-/** Interval at which the API keys of open sockets and streams are checked again. */
+/** Interval at which the API keys of open sockets and streams are checked. */
 export const KEY_CHECK_MS = 2 * SECOND;
-/**
- * Maximum number of API keys whose last-use time waits to be written. Further times are dropped, to bound
- * memory.
- */
+/** Maximum number of API keys whose last-use time waits to be written. More times are dropped, to limit memory. */
 export const KEY_USE_WAITING = 10_000;
 /** Write-behind delay of the last-use time of an API key. */
 export const KEY_USE_WRITE_MS = 2 * SECOND;
@@ -444,7 +407,7 @@ export const SHARES_MAX = 500;
 export const QUESTION_TTL_S = 7 * 24 * 3600;
 /** Maximum time in seconds that a question stays open: 90 days. */
 export const QUESTION_TTL_MAX_S = 90 * 24 * 3600;
-/** Time for which a question is kept after its end. */
+/** Time for which a question stays stored after its end. */
 export const QUESTION_KEPT_MS = 30 * DAY;
 export const QUESTION_CHARS = 4_000;
 export const ANSWER_CHARS = 4_000;
@@ -454,7 +417,7 @@ export const QUESTION_CHOICES = 20;
 export const QUESTION_CHOICE_CHARS = 200;
 /** Maximum number of open questions of one tenant. */
 export const QUESTIONS_OPEN = 1_000;
-/** Maximum number of questions of one tenant that are stored. The oldest ones that have ended are deleted. */
+/** Maximum number of stored questions of one tenant. Above it, the oldest ended questions are deleted. */
 export const QUESTIONS_KEPT = 2_000;
 /** Maximum number of questions in one answer. */
 export const QUESTIONS_LISTED = 200;
@@ -462,34 +425,28 @@ export const QUESTIONS_LISTED = 200;
 export const QUESTION_POLL_MS = SECOND;
 
 /**
- * Time for which usage figures are kept: 400 days. So a month can be compared with the same month of the last
+ * Time for which usage figures are stored: 400 days, so that a month can be compared with that month of the previous
  * year.
  */
 export const USAGE_KEPT_MS = 400 * DAY;
 /** Write-behind delay of usage figures. */
 export const USAGE_WRITE_MS = 5 * SECOND;
-/** Maximum number of usage figures that wait to be written. Further figures are dropped, to bound memory. */
+/** Maximum number of usage figures that wait to be written. More figures are dropped, to limit memory. */
 export const USAGE_WAITING = 10_000;
-/** Write-behind delay of activity entries. All entries within this delay are written together. */
+/** Write-behind delay of activity entries. Entries that arrive within it are written together. */
 export const ACTIVITY_WRITE_MS = 250;
-/**
- * Maximum number of activity entries of one write that are stored separately. Further entries are only
- * counted.
- */
+/** Maximum number of activity entries that one write stores. More entries are only counted. */
 export const ACTIVITY_BATCH = 64;
 /**
- * Maximum number of tenants whose activity waits to be written. The activity of further tenants is dropped,
- * to bound memory.
+ * Maximum number of tenants whose activity waits to be written. The activity of more tenants is dropped, to limit
+ * memory.
  */
 export const ACTIVITY_WAITING = 10_000;
-/**
- * Number of activity writes that are kept. They cover several days of normal work and need about 30 MB at
- * most.
- */
+/** Number of activity writes that are stored: several days of normal work, about 30 MB at most. */
 export const ACTIVITY_WRITES_KEPT = 5_000;
-/** Time for which hourly figures are kept. */
+/** Time for which hourly figures are stored. */
 export const FIGURES_KEPT_MS = 32 * DAY;
-/** Maximum length of the summary of a task in a list and on the done channel. */
+/** Maximum length of the summary of a task, in a list and in the message about its end. */
 export const TASK_SUMMARY_CHARS = 280;
 /** Maximum length of the stored summary of a result. */
 export const RESULT_SUMMARY_CHARS = 1_000;
@@ -499,61 +456,66 @@ export const TASKS_LISTED = 500;
 export const AGENT_BEAT_MS = 10 * SECOND;
 /** Time after which a bridge without heartbeats counts as gone. */
 export const AGENT_ALIVE_MS = 35 * SECOND;
-/** Time for which a bridge that is gone is still listed, and its channels are remembered. */
+/** Time for which a bridge is still listed, and its channels are remembered, after it is gone. */
 export const AGENT_KEPT_MS = DAY;
 export const AGENT_INSTANCE_CHARS = 64;
-/** Time without a hook after which a session counts as ended. People leave sessions open overnight. */
+/**
+ * Time without a hook call after which a session counts as ended. It is long, because people leave sessions open
+ * overnight.
+ */
 export const SESSION_ALIVE_MS = 12 * HOUR;
-/** Time for which messages, conversations and the names of ended sessions are kept. */
+/** Time for which messages, conversations and the names of ended sessions are stored. */
 export const AGENT_MESSAGES_KEPT_MS = 30 * DAY;
-/** Maximum size of the text of a message. A larger text is a file: push it and send its pointer. */
+/** Maximum size of the text of a message. For a larger text, push it and send its pointer. */
 export const AGENT_MESSAGE_BYTES = MiB;
-/** Maximum size of a text inside its message. A longer text is stored as a payload, and the message has an excerpt. */
+/**
+ * Maximum size of a text that is stored in its message. A longer text is stored as a payload, and the message
+ * contains an excerpt.
+ */
 export const AGENT_MESSAGE_INLINE_BYTES = 4 * KiB;
-/** Tokens of the excerpt of a long message. */
+/** Maximum size of the excerpt of a long message, in tokens. */
 export const AGENT_EXCERPT_TOKENS = 400;
 /** Maximum number of messages in one list, and of messages that wait for one agent. */
 export const AGENT_MESSAGES_LISTED = 1_000;
-/** Number of messages that a session is shown at once. The others follow at its next turn. */
+/** Maximum number of messages that are shown to a session at once. The others follow at its next turn. */
 export const AGENT_MESSAGES_SHOWN = 10;
 /** Maximum number of agents that one call sends to. */
 export const AGENT_RECIPIENTS = 100;
-/** Duration of the lease of a process that shows messages to a session. */
+/** Duration of the lease of a process that is showing messages to a session. */
 export const AGENT_TAKEN_MS = 30 * SECOND;
-/** Number of messages of a conversation after which a person is asked. Two agents could talk for ever. */
+/**
+ * Number of messages of a conversation after which a person must allow more. Otherwise two agents could talk forever.
+ */
 export const CONVERSATION_MESSAGES = 20;
 export const CONVERSATIONS_LISTED = 200;
-/** Maximum length of the text that says what a session works on, or what it waits for. */
+/** Maximum length of the text that says what a session works on or waits for. */
 export const AGENT_TEXT_CHARS = 300;
 /** Maximum length of the path of a folder. */
 export const FOLDER_CHARS = 4_096;
-/** Default duration of a claim. The hooks of its holder renew it. */
+/** Default duration of a claim. The hooks of its owner renew it. */
 export const CLAIM_MS = 15 * MINUTE;
 /** Maximum duration of a claim, in seconds. */
 export const CLAIM_MAX_S = 24 * 3_600;
 /** Maximum number of claims of a project. */
 export const CLAIMS_MAX = 2_000;
 export const CLAIM_CHARS = 512;
-/** Maximum number of asterisks in a claim. Each claim is compared with all others of its project. */
+/**
+ * Maximum number of asterisks in a claim. It is small, because each claim is compared with all other claims of its
+ * project.
+ */
 export const CLAIM_WILDCARDS = 8;
 /** Maximum number of tasks that one bridge runs concurrently. */
 export const BRIDGE_TASKS = 100;
 /**
- * Default timeout of a task, both for the agent and for a sender that waits for the result. Existing clients
- * use the same value.
+ * Default timeout of a task, for the agent and for a sender that waits for the result. Existing clients rely on this
+ * value.
  */
 export const TASK_TIMEOUT_MS = 600 * SECOND;
-/** Maximum length of the text that says why a task is stuck. It includes the question of the agent. */
+/** Maximum length of the text that says why a task is stuck, including the question of the agent. */
 export const TASK_STUCK_CHARS = 600;
-/**
- * Maximum size of a task that is typed into a terminal. Of a larger task, only one line with its pointer is
- * typed.
- */
+/** Maximum size of a task that is typed into a terminal. For a larger task, one line with its pointer is typed. */
 export const TASK_INLINE_BYTES = 2 * KiB;
-/**
- * Number of bytes of an agent's output that are kept. The end of the output is kept, because it contains the
- * outcome.
- */
+/** Maximum number of bytes of an agent's output that are stored: its end, because that contains the outcome. */
 export const TASK_OUTPUT_BYTES = 8 * MiB;
 
 // Project files, briefs and hooks.
@@ -581,16 +543,18 @@ export const HANDOFF_POLL_MS = 500;
 /** Maximum time for which a command waits for the lock of the project files. */
 export const PROJECT_LOCK_WAIT_MS = 30 * SECOND;
 /**
- * Age after which a lock of the project files is stale and may be taken over. Writes take only milliseconds.
- * A holder that was suspended checks that it still has the lock before it writes.
+ * Age after which another process may take over a lock of the project files. Writes take only milliseconds. A process
+ * that was suspended checks that it still has the lock before it writes.
  */
 export const PROJECT_LOCK_STALE_MS = 60 * SECOND;
 /**
- * Timeout for requests of a hook to a remote relay. The agent waits for the hook, so after this time the hook
- * continues without the relay.
+ * Timeout for requests of a hook to a remote relay. The agent waits for the hook, so the hook then continues without
+ * the relay.
  */
 export const HOOK_REMOTE_MS = 300;
-/** Maximum time that a hook works on the local store. The client waits 10 s, and a busy machine is slow. */
+/**
+ * Maximum time that a hook works on the local store. Clients wait 10 s for a hook; the rest is for a slow machine.
+ */
 export const HOOK_LOCAL_MS = 7 * SECOND;
 /** Minimum time between two reminders in a session. */
 export const REMINDER_GAP_MS = 30 * 60 * SECOND;
@@ -599,49 +563,42 @@ export const REMINDER_GAP_MS = 30 * 60 * SECOND;
 
 /** Maximum size of a line in a transcript. Longer lines are skipped, so that reading needs little memory. */
 export const SESSION_LINE_BYTES = 4 * MiB;
-/** Size of the beginning of a transcript in which the folder and the first prompt are looked for. */
+/** Number of bytes at the start of a transcript that are searched for the folder and the first prompt. */
 export const SESSION_HEAD_BYTES = 256 * KiB;
-/** Maximum length of the text, and of the input and output of a tool, in a turn. The middle is left out. */
+/**
+ * Maximum length of the text of a turn, and of the input and output of a tool. The middle of a longer text is left
+ * out.
+ */
 export const SESSION_TURN_CHARS = 32_000;
 /** Maximum size of a hand-off that quotes a session, in tokens. */
 export const SESSION_HANDOFF_TOKENS = 1_500;
-/** Maximum size of the text about a session after a compaction, in tokens. */
+/** Maximum size of the text that says what a compaction removed from a session, in tokens. */
 export const SESSION_LOSS_TOKENS = 600;
-/** Maximum time for which a search brings the index up to date. The rest is indexed by the next one. */
+/** Maximum time for which a search updates the index. The next search indexes the rest. */
 export const SESSION_INDEX_MS = 20 * SECOND;
-/** Maximum number of sessions that a search or a list looks at, newest first. */
+/** Maximum number of sessions that a search or a list reads, newest first. */
 export const SESSIONS_MAX = 1_000;
 
 // Prompts and pipelines.
 
 /** Maximum number of artifacts that a prompt shows as previews. */
 export const PROMPT_PREVIEWS = 10;
-/** Maximum number of artifacts that a prompt names without showing them. */
+/** Maximum number of artifacts that a prompt lists by name only. */
 export const PROMPT_NAMES = 10;
 /**
- * Maximum total size of the previews of pinned artifacts in a prompt. The same maximum applies to the
- * previews of all other artifacts. It is about 1,500 tokens.
+ * Maximum total size of the previews of pinned artifacts in a prompt, and also of the previews of all other
+ * artifacts. It is about 1,500 tokens.
  */
 export const PROMPT_PREVIEW_BYTES = 6 * KiB;
-/**
- * Maximum number of passages that a prompt shows because they match the question. One passage has about 120
- * tokens.
- */
+/** Maximum number of passages that match the question in a prompt. One passage has about 120 tokens. */
 export const PROMPT_PASSAGES = 4;
 /**
- * Maximum number of bytes of one earlier answer in a prompt. Earlier answers are shown because the question
- * may refer to them.
+ * Maximum size of one earlier answer in a prompt. Earlier answers are shown because the question may refer to them.
  */
 export const PROMPT_ANSWER_BYTES = 600;
-/**
- * Maximum number of bytes of all earlier questions and answers in a prompt, about 500 tokens. The newest ones
- * are shown.
- */
+/** Maximum total size of earlier questions and answers in a prompt, about 500 tokens. The newest ones are shown. */
 export const PROMPT_CONVERSATION_BYTES = 2 * KiB;
-/**
- * Number of candidates (passages or artifacts) from which a prompt selects what it shows. Source artifacts
- * come first.
- */
+/** Number of passages or artifacts from which a prompt chooses what to show. Source artifacts come first. */
 export const PROMPT_SCANNED = 100;
 /** Maximum number of rounds of tool calls before a model must answer. */
 export const PULL_ROUNDS = 6;
@@ -651,15 +608,14 @@ export const PULL_CALLS = 8;
 export const PULL_CALL_TOKENS = 2_000;
 /** Maximum number of tokens that all tool calls for one answer return together. */
 export const PULL_TOKENS = 8_000;
-/** Maximum number of rounds of tool calls that a pipeline step can allow. */
+/** Largest maximum number of rounds of tool calls that a pipeline step may set. */
 export const STEP_PULL_ROUNDS = 50;
-/** Maximum number of tokens of tool calls that a pipeline step can allow. */
+/** Largest maximum number of tokens of tool calls that a pipeline step may set. */
 export const STEP_PULL_TOKENS = 200_000;
-/** Maximum number of passages that one search of a model returns. */
+/** Maximum number of passages that a search returns to a model. */
 export const PULL_PASSAGES = 6;
 /**
- * Maximum size of the question of a prompt. A longer text is stored as an artifact, and the prompt shows its
- * preview.
+ * Maximum size of the question of a prompt. A longer text is stored as an artifact, and the prompt shows its preview.
  */
 export const PROMPT_WORDS_BYTES = 64 * KiB;
 /** Maximum number of operations in a patch that a model proposes in its answer. */
@@ -670,7 +626,7 @@ export const ANSWER_TAIL_CHARS = 64 * KiB;
 export const ANSWER_CACHE_MS = DAY;
 /** Default maximum of the output tokens of a model. */
 export const ANSWER_TOKENS = 8_192;
-/** Maximum number of retries of a request to a busy model provider. */
+/** Maximum number of retries of a request to a model provider that is busy. */
 export const PROVIDER_RETRIES = 2;
 /** Maximum size of an event in the stream of a model provider. */
 export const PROVIDER_EVENT_CHARS = 4 * MiB;
@@ -678,40 +634,36 @@ export const PROVIDER_EVENT_CHARS = 4 * MiB;
 /** Maximum size of a pipeline file. */
 export const PIPELINE_FILE_BYTES = MiB;
 /**
- * Maximum size of a pipeline file that is stored in the first event of a run. A larger file is stored as an
- * artifact, which delays the first step.
+ * Maximum size of a pipeline file that is stored in the first event of a run. A larger file is stored as an artifact,
+ * which takes longer.
  */
 export const PIPELINE_EVENT_BYTES = 32 * KiB;
-/**
- * Maximum number of step instances in one run, over all steps. Each instance is a process or a model call
- * with its own events.
- */
+/** Maximum number of step instances in one run. Each instance is a process or a model call with its own events. */
 export const PIPELINE_STEPS = 1_000;
-/** Duration of the lease of a run, in seconds. The holder renews the lease three times within this time. */
+/**
+ * Duration of the lease of a run, in seconds. The process that runs it renews the lease three times within this time.
+ */
 export const PIPELINE_HOLD_S = 15;
 /** Maximum duration of the lease of a thread, in seconds. */
 export const THREAD_HOLD_S = 3_600;
 export const PIPELINE_PARALLEL = 4;
 export const PIPELINE_PARALLEL_MAX = 256;
-/** Maximum size of the output of one step. Every running step holds its output in memory. */
+/** Maximum size of the output of one step. It is limited because every running step keeps its output in memory. */
 export const STEP_OUTPUT_BYTES = 16 * MiB;
-/**
- * Maximum length of a prompt that a run records for a step. Of a longer prompt, only the beginning is
- * recorded.
- */
+/** Maximum length of the prompt of a step that a run records. Only the beginning of a longer prompt is recorded. */
 export const STEP_PROMPT_CHARS = 8 * KiB;
-/** Number of characters at the end of stderr that are kept as the reason of a failure. */
+/** Number of characters at the end of stderr that are recorded as the reason of a failure. */
 export const STEP_COMPLAINT_CHARS = 4 * KiB;
 /** Maximum size of a value that a template puts into an environment variable. Linux allows 128 KiB. */
 export const STEP_VALUE_BYTES = 100 * KiB;
 export const STEP_TIMEOUT_MS = HOUR;
-/** Maximum time of a command or webhook that notifies people, and of a command that prints a secret. */
+/** Timeout of a command or webhook that notifies people, and of a command that prints a secret. */
 export const NOTIFY_MS = 30 * SECOND;
 /** Maximum size of a secret. */
 export const SECRET_BYTES = 64 * KiB;
-/** Maximum number of missed times of a schedule that are handled at once. */
+/** Maximum number of missed runs of a schedule that are handled at once. */
 export const PIPELINE_MISSED_RUNS = 1_000;
-/** Maximum size of a webhook that starts a run. It is stored in an event. */
+/** Maximum size of the webhook request that starts a run. It is stored in an event. */
 export const WEBHOOK_BYTES = 64 * KiB;
 /** Maximum age of the signature of a webhook. */
 export const WEBHOOK_AGE_MS = 5 * MINUTE;
@@ -722,36 +674,30 @@ export const STEP_ROUNDS_MAX = 100;
 export const STEP_RETRIES_MAX = 20;
 export const STEP_BACKOFF_MS = SECOND;
 export const STEP_BACKOFF_MAX_MS = 60 * SECOND;
-/** Default time for which the cached result of a step is used if the step has not changed. */
+/** Default time for which the result of a step is reused if the step has not changed. */
 export const STEP_CACHE_MS = 7 * DAY;
 
 // Files and spaces. A file may be as large as a payload (`PAYLOAD_BYTES`, or the limit of the plan).
 
 /**
- * Maximum length of the name of a space. The name is part of every record key of the space and of addresses
- * such as `relay://notes/a.md`.
+ * Maximum length of the name of a space. The name is part of every record key of the space and of addresses such as
+ * `relay://notes/a.md`.
  */
 export const SPACE_NAME_CHARS = 128;
 /**
- * Maximum length of the path of a file. Object stores have the same limit. Together with the space and the
- * tenant, the path fits into a store key.
+ * Maximum size of the path of a file. Object stores have this limit too. Together with the space and the tenant, the
+ * path fits into a store key.
  */
 export const FILE_PATH_BYTES = 1024;
-/**
- * Maximum length of one name within a path. File systems have the same limit, so every file can be saved to a
- * disk.
- */
+/** Maximum size of one name within a path. File systems have this limit too, so every file can be saved to a disk. */
 export const FILE_NAME_BYTES = 255;
 
-/**
- * Maximum size of the metadata of a file. The metadata is sent as an HTTP header and is part of every
- * listing.
- */
+/** Maximum size of the metadata of a file, which is sent as an HTTP header and is part of every listing. */
 export const FILE_METADATA_BYTES = 4 * 1024;
 
 /** Default number of earlier versions that a file keeps. */
 export const FILE_VERSIONS = 20;
-/** Maximum number of earlier versions that a file keeps. The whole history of a file is read at once. */
+/** Maximum number of earlier versions that a file keeps. It is limited because all versions are read at once. */
 export const FILE_VERSIONS_MAX = 100;
 /** Maximum lifetime of a file: ten years. A file without a ttl does not expire. */
 export const FILE_TTL_MAX_S = 3650 * 24 * 3600;
@@ -766,26 +712,25 @@ export const FILE_PAGE_BYTES = 4 * 1024 * 1024;
 // The search index over artifacts.
 
 /**
- * Maximum size of a document in the search index. Earlier versions indexed only this many characters of an
- * artifact.
+ * Maximum size of a document in the search index. Earlier versions indexed only this many characters of an artifact.
  */
 export const INDEX_TEXT_CHARS = 1024 * KiB;
 /**
- * Size of a section in the search index. A longer text is indexed in sections, so that a search reads only
- * the sections that match best.
+ * Size of a section in the search index. A longer text is indexed in sections, so that a search reads only the
+ * sections that match best.
  */
 export const INDEX_SECTION_BYTES = 32 * KiB;
 /**
- * Maximum size of a text that is indexed before the answer. Indexing takes about 2 ms. Longer texts are
- * indexed later by worker threads.
+ * Maximum size of a text that is indexed before the answer, which takes about 2 ms. Worker threads index longer texts
+ * later.
  */
 export const INDEX_AT_ONCE_BYTES = 16 * KiB;
 /**
- * Maximum time for which an answer waits until a longer text is indexed. After this time, searches report
- * what is not indexed yet.
+ * Maximum time for which an answer waits until a longer text is indexed. After this time, searches report which texts
+ * are not indexed yet.
  */
 export const INDEX_WAIT_MS = 2_000;
-/** Maximum number of incompletely searched artifacts that a search lists. */
+/** Maximum number of artifacts that a search lists because it could not search all of their text. */
 export const UNSEARCHED_NAMED = 20;
 
 // The relay as an A2A agent.
@@ -793,13 +738,12 @@ export const UNSEARCHED_NAMED = 20;
 /** Time for which an A2A task is kept after its last change. */
 export const A2A_TASK_TTL_MS = 7 * DAY;
 /**
- * Maximum time for which an A2A call waits for a task. Then it returns the task in its current state, before
- * a proxy or client closes the connection.
+ * Maximum time for which an A2A call waits for a task. Then it returns the task in its current state, before a proxy
+ * or client closes the connection.
  */
 export const A2A_WAIT_MS = 10 * 60 * SECOND;
 /**
- * Interval at which a followed task is polled. Leases and cancellations send no message, so they can only be
- * polled.
+ * Interval at which a followed task is polled. Polling is needed because leases and cancellations send no message.
  */
 export const A2A_POLL_MS = SECOND;
 /**
@@ -808,9 +752,7 @@ export const A2A_POLL_MS = SECOND;
  */
 export const A2A_MESSAGE_BYTES = 32 * KiB;
 export const A2A_PARTS = 100;
-/**
- * Maximum size of a message as JSON, with all its fields. The message must fit into an environment variable.
- */
+/** Maximum size of a message as JSON, with all its fields. It must fit into an environment variable. */
 export const A2A_MESSAGE_JSON_BYTES = 64 * KiB;
 /**
  * Maximum size of a message that is sent in the metadata of its task. A larger message is sent as a pointer.
@@ -818,14 +760,17 @@ export const A2A_MESSAGE_JSON_BYTES = 64 * KiB;
 export const A2A_MESSAGE_RIDES_BYTES = 4 * KiB;
 /** Maximum length of the messageId and the contextId that a client sends. */
 export const A2A_ID_CHARS = 256;
-/** Number of newest messages of a task that are kept as its history. */
+/** Number of newest messages of a task that are stored as its history. */
 export const A2A_HISTORY = 100;
 export const A2A_HISTORY_BYTES = 256 * KiB;
-/** Number of newest states of a task that are kept. */
+/** Number of newest states of a task that are stored. */
 export const A2A_STEPS = 50;
 /** Maximum number of artifacts in one answer of an agent. */
 export const A2A_ARTIFACTS = 50;
-/** Maximum size of an A2A request. Clients that do not know our extension put whole files into a message. */
+/**
+ * Maximum size of an A2A request. It is large, because clients that do not know our extension put whole files into a
+ * message.
+ */
 export const A2A_REQUEST_BYTES = STORED_BYTES + MiB;
 /** Maximum number of webhooks of one task. */
 export const A2A_WEBHOOKS = 10;
@@ -833,30 +778,28 @@ export const A2A_WEBHOOKS = 10;
 export const A2A_TASKS_LISTED = 1_000;
 export const WEBHOOK_TIME_MS = 10 * SECOND;
 
-// The relay as a Cloudflare Worker. All requests of an isolate share 128 MB of memory, and each has 30 s of CPU time by
-// default. The memory figures were measured in a local process with a simulated R2.
+// The relay as a Cloudflare Worker. All requests of an isolate share 128 MB of memory, and each has 30 s of CPU time
+// by default. The memory figures below were measured in a local process with a simulated R2.
 
 /**
- * Default maximum size of a text that is searched: the largest payload. A search takes about one second and
+ * Default maximum size of a text that is searched: the largest payload. Searching it takes about one second and
  * little memory.
  */
 export const WORKER_TEXT_BYTES = PAYLOAD_BYTES;
 /**
- * Maximum size of a text that is held in memory, to count its tokens or to parse JSON. It needs up to 30 MB,
- * so the memory is enough for several requests.
+ * Maximum size of a text that is kept in memory to count its tokens or to parse JSON. It needs up to 30 MB, so
+ * several requests fit into the memory.
  */
 export const WORKER_HELD_TEXT_BYTES = 4 * MiB;
 /**
- * Maximum number of work steps (see WorkMeter) of one fold of a thread's log. They take one to two seconds. A
- * Worker has no second thread for them.
+ * Maximum number of work steps (see WorkMeter) of one fold of a thread's log: one to two seconds. It is lower than on
+ * a server, because a Worker has no other thread for the fold.
  */
 export const WORKER_FOLD_WORK = 200_000_000;
 /**
- * Maximum size of an MCP or A2A message. The message is in memory several times (as text, parsed, encoded)
- * and needs up to 10 bytes of memory per byte.
+ * Maximum size of an MCP or A2A message. A message needs up to 10 bytes of memory per byte, because it is in memory
+ * as text, parsed and encoded.
  */
 export const WORKER_MESSAGE_BYTES = 8 * MiB;
-/**
- * Maximum size of an artifact inside JSON. If its name comes after its content, the content is stored twice.
- */
+/** Maximum size of an artifact inside JSON. If its name comes after its content, the content is stored twice. */
 export const WORKER_JSON_ARTIFACT_BYTES = 8 * MiB;

@@ -1,12 +1,11 @@
 /**
- * Default number of items that are processed at once. It is high enough that an engine can commit many items
- * together.
+ * Default number of items that are processed at once. It is high, so that an engine can commit many items together.
  */
 const WIDTH = 250;
 
 /**
- * Runs `work` on every item, at most `width` items at once. Returns the results in the order of the items.
- * After a failure, no further item is started. The error is thrown after the running items have ended.
+ * Runs `work` on every item, at most `width` items at once. Returns the results in the order of the items. After a
+ * failure, starts no further items, waits for the running ones and throws the error.
  */
 export async function mapConcurrent<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
@@ -38,8 +37,7 @@ export async function mapConcurrent<T, R>(
 }
 
 /**
- * Limits concurrency: at most `width` calls run at once. Other calls wait, and start in the order in which
- * they came.
+ * Limits concurrency: at most `width` calls run at once. Other calls wait, and start in the order of their arrival.
  */
 export class ConcurrencyLimit {
   readonly #waiting: (() => void)[] = [];
@@ -55,7 +53,7 @@ export class ConcurrencyLimit {
     try {
       return await work();
     } finally {
-      // Give the slot directly to the call that has waited longest, so that a new call cannot take it first.
+      // Give the slot directly to the call that has waited longest. Otherwise a new call could take it first.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free++;

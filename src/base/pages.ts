@@ -17,7 +17,7 @@ export async function* everyItem<K extends string, T>(
   }
 }
 
-/** Returns the first `most` items of a paged list, and whether there are more. */
+/** Returns at most `most` items of a paged list, and whether there are more. */
 export async function firstItems<K extends string, T>(
   name: K,
   most: number,

@@ -1,9 +1,9 @@
 export const REDACTED = '[redacted]';
 
 /**
- * Removes credentials, encryption keys in pointer URLs, and Authorization values from a log text. It may
- * remove too much, because a secret in a log is worse than a missing word. The warning before a push works
- * the other way: it misses a credential rather than giving a false alarm.
+ * Removes credentials, encryption keys in pointer URLs, and Authorization values from a log text. It removes too much
+ * rather than too little, because a leaked secret is worse than a missing word. The warning before a push does the
+ * opposite: it misses a credential rather than raising a false alarm.
  */
 export function redact(text: string): string {
   let clean = text
@@ -24,8 +24,8 @@ const NAMED_VALUE =
   /((?:password|passwd|passphrase|secret|api[_-]?key|sealed[_-]key|access[_-]token|refresh[_-]token|id[_-]token|private[_-]key|ticket|cookie)["']?\s{0,4}[:=]\s{0,4}["']?)(?!\[redacted\])[^\s"'&,;}]+/gi;
 
 /**
- * Kinds of credentials with a recognizable form, with their patterns. Each pattern is global, begins with
- * literal text and has bounded repeats, so that matching takes linear time.
+ * Kinds of credentials with a recognizable form, and their patterns. Each pattern is global, begins with literal text
+ * and has bounded repeats, so that matching takes linear time.
  */
 export const CREDENTIAL_FORMATS: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['private key', /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g],

@@ -1,4 +1,4 @@
-/** A number of tokens with the tokenizer that counted it. `estimated` is true if the number is not exact. */
+/** A number of tokens, and the tokenizer that counted it. `estimated` is true if the number is not exact. */
 export interface TokenCount {
   readonly tokens: number;
   readonly tokenizer: string;

@@ -3,8 +3,8 @@ import { badRequest } from './errors.ts';
 const encoder = new TextEncoder();
 
 /**
- * Encodes text as UTF-8. Throws if the text contains a lone surrogate, because the encoder would silently
- * replace it with U+FFFD.
+ * Encodes text as UTF-8. Throws if the text contains a lone surrogate, which the encoder would silently replace by
+ * U+FFFD.
  */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   if (!text.isWellFormed()) {

@@ -1,9 +1,9 @@
 import { RelayError } from './errors.ts';
 
 /**
- * Counts the steps of a computation whose length a caller controls. Throws `too_costly` if the steps exceed a
- * limit. One step is about the work of copying one array item, a few nanoseconds. Unlike a timeout, a step
- * limit gives the same result on every machine.
+ * Counts the steps of a computation whose length a caller controls. Throws `too_costly` if there are more steps than
+ * a limit. One step is about the work of copying one array item, a few nanoseconds. Unlike a timeout, a step limit
+ * gives equal results on all machines.
  */
 export class WorkMeter {
   spent = 0;
@@ -11,10 +11,7 @@ export class WorkMeter {
   readonly #hint: string | undefined;
   readonly #total: WorkMeter | undefined;
 
-  /**
-   * `total` is a second meter that counts the same steps. It limits a computation that consists of several
-   * parts.
-   */
+  /** `total` is another meter that counts these steps too. It limits a computation that consists of several parts. */
   constructor(limit = Number.POSITIVE_INFINITY, hint?: string, total?: WorkMeter) {
     this.#limit = limit;
     this.#hint = hint;
