@@ -9,10 +9,7 @@ import { httpRelay } from './http-relay.ts';
 
 const refused = (code: ErrorCode) => (error: unknown) => isRelayError(error, code);
 
-/**
- * Returns a client that does not wait between retries, and the list of pauses (in ms) that it would have
- * made.
- */
+/** Returns a client that does not wait between retries, and the list of pauses (in ms) that it would make. */
 function patient(wire: WireRelay, o: Partial<HttpOptions> = {}): { relay: ContextRelay; waits: number[] } {
   const waits: number[] = [];
   const sleep = async (ms: number) => {

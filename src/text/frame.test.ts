@@ -36,7 +36,7 @@ test('the mark of a frame depends on its content and needs the secret', async ()
   assert.equal(markOf(await frame('some text', source, 9e9)), markOf(first), 'whatever its age is');
 });
 
-/** Finds lines that look like a frame marker to a reader who accepts similar brackets and any words. */
+/** Finds lines that a reader may take for a frame marker: any similar brackets with any words. */
 const looksLikeFrame = (line: string) => /^\s*[<>＜＞‹›«»]{3}.*\S.*[<>＜＞‹›«»]{3}\s*$/.test(line);
 
 test('no content can forge a marker line of its frame', async () => {

@@ -16,8 +16,8 @@ test('a server verifies its bodies in the background, a few megabytes at a time,
   for (const [i, size] of SIZES.entries()) await engine.blobs.put(`scr.a/${i}`, Buffer.alloc(size, `${i}`));
   assert.deepEqual(engine.scrubState(), { bodies: 0, bytes: 0, rounds: 0, damaged: 0 });
   /**
-   * Runs steps until `times` more passes over all bodies are complete. By default 2, because the first pass
-   * may already be running.
+   * Runs steps until `times` more passes over all bodies are complete. The default is 2, because the first pass may
+   * already be under way.
    */
   const round = async (times = 2) => {
     const { rounds } = engine.scrubState()!;

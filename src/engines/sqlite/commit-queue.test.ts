@@ -12,7 +12,7 @@ import { openDatabase } from './opening.ts';
 interface Fixture {
   readonly db: Database;
   readonly queue: CommitQueue;
-  /** The streams that each commit changed. */
+  /** Names of the streams that each commit changed. */
   readonly commits: string[][];
 }
 

@@ -12,7 +12,7 @@ function bytes(i: number): Uint8Array {
   return new Uint8Array(140_000).fill(i);
 }
 
-/** Fills a server with closed segments in which every fourth body remains. */
+/** Starts a server whose closed segments have lost three of four bodies. */
 async function wipedSegments(t: TestContext) {
   const home = temporaryHome(t);
   const clock = manualClock();

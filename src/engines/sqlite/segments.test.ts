@@ -15,7 +15,7 @@ function segments(home: string): string[] {
   return filesIn(home).filter((path) => path.startsWith('blobs/segments/'));
 }
 
-/** Returns a body that is too large for a row. So it is stored in a segment, even if it is the only write. */
+/** Returns a body that is too large for a row, so it is stored in a segment. */
 function bytes(i: number, size = 140_000): Uint8Array {
   return new Uint8Array(size).fill(i);
 }
@@ -118,7 +118,7 @@ test('a push succeeds even if a sweep of another process deletes its segment mea
   for (let i = 0; i < 25; i++) {
     await server.blobs.put(`seg.a/${i}`, bytes(i));
     await assertBody(server, `seg.a/${i}`, bytes(i));
-    // No row names the segment, so the next sweep deletes it.
+    // No row refers to the segment, so the next sweep deletes it.
     await server.blobs.delete(`seg.a/${i}`);
   }
   done = true;

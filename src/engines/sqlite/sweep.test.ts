@@ -94,7 +94,7 @@ test('a sweep deletes only old bodies and drafts that no row names', async (t) =
   assert.ok(existsSync(join(home, kept!)));
   const later = join(home, 'blobs/ab/ffffffffffffffffffffffffffffffff');
   utimesSync(later, old, old);
-  // Each later sweep checks one of these folders, in turn.
+  // Each of the following sweeps checks one of these folders.
   for (let i = 0; i < 2; i++) await engine.sweep();
   assert.ok(!existsSync(later));
   await engine[Symbol.asyncDispose]();

@@ -74,7 +74,7 @@ describe('a draft', () => {
   });
 });
 
-/** Applies operations to deep copies. This is slow, but no shared object can be changed by mistake. */
+/** Applies operations to deep copies. This is slow, but no shared object can change by mistake. */
 function applyPlainly(
   doc: Json,
   ops: readonly { op: string; path: string; from?: string; value?: Json }[],

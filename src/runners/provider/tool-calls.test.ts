@@ -14,7 +14,7 @@ const TOOLS: readonly Tool[] = ['pull', 'search'].map((name) => ({
   parameters: { type: 'object', properties: {} },
 }));
 
-/** How each provider is told to make no further calls: tools, tool_choice or toolConfig. */
+/** How each provider is told to call no more tools: with `tools`, `tool_choice` or `toolConfig`. */
 const LAST: { readonly [provider: string]: RegExp } = {
   anthropic: /"name":"pull".*\{"type":"none"\}/,
   openai: /"name":"pull".*"none"/,

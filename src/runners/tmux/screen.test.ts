@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { count, markOf, outputBehind } from './screen.ts';
 
-/** For a screen from which nothing has scrolled out. */
+/** Reads a screen from which no line has scrolled away. */
 const shownBehind = (screen: string, text: string, before: string) =>
   outputBehind({ view: screen, all: screen }, text, { view: before, all: before });
 

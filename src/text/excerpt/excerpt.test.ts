@@ -104,7 +104,7 @@ describe('excerpt', () => {
   });
 });
 
-/** Outputs with one important line each, which must be in a small excerpt together with the last line. */
+/** Outputs with one important line each. A small excerpt must contain that line and the last line. */
 const quiet = (form: (i: number) => string, count = 900) => Array.from({ length: count }, (_, i) => form(i));
 const OUTPUTS: readonly (readonly [
   name: string,

@@ -7,7 +7,7 @@ import { takeLines } from './take-part.ts';
 const bytes = (text: string) => new TextEncoder().encode(text);
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`).join('\n');
 
-/** A stream that yields one chunk per read, so that a test can see how far a reader went. */
+/** Returns a stream that yields one chunk per read, and counts the reads. */
 function counted(chunks: Uint8Array[]): {
   body: ReadableStream<Uint8Array>;
   state: { read: number; cancelled: boolean };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makePreview } from '../preview/preview.ts';
 import { neutralise } from './neutralise.ts';
 
-/** Finds what a Markdown or HTML renderer would turn into a link, an image or a request. */
+/** Finds text that a Markdown or HTML renderer would turn into a link, an image or a request. */
 const ACTIVE: readonly RegExp[] = [
   /\]\(/,
   /\]:(?!\d)/,
