@@ -117,10 +117,13 @@ export const threads = {
     status: 201,
     headers: idempotent,
   }),
-  /** Lists threads, newest first. `prefix` selects ids that begin with it, `q` names that contain its words. */
+  /**
+   * Lists threads, newest first. `prefix` selects ids that begin with it, `q` names that contain its words, `by` threads
+   * that this caller created.
+   */
   list: verb<
     (
-      o?: shapes.Page & { prefix?: string; q?: string },
+      o?: shapes.Page & { prefix?: string; q?: string; by?: string },
     ) => Promise<{ threads: shapes.ThreadItem[]; next?: string }>
   >('threads.list')({ summary: 'List threads, newest first', route: 'GET /threads', args: [] }),
   get: verb<OfThread<shapes.ThreadInfo>>('threads.get')({

@@ -64,6 +64,8 @@ const threadItem = z.object({
   created_at: time,
   /** Time when the thread expires with all its content. Absent if the thread stays until it is deleted. */
   expires_at: time.optional(),
+  /** Name of the caller that created the thread. */
+  by: text,
   hop_count: count,
 });
 export interface ThreadItem extends Shape<typeof threadItem> {}
@@ -761,6 +763,7 @@ export const threadSchemas = {
       ...page,
       prefix: z.string().optional().describe('only ids that begin with this'),
       q: searchWords.describe('words in the name'),
+      by: optionalText.describe('name of the caller that created the thread'),
     }),
     output: z.object({ threads: z.array(threadItem), ...next }),
   },

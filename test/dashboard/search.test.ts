@@ -35,7 +35,7 @@ test('a search reads past many pointers that do not match', async () => {
   assert.deepEqual([pointers.map(({ id }) => id), next], [[answer.id], undefined]);
 });
 
-test('threads are found by name, artifacts of all threads by content, files by path', async () => {
+test('threads are found by name and creator, artifacts of all threads by content, files by path', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const { thread_id: slow } = await api.threads.create({ name: 'Checkout latency' });
@@ -47,6 +47,12 @@ test('threads are found by name, artifacts of all threads by content, files by p
   const names = async (q: string) =>
     (await api.threads.list({ q })).threads.map(({ thread_id }) => thread_id);
   assert.deepEqual([await names('LATENCY check'), await names('walrus')], [[slow], []]);
+  const { thread_id: foreign } = await httpRelay({ baseUrl: relay.url, agent: 'planner' }).threads.create();
+  const { threads } = await api.threads.list({ by: 'planner' });
+  assert.deepEqual(
+    threads.map(({ thread_id, by }) => [thread_id, by]),
+    [[foreign, 'planner']],
+  );
   const { hits } = await api.threads.searchAll('walrus');
   assert.deepEqual(
     hits.map((hit) => [hit.ref, hit.thread_id]),

@@ -41,7 +41,13 @@ describe('threads over HTTP', () => {
       [2, 0, 0, 'first'],
     );
     const listed = await call('GET', '/v1/threads');
-    assert.deepEqual(Object.keys(listed.json.threads[0]), ['thread_id', 'name', 'created_at', 'hop_count']);
+    assert.deepEqual(Object.keys(listed.json.threads[0]), [
+      'thread_id',
+      'name',
+      'created_at',
+      'by',
+      'hop_count',
+    ]);
     const header = await call('GET', `/threads/${id}/state/header`);
     assert.deepEqual(Object.keys(header.json), [
       '$schema',

@@ -284,6 +284,7 @@ class ThreadItem(TypedDict):
     name: str
     created_at: str
     expires_at: NotRequired[str]
+    by: str
     hop_count: int
 
 
@@ -297,6 +298,7 @@ class ThreadInfo(TypedDict):
     name: str
     created_at: str
     expires_at: NotRequired[str]
+    by: str
     hop_count: int
     state_version: int
     artifact_count: int

@@ -97,7 +97,7 @@ export async function writeThreadRecords(log: ThreadLog, root: ThreadRoot, meta:
 
 /**
  * Lists threads, newest first. With `prefix`, only threads whose id begins with it. With `q`, only threads whose name
- * contains its words. A thread whose name starts with a dot, such as that of a lease, is listed only if `prefix` is set or
+ * contains its words. With `by`, only threads that this caller created. A thread whose name starts with a dot, such as that of a lease, is listed only if `prefix` is set or
  * if `q` starts with a dot.
  */
 export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
@@ -120,8 +120,9 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
       const meta = stored?.value;
       if (meta?.tenant !== caller.tenant) continue;
       if (count === 0 || !reaches(caller, { by: meta.key })) return null;
-      const { name, created } = meta;
-      const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta), hop_count };
+      if (o.by !== undefined && o.by !== meta.by) return null;
+      const { name, created, by } = meta;
+      const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta), by, hop_count };
       return { thread, next: key.slice(prefix.length) };
     }
     // The sweep deletes expired threads. Finish interrupted deletions of other threads here.
@@ -148,6 +149,7 @@ export const getThread: ThreadVerb<'get'> = async (log, caller, id) => {
     name: meta.name,
     created_at: isoTime(meta.created),
     ...expiry(meta),
+    by: meta.by,
     hop_count: await log.ledger.counter(head.root, 'hops'),
     state_version: head.version,
     artifact_count: head.totals.artifacts,

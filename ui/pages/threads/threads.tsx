@@ -19,12 +19,13 @@ export function Threads({ parts: [id] }: { parts: readonly string[] }) {
 const ID_START = /^[0-9a-f]{4,8}(?:-[0-9a-f-]*)?$/i;
 
 function ThreadList() {
-  const [q, time] = readParams('q', 'time');
+  const [q, by, time] = readParams('q', 'by', 'time');
   const selection = useSelection<ThreadItem>();
   const picked = [...selection.rows.keys()];
   // Hexadecimal digits may be the start of an id. Names are searched for all words.
-  const filter = ID_START.test(q) ? { prefix: q.toLowerCase() } : q ? { q } : {};
-  const filtered = q !== '' || time !== '';
+  const words = ID_START.test(q) ? { prefix: q.toLowerCase() } : q ? { q } : {};
+  const filter = { ...words, ...(by ? { by } : {}) };
+  const filtered = [q, by, time].some((value) => value !== '');
   const threads = usePages(
     (relay, { after, limit }) =>
       readMatching(
@@ -36,7 +37,7 @@ function ThreadList() {
         ({ created_at }) => isWithin(time, created_at),
         ({ created_at }) => !isWithin(time, created_at),
       ),
-    [q, time],
+    [q, by, time],
   );
   useLive(
     ({ kind }) => kind === 'thread.created' || kind === 'thread.deleted',
@@ -66,6 +67,12 @@ function ThreadList() {
       cell: ({ thread_id }) => <Id value={thread_id} what="thread id" />,
       wide: true,
     },
+    {
+      title: 'Created by',
+      width: '100px',
+      cell: ({ by }) => <ForeignText text={by} max={40} />,
+      wide: true,
+    },
     { title: 'Hops', width: '60px', cell: ({ hop_count }) => hop_count, wide: true, figure: true },
     {
       title: 'Expires',
@@ -91,7 +98,8 @@ function ThreadList() {
         }
       />
       <div class="bar">
-        <TextFilter label="Name or start of the id" param="q" />
+        <TextFilter label="Name or start of the id" param="q" grow />
+        <TextFilter label="Created by" param="by" />
         <TimeFilter />
       </div>
       <BulkBar
