@@ -1,5 +1,5 @@
 /**
- * The baseline: the least work a Node server can do for the same bytes. `GET /bytes/<n>` answers n bytes from memory.
+ * The baseline: the least work that a Node server can do for the same bytes. `GET /bytes/<n>` returns n bytes from memory.
  * `POST /push` writes the body to a new file, waits for fdatasync, and answers. Run as: bare-server.ts <folder>.
  */
 import { open } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
  * The baseline for channels: a bare `ws` server. `POST /push` keeps the body in memory, sends its address to every
- * socket, and answers. Nothing is written to disk, and offline clients miss it.
+ * socket, and answers. It writes nothing to disk, so offline clients miss the message.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

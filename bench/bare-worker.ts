@@ -1,6 +1,6 @@
 /**
- * The baseline for the Worker: the least work a Worker can do for the same bytes. `POST /push` stores a small body as
- * a row of a Durable Object, a large one in the bucket, and notifies every socket. `GET /bytes/<n>` answers n stored
+ * The baseline for the Worker: the least work that a Worker can do for the same bytes. `POST /push` stores a small body
+ * as a row of a Durable Object, a large one in the bucket, and notifies every socket. `GET /bytes/<n>` returns n stored
  * bytes. `/ws/…` opens a socket.
  */
 import { DurableObject } from 'cloudflare:workers';
@@ -15,7 +15,7 @@ interface Bindings {
   readonly BODIES: R2Bucket;
 }
 
-/** The same limit as in the relay. */
+/** Maximum size of a body that is stored as a row, as in the relay. */
 const ROW_BYTES = 512 * 1024;
 
 export class RelayObject extends DurableObject<Bindings> {

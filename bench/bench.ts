@@ -14,7 +14,7 @@ export interface Scale {
 }
 
 export interface Measured {
-  /** Median over all rounds, of the relay and of the baseline. */
+  /** Medians over all rounds: `measured` for the relay, `baseline` for the baseline. */
   readonly measured: number;
   readonly baseline: number;
   readonly unit: 'ms' | '/s' | 'MB' | 'tokens';
@@ -26,7 +26,7 @@ export interface Measured {
   readonly detail: string;
   /** Processor time per request of both servers, if it was measured. */
   readonly work?: Measured;
-  /** Why the claim does not hold, for claims that are more than a ratio. */
+  /** The reason why the claim does not hold, if the claim is not only about the ratio. */
   readonly broken?: string;
   /** Detailed figures, printed below the table. */
   readonly more?: string;

@@ -1,9 +1,9 @@
 import { pause } from '../src/base/pause.ts';
 import { percentile } from './statistics.ts';
 
-/** Time in ms for which all kinds of requests run side by side. */
+/** Time in ms for which requests of all kinds run concurrently. */
 const RUN_MS = 20_000;
-/** Time in ms between two requests of one kind. */
+/** Time in ms between two requests of one kind. Other kinds use `SHORT_PAUSE_MS`. */
 const PAUSE_MS: { readonly [kind: string]: number } = { stats: 1_000, metrics: 500, usage: 1_000 };
 const SHORT_PAUSE_MS = 20;
 
@@ -15,7 +15,7 @@ export interface RequestTimes {
   readonly most: number;
 }
 
-/** Sends requests of every kind side by side. Returns the times of each kind. */
+/** Sends requests of every kind concurrently. Returns the latencies per kind. */
 export async function askEverything(url: string): Promise<RequestTimes[]> {
   const push = { method: 'POST', body: 'one more', headers: { 'content-type': 'text/plain' } };
   const pushed = await fetch(`${url}/push`, push);

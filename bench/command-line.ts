@@ -10,7 +10,7 @@ interface Command {
   readonly args: readonly string[];
   readonly cwd?: string;
   readonly input?: string;
-  /** Command to run before each round; it is not measured. */
+  /** Arguments of a relay command that runs before each round and is not measured. */
   readonly before?: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export type Relay = (args: readonly string[], o?: Pick<Command, 'cwd' | 'input'>
 
 let compiled: string | undefined;
 
-/** Returns the executable, compiled once per run of the bench, or null if Bun is missing. */
+/** Returns the path of the executable, or null if Bun is missing. It is compiled once per run of the bench. */
 export function benchExecutable(): string | null {
   if (findBun() === null) return null;
   if (compiled === undefined) {
@@ -31,8 +31,8 @@ export function benchExecutable(): string | null {
 }
 
 /**
- * Measures a command on the local store with the executable, against a bare `node -e 0`. The same command with the npm
- * package on Node is printed below the table.
+ * Measures a command of the executable on the local store. The baseline is a bare `node -e 0`. The time of this command
+ * with the npm package on Node is printed below the table.
  */
 export function commandBench(
   name: string,

@@ -6,11 +6,11 @@ import type { Round } from './statistics.ts';
 export interface Side {
   /** URL of an HTTP server, `redis://…` (SET a value of `bodyBytes`) or `nats://…` (see raw-nats.ts). */
   readonly url: string;
-  /** POST this many bytes; GET if absent. */
+  /** If set, the request is a POST with this many bytes; otherwise a GET. */
   readonly bodyBytes?: number;
-  /** Send the bytes as `data` of a JSON envelope. */
+  /** Sends the bytes as the field `data` of JSON. */
   readonly asJson?: true;
-  /** Expected size of the answer. Another size makes the comparison invalid and fails. */
+  /** Expected size of the answer in bytes. With another size the benchmark fails, because the comparison is invalid. */
   readonly answerBytes?: number;
   /** API key to send. */
   readonly key?: string;
@@ -23,16 +23,16 @@ export interface Job extends Rounds {
   readonly baseline: Side;
   /** Requests per round and side. */
   readonly requests: number;
-  /** 1 measures latency in ms; more measures requests per second with this many in flight. */
+  /** Number of concurrent requests. 1 measures the latency in ms, more measures requests per second. */
   readonly atOnce: number;
 }
 
-/** Sends one request to a side over a kept-alive connection. */
+/** Client that sends one request at a time to a side over a kept-alive connection. */
 export interface Asker extends Disposable {
   ask(): Promise<void>;
 }
 
-/** Warm-up, so that compiled code is measured. Large bodies need many rounds. */
+/** Maximum rounds and time in ms of the warm-up, after which compiled code is measured. Large bodies need many rounds. */
 const WARMUP_ROUNDS = 25;
 const WARMUP_MS = 5_000;
 

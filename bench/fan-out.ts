@@ -14,7 +14,7 @@ export interface FanOut {
   readonly pids?: readonly [ours: number, theirs: number];
 }
 
-/** Measures the time from a push to the last of `sockets`, on two servers in turn. */
+/** Measures on two servers in turn how long a push takes until the last socket has its message. */
 export async function compareAudiences(
   ours: Audience,
   theirs: Audience,

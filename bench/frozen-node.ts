@@ -4,7 +4,7 @@ import type { Cluster } from '../test/nats/cluster.ts';
 import { current, STREAMS } from '../test/nats/raw-client.ts';
 import { percentile } from './statistics.ts';
 
-/** Time in ms for which each node is frozen, and the time at its start that does not count. */
+/** Time in ms for which each node is frozen. The reads of the first `SETTLING_MS` do not count. */
 const FROZEN_MS = 25_000;
 const SETTLING_MS = 5_000;
 /** Time in ms between two reads of one kind. */
@@ -20,7 +20,7 @@ export interface ReadTimes {
   readonly most: number;
 }
 
-/** Freezes each node in turn and reads from all relays meanwhile. Returns the times of each kind of read. */
+/** Freezes each node in turn and reads from all relays meanwhile. Returns the latencies per kind of read. */
 export async function readWhileFrozen(cluster: Cluster, urls: readonly string[]): Promise<ReadTimes[]> {
   const times = new Map<string, number[]>();
   const failed = new Map<string, number>();
@@ -57,7 +57,7 @@ export async function readWhileFrozen(cluster: Cluster, urls: readonly string[])
   }));
 }
 
-/** Stores something of each kind. Returns the paths that read it. */
+/** Stores data of each kind. Returns the path that reads it, by kind. */
 async function prepareReads(url: string): Promise<Record<string, string>> {
   const post = async (path: string, body: unknown) => {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' } };

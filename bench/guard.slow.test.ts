@@ -1,6 +1,6 @@
 /**
- * Tests assert no timings; the bench measures speed. This test asserts work: a server's CPU time per request, as a
- * ratio to the bare server's in the same run. On a busy machine both wait longer, but neither uses more CPU time.
+ * Tests assert no timings, because the bench measures speed. This test asserts CPU time: that of the relay per request,
+ * divided by that of the bare server in the same run. A busy machine makes both wait longer, but adds no CPU time.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -10,8 +10,8 @@ import { startBare, startRelay } from './servers.ts';
 import { summarise } from './statistics.ts';
 
 /**
- * Last measured CPU time of each request, as a multiple of the bare server's. Pushes are not here: most of their CPU
- * time is disk work of the kernel, which varies by half; the bench measures them.
+ * Last measured CPU time of each request, as a multiple of the bare server's. Pushes are missing: most of their CPU time
+ * is disk work of the kernel, which varies by half. The bench measures them.
  */
 const HOT = [
   { verb: 'pull', form: 'raw', took: 2.4 },
@@ -19,11 +19,11 @@ const HOT = [
   { verb: 'peek', form: 'json', took: 1.9 },
 ] as const;
 
-/** A ratio this many times higher fails. */
+/** The test fails if a ratio is this many times higher than the last measured one. */
 const WORSE = 1.3;
-/** Disturbances only add work, so the best of several runs counts. */
+/** Number of runs. The best one counts, because disturbances only add CPU time. */
 const RUNS = 5;
-/** Enough requests that periodic work, such as garbage collection, is in every round. */
+/** Requests per round: so many that each round includes periodic work such as garbage collection. */
 const REQUESTS = { pull: 1_000, peek: 1_500 };
 
 const skip = process.platform !== 'linux' && 'processor time is read from /proc';

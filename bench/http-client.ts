@@ -1,6 +1,6 @@
 /**
- * The client that sends requests to both sides: node:http over kept-alive connections. It runs in its own process, so
- * it shares an event loop with neither server. It takes one job from its parent and answers with the rounds.
+ * The client that sends requests to both sides: node:http over kept-alive connections. It runs in its own process, so it
+ * shares its event loop with no server. It gets one job from its parent process and returns the rounds.
  */
 
 import { Agent, request } from 'node:http';

@@ -6,7 +6,7 @@ import { LOCAL_CALLER } from '../src/contract/caller.ts';
 import { benchFolder } from './servers.ts';
 
 /**
- * Creates a store with this many pointers and returns its home. One pointer is pushed, and its rows are copied under
+ * Creates a store with this many pointers and returns its home. Pushes one pointer and copies its database rows with
  * other ids.
  */
 export async function storeOf(pointers: number): Promise<string> {
@@ -24,7 +24,7 @@ export async function storeOf(pointers: number): Promise<string> {
   return home;
 }
 
-/** Copies the rows. The ids are evenly distributed like random ones, but inserted in order, which is faster. */
+/** Copies rows. The ids are evenly distributed like random ids, but inserted in ascending order, which is faster. */
 function copyRows(db: DatabaseSync, table: string, id: string, copies: number): void {
   const columns = db
     .prepare('SELECT name FROM pragma_table_info(?)')

@@ -1,6 +1,6 @@
 /**
- * Clients that push, pull and peek for a while, in their own process. It takes one job from its parent and answers
- * with counts per status and the latencies.
+ * A process with clients that push, pull and peek for a while. It gets one job from its parent process and returns counts
+ * per status and the latencies.
  */
 import { Agent, request } from 'node:http';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { LoadJob, LoadResult } from './load-client.ts';
 
-/** Runs the clients of a job in their own process. */
+/** Runs the clients of a job in a separate process. */
 export function runLoad(job: LoadJob): Promise<LoadResult> {
   const child = fork(join(import.meta.dirname, 'load-client.ts'));
   return new Promise((resolve, reject) => {

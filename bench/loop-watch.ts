@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into a server before it starts. It samples the event loop every 5 ms and writes the largest CPU time between
- * two samples, in ms, to the file BENCH_LOOP_FIGURES. That is how long one piece of work blocked all others, plus 5
- * ms. Wall time would include other processes.
+ * Node loads this file into a server before it starts. It samples the event loop every 5 ms and writes the largest CPU
+ * time between two samples, in ms, to the file BENCH_LOOP_FIGURES. That is how long one task blocked all others, plus
+ * 5 ms. Wall time would include other processes.
  */
 const SAMPLE_MS = 5;
 
-/** The start takes long and is not measured. */
+/** Time in ms after the start that is not measured, because starting blocks the event loop. */
 const START_MS = 2_000;
 
 function watch(file: string): void {

@@ -6,10 +6,10 @@ import { median } from './statistics.ts';
 
 const TIMES = 30;
 
-/** Figures of a cluster with this much data. Times in ms, memory in MB. */
+/** Measurements of a cluster, by name. Times are in ms, memory in MB. */
 export type Figures = Record<string, number>;
 
-/** Starts and fills a cluster. It does not sync writes, because filling it would take too long. */
+/** Starts and fills a cluster. It does not sync writes, because filling it would otherwise take too long. */
 export async function filledCluster(amounts: Amounts): Promise<Cluster> {
   const cluster = await startCluster({ fsync: false });
   await using relay = await startRelay('--engine', cluster.url);
@@ -17,7 +17,7 @@ export async function filledCluster(amounts: Amounts): Promise<Cluster> {
   return cluster;
 }
 
-/** Restarts the nodes and a relay and measures how long they take. */
+/** Restarts the nodes and a relay and measures how long each takes. */
 export async function figuresOf(cluster: Cluster): Promise<Figures> {
   const figures: Figures = {};
   const time = async (name: string, work: () => Promise<unknown>) => {

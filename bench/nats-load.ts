@@ -1,6 +1,6 @@
 import { connect, headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 
-/** Maximum of unconfirmed messages. A cluster drops messages beyond its own limit. */
+/** Maximum number of unconfirmed messages. A cluster drops messages if there are too many. */
 const UNCONFIRMED = 4_000;
 
 export interface Amounts {
@@ -10,12 +10,12 @@ export interface Amounts {
 }
 
 interface Example {
-  /** The id in the subjects and contents of its messages. */
+  /** The id of the object. It occurs in the subjects and contents of the object's messages. */
   readonly id: string;
   readonly messages: { readonly subject: string; readonly data: string; readonly ttl: string }[];
 }
 
-/** Fills a store: the relay creates one object of each kind, and its messages are copied under other names. */
+/** Fills a store: the relay creates one object of each kind, and the messages of each object are copied with other ids. */
 export async function fillStore(engine: string, relayUrl: string, amounts: Amounts): Promise<void> {
   const nats = await connect({ servers: engine.replace('nats://', '').split(',') });
   try {
@@ -39,7 +39,7 @@ async function makeExamples(nats: NatsConnection, url: string): Promise<Record<k
   const { thread_id: thread } = await post('/threads', { name: 'bench' });
   const channel = '00000000-0000-4000-8000-0000channel0';
   await post(`/channels/${channel}`, { msg: { hello: 'world' } });
-  // Wait for write-behind data.
+  // Wait until write-behind data is written.
   await new Promise((resolve) => setTimeout(resolve, 3000));
   const of = async (id: string): Promise<Example> => ({ id, messages: await messagesOf(nats, id) });
   return { pointers: await of(pointer), channels: await of(channel), threads: await of(thread) };
@@ -71,8 +71,7 @@ async function messagesOf(nats: NatsConnection, id: string): Promise<Example['me
 }
 
 /**
- * Writes the copies of each message one after another, so that messages of one object are far apart, as they are in
- * real use.
+ * Writes copies of an object's messages. Each copy gets its own id.
  */
 async function copy(nats: NatsConnection, { id, messages }: Example, copies: number): Promise<void> {
   const slots = new Turns(UNCONFIRMED);

@@ -3,10 +3,10 @@ import { isOver, type Line } from './table.ts';
 const ROW = 22;
 const NAMES = 190;
 const WIDTH = 760;
-/** Horizontal position of the limit. Bars over the limit continue to the right. */
+/** Horizontal position of the limit in the picture. The bar of a broken claim extends beyond it. */
 const LIMIT_AT = 520;
 
-/** Draws every claim as a bar: the used share of its limit, and the interquartile range of its rounds. */
+/** Draws a bar for every claim: the used share of its limit, with the interquartile range of its rounds. */
 export function plot(lines: readonly Line[]): string {
   const claims = lines.filter(({ bench, result }) => bench.limit !== null && !('skipped' in result));
   const height = 60 + claims.length * ROW;

@@ -10,7 +10,7 @@ export interface Peer {
   readonly key?: string;
 }
 
-/** The kind of request, and how many run at once. */
+/** A kind of request, and the number of concurrent requests. */
 export interface Shape {
   readonly verb: 'push' | 'pull' | 'peek';
   readonly form: 'raw' | 'json';
@@ -53,7 +53,7 @@ export async function bareSide(bareUrl: string, shape: Shape, ours: Side): Promi
   return { url: `${bareUrl}/bytes/${bytes}`, answerBytes: bytes };
 }
 
-/** Approximate limit of the bytes per side, to bound disk space and run time. */
+/** Approximate maximum number of bytes per side, which limits disk space and run time. */
 const TOTAL_BYTES = 1.5e9;
 
 export async function compareShape(

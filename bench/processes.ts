@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Process figures from /proc on Linux. Other systems give none. */
+/** A process whose memory and CPU time are read from /proc. They are available only on Linux. */
 
 interface Process {
   readonly pid: number;
@@ -10,7 +10,7 @@ export function residentMegabytes(of: Process): number {
   return megabytes(of, 'VmRSS');
 }
 
-/** Returns the peak memory. */
+/** Returns the peak memory of a process in MB. */
 export function peakMegabytes(of: Process): number {
   return megabytes(of, 'VmHWM');
 }
@@ -21,8 +21,8 @@ function megabytes({ pid }: Process, field: string): number {
 }
 
 /**
- * Returns the CPU time of all threads, user and kernel. The kernel counts a process in hundredths of a second, and
- * each living thread in nanoseconds. Both are too low, so the larger is used.
+ * Returns the CPU time of all threads in ms, user and kernel. The kernel counts a process in hundredths of a second, and
+ * each living thread in nanoseconds. Both sums are too low, so the larger one is used.
  */
 export function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
@@ -35,7 +35,7 @@ export function processorMs(pid: number): number {
   );
 }
 
-/** Returns the process of this machine that listens at a URL, if it is visible. */
+/** Returns the id of the process on this machine that listens at a URL, or undefined if it cannot be found. */
 export function listenerOf(url: string): number | undefined {
   const { hostname, port } = new URL(url);
   if (!/^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)) return undefined;

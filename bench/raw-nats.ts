@@ -1,10 +1,10 @@
 import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import type { Asker } from './compare-requests.ts';
 
-/** Number of subjects, written in turn. Each keeps its last message. */
+/** Number of subjects, which are written in turn. The stream keeps the last message of each. */
 const SUBJECTS = 1000;
 
-/** What a client without a relay does on a cluster: one message per write, in its own stream. */
+/** A plain NATS client, the baseline for a relay on a cluster. It writes one message per write into its own stream. */
 export class RawNats implements AsyncDisposable {
   readonly nats: NatsConnection;
 
@@ -51,7 +51,7 @@ export class RawNats implements AsyncDisposable {
   }
 }
 
-/** Writes or reads a value repeatedly: `nats://…`, with `?pull` to read. */
+/** Returns a client that writes a value repeatedly. With `?pull` at the end of the URL, it reads the value. */
 export async function natsAsker(url: string, value: Buffer): Promise<Asker> {
   const [address = '', verb] = url.split('?');
   const raw = await RawNats.open(address);

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Asker } from './compare-requests.ts';
 
-/** Number of keys. They are overwritten in turn, so that memory stays small and the append-only log is measured. */
+/** Number of keys. They are overwritten in turn, so that memory stays small and the append-only file is measured. */
 const KEYS = 1000;
 
-/** Sets the same value under one key after another, over connections that are free. */
+/** Returns a client that sets a value under one key after another. Each request uses a free connection. */
 export async function redisWriter(url: string, value: Buffer, connections: number): Promise<Asker> {
   const { hostname, port } = new URL(url);
   const sockets = await Promise.all(

@@ -7,7 +7,7 @@ import { isOver, type Line, table } from './table.ts';
 
 export type Report = ReturnType<typeof report>;
 
-/** Returns the figures of a run with the machine and the versions. */
+/** Returns the results of a run, with the machine and the versions. */
 export function report(lines: readonly Line[], command: string) {
   return {
     machine: {
@@ -28,7 +28,7 @@ export function report(lines: readonly Line[], command: string) {
   };
 }
 
-/** Writes the table, the figures and a plot of the claims into the docs. */
+/** Writes the table, the results and a plot of the claims into docs/benchmarks. */
 export function save(figures: Report, lines: readonly Line[]): void {
   const folder = join(ROOT, 'docs', 'benchmarks');
   mkdirSync(folder, { recursive: true });

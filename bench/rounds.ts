@@ -1,7 +1,7 @@
 import { processorMs } from './processes.ts';
 import type { Round } from './statistics.ts';
 
-/** Result of a block of requests: its time or rate, and CPU time per request if measured. */
+/** Result of a block of requests: its time or rate, and the CPU time per request if it was measured. */
 export interface Took {
   readonly figure: number;
   readonly work?: number;
@@ -10,7 +10,7 @@ export interface Took {
 export interface Rounds {
   readonly rounds: number;
   readonly warmups: number;
-  /** Maximum duration of the warm-up. */
+  /** Maximum duration of the warm-up in ms. */
   readonly warmupMs?: number;
 }
 
@@ -26,7 +26,7 @@ export async function blockOf(
   return { figure, work: (processorMs(pid) - before) / requests };
 }
 
-/** Measures the relay and the baseline alternately, so that neither always comes second. */
+/** Measures the relay and the baseline in rounds. They take turns in going first. */
 export async function inTurn(
   ours: () => Promise<Took>,
   baseline: () => Promise<Took>,

@@ -1,6 +1,6 @@
 /**
- * npm run bench [-- options name…]: measures the claims and prints one table. Exits with 1 if a claim does not hold,
- * and with 2 for wrong usage.
+ * npm run bench [-- options name…]: measures the claims and prints a table. Exits with 1 if a claim does not hold, and
+ * with 2 for wrong usage.
  */
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

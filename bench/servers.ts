@@ -5,10 +5,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..');
-/** The command line as it is published. */
+/** Path of the command line in the published package. */
 export const RELAY = join(ROOT, 'dist', 'cli', 'relay.js');
 
-/** A server in its own process, with its own folder that is deleted with it. */
+/** A server in its own process. Disposing it deletes its folder. */
 export interface Server extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
@@ -55,7 +55,7 @@ export async function startRedis(): Promise<Server | null> {
   );
 }
 
-/** Creates a folder in the clone. /tmp is memory on many machines, where a sync costs nothing. */
+/** Creates a folder in the clone, because /tmp is in memory on many machines, where fsync costs nothing. */
 export function benchFolder(): string {
   const parent = join(ROOT, 'node_modules', '.cache');
   mkdirSync(parent, { recursive: true });

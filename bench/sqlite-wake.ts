@@ -1,6 +1,6 @@
 /**
- * Measures how soon a subscriber in one process sees what another appends, and how much CPU waiting takes. Run as a
- * program it prints the figures; `--follow <home>` is the other process.
+ * Measures how soon a subscriber in one process gets entries that another process appends, and the CPU time of waiting.
+ * Run as a program, it prints the results. `--follow <home>` runs the subscriber process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,10 +13,10 @@ import { fileURLToPath } from 'node:url';
 import { openSqlite } from '../src/engines/sqlite/engine.ts';
 
 export interface WakeFigures {
-  /** Time in ms from the acknowledged append to the entry in the other process. */
+  /** Percentiles of the time in ms from the acknowledged append to the entry in the other process. */
   readonly p50: number;
   readonly p99: number;
-  /** Percent of one core while nothing is appended. */
+  /** CPU time while nothing is appended, in percent of one core. */
   readonly idleCpu: number;
 }
 
@@ -60,7 +60,7 @@ async function idle(child: ChildProcess, next: () => Promise<{ cpu: number }>, m
   return ((after - before) / 1000 / ms) * 100;
 }
 
-/** Prints when it sees each entry, and its CPU time on request. Ends when stdin closes. */
+/** Prints the time at which each entry arrives, and its CPU time on request. Ends when stdin closes. */
 async function follow(home: string): Promise<void> {
   const engine = await openSqlite({ home });
   const abort = new AbortController();
@@ -76,7 +76,7 @@ async function follow(home: string): Promise<void> {
   await engine[Symbol.asyncDispose]();
 }
 
-/** Returns the time from a clock that both processes share and that is finer than Date.now(). */
+/** Returns the time in ms from a clock that both processes share and that has a finer resolution than Date.now(). */
 function now(): number {
   return performance.timeOrigin + performance.now();
 }

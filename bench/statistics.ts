@@ -1,10 +1,10 @@
 import type { Measured } from './bench.ts';
 
-/** One round: the relay and the baseline measured right after each other, under the same conditions. */
+/** One round: the relay and the baseline are measured right after each other, so conditions are the same. */
 export interface Round {
   readonly ours: number;
   readonly baseline: number;
-  /** CPU time of the servers per request in ms, if measured. */
+  /** CPU time of both servers per request in ms, if it was measured. */
   readonly work?: Round;
 }
 
@@ -22,7 +22,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
 }
 
-/** Summarises rounds. A rate is better when higher, a duration when lower; the ratio means "times slower" for both. */
+/** Summarises rounds of durations or of rates. In both cases the ratio means "times slower". */
 export function summarise(
   rounds: readonly Round[],
   unit: Measured['unit'],

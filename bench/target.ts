@@ -12,12 +12,13 @@ const SHAPES: readonly Shape[] = [1, 16].flatMap((atOnce) => [
   { verb: 'peek', form: 'json', bytes: PAYLOAD_BYTES, atOnce } as const,
 ]);
 
-/** Messages per round, one after another. */
+/** Number of messages per round. They are sent one after another. */
 const MESSAGES = 20;
 
 /**
- * Compares a relay with any server that supports push, pull, peek and ws, using the same client in turn. Both run for
- * the whole comparison, so that neither is younger. CPU time is included if the other server runs on this machine.
+ * Compares a relay with any server that supports push, pull, peek and ws. One client measures both in turn. Both servers
+ * run during the whole comparison, so they are equally warm. If the other server runs on this machine, CPU time is
+ * compared too.
  */
 export function targetBenches(target: Peer, ours: Server): Bench[] {
   const listener = listenerOf(target.url);

@@ -11,7 +11,7 @@ export interface ThreadStore extends AsyncDisposable {
   readonly core: ThreadServices;
 }
 
-/** Opens threads on a new store in this process. Writes are not synced, because the disk is not compared. */
+/** Opens threads on a new store in this process. Writes are not synced, because the disk is not measured. */
 export async function openThreadStore(): Promise<ThreadStore> {
   const home = benchFolder();
   const opened = await openCore(loadConfig({ RELAY_HOME: home, RELAY_DURABILITY: 'process' }), 'server');
@@ -25,7 +25,7 @@ export async function openThreadStore(): Promise<ThreadStore> {
   };
 }
 
-/** Creates a thread with this many facts in its state. The last facts are equal, whatever their number. */
+/** Creates a thread with this many facts in its state. Its last facts are the same for any number of facts. */
 export async function threadOfFacts(threads: ThreadsApi, facts: number): Promise<string> {
   const { thread_id } = await threads.create();
   for (let from = 0; from < facts; from += 1000) {

@@ -10,16 +10,16 @@ import { percentile } from './statistics.ts';
 export const BUDGET_MS = 250;
 
 export interface Attack {
-  /** What happens meanwhile, for the table. */
+  /** Description of the attack, for the table. */
   readonly detail: string;
   readonly budgetMb: number;
-  /** Maximum CPU time of one piece of work on the event loop. */
+  /** Maximum CPU time in ms of one task on the event loop. */
   readonly budgetSliceMs: number;
-  /** Prepares the attack and returns it. The attack ends when the returned function's promise resolves. */
+  /** Prepares the attack and returns a function that runs it. Its promise resolves when the attack has ended. */
   prepare(relay: Server): Promise<() => Promise<unknown>>;
 }
 
-/** Measures how fast `/health` answers during an attack. The ratio is the used share of the tightest of three budgets. */
+/** Measures a relay during an attack: latency of `/health`, memory and blocked time. The ratio is the largest used share. */
 export async function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: Attack): Promise<Measured> {
   const folder = benchFolder();
   const figures = join(folder, 'longest');
@@ -45,7 +45,7 @@ export async function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: 
   }
 }
 
-/** Returns the 99th percentile of `/health` in ms, requested repeatedly until the attack ends. */
+/** Requests `/health` repeatedly until the attack ends. Returns the 99th percentile of the latency in ms. */
 export async function healthDuring(url: string, attack: Promise<unknown>): Promise<number> {
   let done = false;
   const over = attack.finally(() => {

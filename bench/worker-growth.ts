@@ -9,9 +9,9 @@ const SMALL_BYTES = 200_000;
 const SETTLE_MS = 500;
 
 /**
- * Returns the peak growth in MB of workerd's resident memory after a push and then a pull. Each measurement uses a new
- * workerd, because it keeps freed memory and collects garbage late. The figure includes the local storage, so a
- * deployed Worker uses less.
+ * Returns by how many MB the peak resident memory of workerd grows with a push and then with a pull. Each measurement
+ * uses a new workerd, because it keeps freed memory and collects garbage late. The result includes the local storage, so
+ * a deployed Worker uses less.
  */
 export async function memoryGrowth(
   form: Shape['form'],

@@ -1,4 +1,4 @@
-/** Runs a Worker in its own workerd: worker-process.ts <folder> [the Worker's file; the relay by default]. */
+/** Runs a Worker in its own workerd: worker-process.ts <folder> [entry file of the Worker, by default the relay's]. */
 import { startWorker } from '../scripts/cloudflare/local-worker.ts';
 
 const [home, entry] = process.argv.slice(2);

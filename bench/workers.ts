@@ -4,7 +4,7 @@ import type { Skipped } from './bench.ts';
 import { listenerOf } from './processes.ts';
 import { ROOT, type Server, start } from './servers.ts';
 
-/** Starts the relay, or another Worker, in workerd with its store on disk. Its process id is workerd's. */
+/** Starts the relay, or another Worker, in workerd with its store on disk. The process id is that of workerd. */
 export async function startWorker(
   o: { readonly entry?: string; readonly home?: string } = {},
 ): Promise<Server> {
@@ -17,13 +17,13 @@ export function startBareWorker(): Promise<Server> {
   return startWorker({ entry: join(import.meta.dirname, 'bare-worker.ts') });
 }
 
-/** Returns why no Worker can be started here, or null. */
+/** Returns the reason why this machine cannot run a Worker, or null. */
 export function missingWorkerd(): string | null {
   if (existsSync(join(ROOT, 'deploy', 'cloudflare', 'node_modules', 'miniflare'))) return null;
   return 'no workerd here: node scripts/setup.mjs --cloudflare';
 }
 
-/** Returns why a Worker's resources cannot be measured here, or null. */
+/** Returns the reason why this machine cannot measure a Worker's memory and CPU time, or null. */
 export function unmeasured(): Skipped | null {
   const skipped =
     process.platform === 'linux' ? missingWorkerd() : 'processor time and memory are read from /proc';

@@ -21,8 +21,7 @@ const output = positionals[0] ? resolve(positionals[0]) : join(root, 'node_modul
 const failed = `${output}.failed`;
 const lock = `${output}.lock`;
 /**
- * Age in ms from which a lock counts as stale. A build takes seconds, so an older lock belongs to a killed
- * build.
+ * Age in ms from which a lock counts as stale. A build takes seconds, so a killed build left the older lock.
  */
 const LOCK_MS = 300_000;
 
@@ -59,7 +58,7 @@ function takeLock(): boolean {
   try {
     if (Date.now() - statSync(lock).mtimeMs > LOCK_MS) rmSync(lock, { recursive: true, force: true });
   } catch {
-    // There is no lock.
+    // The lock does not exist.
   }
   try {
     mkdirSync(lock);

@@ -61,8 +61,7 @@ async function emitLibrary(outDir: string): Promise<void> {
   for (const project of ['tsconfig.build.json', 'src/integrations/tsconfig.build.json'])
     await emit(project, outDir);
   writePlainTypes(outDir);
-  // The types use AsyncDisposable. Projects with an older `lib` setting do not have this type, so refer to it
-  // here.
+  // The types use AsyncDisposable, which projects with an older `lib` setting lack. So each entry point references it.
   for (const path of ['public', ...integrations()].map((entry) => join(outDir, 'src', entry, 'index.d.ts'))) {
     writeFileSync(path, `/// <reference lib="esnext.disposable" />\n${readFileSync(path, 'utf8')}`);
   }

@@ -9,10 +9,10 @@ import { OWN_SCRIPTS } from '../test/sessions/scripts-own.ts';
 import { PLAIN_SCRIPTS } from '../test/sessions/scripts-plain.ts';
 
 /**
- * Reports what the newest versions of the coding agents changed in their transcripts: `npm run clients:latest [client…]`.
- * It installs them from npm next to the pinned versions, records one session with each, and compares it with the
- * recording of the pinned version: fields that are new or gone, lines that the reader does not know, and turns that
- * are missing. It exits with 1 if a reader must change. CI does not run it.
+ * Reports how the newest versions of the coding agents changed their transcripts: `npm run clients:latest [client…]`.
+ * Installs them from npm next to the pinned versions, records one session with each, and compares it with the recording
+ * of the pinned version: new or missing fields, lines that the reader does not know, and missing turns. Exits with 1 if
+ * a reader must change. CI does not run it.
  */
 
 const FOLDER = resolve(import.meta.dirname, '../node_modules/.cache/clients-latest');
@@ -83,14 +83,14 @@ async function compare(client: ClientName): Promise<string[]> {
   return problems;
 }
 
-/** Lists the paths of all fields in the lines of a transcript, with the type of the line. */
+/** Returns the paths of all fields in the lines of a transcript. Each path begins with the type of the line. */
 function fieldsOf(files: readonly string[]): Set<string> {
   const fields = new Set<string>();
   const note = (value: unknown, path: string, depth: number): void => {
     if (Array.isArray(value)) for (const item of value) note(item, `${path}[]`, depth);
     else if (typeof value === 'object' && value !== null && depth < 4)
       for (const [key, inner] of Object.entries(value)) {
-        // Keys that are names of files or ids differ in every session.
+        // Replace keys that are file names or ids, because they differ in every session.
         const name = /[/\\]|\d{3}/.test(key) ? '*' : key;
         fields.add(`${path}.${name}`);
         note(parsed(inner), `${path}.${name}`, depth + 1);
@@ -104,7 +104,7 @@ function fieldsOf(files: readonly string[]): Set<string> {
   return fields;
 }
 
-/** Parses a text that is JSON, such as a column of OpenCode. */
+/** Parses a text if it is JSON, such as a database column of OpenCode. Returns other values unchanged. */
 function parsed(value: unknown): unknown {
   if (typeof value !== 'string' || !/^[{[]/.test(value)) return value;
   try {

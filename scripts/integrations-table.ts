@@ -1,7 +1,7 @@
 /**
- * Measures the integrations and fills the table in docs/integrations/README.md: the versions that the tests ran with, what
- * the install command of the page installs, and how many tokens agent B's prompt takes when agent A hands it a result of
- * 60 KB, pasted and as a pointer. Each figure comes from a run of the framework itself, with a fake model.
+ * Measures the integrations and fills the table in docs/integrations/README.md: the framework's version in the tests, the
+ * size of what the page's command installs, and the tokens of agent B's prompt when agent A hands it a result of 60 KB,
+ * pasted and as a pointer. Each figure comes from a run of the real framework with a fake model.
  *
  * node scripts/integrations-table.ts           runs everything; it takes about an hour
  * node scripts/integrations-table.ts FILE      takes the measurements from a file that earlier runs wrote with
@@ -51,7 +51,7 @@ function measureAll(): string {
   return path;
 }
 
-/** Fills the last three cells of a row with what was measured. Others keep their content. */
+/** Replaces the last three cells of a row if they were measured. */
 function filled(row: string, page: string): string {
   const cells = row.split('|');
   const { oldest, newest = npmVersion(page), bytes, pasted, passed } = measured.get(page) ?? {};
@@ -72,7 +72,7 @@ function npmVersion(page: string): string | undefined {
     : undefined;
 }
 
-/** Formats a number with three digits. */
+/** Rounds a number to three significant digits and separates thousands. */
 function thousands(value: number): string {
   const digits = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 2);
   return String(Math.round(value / digits) * digits).replaceAll(/\B(?=(\d{3})+$)/g, ' ');

@@ -19,7 +19,7 @@ interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: { readonly [name: string]: Schema };
   readonly required?: readonly string[];
-  /** `{}` if the object may have further fields. */
+  /** `{}` means that the object may have further fields. */
   readonly additionalProperties?: Schema | false;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
@@ -28,7 +28,7 @@ interface Schema {
   readonly description?: string;
 }
 
-/** The answers that the Python client returns. */
+/** Answers that the Python client returns, with the names of their classes. */
 const TYPES: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ['TokenCount', tokenCount],
   ['Cost', cost],
@@ -63,7 +63,7 @@ const TYPES: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ['InvokeAnswer', capabilitySchemas.invoke.output],
 ];
 
-/** Names of nested types, by the name of their parent and field. Others get both names. */
+/** Names of nested types, by parent and field. The name of any other nested type is made of both. */
 const NAMES: { readonly [path: string]: string } = {
   'ReceiptLadder.receipts': 'Receipt',
   'ChannelPage.channels': 'ChannelInfo',
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 `;
 
-/** Names of the types by their schema as JSON, so that equal schemas become one type. */
+/** Names of the classes, keyed by their schema as JSON, so that equal schemas become one class. */
 const named = new Map<string, string>();
 const classes: string[] = [];
 const schemas = TYPES.map(([name, type]) => {
@@ -120,7 +120,7 @@ else if (readFileSync(FILE, 'utf8') !== generated) {
   process.exitCode = 1;
 }
 
-/** Adds a type after the types of its fields. */
+/** Adds a class. The classes of its fields are added before it, because Python needs them first. */
 function addClass(name: string, { properties = {}, required = [] }: Schema): void {
   const fields = Object.entries(properties).map(([field, schema]) => {
     const type = typeOf(schema, `${name}.${field}`);
@@ -157,7 +157,7 @@ function typeOf(schema: Schema, path: string): string {
   if (scalar) return scalar;
   if (schema.type === 'array') return `List[${typeOf(schema.items ?? {}, path)}]`;
   if (schema.type !== 'object') return 'Any';
-  // An object with further fields is a dict: a TypedDict would refuse to read them.
+  // An object with further fields is a dict, because type checkers reject unknown keys of a TypedDict.
   if (schema.additionalProperties !== false || !schema.properties)
     return schema.properties
       ? 'Dict[str, Any]'

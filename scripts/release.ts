@@ -1,7 +1,7 @@
 /**
- * Builds a release in the folder `released`: the npm packages, an executable per platform with its archive,
- * deb and rpm, a bill of materials, checksums and release notes. --url adds a Homebrew formula. Then it
- * checks the result and exits with 1 if a check fails. It uploads nothing.
+ * Builds a release in the folder `released`: the npm packages, an executable and its archive for each platform, deb and
+ * rpm, a bill of materials, checksums and release notes. --url adds a Homebrew formula. Then checks the result and exits
+ * with 1 if a check fails. Uploads nothing.
  *
  *   npm run release                    everything
  *   npm run release -- --check         only checks the sources
@@ -27,8 +27,7 @@ import { billOfMaterials } from './release/sbom.ts';
 process.chdir(join(import.meta.dirname, '..'));
 const FOLDER = 'released';
 /**
- * Command that compresses the archives. Level 6 would make an archive 10 % smaller, but takes four times as
- * long.
+ * Command that compresses the archives. Level 6 would make them 10 % smaller, but take four times as long.
  */
 const XZ = 'xz -3 -T0';
 const OWNED = ['--owner=0', '--group=0', '--sort=name'];

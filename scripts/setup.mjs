@@ -53,9 +53,8 @@ const SOURCES = [
  */
 const LOCK_WAIT_MS = 15 * 60_000;
 /**
- * Age in ms from which a lock folder without an owner file counts as stale. A process writes the owner file
- * microseconds after it creates the folder. So an older folder without that file was left by a killed
- * process.
+ * Age in ms from which a lock folder without an owner file counts as stale. A process writes this file microseconds after
+ * it creates the folder, so a killed process left the folder.
  */
 const OWNERLESS_MS = 10_000;
 
@@ -93,9 +92,8 @@ async function setup(wantBuild) {
 }
 
 /**
- * Returns whether node_modules matches package-lock.json. It compares the checksums of the packages, because
- * file times say little after a checkout. Optional packages, such as those for other platforms, may be
- * missing.
+ * Returns whether node_modules matches package-lock.json. Compares the checksums of the packages, because file times are
+ * meaningless after a checkout. Optional packages may be missing, for example those for other platforms.
  */
 function installed(folder) {
   const have = packagesIn(join(folder, 'node_modules', '.package-lock.json'));
@@ -150,11 +148,9 @@ async function install(folder) {
   const lockfile = relative(root, join(folder, 'package-lock.json'));
   say(`Installing the packages that ${lockfile} names (once; about a minute)…`);
   const [command, args] = npm();
-  // The flags are explicit. Otherwise NODE_ENV=production or a user's npmrc could make npm omit half of the
-  // packages.
-  // The optional packages of the integrations are programs for single platforms. None of them is used.
-  // `npm ci` requires an entry for every platform of workerd. Some registries do not have all of them, so the
-  // packages for Cloudflare are installed with `npm install`.
+  // The packages for Cloudflare need `npm install`: `npm ci` requires workerd for every platform, but some registries lack
+  // some of them. The flags are explicit, because otherwise NODE_ENV=production or a user's npmrc could make npm omit half
+  // of the packages. The optional packages of the integrations are programs for single platforms, which nothing uses.
   const how = folder === PACKAGES['--cloudflare'] ? ['install', '--no-save'] : ['ci'];
   const flags = [
     ...how,
@@ -197,8 +193,8 @@ function node26() {
 }
 
 /**
- * Returns the command and the arguments that run npm. If possible, npm runs on a Node outside of
- * node_modules. npm ci deletes that folder first, and Windows cannot delete a running program.
+ * Returns the command and the arguments that run npm, if possible on a Node outside of node_modules: npm ci first deletes
+ * that folder, and Windows cannot delete a running program.
  */
 function npm() {
   const given = process.env.npm_execpath;
@@ -261,8 +257,7 @@ async function acquire() {
 }
 
 /**
- * Returns whether the lock's owner is dead. An owner on another machine cannot be checked and counts as
- * alive.
+ * Returns whether the owner of the lock is dead. An owner on another machine cannot be checked, so it counts as alive.
  */
 function stale() {
   const owner = readOwner();
@@ -280,8 +275,8 @@ function stale() {
 }
 
 /**
- * Removes a stale lock. If several processes find the lock stale, only one of them removes it. Otherwise a
- * slow process could remove the lock of the next owner.
+ * Removes a stale lock. If several processes find it stale, only one removes it, because a slow process could otherwise
+ * remove the lock of the next owner.
  */
 function takeAway() {
   const claim = `${lock}.stale`;

@@ -1,7 +1,7 @@
 /**
- * `npm start`: runs the built command line, and stops it when npm is stopped. npm sends its signal only to
- * the shell that it started, and many shells exit without passing the signal on. Then the server would keep
- * running and hold the port. So this script checks whether its parent process has changed.
+ * `npm start`: runs the built command line, and stops it when npm is stopped. npm sends its signal only to the shell that
+ * it started, and many shells exit without passing it on. So this script detects that its parent process has changed.
+ * Otherwise the server would keep running and occupy the port.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -27,8 +27,7 @@ function lineFor(event, data) {
     case 'fail':
       return { type, name, nesting, file: data.file, line: data.line, ...outcome(data) };
     case 'diagnostic':
-      // Keep only errors and warnings, such as a rejection after the end of a test. All other diagnostics are
-      // statistics of the test runner.
+      // Keep errors and warnings, such as a rejection after the end of a test. Drop statistics of the test runner.
       return /^(Error|Warning)/.test(data.message) ? { type, name: data.message, nesting } : undefined;
     case 'summary':
       return { type };

@@ -28,7 +28,7 @@ const SMOKE = [
 ];
 
 /**
- * Tests whose child processes open the engine, write, and are killed. Here the child processes run on Bun.
+ * Tests that kill child processes while they write to the engine. The child processes run on Bun.
  */
 const ENGINE = ['test/sqlite/killing.test.ts', 'test/sqlite/many-processes.test.ts'];
 /** Tests that Bun itself runs: the conformance tests of the SQLite engine, and tests of a server. */

@@ -46,8 +46,7 @@ const REPORTER = fileURLToPath(new URL('./test-events.mjs', import.meta.url));
  */
 const OUTPUT_CHARS = 200_000;
 /**
- * Time in ms to wait for output after the test file has exited. A process outside of its group may hold the
- * pipe open.
+ * Time in ms to wait for output after the test file has exited. A process outside of its group may keep the pipe open.
  */
 const LATE_OUTPUT_MS = 2000;
 
@@ -82,11 +81,10 @@ interface Exit {
 
 function spawnFile(file: string, timeoutMs: number, eventsPath: string, running: Set<number>): Promise<Exit> {
   const env: NodeJS.ProcessEnv = { ...process.env, RELAY_TEST_EVENTS: eventsPath };
-  // Many tests start the command line from its sources. With compiled code in the cache, a start takes a
-  // quarter of the time.
+  // Many tests start the command line from its sources. A cache of compiled code makes a start four times as fast.
   env.NODE_COMPILE_CACHE ??= resolve('node_modules', '.cache', 'compile');
-  // This variable is set if this code itself runs inside a test. With it, the child would send its results to
-  // a parent process that does not read them.
+  // NODE_TEST_CONTEXT is set if this code runs inside a test. With it, the child would send its results to that test's
+  // runner, which does not read them.
   delete env.NODE_TEST_CONTEXT;
   const flags = [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout', '--enable-source-maps'];
   return new Promise((answer) => {

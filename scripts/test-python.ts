@@ -1,7 +1,7 @@
 /**
- * Builds the Python package and tests it in new environments. Each extra is installed with the command on its page, with
- * the newest and with the oldest versions that it allows. First the examples of the page run with nothing else installed;
- * then the types of the examples are checked, and the tests run. The last line is `N passed, M failed`.
+ * Builds the Python package and tests it in new environments. Each extra is installed with the command on its page, once
+ * with the newest and once with the oldest allowed versions. First the page's examples run with nothing else installed.
+ * Then their types are checked and the tests run. The last line is `N passed, M failed`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -51,11 +51,11 @@ interface Environment {
   readonly python: readonly string[];
   readonly extras: readonly string[];
   readonly packages: readonly string[];
-  /** Installed instead of our wheel: the original package, to run the same tests with it. */
+  /** If set, this package is installed instead of our wheel: the original one, which the same tests are run with. */
   readonly instead?: string;
-  /** Examples that run before `packages` are installed. The page also names the install command of an extra. */
+  /** Pages whose examples run before `packages` are installed. A page also has the install command of its extra. */
   readonly pages?: readonly Page[];
-  /** Files whose types are checked together with the examples. Nothing is checked if there is none. */
+  /** Files whose types are checked together with the examples. If absent, no types are checked. */
   readonly typed?: readonly string[];
   /** Whether the extras are installed with the lowest versions that they declare. */
   readonly oldest?: boolean;
@@ -73,7 +73,7 @@ interface Page {
 const FRAMEWORKS_PYTHON = ['3.13', '>=3.10,<3.14'];
 const PYTEST = ['python', '-m', 'pytest'];
 const MYPY = ['mypy', '--strict', '--follow-imports=silent', '--python-version=3.13'];
-/** Lets a busy machine take longer than 5 s to store a large result. The deadline has tests of its own. */
+/** Python code that raises the deadline for storing a large result to 60 s, because the machine may be busy. */
 const PATIENT = 'import contextrelay.integrations.large_results as large; large._OFFLOAD_S = 60.0';
 const MANUAL = 'docs/python.md';
 const PYPROJECT = readFileSync('python/pyproject.toml', 'utf8');
@@ -214,7 +214,7 @@ async function test(uv: string, relay: string, environment: Environment): Promis
   console.log(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
 }
 
-/** Returns what the page tells a user of an extra to install. */
+/** Returns the requirement that the page tells a user to install for an extra. */
 function installCommand(page: Page, extra: string): string {
   const found = readFileSync(page.path, 'utf8').match(/pip install '[^']+'/g) ?? [];
   const command = found.find((each) => each.includes(`[${extra}]`));
@@ -222,7 +222,7 @@ function installCommand(page: Page, extra: string): string {
   return command.slice("pip install '".length, -1);
 }
 
-/** Writes the examples of a page into one program, as a user copies them, and returns its path. */
+/** Writes the examples of a page into one program, as a user would copy them, and returns its path. */
 function exampleFile({ path, kind = 'python' }: Page): string {
   const blocks = [...readFileSync(path, 'utf8').matchAll(new RegExp(`^\`\`\`${kind}\n(.*?)^\`\`\`$`, 'gms'))];
   if (blocks.length === 0) throw new Error(`${path} has no block of ${kind}`);

@@ -32,10 +32,10 @@ const QUICK_FOLDERS = ['src', 'ui', 'test/architecture'];
  * takes, so only a file that hangs reaches it. All of .ci/run must end within 35 minutes.
  */
 const TIMEOUTS_MS = [
-  // This file runs the tests of nearly a hundred other files and starts a workerd for each test.
+  // This test file runs nearly a hundred others and starts a workerd for each of their tests.
   ['test/cloudflare/matrix.full.test.ts', 7_200_000],
   ['.full.test.ts', 2_400_000],
-  // This file starts a workerd for each case, which takes seconds on a busy machine.
+  // This file runs all cases in one workerd, several at once, which takes long on a busy machine.
   ['test/cloudflare/conformance.slow.test.ts', 840_000],
   ['.slow.test.ts', 420_000],
   ['.test.ts', 120_000],
@@ -145,8 +145,8 @@ function testFiles(o: {
 }
 
 /**
- * Runs each failed file again, alone. If the file passes now, the second result replaces the first one. The
- * first failure is printed in any case.
+ * Runs each failed file again, alone. If it passes now, the second result replaces the first. The first failure is always
+ * printed.
  */
 async function runAgain(
   results: FileResult[],
@@ -166,8 +166,7 @@ async function runAgain(
 
 async function runCheck(check: Check): Promise<FileResult> {
   const began = performance.now();
-  // tsc and biome are native programs. A small JavaScript file starts each of them, and Node runs that file
-  // on every platform.
+  // tsc and biome are native programs, each with a small JavaScript file that starts it on every platform.
   const package_ = check.command === 'biome' ? '@biomejs/biome' : 'typescript';
   const script = join('node_modules', package_, 'bin', check.command);
   const { code, output } = await capture(script, check.args);
@@ -288,8 +287,7 @@ function styled(format: 'red' | 'green' | 'yellow' | 'dim', text: string): strin
 }
 
 /**
- * Kills the test files when this process gets a signal. They run in process groups of their own, which Ctrl-C
- * in the terminal does not reach.
+ * Kills the test files when this process gets a signal. Each has its own process group, which Ctrl-C does not reach.
  */
 function endChildrenOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -3,21 +3,21 @@ import { globSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { type FileResult, runTestFile } from '../scripts/test-file.ts';
 
-/** Much longer than any file takes. Each test creates its own store first. */
+/** Time limit of a test file in ms. It is long, because each test first creates its own store. */
 const FILE_MS = 300_000;
 
 export interface Matrix {
-  /** Part of the test names: `passes on …`. */
+  /** Name of the engine in the test names: `passes on …`. */
   readonly on: string;
-  /** Time limit of a file. */
+  /** Time limit of a file in ms. */
   readonly fileMs?: number;
   /** Number of files that run at once; one by default. */
   readonly atOnce?: number;
-  /** Why it cannot run on this machine. */
+  /** Reason to skip all files on this machine, or false. */
   readonly skip?: string | false;
-  /** Starts what the tests run on; they find it by these variables. */
+  /** Starts the engine. The test files find it by the returned environment variables. */
   start(): Promise<{ readonly variables: { readonly [name: string]: string }; stop(): Promise<void> }>;
-  /** Tests that cannot pass there, with the reason: by file, then by name. One that passes is a failure. */
+  /** Tests that cannot pass on this engine, with the reason, by file and name. If one passes, the run fails. */
   readonly deviations?: { readonly [file: string]: { readonly [name: string]: string } };
 }
 

@@ -6,8 +6,8 @@ import type { Engine } from '../src/kernel/engine.ts';
 import { closeAtTheEnd } from './close-at-the-end.ts';
 
 /**
- * Opens the engine for end-to-end tests: memory by default, or a new store in a NATS cluster (`nats://…`) or in a
- * Worker's objects (`cloudflare`), as RELAY_TEST_ENGINE says. So the same tests run on every engine.
+ * Opens the engine that RELAY_TEST_ENGINE names, so that end-to-end tests can run on every engine: a new store in a
+ * NATS cluster (`nats://…`) or in the objects of a Worker (`cloudflare`). The default is memory.
  */
 export function openUnderTest(env: Env): Engine {
   const where = process.env.RELAY_TEST_ENGINE;
@@ -35,11 +35,11 @@ async function openInWorker(env: Env): Promise<Engine> {
   };
 }
 
-/** An engine that can be used before it is open: calls wait for it, except for the time and the limits. */
+/** Returns an engine that can be used before it is open. Calls wait for it, except reading the time and the limits. */
 function whenOpened(opening: Promise<Engine>, env: Env): Engine {
   const port = <P extends 'blobs' | 'records' | 'logs' | 'index'>(name: P): Engine[P] =>
     new Proxy({} as Engine[P], {
-      // Methods that a test has replaced come first.
+      // Prefer a method that a test has replaced.
       get: (own, method: string) =>
         Reflect.get(own, method) ??
         (method === 'subscribe'

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 /**
- * Test data outside of the project. `RELAY_TEST_DATA` names its folder, and .ci/run sets it if there is one. Returns
- * the path of an entry, or the reason to skip.
+ * Returns the path of an entry in the folder with optional test data, or the reason to skip the test. RELAY_TEST_DATA
+ * names the folder. .ci/run sets it if the folder exists.
  */
 export function extraData(entry: string): { readonly path: string } | { readonly missing: string } {
   const folder = process.env.RELAY_TEST_DATA;

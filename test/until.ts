@@ -1,11 +1,11 @@
-/** Default timeout. No condition takes this long on a busy machine. It is below the runner's timeout for a file. */
+/** Default timeout. It is longer than any condition takes on a busy machine, but shorter than the timeout of a test file. */
 export const TIMEOUT_MS = 60_000;
 
 interface UntilOptions {
-  /** Pause between two checks. */
+  /** Pause between two checks in ms. */
   readonly everyMs?: number;
   readonly timeoutMs?: number;
-  /** What the test waits for, for the error message. By default the source of the condition. */
+  /** Describes the condition in the error message. By default its source code. */
   readonly what?: string;
 }
 

@@ -6,16 +6,16 @@ import { RelayCore } from '../src/domain/relay-core.ts';
 import type { Engine } from '../src/kernel/engine.ts';
 
 /**
- * Maximum of rows that a push of 1 KB to a channel and a pull of it may write, including write-behind; the same on
- * every engine.
+ * Maximum number of database rows that a push of 1 KB to a channel, and a pull of it, may write. Write-behind rows are
+ * included. The limits are the same on every engine.
  */
 export const ROWS = { push: 8, pull: 2 };
 
 const TIMES = 50;
 
 /**
- * Returns the average number of rows per operation, as `written` counts them. Receipts and figures are written in
- * batches.
+ * Returns the average number of written rows per push and per pull; `written` returns the total so far. It is an average
+ * because receipts and statistics are written in batches.
  */
 export async function rowsWritten(
   engine: Engine,
@@ -41,7 +41,7 @@ export async function rowsWritten(
     await behind();
     return ((await written()) - before) / TIMES;
   };
-  // Warm up, so that one-time rows are not counted: the channel's list entry, the first figures.
+  // Warm up, so that one-time rows are not counted, such as the channel's list entry.
   await push();
   await pull();
   await behind();

@@ -3,7 +3,7 @@ import { type Bench, claimOf } from '../bench.ts';
 import { compareAudiences } from '../fan-out.ts';
 import { startBareSockets, startRelay } from '../servers.ts';
 
-/** No limit for few sockets: there the time is mostly the durable write, which the bare server does not do. */
+/** Limits by number of sockets. With few sockets most of the time is the durable write, which the bare server omits. */
 const LIMITS = { 1: null, 100: null, 1000: 1.2, 5000: 1.2 };
 
 export default Object.entries(LIMITS).map(([subscribers, limit]) => ({

@@ -7,7 +7,7 @@ import { startRelay } from '../servers.ts';
 const SUBSCRIBERS = 5000;
 const BUDGET_MB = 50;
 
-/** Compared with a budget: the ratio is the share of the budget that is used. */
+/** The baseline is a budget, so the ratio is the used share of the budget. */
 export default {
   name: 'channels-idle',
   claim: 'less than 50 MB',

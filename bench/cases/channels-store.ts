@@ -7,7 +7,7 @@ import { median } from '../statistics.ts';
 
 const BUDGET_MS = 50;
 
-/** Compared with a budget: the ratio is the share of the budget that is used. */
+/** The baseline is a budget, so the ratio is the used share of the budget. */
 export default {
   name: 'channels-store',
   claim: 'less than 50 ms',

@@ -6,7 +6,7 @@ import type { Bench } from '../bench.ts';
 import { benchFolder, plainEnv, RELAY } from '../servers.ts';
 import { median, type Round, summarise } from '../statistics.ts';
 
-/** Loads a command and prints its help: the cost that every call has before it does anything. */
+/** Loads each command and prints its help. This is the cost of every call before the command does anything. */
 export default {
   name: 'commands',
   claim: null,
@@ -42,7 +42,7 @@ export default {
   },
 } satisfies Bench;
 
-/** Returns the command lines of all commands below these. */
+/** Returns the command lines of these commands and all their subcommands. */
 function words(commands: Commands, before: readonly string[] = []): string[][] {
   return Object.entries(commands).flatMap(([word, command]) =>
     isGroup(command) ? words(command.commands, [...before, word]) : [[...before, word]],

@@ -6,13 +6,13 @@ import { type Round, summarise } from '../statistics.ts';
 
 const POINTERS = 5_000;
 const AT_ONCE = 32;
-/** A delay of up to one second still feels immediate, on an idle machine. */
+/** Maximum time in ms until the page is readable. A delay of one second still feels immediate. */
 const BUDGET_MS = 1_000;
-/** How long the page shows a busy channel without any input. */
+/** Time in ms for which the page shows a busy channel while nobody uses the page. */
 const LIVE_MS = 5_000;
 const LIVE_EVERY_MS = 20;
 
-/** Compared with a budget: the ratio is the share of the budget that is used. */
+/** The baseline is a budget, so the ratio is the used share of the budget. */
 export default {
   name: 'dashboard-first-view',
   claim: null,
@@ -47,7 +47,7 @@ export default {
   },
 } satisfies Bench;
 
-/** Counts the page's tasks above 50 ms, which a person who types would notice, while a channel is busy. */
+/** Counts tasks of the page that take more than 50 ms while it shows a busy channel. A person who types notices them. */
 async function longTasks(
   browser: Awaited<ReturnType<typeof openBrowser>>,
   url: string,

@@ -7,7 +7,7 @@ import { median } from '../statistics.ts';
 const POINTERS = 100_000;
 const BUDGET_MS = 200;
 
-/** The search of the dashboard for a word that no pointer has, so that all pointers are read. */
+/** Searches in the dashboard for a word that no pointer contains, so that the search reads all pointers. */
 export default {
   name: 'dashboard-search',
   claim: 'a search of 100 000 pointers in less than 200 ms',

@@ -48,7 +48,7 @@ function project(home: string, count: number): string {
   return folder;
 }
 
-/** Returns milliseconds of CPU time. */
+/** Runs the hook and returns its CPU time in ms. */
 function cpu(home: string, folder: string): number {
   const env = { ...plainEnv(), RELAY_HOME: home };
   const { status, output, stderr } = spawnSync(

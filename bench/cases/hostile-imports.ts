@@ -9,11 +9,11 @@ import { openThreadStore, threadOfFacts } from '../thread-store.ts';
 import { BUDGET_MS, healthDuring } from '../under-attack.ts';
 
 const ATTACKERS = 8;
-/** How often each client imports the bundle and deletes it again. */
+/** Number of times that each client imports the bundle and deletes the thread. */
 const TIMES = 5;
 const FACTS = 4_000;
 
-/** Compared with a budget: the ratio is the share of the budget that is used. */
+/** The baseline is a budget, so the ratio is the used share of the budget. */
 export default {
   name: 'hostile-imports',
   claim: 'less than 250 ms',

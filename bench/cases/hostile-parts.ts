@@ -22,7 +22,7 @@ const PARTS = [
   'json=',
   'grep=((x?){30}){30}y',
 ];
-/** Contents whose previews are slow to make, by name. */
+/** Names and contents of artifacts whose previews are expensive to make. */
 const CONTENTS = [
   ['a.html', '<a '.repeat(LARGE / 3)],
   ['a.eml', `Content-Type: multipart/mixed; boundary="-"\n\n${'---'.repeat(LARGE / 3 - 20)}`],
@@ -66,7 +66,7 @@ export default {
     healthUnder({
       detail: `${AT_ONCE} requests for and with hostile payloads of 24 MB`,
       budgetMb: 600,
-      // The longest piece of work is the parse of a 24 MB MCP message.
+      // The longest task on the event loop parses an MCP message of 24 MB.
       budgetSliceMs: 250,
       async prepare(relay) {
         const kept = await keep(relay);

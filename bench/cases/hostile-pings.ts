@@ -28,7 +28,7 @@ export default {
         await once(socket, 'readable');
         const many = Buffer.concat(Array.from({ length: 10_000 }, () => PING));
         const closed = new Promise((resolve) => socket.once('close', resolve));
-        // A relay that stops reading gives no sign of it, so wait.
+        // A client cannot detect that the relay has stopped reading, so wait for a fixed time.
         const patience = () => new Promise((resolve) => setTimeout(resolve, 5_000));
         return async () => {
           for (let sent = 0; sent < PINGS_MB * 1e6 && !socket.destroyed; sent += many.length) {

@@ -4,13 +4,13 @@ import { processorMs, residentMegabytes } from '../processes.ts';
 import { startRelay } from '../servers.ts';
 
 const BUDGET_MB = 90;
-/** Percent of one core. */
+/** Maximum CPU time of an idle server, in percent of one core. */
 const BUDGET_PERCENT = 0.5;
 const SETTLE_MS = 5_000;
-/** Longer than the interval of any periodic job. */
+/** Duration of the measurement. It is longer than the interval of any periodic job. */
 const WATCH_MS = 65_000;
 
-/** Compared with a budget: the ratio is the share of the budget that is used. */
+/** The baseline is a budget, so the ratio is the used share of the budget. */
 export default {
   name: 'idle',
   claim: 'less than 90 MB and 0.5 % of a core',

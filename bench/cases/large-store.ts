@@ -12,7 +12,7 @@ const MOST_SLOWER = 1.2;
 const BUDGET_START_MS = 1000;
 const BUDGET_REQUEST_MS = 250;
 
-/** Has two budgets: slowdown of a push, and start time. The ratio is the used share of the tighter one. */
+/** There are budgets for the slowdown of a push and for the start time. The ratio is the larger used share. */
 const pushAndStart = {
   name: 'large-store',
   claim: 'a push at most 1.2×, a start in less than 1 s',
@@ -38,7 +38,7 @@ const pushAndStart = {
   },
 } satisfies Bench;
 
-/** The ratio is the used share of the budget, for the slowest request of any kind. */
+/** The ratio is the used share of the budget for a request: that of the slowest kind of request. */
 const sideBySide = {
   name: 'large-store-requests',
   claim: 'no request over 250 ms while all kinds of requests run',

@@ -30,7 +30,7 @@ const LISTS: { readonly [name: string]: Listed } = {
   },
 };
 
-/** Reads the first page of a list as the store grows. */
+/** Compares the first page of a list in a small and in a large store. */
 export default Object.entries(LISTS).map(([name, { add, list }]) => ({
   name: `list-${name}`,
   claim: null,

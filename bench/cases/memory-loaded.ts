@@ -9,7 +9,7 @@ const BYTES = 25_000_000;
 const BUDGET_MB = 150;
 const LOOK_MS = 20;
 
-/** Compared with a budget: the ratio is the share of the budget that is used. */
+/** The baseline is a budget, so the ratio is the used share of the budget. */
 export default {
   name: 'memory-loaded',
   claim: 'less than 150 MB above idle',
@@ -32,7 +32,7 @@ export default {
   },
 } satisfies Bench;
 
-/** Pushes two rounds. Both sides are the relay, since only its memory is measured. */
+/** Pushes two rounds. The relay is also the baseline, because only its memory is measured. */
 async function pushes({ url }: Server, atOnce: number, bodyBytes: number): Promise<void> {
   const side = { url: `${url}/push`, bodyBytes };
   await compareRequests({ ours: side, baseline: side, rounds: 1, requests: atOnce, atOnce, warmups: 0 });

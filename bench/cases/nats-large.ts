@@ -4,13 +4,13 @@ import { type Figures, figuresOf, filledCluster } from '../nats-figures.ts';
 import type { Amounts } from '../nats-load.ts';
 
 /**
- * Number of pointers. A tenth of them are in channels, and there are as many threads as in channels. The full run has
- * RELAY_BENCH_POINTERS=1000000 and takes a quarter of an hour and 4 GB.
+ * Number of pointers. A tenth of them are in channels, and there are a tenth as many threads. The full run uses
+ * RELAY_BENCH_POINTERS=1000000, which takes 15 minutes and 4 GB.
  */
 const MANY = Number(process.env.RELAY_BENCH_POINTERS ?? 20_000);
 const FEW = 100;
 
-/** Restarts the NATS servers and the relay on a filled store and measures what takes how long. Informational. */
+/** Restarts the NATS servers and the relay on a filled store and measures each step. Informational. */
 export default {
   name: 'nats-large',
   claim: null,

@@ -14,7 +14,7 @@ const WARMUPS = 5;
 
 type Run = (relay: Server, url: string, scale: Scale) => Promise<Measured>;
 
-/** Compares a relay on three nodes that sync every write with a plain NATS client of the same nodes. Informational. */
+/** Compares a relay on three nodes with a plain NATS client of these nodes, which sync every write. Informational. */
 function onCluster(name: string, run: Run): Bench {
   return {
     name: `nats-${name}`,
@@ -93,7 +93,7 @@ const patch: Run = async (relay, url, { rounds }) => {
   return summarise(measured, 'ms', 'a patch of a thread; raw: read the last message, write on condition');
 };
 
-/** Measures both in turn. Each round is the mean of several operations. */
+/** Measures the relay and the plain client in turn. Each round is the mean of several operations. */
 async function alternately(
   rounds: number,
   ours: () => Promise<unknown>,

@@ -2,7 +2,7 @@ import type { Bench } from '../bench.ts';
 import { compareShape, PAYLOAD_BYTES } from '../pointers.ts';
 import { startBare } from '../servers.ts';
 
-/** Compares the bare server with itself, which shows the noise of a run. */
+/** Compares the bare server with itself. The difference is the noise of a run. */
 export default (['push', 'pull'] as const).map((verb) => ({
   name: `noise-${verb}`,
   claim: null,

@@ -8,7 +8,7 @@ const TOKENS_LEFT = 0.1;
 const AT_ONCE = 0.85;
 const AFTER_PULL = 0.99;
 
-/** Excerpts of outputs: tokens that reach the model, and which questions they answer. */
+/** Measures excerpts of command outputs: their tokens, and the share of questions that they answer. */
 export default {
   name: 'output',
   claim:

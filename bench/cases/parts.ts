@@ -7,8 +7,8 @@ import { summarise } from '../statistics.ts';
 const PARTS = { lines: 'lines=100-140', grep: 'grep=relays&context=0', outline: 'outline=1', cost: 'cost=1' };
 
 /**
- * Cost of a partial pull against the same number of bytes from memory. The relay reads the whole payload and sends
- * little of it.
+ * Compares a partial pull with the same number of bytes from memory. The relay reads the whole payload and sends a small
+ * part of it.
  */
 export default Object.entries(PARTS).flatMap(([part, query]) =>
   [PAYLOAD_BYTES, 5_000_000].map((bytes) => ({

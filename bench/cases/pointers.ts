@@ -44,8 +44,7 @@ function bench(shape: Shape): Bench {
 }
 
 /**
- * Returns a name such as `push` or `pull-json-5mb-16`. The defaults, which the name omits, are raw, 125 KB and one at
- * a time.
+ * Returns a name such as `push` or `pull-json-5mb-16`. It omits the defaults: raw, 125 KB, and one request at a time.
  */
 function nameOf({ verb, form, bytes, atOnce }: Shape): string {
   const size = bytes === PAYLOAD_BYTES ? '' : `-${sizeOf(bytes).replace(' ', '').toLowerCase()}`;

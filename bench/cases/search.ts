@@ -8,10 +8,10 @@ import { percentile } from '../statistics.ts';
 
 const MiB = 1024 * 1024;
 const BUDGET_HEALTH_MS = 250;
-/** Maximum CPU time of one piece of work on the event loop while searches and indexing run. */
+/** Maximum CPU time in ms of one task on the event loop while searches and indexing run. */
 const BUDGET_SLICE_MS = 50;
 const BUDGET_INDEX_S = 25;
-/** Maximum growth of the database per byte of text: the text itself and its index. */
+/** Maximum growth of the database in bytes per byte of text, for the text and its index. */
 const BUDGET_GROWTH = 2;
 
 const TEXTS = 5;
@@ -91,7 +91,7 @@ async function watched<T>(work: (relay: Server, slice: () => number) => Promise<
   }
 }
 
-/** Compared with budgets: the ratio is the used share of the tightest one. */
+/** The baselines are budgets. The ratio is the largest used share of a budget. */
 export default [
   {
     name: 'search-indexing',

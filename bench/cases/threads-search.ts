@@ -12,7 +12,7 @@ const WORDS =
     ' ',
   );
 
-/** Compared with a budget: the ratio is the share of the budget that is used. */
+/** The baseline is a budget, so the ratio is the used share of the budget. */
 export default {
   name: 'threads-search',
   claim: 'less than 20 ms',

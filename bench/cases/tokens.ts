@@ -5,7 +5,7 @@ import { openThreadStore } from '../thread-store.ts';
 import { avoided, type Bill, billOf, brokenClaim } from '../tokens/bill.ts';
 import { brokenStateClaim, type StateRow, stateBill, sumStates } from '../tokens/state-bill.ts';
 
-/** Token cost of prompts and correctness of the answers, against pasting everything and against random previews. */
+/** Compares tokens and correct answers of our prompts with pasting everything and with random previews. */
 export default {
   name: 'tokens',
   claim:

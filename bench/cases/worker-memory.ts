@@ -3,10 +3,10 @@ import { memoryGrowth } from '../worker-growth.ts';
 import { unmeasured } from '../workers.ts';
 
 const BYTES = 25_000_000;
-/** Memory limit of an isolate. */
+/** Memory limit of an isolate on Cloudflare. */
 const BUDGET_MB = 128;
 
-/** Compared with a budget: the ratio is the share of the budget that is used. */
+/** The baseline is a budget, so the ratio is the used share of the budget. */
 export default {
   name: 'worker-memory',
   claim: 'less than 128 MB above idle',

@@ -6,12 +6,12 @@ import type { Server } from '../servers.ts';
 import { startBareWorker, startWorker, unmeasured } from '../workers.ts';
 
 const SIZES = [1_000, PAYLOAD_BYTES, 1_000_000, 25_000_000];
-/** Messages per round, to one reader. */
+/** Number of messages to one reader per round. */
 const MESSAGES = 20;
 
 /**
- * CPU time per request, which Cloudflare bills and limits. We can only measure that of the whole workerd, storage
- * included.
+ * Measures CPU time per request, which Cloudflare bills and limits. Only the CPU time of the whole workerd process can
+ * be measured, which includes its storage.
  */
 export default [
   ...(['push', 'pull'] as const).flatMap((verb) =>

@@ -16,13 +16,13 @@ const CALL_MS = 30_000;
 export interface ContextModeAnswers {
   /** Answer of `ctx_execute` without a question. */
   readonly blind: string;
-  /** Answers of `ctx_execute`, each with a question as `intent`. */
+  /** Answers of `ctx_execute` that got a question as its `intent`, one per question. */
   readonly intents: readonly string[];
-  /** Answers of `ctx_search`, each with a question as the query. */
+  /** Answers of `ctx_search` that got a question as its query, one per question. */
   readonly searches: readonly string[];
 }
 
-/** Installs the package into a cache folder, once. Returns why it cannot be compared, or null. */
+/** Installs the package once into a cache folder. Returns the reason if it cannot be installed, or null. */
 export function installContextMode(): string | null {
   if (existsSync(START)) return null;
   mkdirSync(FOLDER, { recursive: true });
@@ -43,9 +43,9 @@ export function installContextMode(): string | null {
 }
 
 /**
- * Runs an output through context-mode as its README says: the command in `ctx_execute`, the question as its `intent`, and
- * a search in one batch. Each output gets a new server with an empty home, because searches share one knowledge base and
- * are throttled per session.
+ * Runs an output through context-mode as its README says: `ctx_execute` gets the command, without and with a question as
+ * `intent`, and one `ctx_search` gets all questions. Each output gets a new server with an empty home, because searches
+ * share one knowledge base and are throttled per session.
  */
 export async function askContextMode(
   { text }: Output,
@@ -101,7 +101,7 @@ interface Answer {
   readonly result?: { readonly content?: readonly { readonly text?: string }[] };
 }
 
-/** Returns the part of a batch answer that belongs to one query. */
+/** Returns the section of one query in the answer to several queries. */
 function sectionOf(found: string, question: string, questions: readonly string[]): string {
   const from = found.indexOf(`## ${question}`);
   if (from < 0) return '';

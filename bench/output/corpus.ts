@@ -18,11 +18,11 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** What a program printed, with machine paths, user, host and dates replaced. */
+/** The output of a program, in which paths, user, host and dates of the machine are replaced. */
 export interface Output {
   readonly name: string;
   readonly kind: Kind;
-  /** The command as a reader would type it. Of an imitation, the command that it imitates. */
+  /** The command as a reader would type it. If a script imitates a program, this is the imitated command. */
   readonly command: string;
   readonly text: string;
 }
@@ -33,14 +33,14 @@ export function readOutputs(): readonly Output[] {
   return JSON.parse(brotliDecompressSync(readFileSync(CORPUS)).toString('utf8'));
 }
 
-/** Removes colours, and of a line that was overwritten with carriage returns everything but the last state. */
+/** Removes colours. If a line was overwritten with carriage returns, keeps only its last state. */
 export function plain(text: string): string {
   return stripVTControlCharacters(text)
     .replace(/^.*\r(?!\n|$)/gm, '')
     .replaceAll('\r', '');
 }
 
-/** Lines without colours. Line 1 is the first. */
+/** Returns the lines without colours. The first one is line 1 in the questions. */
 export function linesOf(text: string): string[] {
   return text.split('\n').map(plain);
 }

@@ -9,14 +9,14 @@ import { choosePull } from './pull.ts';
 import { QUESTIONS, type Question } from './questions.ts';
 
 export const BUDGET = 1200;
-/** Outputs above this many tokens are held to the goal; smaller ones are reported apart. */
+/** Outputs above this many tokens must reach the goal. Smaller outputs are reported separately. */
 export const LARGE = 12_000;
 const PULL_TOKENS = 3000;
 const CHUNK_BYTES = 64 * 1024;
 
-/** One way to show an output: how many tokens, and which questions they answer. */
+/** Result of one way to show an output: the number of tokens, and which questions they answer. */
 export interface Shown {
-  /** Per output, or the mean over its questions if the text depends on the question. */
+  /** Tokens of the output. If the text depends on the question, the mean over the questions. */
   readonly tokens: number;
   readonly answered: readonly boolean[];
 }
@@ -29,19 +29,19 @@ export interface Measurement {
   readonly questions: readonly Question[];
   readonly excerpt: Shown;
   readonly asked: Shown;
-  /** The excerpt without the question, and one pull with the question. */
+  /** The excerpt made without the question, and one pull that is chosen by the question. */
   readonly pulled: Shown;
-  /** The excerpt without the question, and one search for words of the question. */
+  /** The excerpt made without the question, and one search for words of the question. */
   readonly grepped: Shown;
   readonly headAndTail: Shown;
   readonly contextMode: { readonly blind: Shown; readonly intent: Shown; readonly search: Shown } | null;
-  /** Time of one excerpt. */
+  /** Time in ms to make one excerpt. */
   readonly ms: number;
 }
 
 export interface Measurements {
   readonly outputs: readonly Measurement[];
-  /** Why context-mode was not compared, or null. */
+  /** The reason why context-mode was not compared, or null. */
   readonly skipped: string | null;
 }
 
@@ -116,7 +116,7 @@ async function measureContextMode(output: Output, questions: readonly Question[]
   };
 }
 
-/** Judges one text for all questions, or one text for each. */
+/** Counts the tokens and the answered questions. `texts` has one text for all questions, or one for each. */
 async function judge(texts: readonly string[], questions: readonly Question[]): Promise<Shown> {
   let tokens = 0;
   for (const text of texts) tokens += (await count(text)) / texts.length;
@@ -126,7 +126,7 @@ async function judge(texts: readonly string[], questions: readonly Question[]): 
   };
 }
 
-/** The first and the last half of the budget. */
+/** Returns the beginning and the end of a text, each with half of the token budget. */
 function headAndTail(text: string): string {
   const half = BUDGET / 2;
   return `${firstTokens(text, half)}\n${decode(encode(text.slice(-8 * half)).slice(-half))}`;

@@ -3,24 +3,24 @@ import type { Excerpt } from '../../src/text/excerpt/excerpt.ts';
 import type { PartRequest } from '../../src/text/parts/part-request.ts';
 import { linesOf } from './corpus.ts';
 
-/** Words that ask for an answer and rarely stand next to it. */
+/** Words that are frequent in questions, but rare near the answers. The search ignores them. */
 const ASKING = new Set(
   'first last oldest newest long large size line lines file name happen happened there is whole together everything'.split(
     ' ',
   ),
 );
-/** A word that more lines of the excerpt contain is too common to search for. */
+/** A word in more lines of the excerpt than this is too common to search for. */
 const COMMON_LINES = 5;
 const CONTEXT_LINES = 3;
 const PULLED_LINES = 120;
 
 /**
- * Chooses the search of a reader who sees the question and the excerpt, never the answer:
+ * Chooses the pull that a reader would make who sees the question and the excerpt, but not the answer:
  *
  * 1. If the question contains names (with a digit, a capital inside, or one of `._/-=`), grep for them.
- * 2. Otherwise grep for its words that are not common in the excerpt, in any inflection; if all are common, for the rarest.
- * 3. Without words, pull lines: the end of the last omitted range if the question asks for the end, else the start of the
- *    first one.
+ * 2. Otherwise grep for its words that are not common in the excerpt, in any inflection. If all are common, for the rarest.
+ * 3. Without words, pull omitted lines: the end of the last range if the question asks for the end, otherwise the start of
+ *    the first range.
  */
 export function choosePull(question: string, excerpt: Excerpt): PartRequest {
   const words = searchWords(question);

@@ -1,7 +1,7 @@
 /** A question that an agent asks after it ran a command. */
 export interface Question {
   readonly ask: string;
-  /** The part of the answer that must be visible. It stands in no other lines than `lines`. */
+  /** The part of the answer that the model must see. It occurs only in `lines`. */
   readonly literal: string;
   readonly lines: readonly number[];
   /** True if the answer is the first failure of the output. */
@@ -25,8 +25,8 @@ const first = (words: string, literal: string, ...lines: number[]): Question => 
 });
 
 /**
- * Written from the outputs alone, by someone who had seen no excerpt and had not read the recognisers. A
- * question changes only if it is wrong.
+ * The author of these questions saw only the outputs, no excerpt and no code of the recognisers. Change a question only
+ * if it is wrong.
  */
 export const QUESTIONS: readonly Questions[] = [
   {

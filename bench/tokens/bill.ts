@@ -8,7 +8,7 @@ import type { Artifact, ThreadsApi } from '../../src/contract/threads.ts';
 import { CASES, type Case, type Question } from './questions.ts';
 import { around, isRight, NOT_FOUND, readerOf } from './reader.ts';
 
-/** The ways in which a model gets the handed-over content. */
+/** The compared ways to give a model the contents of a thread. */
 export const WAYS = ['pasting', 'random previews', 'newest ten', 'ours'] as const;
 export type Way = (typeof WAYS)[number];
 
@@ -16,13 +16,13 @@ export interface Line {
   readonly way: Way;
   readonly asked: number;
   readonly right: number;
-  /** Number of questions that a text answers, and how many of them were answered correctly. */
+  /** Number of questions that have an answer in the texts, and how many of them were answered correctly. */
   readonly answerable: number;
   readonly answered: number;
-  /** Tokens shown to the model, each counted once: by the relay, and by another implementation of the tokenizer. */
+  /** Tokens shown to the model, each text counted once: by the relay, and by another tokenizer implementation. */
   readonly tokens: number;
   readonly second: number;
-  /** Tokens sent over the wire: every round of tool calls sends the whole conversation again. */
+  /** Tokens sent to the provider. Each round of tool calls sends the whole conversation again. */
   readonly sent: number;
 }
 
@@ -35,7 +35,7 @@ export interface Bill {
   readonly all: readonly Line[];
 }
 
-/** Asks every question in every way. `threads` belongs to a store of its own. */
+/** Asks every question in every way. `threads` must be on a new store. */
 export async function billOf(threads: ThreadsApi, tokens: TokenCounter): Promise<Bill> {
   const cases: Bill['cases'][number][] = [];
   for (const one of CASES) {
@@ -52,7 +52,7 @@ export async function billOf(threads: ThreadsApi, tokens: TokenCounter): Promise
   return { cases, all };
 }
 
-/** Returns the share of the cost of pasting that was avoided. */
+/** Returns which share of the tokens of pasting was avoided. */
 export function avoided(
   lines: readonly Line[],
   way: Way,
@@ -62,7 +62,7 @@ export function avoided(
   return 1 - of(way)[by] / of('pasting')[by];
 }
 
-/** Returns which claim does not hold, or null. */
+/** Returns a claim that does not hold, or null. */
 export function brokenClaim({ all }: Bill): string | null {
   const ours = all.find(({ way }) => way === 'ours')!;
   const share = ours.right / ours.asked;
@@ -112,7 +112,7 @@ async function ask(one: Case, way: Way, threads: ThreadsApi, tokens: TokenCounte
   };
 }
 
-/** Asks as `relay run` does, with our model instead of a provider's. */
+/** Asks a question as `relay run` does, with our fake model instead of a provider. */
 export async function askAsRun(
   thread_id: string,
   questions: readonly Question[],
@@ -136,7 +136,7 @@ export async function askAsRun(
   return { text, tokens: outcome.tokens.prompt, second: read.at(-1)!, sent: read.reduce((a, b) => a + b, 0) };
 }
 
-/** Asks a model that cannot pull. Its answer becomes an artifact too. */
+/** Asks a model that sees only the given text and cannot pull. */
 async function shown(
   question: Question,
   context: string,
@@ -171,7 +171,7 @@ async function chosen(
     .join('\n\n');
 }
 
-/** Shuffles reproducibly. */
+/** Shuffles in an order that depends only on the seed. */
 function shuffled(artifacts: readonly Artifact[], seed: number): Artifact[] {
   let state = seed + 1;
   const next = () => {

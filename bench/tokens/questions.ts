@@ -1,4 +1,4 @@
-/** A question to a thread, worded by someone who does not see its contents. */
+/** A question to a thread. Its author did not see the contents of the thread. */
 export interface Question {
   readonly ask: string;
   /**
@@ -11,7 +11,7 @@ export interface Question {
 }
 
 export interface Case {
-  /** Folder of the texts. */
+  /** Name of the folder with the texts. */
   readonly name: string;
   readonly what: string;
   readonly questions: readonly Question[];

@@ -4,9 +4,9 @@ import type { Question } from './questions.ts';
 export const NOT_FOUND = 'Nothing was found about it.';
 
 /**
- * A fake model without knowledge. It answers with the words around a fact that it was shown or that it pulled, and
- * otherwise says that nothing was found. It knows from the table of questions which facts answer a question.
- * Its tool calls use only the question's words: first a search for them, then the lines with the longest of them.
+ * Returns a fake model. It looks up in the table of questions which facts answer a question. If a fact is in its prompt
+ * or in a pulled text, it answers with the words around the fact. Otherwise it answers that nothing was found. Its tool
+ * calls use only words of the question: first a search for all, then the lines with the longest word.
  */
 export function readerOf(questions: readonly Question[], onRead: (input: string) => void): Model {
   return {
@@ -33,8 +33,8 @@ export function readerOf(questions: readonly Question[], onRead: (input: string)
 const ASKED = 'Your task:\n';
 
 /**
- * Returns the words around the first fact that a text contains, or null. If a fact was corrected, the reader believes
- * the value that it reads first and returns only that line.
+ * Returns the words around the first fact in a text, or null. If the fact was corrected later, the reader believes the
+ * value that comes first in the text and returns only its line.
  */
 export function around({ facts, stale = [] }: Question, text: string): string | null {
   if (stale.length > 0) {
@@ -50,7 +50,7 @@ export function around({ facts, stale = [] }: Question, text: string): string | 
   return null;
 }
 
-/** Returns whether an answer contains one of the facts, or says that nothing was found if no text has the answer. */
+/** Returns whether an answer is correct: it contains a fact, or says "not found" to a question without facts. */
 export function isRight({ ask, facts }: Question, answer: string): boolean {
   return facts.length === 0 ? answer === NOT_FOUND : around({ ask, facts }, answer) !== null;
 }
@@ -65,7 +65,7 @@ function pattern(fact: string): RegExp {
 
 const GIVEN_UP = 2;
 
-/** First searches for the words, then asks for the lines with the longest of them, then stops. */
+/** Returns the tool call of a round: first search for all words, then get the lines with the longest word, then stop. */
 function callFor(words: string, round: number, shown: string): ModelAnswer {
   const longest = words.match(/[a-z]{5,}/gi)?.toSorted((a, b) => b.length - a.length)[0] ?? words;
   const ref = /artifact ([0-9a-f]{26})/.exec(shown)?.[1] ?? 'facts';

@@ -7,7 +7,7 @@ import type { Question } from './questions.ts';
 import { around, isRight, NOT_FOUND } from './reader.ts';
 import { STATES, type StateCase } from './states.ts';
 
-/** What one way of showing a state cost, and how many answers were right. */
+/** Tokens and correct answers of one way to show a state. */
 export interface StateLine {
   readonly way: 'pasting' | 'newest items' | 'ours';
   readonly asked: number;
@@ -18,21 +18,21 @@ export interface StateLine {
 export interface StateRow {
   readonly name: string;
   readonly what: string;
-  /** Tokens of the largest view of the state in a prompt. */
+  /** Tokens of the largest view of the state that was shown in a prompt. */
   readonly view: number;
   readonly lines: readonly StateLine[];
-  /** Questions that our way answered wrong. */
+  /** Questions that were answered wrongly with our way. */
   readonly wrong: readonly string[];
 }
 
-/** Asks all questions about all states. `threads` belongs to a store of its own. */
+/** Asks all questions about all states. `threads` must be on a new store. */
 export async function stateBill(threads: ThreadsApi, tokens: TokenCounter): Promise<StateRow[]> {
   const rows: StateRow[] = [];
   for (const one of STATES) rows.push(await askState(one, threads, tokens));
   return rows;
 }
 
-/** Returns the sums over all states, in the order of the ways. */
+/** Returns the sums over all states, one line per way. */
 export function sumStates(rows: readonly StateRow[]): StateLine[] {
   return rows[0]!.lines.map(({ way }, i) => {
     const total = (field: 'asked' | 'right' | 'tokens') =>
@@ -41,7 +41,7 @@ export function sumStates(rows: readonly StateRow[]): StateLine[] {
   });
 }
 
-/** Returns which claim about states does not hold, or null. */
+/** Returns a claim about states that does not hold, or null. */
 export function brokenStateClaim(rows: readonly StateRow[]): string | null {
   const large = rows.find(({ view }) => view > VIEW_TOKENS);
   if (large) return `${large.name}: the view of the state has ${large.view} tokens`;

@@ -19,7 +19,7 @@ const open = (question: string) => add('open_questions', { question, status: 'op
 const step = (text: string, status = 'pending') => add('plan', { step: text, status });
 
 const ask = (words: string, ...facts: string[]): Question => ({ ask: words, facts });
-/** Returns one fact for each subject and property. Neighbours differ in one word or number only. */
+/** Returns a fact for each pair of subject and property. Neighbouring facts differ only in a word or number. */
 function table(
   subjects: readonly string[],
   properties: { readonly [name: string]: (at: number) => string },
@@ -38,7 +38,7 @@ const words = (text: string) => text.split(' ');
 const itemValue = (item: PatchOp) => (item as { value: JsonObject }).value;
 const keyOf = (item: PatchOp) => itemValue(item).key;
 
-/** Spreads the later items evenly over the last 40 % of the items. A correction always follows its fact. */
+/** Inserts the later items evenly into the last 40 % of the items, so that a correction always follows its fact. */
 function spread(items: readonly PatchOp[], later: readonly PatchOp[]): PatchOp[] {
   const all = [...items];
   const from = Math.floor(items.length * 0.6);
@@ -259,7 +259,7 @@ const SUPPORT: readonly PatchOp[] = [
   step('Rewrite the article about invoices'),
 ];
 
-/** A question whose answer is the newest value of this key in the state. */
+/** A question that the newest value of a key in the state answers. */
 interface Lookup {
   readonly ask: string;
   readonly key: string;
@@ -288,7 +288,7 @@ function stateCase(
   };
 }
 
-/** Five states with 50 to 2 000 items. The questions use other words than the items where a person would. */
+/** Five states with 50 to 2 000 items. Like people, the questions often use other words than the items. */
 export const STATES: readonly StateCase[] = [
   stateCase(
     'release',

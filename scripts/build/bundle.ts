@@ -26,7 +26,7 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    // Bundled CommonJS packages call `require('events')`, but an ES module has no `require`. So define it.
+    // Define `require`: bundled CommonJS packages call `require('events')`, but an ES module has no `require`.
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
     minifyWhitespace: true,
     minifySyntax: true,

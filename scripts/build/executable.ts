@@ -133,7 +133,8 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
     const args = [
       ...['build', '--compile', '--bytecode', '--format=esm', '--splitting'],
       ...['--minify-syntax', '--minify-whitespace'],
-      // Most commands end before compiled code pays off. `runMain` restores the normal policy for longer ones.
+      // Compiles functions to machine code later, because most commands are short. `runMain` restores the normal policy for
+      // commands that run longer.
       '--compile-jit-policy=8',
       ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
       ...['--no-compile-autoload-package-json', '--no-compile-autoload-tsconfig'],
@@ -149,8 +150,8 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
     if (ran.error) throw new Error(`Cannot run ${bun}: ${ran.error.message}`);
     if (ran.status !== 0)
       throw new Error(`bun build ended with ${ran.status}:\n${ran.stdout}\n${ran.stderr}`);
-    // `./relay` compares the mtime of the executable with the sources. With the time at which the build
-    // began, a source that was saved during the build counts as newer.
+    // `./relay` compares the mtimes of the executable and the sources. Use the time at which the build began, so that a
+    // source that was saved during the build counts as newer.
     utimesSync(draft, began, began);
     renameSync(draft, output);
   } finally {
@@ -159,8 +160,8 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
 }
 
 /**
- * Copies the assets into a folder and returns the paths of the entries in that folder. If Bun gets a folder
- * as an asset, it keeps the paths of the files inside. If it gets a file, it keeps only the file's name.
+ * Copies the assets into a folder and returns the paths of the folder's entries. Bun keeps the paths of files inside a
+ * folder, but of a single file it keeps only the name.
  */
 function stageAssets(folder: string): string[] {
   for (const path of globSync(ASSETS)) {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 
-/** A package of which at least a part is bundled into the files that we publish. */
+/** A package that is bundled, at least partly, into the files that we publish. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
@@ -23,7 +23,7 @@ export function thirdPartyNotices(metafiles: readonly Metafile[]): string {
 }
 
 export function bundledPackages(metafiles: readonly Metafile[]): BundledPackage[] {
-  // The token table contains the vocabulary of this package, but the metafiles do not list it.
+  // Add this package, which the metafiles do not list: the token table contains its vocabulary.
   const folders = new Set(['node_modules/gpt-tokenizer']);
   for (const output of metafiles.flatMap(({ outputs }) => Object.values(outputs))) {
     for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {

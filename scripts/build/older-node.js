@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Returns true if another process runs the command. Then this process must not run it. */
+/** Starts the command on another Node if one is installed. Returns true in this case: this process must not run it. */
 export async function handedOver() {
   const node = await findNode();
   if (node) {
@@ -29,8 +29,7 @@ async function findNode() {
 }
 
 function run(node) {
-  // Starts relay.js and not argv[1]. If argv[1] is `contextrelay-mcp`, it has already added `mcp` to the
-  // arguments and would add it again.
+  // Start relay.js, not argv[1]: `contextrelay-mcp` has already added `mcp` to the arguments and would add it again.
   const relay = fileURLToPath(new URL('./relay.js', import.meta.url));
   const child = spawn(node, [relay, ...process.argv.slice(2)], { stdio: 'inherit' });
   // A terminal sends these signals to both processes. A service manager sends them only to this process, so

@@ -10,7 +10,7 @@ import {
 } from 'typescript/unstable/sync';
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'src', 'schemas');
-/** File with building blocks of the schemas. It is skipped, because it declares no type of the API. */
+/** File with shared parts of schemas. It is skipped, because it declares no type of the API. */
 const MATERIAL = join(FOLDER, 'shapes.ts');
 
 /**
@@ -63,10 +63,9 @@ class PlainTypes {
         if (!(symbol.flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias))) continue;
         const type = project.checker.getDeclaredTypeOfSymbol(symbol);
         this.#exported.set(symbol.name, { path, symbol, type });
-        // The type of a nested field is the type that an interface extends, never the interface itself.
+        // The compiler gives the type of a nested field as the type that an interface extends, not as the interface.
         for (const shape of type.getBaseTypes() ?? []) this.#shapes.set(shape.id, symbol.name);
-        // Only a union with text values is registered here. A name for `string | number` would say less than
-        // the union.
+        // Register only unions of text values, because for `string | number` a name would be less clear than the union.
         const text = this.#text(type);
         if (text.includes("'")) this.#unions.set(text, symbol.name);
       }

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const BUILD_DIR = join(ROOT, 'deploy', 'cloudflare', 'build');
 export const COMPATIBILITY = { date: '2026-07-01', flags: ['nodejs_compat', 'enable_request_signal'] };
 
-/** Keeps the token table out of the bundle. It is a separate binary module. */
+/** Keeps the token table out of the bundle, because it is a separate binary module. */
 const besideWorker: Plugin = {
   name: 'beside-worker',
   setup: ({ onResolve }) =>

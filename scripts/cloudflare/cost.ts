@@ -15,22 +15,21 @@ interface Line {
 }
 
 /**
- * Assumed number of calls for a push of 1 KB to a channel and for its pull, including write-behind. Measured
- * in bursts: 4.3 and 2.7 calls. One at a time, where nothing is batched: 6 and 6 calls.
+ * Assumed number of calls for a push of 1 KB to a channel and for its pull, including write-behind. Measured: 4.3 and
+ * 2.7 calls in bursts; 6 and 6 calls if requests come one at a time, so that nothing is batched.
  */
 export const CALLS = { push: 8, pull: 8 };
 /**
- * Rows written by a push and by its pull. Measured in bursts: 5.3 and 1.1 rows. One at a time: 8 and 3 rows.
+ * Assumed number of rows that a push and its pull write. Measured: 5.3 and 1.1 rows in bursts, 8 and 3 one at a time.
  */
 export const ROWS_WRITTEN = { push: 8, pull: 3 };
 /**
- * Rows read by a push and by its pull, with about 450 messages in the channel. One measurement gave 77 and
- * 41 rows; the figures are rounded up.
+ * Rows that a push and its pull read, with about 450 messages in the channel. Measured once: 77 and 41 rows, rounded up.
  */
 const ROWS_READ = { push: 80, pull: 45 };
 /**
- * Processor time in ms of a push and of its pull. It was measured for the whole workerd process, which is
- * more than Cloudflare charges.
+ * CPU time in ms of a push and of its pull. It was measured for the whole workerd process, so it is more than Cloudflare
+ * charges.
  */
 const CPU_MS = { push: 4, pull: 2 };
 /** Assumed duration of a call in seconds. */
@@ -56,7 +55,7 @@ const LINES: readonly Line[] = [
   },
   { what: 'rows read', ...ROWS_READ, included: 25_000 * MILLION, price: 0.001 },
   { what: 'rows written', ...ROWS_WRITTEN, included: 50 * MILLION, price: 1 },
-  // The included rows are used up by the line above.
+  // `included` is 0 here, because the line above uses up the included rows.
   {
     what: 'rows deleted on expiry (assumed: as many as a push writes, without the counter of handles)',
     push: ROWS_WRITTEN.push - 1,

@@ -1,6 +1,6 @@
 /**
- * Bundles the Worker and deploys it with wrangler, after creating the bucket if it is missing. Passes all arguments on
- * to wrangler: `npm run deploy:cloudflare -- --dry-run`.
+ * Bundles the Worker, creates the bucket if it is missing, and deploys the Worker with wrangler. wrangler gets all
+ * arguments, as in `npm run deploy:cloudflare -- --dry-run`.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const run = (...args: string[]) =>
   }).status ?? 1;
 const [, bucket = ''] =
   /^bucket_name = "(.+)"$/m.exec(readFileSync(join(place, 'wrangler.toml'), 'utf8')) ?? [];
-// If the bucket is missing for another reason, the deployment says so.
+// `info` also fails for other reasons, such as a missing login. Then the deployment below reports the error.
 if (!words.includes('--dry-run') && run('r2', 'bucket', 'info', bucket) !== 0)
   run('r2', 'bucket', 'create', bucket);
 process.exitCode = run('deploy', ...words);

@@ -44,7 +44,7 @@ await runScript(HELP, async () => {
   process.once('exit', () => rmSync(pages, { recursive: true, force: true }));
   let worker: Awaited<ReturnType<typeof startWorker>> | null = null;
   let stopping = false;
-  // Stops once. In a terminal the signal arrives twice: from the terminal and from npm.
+  // Stop only once, because in a terminal the signal arrives twice: from the terminal and from npm.
   const stop = async () => {
     if (stopping) return;
     stopping = true;

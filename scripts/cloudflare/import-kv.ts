@@ -1,6 +1,5 @@
 /**
- * Imports entries from the KV namespace of the original Worker. Prints the old key and the new URL of each
- * entry.
+ * Imports entries of the original Worker's KV namespace. Prints the old key and the new URL of each entry.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -69,8 +68,8 @@ interface Entry {
 }
 
 /**
- * Reads an export. The file contains an array (input of `wrangler kv bulk put`) or an object by key (output
- * of `wrangler kv bulk get`).
+ * Reads the entries of an export: an array, as `wrangler kv bulk put` takes it, or an object by key, as `wrangler kv bulk
+ * get` prints it.
  */
 function readEntries(file: string): Entry[] {
   const read = readJson(file);

@@ -74,7 +74,7 @@ function page(source: string, markdown: string, all: ReadonlySet<string>): Page 
     if (token.type === 'th_open') columns.push(inline ? plain(inline) : '');
     if (token.type === 'tr_open') column = 0;
     if (token.type === 'td_open') {
-      // On a narrow screen a table is shown without columns. There each cell shows the title of its column.
+      // For narrow screens, where a table has no columns and each cell shows the title of its column.
       if (column > 0 && columns[column]) token.attrSet('data-column', columns[column]!);
       column++;
     }
@@ -118,8 +118,8 @@ export function slug(text: string): string {
 }
 
 /**
- * Converts the target of a link between Markdown files to a link between pages. A link to any other file of
- * the repository gets the prefix `REPOSITORY`.
+ * Converts the target of a link in Markdown: a link to another page becomes its HTML path, a link to any other file of the
+ * repository gets the prefix `REPOSITORY`.
  */
 function target(source: string, to: string, all: ReadonlySet<string>): string {
   if (/^(?:https?:|mailto:|#)/.test(to)) return to;
@@ -139,8 +139,8 @@ function target(source: string, to: string, all: ReadonlySet<string>): string {
 export const REPOSITORY = 'repository';
 
 /**
- * Renders a code block. Shell comments and program output are dimmed. The element of a comment includes the
- * line break, because a narrow screen shows the comment on a separate line.
+ * Renders a code block with dimmed shell comments and program output. The element of a comment includes the line break,
+ * so that a narrow screen can show the comment on a separate line.
  */
 function fence(code: string, kind: string): string {
   const text = escaped(code);

@@ -1,11 +1,11 @@
-/** npm run docs:screenshots [-- FOLDER]: takes the pictures of the dashboard in docs/images, with the content of the tests. */
+/** npm run docs:screenshots [-- FOLDER]: takes the screenshots of the dashboard for docs/images, with the tests' content. */
 import { join } from 'node:path';
 import { openDemo } from '../../test/ui/demo/content.ts';
 import { everyPage } from '../../test/ui/pages.ts';
 
 const [folder = join(import.meta.dirname, '../../docs/images'), ...wanted] = process.argv.slice(2);
 
-/** The pages in the docs. With a folder of its own, every page, or the named ones, in light and dark, wide and narrow. */
+/** Pages whose screenshots are in docs/images. With FOLDER, all or the named pages are taken in all themes and widths. */
 const DOCS: { readonly [name: string]: string } = {
   'dashboard-overview': 'overview',
   'dashboard-run': 'run',

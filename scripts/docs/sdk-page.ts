@@ -37,8 +37,7 @@ export function sdkPage(): string {
 }
 
 /**
- * Returns the text of a file. If the file re-exports types of `src/schemas`, their plain declarations replace
- * that line.
+ * Returns the text of a file. A line that re-exports types of `src/schemas` is replaced by their plain declarations.
  */
 function sourceOf(file: string, plain: ReadonlyMap<string, string>): string {
   const source = readFileSync(file, 'utf8').replaceAll('shapes.', '');
@@ -67,8 +66,8 @@ function exports(): [name: string, file: string][] {
 }
 
 /**
- * Returns the declaration of a name without method bodies and private members. It relies on the indentation
- * that the formatter makes.
+ * Returns the declaration of a name without method bodies and private members. It finds their ends by the indentation of
+ * the formatter.
  */
 function declaration(source: string, name: string): string {
   if (name.endsWith('Api')) return verbTable(source, name);
@@ -137,8 +136,7 @@ function verbTable(source: string, name: string): string {
 }
 
 /**
- * Returns the result type of a method that only calls a verb of the contract, as `: TYPE`. Returns an empty
- * text for any other method.
+ * Returns the result type, as `: TYPE`, if a method only calls a verb of the contract. Otherwise returns an empty text.
  */
 function passedOn(body: string): string {
   const called = /this\.#(api|capabilities)\.(\w+)\(/.exec(body);
@@ -154,8 +152,7 @@ function passedOn(body: string): string {
 }
 
 /**
- * Returns the position after the semicolon that ends a type: the first one at the end of a line and outside
- * of brackets.
+ * Returns the position after the semicolon that ends a type. It is at the end of a line and outside of all brackets.
  */
 function typeEnd(text: string): number {
   let depth = 0;

@@ -22,7 +22,7 @@ export function writeSite(folder: string): void {
   cpSync(IMAGES, join(folder, 'images'), { recursive: true });
 }
 
-/** Long reference pages. Their points in the search count half, so that guides come first. */
+/** Long reference pages. Their score in the search is halved, so that guides come first. */
 const REFERENCES = ['api.html', 'sdk-reference.html', 'security.html'];
 
 /**

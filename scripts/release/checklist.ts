@@ -10,7 +10,7 @@ import { must } from './run.ts';
 /** A check of a release: its name, and a function that returns the problems it found. */
 export type Check = readonly [name: string, wrong: () => readonly string[]];
 
-/** Maximum sizes of the released files, in bytes. */
+/** Maximum sizes in bytes of the released files, by pattern of their names. */
 const SIZES: readonly (readonly [RegExp, number])[] = [
   [/^contextrelay-[\d.]+\.tgz$/, 3_000_000],
   [/\.(?:tar\.xz|deb|rpm)$/, 60_000_000],

@@ -9,8 +9,7 @@ export interface Made {
 }
 
 /**
- * Returns the release notes: a table of the executables, the parts that were not built, and the changelog of
- * the version.
+ * Returns the release notes: a table of the executables, a list of parts that were not built, and the version's changelog.
  */
 export function notes(version: string, made: readonly Made[], leftOut: readonly string[] = []): string {
   const row = ({ platform, size, archive }: Made) => {
@@ -27,7 +26,7 @@ ${leftOut.map((line) => `${line}\n\n`).join('')}${changes(version)}
 `;
 }
 
-/** Returns the changelog's section about a version, or an empty text. */
+/** Returns the section about a version in the changelog, or an empty text. */
 function changes(version: string): string {
   const [, ...versions] = readFileSync('CHANGELOG.md', 'utf8').split(/^## /m);
   return (

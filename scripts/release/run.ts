@@ -3,8 +3,8 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
- * A program that builds a part of a release. If a required tool is missing, the release stops. If another
- * tool is missing, the release only lacks the part that the tool builds.
+ * A program that builds a part of a release. If a required one is missing, the release stops. If an optional one is
+ * missing, only its part is left out.
  */
 interface Tool {
   readonly command: string;
@@ -21,8 +21,8 @@ const TOOLS: readonly Tool[] = [
 ];
 
 /**
- * Returns a sentence about each release tool that is not on `path`. The sentences about optional tools are
- * keyed by the part that cannot be built.
+ * Returns a sentence about each tool that is not on `path`. Sentences about optional tools are keyed by the part of the
+ * release that cannot be built.
  */
 export function missingTools(path: string | undefined): {
   required: string[];

@@ -100,7 +100,7 @@ export const says = (state: string, text: string, artifacts: JsonObject[] = []):
   },
 });
 
-/** Counts the members of the group that takes the tasks. 0 if the relay has stopped. */
+/** Counts the members of the group `bridges`. Returns 0 if the relay has stopped. */
 async function members(relay: ContextRelay): Promise<number> {
   const detail = await relay.channels.inspect('agent-tasks').catch(() => null);
   return detail?.groups.find(({ name }) => name === 'bridges')?.members.length ?? 0;
@@ -144,7 +144,7 @@ export function answerTasks(
       const before = await members(relay);
       stop.abort();
       await working;
-      // Wait until the relay knows that the member left. Otherwise it may lease the next task to it.
+      // Wait until the relay has removed this member from the group. Otherwise it may lease the next task to it.
       await until(async () => before === 0 || (await members(relay)) < before);
     },
   };

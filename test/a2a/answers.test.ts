@@ -17,7 +17,7 @@ import {
   threadsOf,
 } from './agents.ts';
 
-/** The official kit's checks of artifacts and messages: an agent behind a bridge can use all of A2A. */
+/** Checks of the official A2A test kit about artifacts and messages, with an agent behind a bridge. */
 
 for (const binding of BINDINGS) {
   describe(`answers in parts over ${binding}`, () => {

@@ -32,8 +32,8 @@ test('an acknowledged result belongs to the task even if the server is killed ri
 
 const SERVER = resolve(import.meta.dirname, 'scripts/server.ts');
 
-/** A server in its own process, to be killed. It may notify webhooks on this machine. */
-async function startTelling(home: string, env = {}): Promise<Running & { url: string }> {
+/** Starts a server in its own process, so that the test can kill it. It may call webhooks on this machine. */
+async function startWithWebhooks(home: string, env = {}): Promise<Running & { url: string }> {
   const running = start([], { home, env, entry: SERVER });
   return { ...running, url: (await running.said(/listening on (http:\S+)/))[1]! };
 }
@@ -43,7 +43,7 @@ async function kill({ child, ended }: Running): Promise<void> {
   await ended;
 }
 
-/** Sends a task with a webhook that no agent has done yet. */
+/** Sends a task with a webhook. No agent takes the task. Returns its id. */
 async function giveTask(url: string, hook: string): Promise<string> {
   const asked = request('tell me', { immediately: true });
   asked.configuration!.taskPushNotificationConfig = webhookAt(hook);
@@ -55,10 +55,10 @@ async function giveTask(url: string, hook: string): Promise<string> {
 test("after a kill, the next server notifies webhooks of the task's progress", async () => {
   using place = temporaryHome();
   await using hook = await receiver();
-  const first = await startTelling(place.home);
+  const first = await startWithWebhooks(place.home);
   const id = await giveTask(first.url, hook.url);
   await kill(first);
-  await using second = await startTelling(place.home);
+  await using second = await startWithWebhooks(place.home);
   await using _bridge = answerTasks(second.url, () => 'told after all');
   const all = () => hook.told.map(({ body }) => body).join('\n');
   await hook.until('TASK_STATE_COMPLETED');
@@ -69,7 +69,7 @@ test("after a kill, the next server notifies webhooks of the task's progress", a
 test('webhooks are notified once of a task that ended while no server ran', async () => {
   using place = temporaryHome();
   await using hook = await receiver();
-  const first = await startTelling(place.home);
+  const first = await startWithWebhooks(place.home);
   const id = await giveTask(first.url, hook.url);
   await kill(first);
   {
@@ -77,15 +77,15 @@ test('webhooks are notified once of a task that ended while no server ran', asyn
     const metadata = { task_id: id, status: 'done', summary: 'did it' };
     await (await open.client()).push('done in the dark', { channel: 'agent-done', metadata });
   }
-  const second = await startTelling(place.home);
-  // No client sends a request to this server.
+  const second = await startWithWebhooks(place.home);
+  // The server must deliver by itself: no client sends it a request.
   await hook.until('TASK_STATE_COMPLETED');
   assert.match(hook.told[0]!.body, /done in the dark/);
   assert.match(hook.told[1]!.body, /TASK_STATE_COMPLETED/);
   // Once the webhook's answer is stored, the outbox in the store is empty.
   await emptyOutbox(place.home);
   await kill(second);
-  await using third = await startTelling(place.home);
+  await using third = await startWithWebhooks(place.home);
   await giveTask(third.url, hook.url);
   await using _bridge = answerTasks(third.url, () => 'another');
   await hook.until('another');
@@ -95,10 +95,10 @@ test('webhooks are notified once of a task that ended while no server ran', asyn
 test('the next server refuses webhooks in the local network too', async () => {
   using place = temporaryHome();
   await using hook = await receiver();
-  const first = await startTelling(place.home);
+  const first = await startWithWebhooks(place.home);
   await giveTask(first.url, hook.url);
   await kill(first);
-  await using second = await startTelling(place.home, { GUARDED: '1' });
+  await using second = await startWithWebhooks(place.home, { GUARDED: '1' });
   await using _bridge = answerTasks(second.url, () => 'not for you');
   await second.said(/is not an address of the public internet/);
   assert.equal(hook.told.length, 0);

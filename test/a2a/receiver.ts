@@ -9,7 +9,7 @@ export interface Told {
 
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
-  /** Requests that it accepted. */
+  /** Requests that the receiver accepted. */
   readonly told: Told[];
   /** Resolves when an accepted request contains this text. */
   until(said: string): Promise<void>;

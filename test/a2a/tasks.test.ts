@@ -145,7 +145,7 @@ for (const binding of BINDINGS) {
       assert.ok('artifacts' in one && 'artifacts' in two);
       assert.equal(one.id, two.id);
       await client.cancelTask({ tenant: '', id: one.id, metadata: undefined });
-      // The client cancelled the task, so it knows it. The same message now starts a new task.
+      // The client got the first task: it cancelled it. So the same message is no retry and starts a new task.
       const anew = await client.sendMessage(twice);
       assert.ok('artifacts' in anew);
       assert.notEqual(anew.id, one.id);

@@ -6,7 +6,7 @@ import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { a2aClient, BINDINGS, request, says, startAgent, stateOf, taskOf, threadsOf } from './agents.ts';
 import { receiver, webhookAt } from './receiver.ts';
 
-/** The official kit's checks of messages, tasks and contexts, and further rules of the specification. */
+/** Checks of the official A2A test kit about messages, tasks and contexts, and further rules of the specification. */
 
 const textOf = ({ parts }: Pick<Message, 'parts'>) =>
   parts.map(({ content }) => (content?.$case === 'text' ? content.value : `(${content?.$case})`)).join();
@@ -147,7 +147,7 @@ for (const binding of BINDINGS) {
       const answer = request('enough', { messageId, taskId: one.id });
       assert.equal(stateOf(taskOf(await client.sendMessage(answer))), 'completed');
       assert.equal(stateOf(taskOf(await client.sendMessage(answer))), 'completed');
-      // The client answered the task, so it knows it. The first message now starts a new task.
+      // The client got the first task: it answered it. So the first message is no retry and starts a new task.
       const anew = taskOf(await client.sendMessage(request('hello', { messageId })));
       assert.notEqual(anew.id, one.id);
       assert.equal(stateOf(anew), 'input_required');

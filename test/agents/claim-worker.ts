@@ -4,7 +4,7 @@ import { openRelay } from '../../src/app/store/open-relay.ts';
 import { isRelayError } from '../../src/base/errors.ts';
 import { pause } from '../../src/base/pause.ts';
 
-/** A process that claims todos and does them. It kills itself after some claims. Started by `many.full.test.ts`. */
+/** Claims todos and completes them. Kills itself after some claims. `many.full.test.ts` starts this process. */
 
 const [home = '', agent = '', count = '', log = ''] = process.argv.slice(2);
 const todos = Array.from({ length: Number(count) }, (_, index) => `TODO-${index}`);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Session } from '../../src/contract/agents.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
-/** The hooks as the clients call them, in a repository, with the real program. */
+/** Runs the hooks of the real program in a repository, as coding agents do. */
 
 type Env = { [name: string]: string };
 

@@ -5,7 +5,7 @@ import { AGENT_TAKEN_MS, CLAIM_MS } from '../../src/base/limits.ts';
 import { pause } from '../../src/base/pause.ts';
 import { BASE, callerNamed, openTestCore } from '../channels/core.ts';
 
-/** Several processes at once, in short. `many.full.test.ts` has real processes. */
+/** Simulates several processes with several cores on one store. `many.full.test.ts` starts real processes. */
 
 test('eight processes claim 40 todos: each is held by one at a time, none is lost, lapsed claims come back', async () => {
   await using under = openTestCore();
@@ -32,7 +32,7 @@ test('eight processes claim 40 todos: each is held by one at a time, none is los
       assert.equal(holders.get(todo), undefined, `${todo} is held by one`);
       holders.set(todo, name);
       await pause(0);
-      // The process dies here in the first turn.
+      // In the first turn some processes die here: they release nothing.
       if (turn === 0 && abandoned.size < 8 && Math.random() < 0.3) {
         abandoned.add(todo);
         continue;
@@ -70,7 +70,7 @@ test('60 messages between 10 agents that die at times: none is lost, and receipt
   }
   const seen = new Map<string, number>();
   for (let round = 0; round < 4; round++) {
-    // Two processes of each agent, of which one may die before or after it has shown the messages.
+    // Each agent has two processes. Either may die before or after it has shown its messages to the model.
     const shows = names
       .flatMap((name) => [name, name])
       .map(async (name) => {

@@ -1,5 +1,5 @@
-// An agent that sends messages, and shows those that it gets to its model. It may be killed at any time. Started by
-// `many.full.test.ts`.
+// An agent that sends messages and shows the messages it receives to its model. `many.full.test.ts` starts it and may
+// kill it at any time.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 const [relay, model, agent, agents, count, log] = process.argv.slice(2);

@@ -4,16 +4,16 @@ export interface Layer {
   readonly values: readonly string[];
   /** Layers of which it may import types only. */
   readonly types: readonly string[];
-  /** npm packages that it may import, or a list per folder. `any` for a layer that wraps a package. */
+  /** npm packages that it may import, or a list for each of its folders. `any` allows all packages. */
   readonly packages: readonly string[] | 'any' | { readonly [folder: string]: readonly string[] };
   /** Whether it may use Node APIs: `true`, or the folders that may. */
   readonly node: boolean | readonly string[];
   /**
-   * How its folders may import each other: `free`, `types` only, or `apart` (not at all). Files directly in the layer are open to
-   * all of its folders.
+   * How its folders may import each other: `free`, `types` only, or `apart` (not at all). Every folder may import files that
+   * are directly in the layer.
    */
   readonly folders: 'free' | 'types' | 'apart';
-  /** Exceptions `[from, to]`: folders that may still import from another folder. */
+  /** Exceptions: the folder `from` may import from the folder `to`. */
   readonly between?: readonly (readonly [from: string, to: string])[];
 }
 
@@ -32,7 +32,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     values: ['kernel', 'base'],
     types: [],
     packages: 'any',
-    // '' is the layer's own folder: node-sqlite.ts loads SQLite for two engines.
+    // '' means files directly in the layer, such as node-sqlite.ts, which two engines use.
     node: ['', 'sqlite', 'nats', 's3'],
     folders: 'apart',
   },

@@ -15,7 +15,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const PUSH_FILES = 34;
 const PATCH_FILES = 64;
 
-/** The paths that ARCHITECTURE.md lists for one push. */
+/** Returns the paths that ARCHITECTURE.md lists for one push. */
 function described(): string[] {
   const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
   const [, walk = ''] = /## The walk of one push\n([\s\S]*?)\nA pull reads/.exec(text) ?? [];
@@ -82,7 +82,7 @@ test(`relay state patch runs functions of at most ${PATCH_FILES} files`, (t) => 
   const patch = JSON.stringify([{ op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: 'v' } }]);
   const scripts = covered(relay, 'state', 'patch', '--json', patch);
   const sources = scripts.filter(({ url }) => sourcePath(url).length > 0);
-  // Code that runs while a file loads does not count. Load the same files again without a request to find it.
+  // Code that runs while a file loads does not count. To find that code, load the same files without a request.
   const imports = sources.map(({ url }) => `import ${JSON.stringify(url)};`).join('');
   const loaded = new Map(covered('--input-type=module', '-e', imports).map((script) => [script.url, script]));
   const walked = sources

@@ -20,10 +20,10 @@ import { openTerminal } from './terminal.ts';
 const COMMAND = 'touch made-by-the-agent';
 
 interface Setup {
-  /** The tool that runs a command, and arguments for which the client asks a person first. */
+  /** The tool that runs a command. The client asks a person before it runs the tool with `args`. */
   readonly tool: string;
   readonly args: object;
-  /** The question in the dialog. */
+  /** Pattern of the question in the client's dialog. */
   readonly asked: RegExp;
   /** Prepares the client's home and returns its arguments and environment. */
   prepare(o: { folder: ScratchFolder; model: string }): {
@@ -32,7 +32,7 @@ interface Setup {
   };
 }
 
-/** OpenCode has no profile yet. */
+/** OpenCode is missing, because the tmux runner has no profile for it. */
 type Asking = Exclude<ClientName, 'opencode'>;
 
 const CLIENTS: { readonly [name in Asking]: Setup } = {
@@ -95,8 +95,8 @@ const CLIENTS: { readonly [name in Asking]: Setup } = {
 };
 
 /**
- * Sends a task whose command needs a permission, and grants it after `afterMs`. Returns the result's text and kind of
- * outcome.
+ * Sends a task whose command needs a permission, and grants the permission after `afterMs`. Returns the text and the
+ * outcome of the result.
  */
 async function answeredByAPerson(
   t: TestContext,
@@ -129,7 +129,7 @@ async function answeredByAPerson(
   const { tasks, agents } = client(server);
   const { id } = await bridge.send('Make the file.');
 
-  // A client's status file may say that it asks before its screen shows the question.
+  // A client may write to its status file that it asks a person before its screen shows the question.
   await until(async () => {
     const { stuck, result } = await tasks.get(id);
     return asked.test(stuck ?? '') || result !== null;
@@ -145,7 +145,7 @@ async function answeredByAPerson(
   await sleep(o.afterMs);
   const before = await tasks.get(id);
   assert.equal(before.state, 'running', 'nobody has answered yet');
-  // The client may have drawn more of its dialog since.
+  // The client may have drawn more of its dialog in the meantime.
   assert.match(before.stuck!, asked);
   assert.ok(!model.asked.some(({ body }) => body.includes(o.words)));
 

@@ -53,7 +53,7 @@ test('20 waiters on one channel each get their own result', async () => {
   const shared = new AgentBridge(client(server));
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) => {
-      // Half of them share a connection, the others have their own.
+      // Half of the bridges share a connection, the others have their own.
       const bridge = i % 2 === 0 ? shared : new AgentBridge(client(server));
       return bridge.pushAndWait(`task ${i}`, { timeout: 20_000 });
     }),
@@ -150,7 +150,7 @@ test('a sender that gave up can ask again by id', async () => {
     agent(({ text }) => ({ output: `did ${text}` })),
   );
   assert.equal((await bridge.wait(sent.id)).text, 'did later');
-  // Another client, later, by the pointer.
+  // Another client can wait for the result by the URL of the task, also after the end.
   assert.equal((await new AgentBridge(client(server)).wait(sent.url)).text, 'did later');
 });
 
@@ -167,7 +167,7 @@ test('a task that already has a result is not run again when it is redelivered',
       return { output: '' };
     }),
   );
-  // Sent after it on the channel, so that the first one has been handled.
+  // When this later task is done, the bridge has handled the first one.
   await bridge.pushAndWait('next');
   assert.equal(runs, 1);
   assert.ok(under.events.some((event) => event.type === 'dropped' && event.id === id));
@@ -273,7 +273,7 @@ test('a task that takes longer than a lease stays with its bridge', async () => 
     runs++;
     const { groups } = await server.relay.channels.inspect('agent-tasks');
     const { lease_until } = groups[0]!.leases[0]!;
-    // After the time at which the other bridge would have got the work without an extended lease.
+    // Wait until the original lease is over. If it was not extended, the other bridge gets the task now.
     await until(() => Date.now() > Date.parse(lease_until) + 600);
     return { output: 'at last' };
   });
@@ -295,7 +295,7 @@ test('a bridge that lost its lease to another bridge drops its own result', asyn
     stopped.resolve();
     return { output: 'too late' };
   });
-  // Simulates a sleeping machine: the lease is not extended until it wakes up and learns that it lost the work.
+  // Simulates a machine that sleeps longer than its lease. When it wakes up, it learns that it lost the task.
   const sleepy: typeof fetch = async (url, o) => {
     if (String(url).endsWith('/extend')) await asleep.promise;
     return fetch(url, o);

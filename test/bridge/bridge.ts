@@ -7,7 +7,7 @@ import type { ServerUnderTest } from '../channels/server.ts';
 
 export const client = (server: ServerUnderTest) => new ContextRelay({ baseUrl: server.url });
 
-/** An agent in this process. */
+/** Returns a runner whose agent is a function in this process. */
 export function agent(run: (job: Job) => Promise<Ran> | Ran, o: Partial<Runner> = {}): Runner {
   return { kind: 'test', target: 'here', run: async (job) => run(job), close: async () => {}, ...o };
 }

@@ -101,7 +101,7 @@ test('another bridge does the task of a bridge that was killed', async () => {
   );
   assert.equal((await waiting).text, 'the next one did: survive');
   assert.ok(next.events.some((event) => event.type === 'task' && event.attempt === 2));
-  // Processes that a killed bridge had started end too, on systems with process groups.
+  // On systems with process groups, the processes that the killed bridge had started end too.
   if (process.platform === 'win32') process.kill(Number(pid), 'SIGKILL');
   await waitForEnd(Number(pid));
 });

@@ -12,7 +12,7 @@ import { type ClientName, installedClient } from '../clients/installed-clients.t
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { client, startWorker } from './bridge.ts';
 
-/** Real clients from npm behind a bridge, with a fake model: the task reaches the model, and its words come back. */
+/** Real clients from npm behind a bridge. The task must reach the fake model, and its answer must become the result. */
 
 const TASK = 'Tell me how the "shop" is doing; $HOME and `ticks` are only words.';
 

@@ -14,7 +14,7 @@ import { agent } from './bridge.ts';
 
 const CHANNELS = ['agent-tasks', 'agent-done'];
 
-/** Runs commands on the server, from this home. */
+/** Runs commands with this home against the server at `url`. */
 function member(home: string, url: string) {
   const env = { CONTEXTRELAY_URL: url };
   return (args: readonly string[], stdin?: string) => runHere(args, { home, env, stdin });

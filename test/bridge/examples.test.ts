@@ -30,7 +30,7 @@ test('an example without a model says so and suggests --fake', async () => {
   }
 });
 
-/** Python interpreters with the package: the named one, or the one of `npm run test:python`. */
+/** Python interpreters that may have the package: from $PYTHON, or from `npm run test:python`. */
 const PYTHONS = [
   process.env.PYTHON,
   resolve(import.meta.dirname, '../../node_modules/.cache/python/client/bin/python'),

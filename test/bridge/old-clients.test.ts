@@ -5,7 +5,7 @@ import { ResultWaiters } from '../../src/sdk/result-waiters.ts';
 import { connect, type ServerUnderTest, startTestServer } from '../channels/server.ts';
 import { agent, block, client, startWorker } from './bridge.ts';
 
-/** What existing orchestrators do: push the task's text, take the first message on the done channel, pull it. */
+/** Does what old orchestrators do: pushes the task, takes the next message on the done channel and pulls it. */
 async function oldPushAndWait(server: ServerUnderTest, task: string): Promise<string> {
   await using socket = await connect(`${server.ws}/ws/agent-done`);
   await server.post('/push', { data: task, channel: 'agent-tasks' });
@@ -13,7 +13,7 @@ async function oldPushAndWait(server: ServerUnderTest, task: string): Promise<st
   return (await server.get(new URL(first.url).pathname)).json.data;
 }
 
-/** What existing coordinators do: take every task and push the answer without naming the task. */
+/** Does what old coordinators do: takes every task and pushes the answer without a task id. */
 async function oldCoordinator(server: ServerUnderTest): Promise<AsyncDisposable> {
   const socket = await connect(`${server.ws}/ws/agent-tasks`);
   socket.socket.on('message', async (data) => {
@@ -59,7 +59,7 @@ test('an answer without a task id that arrives before anybody waits for it is no
   const task = await relay.pushDetailed('hello', { channel: 'agent-tasks' });
   const other = await relay.pushDetailed('another', { channel: 'agent-tasks' });
   const answer = await relay.pushDetailed('old style: hello', { channel: 'agent-done' });
-  // Sent after it on the channel, so that the answer has arrived by then.
+  // This result follows the old answer on the channel. When it arrives, the answer has arrived too.
   await relay.tasks.done(other.id, { summary: 'done' });
   await listening.wait(other.id, { signal });
   const found = await listening.wait(task.id, { signal, unmarked: true });

@@ -27,7 +27,7 @@ test('a pipeline runner resumes runs and reruns steps from its own files, and ac
   const nowhere = await relay(['bridge', 'start', '--pipelines', 'nowhere'], o);
   assert.match(nowhere.stderr, /folder nowhere/);
   mkdirSync(place('own'));
-  // Only results and inputs of the run are used; the steps come from the file at the runner.
+  // A task names only the run. The bridge takes the steps from its own file, and inputs and results from the run.
   writeFileSync(place('own/two.yaml'), YAML.replaceAll('done.txt', 'own.txt'));
   await using bridge = startProgram(['bridge', 'start', '--pipelines', 'own', '--name', 'builder'], o);
   await bridge.line(/tasks from pipeline-tasks/);

@@ -1,4 +1,4 @@
-/** Profile of the scripted agent. Its times are long, because a busy machine must not look like an idle agent. */
+/** Profile of the scripted agent. Its times are long, so that an agent on a busy machine is not taken for an idle one. */
 export const SCRIPTED = {
   claude: {
     screen: 'scripted agent',

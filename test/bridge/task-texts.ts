@@ -1,4 +1,4 @@
-/** Returns task texts that have caused bugs before, from one line to 200 KB, always the same ones. */
+/** Returns texts of kinds that have caused bugs, from one line to 200 KB. They are the same in every run. */
 export function taskTexts(count: number): string[] {
   const shapes: ((i: number) => string)[] = [
     (i) => `Say ${i}.`,

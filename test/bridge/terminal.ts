@@ -8,15 +8,15 @@ const AGENT = resolve(import.meta.dirname, 'scripts/tui-agent.ts');
 
 export interface TerminalUnderTest extends AsyncDisposable {
   readonly session: string;
-  /** Arguments for tmux, which select a separate server. */
+  /** Arguments that make tmux use the separate server. */
   readonly tmuxArgs: readonly string[];
   tmux(...args: string[]): Promise<string>;
   screen(): Promise<string>;
 }
 
 /**
- * Opens a separate tmux with the scripted agent or another program. With `socketFolder` it is the default server of
- * that folder.
+ * Starts a separate tmux server with the scripted agent or another program. With `socketFolder`, it is the default
+ * server for programs that use this socket folder.
  */
 export async function openTerminal(
   o: { env?: { [name: string]: string }; command?: string; socketFolder?: string } = {},

@@ -14,7 +14,7 @@ import { SCRIPTED } from './scripted-profile.ts';
 import { taskTexts } from './task-texts.ts';
 import { openTerminal } from './terminal.ts';
 
-/** An unknown program: only its prompt sign is known, and it reads a line. */
+/** A program without a built-in profile: it prints a prompt sign, reads a line and works on it. */
 const lines = (work: string) => `printf '> '; while read -r line; do ${work}; printf '> '; done`;
 const UNKNOWN = { other: { ready: '(?:^|\\n)>$', settle_ms: 300 } };
 
@@ -144,7 +144,7 @@ test('an agent with a known profile stops when its task is canceled', async () =
 test('the pasted command works in the environment of the terminal', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
-  // Here PATH and the relay's variables differ from those of the bridge.
+  // The PATH and the relay's variables in this terminal differ from the bridge's.
   const pull = `eval "$(printf '%s' "$line" | sed 's/.*Read it with: \\(.*\\) - then do it.*/\\1/')"`;
   await using terminal = await openTerminal({
     command: `unset RELAY_HOME CONTEXTRELAY_URL; export PATH=/usr/bin:/bin; ${lines(pull)}`,

@@ -4,7 +4,7 @@ import { type Browser, chromium } from 'playwright-core';
 const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const found = EXECUTABLES.find((path) => existsSync(path));
 
-/** Reason why no browser can be tested, or false. For `test(name, { skip: noBrowser }, …)`. */
+/** Reason to skip tests with a browser, or false. For `test(name, { skip: noBrowser }, …)`. */
 export const noBrowser: string | false = found ? false : 'there is no Chromium on this machine';
 
 /** Starts a real browser without background requests of its own. */

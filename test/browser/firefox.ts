@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 const EXECUTABLES = ['/usr/bin/firefox-esr', '/usr/bin/firefox'];
 const found = EXECUTABLES.find((path) => existsSync(path));
 
-/** Reason why Firefox cannot be tested, or false. */
+/** Reason to skip tests with Firefox, or false. */
 export const noFirefox: string | false = found ? false : 'there is no Firefox on this machine';
 
 // These settings stop Firefox's own requests, so every request comes from the page.

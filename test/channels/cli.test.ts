@@ -18,7 +18,7 @@ after(async () => {
   other[Symbol.dispose]();
 });
 
-/** The two ways to run a command: on the store of this home, or from another home through the server. */
+/** Two ways to run a command: directly on the store of this home, or from another home through the server. */
 const ways = (): [string, { home: string; env?: Record<string, string> }][] => [
   ['local', { home }],
   ['remote', { home: other.home, env: { CONTEXTRELAY_URL: server.url } }],

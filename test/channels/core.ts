@@ -15,9 +15,9 @@ export interface CoreUnderTest extends AsyncDisposable {
   readonly core: RelayCore;
   readonly engine: Engine;
   readonly relay: Relay;
-  /** The same store as another caller sees it. */
+  /** Returns the relay API on this store for another caller. */
   as(name: string, tenant?: string): Relay;
-  /** Another core on the same store, which looks like another process to the domain. */
+  /** Opens another core on the same store. To the domain it looks like another process. */
   another(): RelayCore;
   advance(ms: number): void;
   /** How far the clock has been moved, in ms. */
@@ -67,11 +67,11 @@ export function callerNamed(name: string, tenant: string = LOCAL_CALLER.tenant):
   return { ...LOCAL_CALLER, tenant, name };
 }
 
-/** A subscription that is read step by step. */
+/** A subscription whose messages a test takes one by one. */
 export interface Reader extends AsyncDisposable {
   take(count: number): Promise<Message[]>;
   stop(): void;
-  /** All messages so far. */
+  /** All messages received so far. */
   readonly seen: readonly Message[];
 }
 

@@ -173,7 +173,7 @@ test('the number of follows of a tenant is limited', async () => {
   await using t = openTestCore();
   const { records } = t.core.deps.engine;
   const counted = async () => (await records.get('ten.local/inbox-follows'))?.value;
-  // As an earlier version left it: follows without a count.
+  // Simulate a store of an earlier version, which did not count follows.
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.inbox.follow('ann', 'b');
   await records.delete('ten.local/inbox-follows');

@@ -60,7 +60,7 @@ export async function killAndResume(o: {
   await server[Symbol.asyncDispose]();
 }
 
-/** Retries with the same key until there is an answer. */
+/** Pushes, and retries with the same idempotency key until there is an answer. */
 async function push(base: string, data: string, stopped: () => boolean): Promise<string> {
   for (;;) {
     try {

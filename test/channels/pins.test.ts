@@ -5,7 +5,7 @@ import { ROOT } from '../../src/interfaces/cli/commands.ts';
 import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { connect, startTestServer } from './server.ts';
 
-/** Clients in any language depend on these. They are literals, because a change here is a change for users. */
+/** Clients in any language depend on these routes. They are literals, because a change here is a change for users. */
 
 const ROUTES = [
   'GET /channels',

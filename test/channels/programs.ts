@@ -4,7 +4,7 @@ import { cleanEnv, ENTRY, NODE } from '../cli/program.ts';
 /** A program that runs until it is stopped; it is killed when disposed. */
 export interface Running extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** All output so far. */
+  /** Returns all output so far. */
   readonly output: () => string;
   /** Waits for matching output and returns the match. */
   said(pattern: RegExp): Promise<RegExpExecArray>;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from './server.ts';
 
 test('raw UTF-8 bytes and percent-encoding in a path name the same channel', async () => {
-  // Node closes requests whose headers are incomplete, and must not mistake this one for such a request.
+  // Short timeouts: Node must not treat this upgraded connection as a request with incomplete headers and close it.
   await using server = await startTestServer({ timeouts: { headersMs: 200, requestMs: 200, checkMs: 50 } });
   const { hostname, port } = new URL(server.url);
   const socket = connectTcp(Number(port), hostname);

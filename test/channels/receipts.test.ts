@@ -140,7 +140,7 @@ test('a socket that answers the ping after a message was notified; a socket that
 test('an unsolicited pong is no evidence', async () => {
   await using server = await startTestServer();
   await using socket = await connect(`${server.ws}/ws/c`);
-  // This client does not answer pings but sends pongs all the time.
+  // This client ignores pings, but keeps sending pongs that nobody asked for.
   socket.socket.removeAllListeners('ping');
   Object.assign(socket.socket, { _autoPong: false });
   const { json } = await server.post('/push', { data: 'x', channel: 'c' });

@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 import { openTestCore } from './core.ts';
 import { type ServerUnderTest, startTestServer } from './server.ts';
 
-/** Everything here holds over HTTP and WebSocket, and on a relay in the same process. */
+/** All tests run over HTTP and WebSocket, and on a relay in the same process. */
 const WAYS: [string, (server: ServerUnderTest, o?: ContextRelayOptions) => ContextRelay][] = [
   ['over the network', (server, o) => new ContextRelay({ ...o, baseUrl: server.url })],
   [
@@ -70,7 +70,7 @@ for (const [way, clientOf] of WAYS) {
       'tasks',
       async ({ msg, attempt }) => {
         tries.push(`${msg} ${attempt}`);
-        // Longer than the lease: without an extension the message would be delivered again.
+        // Work longer than the lease. If the lease were not extended, the message would be delivered again.
         if (msg === 'slow') await new Promise((resolve) => setTimeout(resolve, 900));
         if (msg === 'hard' && attempt === 1) throw new Error('not today');
         if (msg === 'easy') finished();
@@ -190,7 +190,7 @@ test('an address without a server is an immediate error', async () => {
   await assert.rejects(subscription.done, (e) => isRelayError(e, 'unreachable'));
 });
 
-/** Emits only an error event, as Node 22's WebSocket does if nobody answers. */
+/** Emits only an error event after a failed connection, and no close event, as the WebSocket of Node 22 does. */
 class ErrorAlone extends WebSocket {
   constructor(url: string | URL) {
     super(url);
@@ -284,7 +284,7 @@ test('a slow consumer holds a bounded number of messages in memory, and gets the
     const got: unknown[] = [];
     for await (const { msg } of client.subscribe('c', { since: 'all' })) {
       got.push(msg);
-      // It reads no more until the connection is dropped.
+      // Stop reading until the relay drops the connection.
       if (got.length === 10) await firstDropped;
       if (got.length === count) break;
     }

@@ -67,7 +67,7 @@ export async function startTestServer(
 export interface Socket extends AsyncDisposable {
   readonly socket: WebSocket;
   readonly frames: Wire[];
-  /** Returns the next frames after those already taken. */
+  /** Waits for this many frames after the ones that earlier calls returned, and returns them. */
   take(count: number): Promise<Wire[]>;
   send(frame: unknown): void;
   readonly closed: Promise<{ code: number; reason: string }>;

@@ -14,7 +14,7 @@ import { startTestServer } from './server.ts';
 const MESSAGES = 100_000;
 const AT_ONCE = 64;
 
-/** What one subscriber has received, in a few bytes per message. */
+/** Records which messages one subscriber has received, in one byte per message. */
 class Tally {
   readonly #seen: Uint8Array;
   readonly #name: string;
@@ -47,7 +47,7 @@ function follow(url: string, tally: Tally, manners: 'drops' | 'lags'): Promise<v
       let left = 500 + Math.floor(Math.random() * 3000);
       const socket = new WebSocket(`${url}?since=${tally.last}`);
       socket.on('message', (data) => {
-        // After a disconnect, ignore what had already arrived: it is sent again.
+        // After a disconnect, ignore buffered messages: the relay sends them again.
         if (socket.readyState !== WebSocket.OPEN && manners === 'drops') return;
         const frame = JSON.parse(String(data));
         try {

@@ -34,7 +34,7 @@ describe('a subscription with wildcards', () => {
   });
   after(() => relay[Symbol.asyncDispose]());
 
-  /** Reads messages as `channel message` until `count` have come. */
+  /** Reads `count` messages and returns each as `channel message`. */
   async function read(client: ContextRelay, pattern: string, count: number, since?: string) {
     const found: string[] = [];
     await using messages = client.subscribe(pattern, since === undefined ? {} : { since });

@@ -18,7 +18,7 @@ test('eight workers, two of them killed, do a thousand tasks: each is acknowledg
   for (let from = 0; from < TASKS; from += 50) {
     await Promise.all(Array.from({ length: 50 }, (_, i) => client.publish('tasks', { n: from + i })));
   }
-  // Half of them use the server, the others the store directly: several processes share the group.
+  // Half of the workers use the server, the others open the store themselves, so several processes share the group.
   const workers = Array.from({ length: 8 }, (_, i) => {
     const dawdles = i >= 6 ? '40' : '0';
     return start(['tasks', 'workers', i % 2 === 0 ? server.url : '-', dawdles], { home, env, entry: WORKER });
@@ -66,7 +66,7 @@ function check(workers: readonly Running[]): void {
     }
   }
   const missing = Array.from({ length: TASKS }, (_, n) => n).filter((n) => !acked.has(n));
-  // A worker killed between the acknowledgement and its output has not reported it.
+  // A worker that was killed right after an acknowledgement did not print it.
   assert.ok(missing.length <= 2, `${missing.length} were never acknowledged: ${missing.slice(0, 10)}`);
   for (const [n, tokens] of acked) {
     assert.equal(tokens.length, 1, `task ${n} was acknowledged ${tokens.length} times`);

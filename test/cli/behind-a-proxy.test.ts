@@ -51,7 +51,7 @@ async function whileUp(
 test('behind a proxy a relay requires keys, and its start explains why and how to create one', async () => {
   const pointer = (await relay(['push'], { home: place.home, stdin: 'from before' })).stdout.trim();
   await whileUp(BEHIND_A_PROXY, async (url, said) => {
-    // A request as a proxy on the same machine forwards it.
+    // Send the request as a proxy on this machine would forward it.
     const headers = { Host: 'relay.example', 'X-Forwarded-For': '203.0.113.9' };
     assert.equal((await fetch(`${url}/keys`, { headers })).status, 401);
     assert.equal((await fetch(`${url}/pointers`, { headers })).status, 401);
@@ -122,7 +122,7 @@ test('deployments from the examples require keys', () => {
     Object.fromEntries(
       Array.from(text.matchAll(/^#?\s*(RELAY_\w+)=(\S+)$/gm), ([, name, value]) => [name!, value!]),
     );
-  /** Each variable of the packaged file, as if a user had uncommented only this one. */
+  // In the packaged file all variables are commented out. Test each as if a user uncommented only this one.
   const packaged = variables(deploy('package/relay.env'));
   for (const name of ['RELAY_HOST', 'RELAY_PUBLIC_URL', 'RELAY_TRUSTED_PROXIES'])
     assert.equal(asks({ [name]: packaged[name] }), 'keys', name);

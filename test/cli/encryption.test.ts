@@ -6,13 +6,13 @@ import { type Ran, relay, temporaryHome } from './program.ts';
 
 const place = temporaryHome();
 const { home } = place;
-/** Returns all output of the program without the pointers. */
-const said: string[] = [];
+/** All output of the program, except the output of push and pull on stdout. */
+const outputs: string[] = [];
 let url = '';
 
 async function run(args: readonly string[], stdin?: string): Promise<Ran> {
   const ran = await relay(args, { home, stdin });
-  said.push(ran.stderr, args[0] === 'push' || args[0] === 'pull' ? '' : ran.stdout);
+  outputs.push(ran.stderr, args[0] === 'push' || args[0] === 'pull' ? '' : ran.stdout);
   return ran;
 }
 
@@ -58,7 +58,7 @@ test('an encrypted payload is decrypted with the whole pointer, and its key appe
     const content = readFileSync(path);
     for (const secret of [local.key, remote.key, CANARY]) assert.ok(!content.includes(secret), `in ${path}`);
   }
-  for (const text of said) {
+  for (const text of outputs) {
     for (const secret of [local.key, remote.key]) assert.ok(!text.includes(secret), text);
   }
 });

@@ -73,7 +73,7 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
     const ended = once(child, 'exit');
     child.kill(end);
     await ended;
-    // Even the space that the store reserves for deletions is used up.
+    // Free the space that the store reserves for deletions, so that it is filled too.
     if (end === 'SIGTERM') rmSync(join(home, 'relay.db-reserve'));
     fillUp(home);
 

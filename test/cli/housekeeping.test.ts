@@ -27,7 +27,7 @@ test('du shows the used space, and prune frees expired data', async () => {
   const expiry = Date.parse(JSON.parse(expiring.stdout).expires_at);
   await until(() => Date.now() > expiry);
   const pruned = JSON.parse((await run('prune', '--json')).stdout);
-  // Two records: the pointer and its entry in the list.
+  // The two records are the pointer and its list entry.
   assert.equal(pruned.records, 2);
   assert.equal((await run('prune')).stdout, 'nothing to prune\n');
 });

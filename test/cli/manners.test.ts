@@ -64,7 +64,7 @@ test('empty standard input and empty values are wrong usage', async () => {
   await wrongUsage(['push', '--channel', '', file('a', 'a')], /--channel is empty/);
   await wrongUsage(['push', '--channel=', file('a', 'a')], /--channel is empty/);
   await wrongUsage(['push', '-m', '', file('a', 'a')], /--meta is empty/);
-  // An empty JSON pointer is valid: it selects the whole document.
+  // An empty JSON pointer is valid and selects the whole document.
   const url = (await run(['push'], '{"a":1}')).stdout.trim();
   assert.deepEqual(JSON.parse((await run(['pull', url, '--json-pointer', ''])).stdout), { a: 1 });
 });

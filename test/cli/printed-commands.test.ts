@@ -11,11 +11,11 @@ import { shell } from './program.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const RELAY = join(ROOT, 'relay');
 
-/** Runs the program from a clone, without `relay` on the PATH. */
+/** Runs a printed command in a shell that has no `relay` on its PATH, as for a user with only a clone. */
 const type = (folder: ScratchFolder, line: string, stdin = '') =>
   shell(line, { home: folder.home, cwd: folder.path, stdin, env: { HOME: folder.home, RELAY_COMMAND: '' } });
 
-/** Returns the command line that follows these words, up to the end of the line. */
+/** Returns the rest of the line after these words, which is the printed command. */
 function printed(text: string, words: string): string {
   const found = text.split('\n').find((line) => line.includes(words));
   assert.ok(found, `${words} in ${text}`);

@@ -27,7 +27,7 @@ export interface RunOptions {
 /** Environment of the program, without the settings of the developer. */
 export function cleanEnv(o: Pick<RunOptions, 'home' | 'env'>): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
-  // As for an installed program. test/cli/printed-commands.test.ts covers clones and npx.
+  // Commands in the output begin with `relay`, as for an installed program. printed-commands.test.ts tests clones and npx.
   const own = { TERM: 'xterm-256color', RELAY_HOME: o.home, RELAY_COMMAND: 'relay' };
   return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...own, ...o.env };
 }

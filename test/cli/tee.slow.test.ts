@@ -18,7 +18,7 @@ const home = join(place.home, 'home');
 const o = { home, cwd: place.home };
 const outputs = async () => JSON.parse((await relay(['tee', 'list', '--json'], o)).stdout).outputs;
 
-/** Returns the sizes of the spools. */
+/** Returns the sizes of the spool files in bytes. */
 function spools(where = home): number[] {
   const folder = join(where, 'outputs');
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.spool')) : [];

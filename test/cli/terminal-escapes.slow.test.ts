@@ -11,7 +11,7 @@ import { atTerminal, temporaryHome } from './program.ts';
 /** Escape codes for title, clipboard, clear screen, color, cursor up and bell, with ESC and with C1. */
 const CODES = '\u001b]0;owned\u0007\u001b]52;c;b3duZWQ=\u0007\u001b[2J\u001b[31m\u001b[9A\u009b31m\u0008';
 const EVIL = `before ${CODES}after`;
-/** The escape codes of the hostile text for `printf` in a shell. */
+/** The hostile text as an argument of `printf` in a shell. */
 const PRINTED = String.raw`before \033]0;owned\007\033[2J\033[31m\302\2331mafter`;
 
 const place = temporaryHome();
@@ -25,7 +25,7 @@ async function ran(...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-/** Fails if the output has escape codes other than our own, which redraw the lines of a running pipeline. */
+/** Fails if the output has escape codes, except the ones with which we redraw the lines of a running pipeline. */
 function assertHarmless(name: string, output: string): void {
   const ours = output.replaceAll(/\u001b\[\d+A\u001b\[J/g, '');
   const [raw] = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f].{0,20}/s.exec(ours) ?? [];

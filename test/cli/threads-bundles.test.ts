@@ -90,7 +90,7 @@ test('a file that is not a bundle is rejected, and nothing is stored', async () 
 const OLD = '550e8400-e29b-41d4-a716-446655440000';
 const NOTES = '01914a2b3c4d5e6f7890abcdef';
 
-/** Creates the home of a Go relay: its database, and readable files. */
+/** Creates the home of a Go relay with a database and text files. */
 function goRelay(): string {
   const dir = join(home, 'go-relay');
   const thread = join(dir, 'threads', OLD);

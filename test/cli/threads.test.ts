@@ -24,7 +24,7 @@ after(async () => {
 
 type Way = { home: string; env?: Record<string, string> };
 
-/** Runs a test on the local store, and through a server from an empty home. */
+/** Two ways to run a command: directly on the store of this home, or from an empty home through a server. */
 const ways = (): [string, Way][] => [
   ['local', { home }],
   ['remote', { home: far.home, env: { CONTEXTRELAY_URL: server.url } }],
@@ -107,7 +107,7 @@ test('an id may be shortened, and an ambiguous one is rejected with all matches'
   assert.equal((await told(['show', last.slice(0, 20), '--json'], at)).thread_id, last);
   assert.equal((await told(['show', last.slice(0, 20).toUpperCase(), '--json'], at)).thread_id, last);
   assert.equal((await told(['show', 'n3', '--json'], at)).thread_id, ids[3]);
-  // Of seventeen ids, at least two start with the same hex digit.
+  // There are 16 hex digits, so at least two of seventeen ids start with the same digit.
   const twins = ids.filter((id) => ids.some((other) => other !== id && other[0] === id[0]));
   const many = await runHere(['show', twins[0]![0]!], at);
   assert.equal(many.code, 2);

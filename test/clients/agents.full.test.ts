@@ -11,7 +11,7 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { FakeModel } from './fake-model.ts';
 import { type ClientName, installedClient, PACKAGES, runClient } from './installed-clients.ts';
 
-/** Messages to real clients. The model is fake, so the tests see what reaches it. */
+/** Sends messages to real coding agents. Their model is fake, so the tests see which messages reach it. */
 
 const STATES = ['idle', 'busy', 'closed'] as const;
 type State = (typeof STATES)[number];
@@ -22,19 +22,19 @@ interface Launch {
   readonly env: { readonly [name: string]: string };
 }
 
-/** A session that stays open. */
+/** A session that stays open between prompts. */
 interface OpenSession {
   ask(prompt: string): unknown;
 }
 
 interface Client {
   readonly shell: string;
-  /** Prepares the client as its user would. */
+  /** Configures the client as its user would, and returns how to run it. */
   launch(folder: ScratchFolder, url: string): Launch;
   open(place: Workplace): OpenSession | Promise<OpenSession>;
-  /** What `relay agents` says about an idle session. */
+  /** The reach that `relay agents` reports for an idle session. */
   readonly reach: string;
-  /** Route in the receipt of a message to a session in each state, as a pattern. */
+  /** By state of the session: the expected route in a message's receipt, as a pattern. */
   readonly routes: { readonly [state in State]: string };
   /** Arguments that continue the session that `args` ran. */
   again?(args: readonly string[]): readonly string[];
@@ -66,7 +66,7 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
   codex: {
     shell: 'exec_command',
     reach: 'now',
-    // The hook of a resumed session may be faster than the watcher that fills the queue.
+    // A resumed session's hook may deliver the message before the watcher has put it into the queue.
     routes: { idle: 'codex-queue', busy: 'codex-queue', closed: 'codex-queue|hook' },
     launch(folder, url) {
       const { hooks } = folder.json('.codex/hooks.json');
@@ -85,7 +85,7 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
         env: { OPENAI_API_KEY: 'x', CODEX_HOME: join(folder.home, '.codex') },
       };
     },
-    // The queue of Codex is emptied by the next session of the same thread.
+    // A message in the queue of Codex is delivered when its thread is resumed.
     again: (args) => ['exec', 'resume', ...args.slice(2, -1), '--last', 'go on'],
     async open(place) {
       const server = new JsonRpc(place.start(place.program, ['app-server']));
@@ -210,7 +210,7 @@ async function until(condition: () => unknown, why: () => string = () => ''): Pr
   assert.fail(why() || String(condition));
 }
 
-/** A client in a repository with its hooks, its model and a relay that can be killed. */
+/** A repository with a client, its hooks, its fake model, and a relay that the test can kill. */
 class Workplace implements AsyncDisposable {
   readonly folder = new ScratchFolder();
   readonly model: FakeModel;
@@ -219,7 +219,7 @@ class Workplace implements AsyncDisposable {
   readonly #children: ChildProcess[] = [];
   #output = '';
   #relay: ChildProcess | null = null;
-  /** While true, the model runs one command after the other. */
+  /** While true, the model keeps running commands. Otherwise it answers at once. */
   busy = false;
   launch!: Launch;
   env: { [name: string]: string } = {};
@@ -264,14 +264,14 @@ class Workplace implements AsyncDisposable {
     await until(() => fetch(`${url}/health`).then((answer) => answer.ok));
   }
 
-  /** Runs one prompt to its end. */
+  /** Runs the client with these arguments until it exits. */
   async run(args: readonly string[]): Promise<void> {
     const env = { RELAY_HOME: this.folder.home, RELAY_RUNTIME: 'node', ...this.launch.env, ...this.env };
     const ran = await runClient(this.program, args, { cwd: this.folder.path, home: this.folder.home, env });
     this.#output += ran.stdout + ran.stderr;
   }
 
-  /** Starts a program that stays open. */
+  /** Starts a program that runs until the workplace is disposed. */
   start(program: string, args: readonly string[]): ChildProcess {
     const { home, path } = this.folder;
     const env = { ...cleanEnv({ home }), HOME: home, RELAY_RUNTIME: 'node', ...this.launch.env, ...this.env };
@@ -299,7 +299,7 @@ class Workplace implements AsyncDisposable {
     return agents.find(({ name }: { name: string }) => name === `${this.name}-work`);
   }
 
-  /** Sends a message as a program on another machine does, which cannot wake the session. */
+  /** Sends a message over HTTP, like a program on another machine. It cannot wake the session itself. */
   async send(text: string): Promise<string> {
     const answer = await fetch(`${this.env.CONTEXTRELAY_URL}/messages`, {
       method: 'POST',

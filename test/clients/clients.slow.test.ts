@@ -8,13 +8,13 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { FakeModel } from './fake-model.ts';
 import { type ClientName, installedClient, type Ran, runClient } from './installed-clients.ts';
 
-/** Real clients from npm, with a fake model on loopback. The tests check what reaches the model. */
+/** Runs real clients from npm with a fake model on loopback, and checks which texts reach the model. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TASK = 'Sell oolong to offices';
 
 interface Seen extends Ran {
-  /** Everything the model was sent, as one text. */
+  /** Bodies of all requests to the model, joined. */
   readonly sent: string;
 }
 
@@ -156,7 +156,7 @@ test('Codex runs the hooks only after they are trusted', async (t) => {
   const hooks = 'hooks SessionStart, UserPromptSubmit, PreCompact, Stop';
   assert.deepEqual(await told(), [`${hooks}: not trusted`]);
 
-  // Trust the hooks as a user would. The digests are ours, which also proves that doctor computes them correctly.
+  // Trust the hooks as a user would. Codex accepts our digests only if `relay doctor` computes them correctly.
   const events = Object.entries(folder.json('.codex/hooks.json').hooks) as [
     string,
     { hooks: [{ command: string }] }[],

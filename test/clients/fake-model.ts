@@ -6,7 +6,7 @@ export interface Asked {
   readonly body: string;
 }
 
-/** The model's next move: a tool call, with words before it or without, or its last words. */
+/** The model's next step: a tool call, with or without text before it, or the final text. */
 export type Move =
   | { readonly tool: string; readonly args: object; readonly say?: string }
   | { readonly text: string };
@@ -16,7 +16,7 @@ export type Script = (answers: readonly string[]) => Move | Promise<Move>;
 
 type Json = { readonly [name: string]: unknown };
 
-/** A tool offered to the model; some clients group a server's tools in a namespace. */
+/** A tool that the client offers to the model. Some clients put the tools of a server into a namespace. */
 interface Offered {
   readonly name: string;
   readonly namespace?: string;
@@ -40,8 +40,8 @@ const OPENAI_USAGE = {
 
 /**
  * A fake model on loopback for coding agents, in the formats of Anthropic Messages, OpenAI Responses and Gemini. It
- * records requests and answers one sentence; with a script it calls tools. A request without the marker tool, such as
- * one for a title or a summary, gets `words`.
+ * records all requests. The script decides the answer if the request offers the marker tool. Other requests, such as
+ * for a title or a summary, are answered with `words`.
  */
 export class FakeModel implements AsyncDisposable {
   readonly asked: Asked[] = [];
@@ -54,7 +54,7 @@ export class FakeModel implements AsyncDisposable {
     this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
   });
 
-  /** The script answers requests that offer the tool `marker`, by default one of the relay's own. */
+  /** `marker` is a tool that only requests of the main conversation offer; by default a tool of the relay. */
   constructor(script: Script = () => ({ text: this.words }), marker = 'push_context') {
     this.#script = script;
     this.#marker = marker;
@@ -87,7 +87,7 @@ export class FakeModel implements AsyncDisposable {
     return json(response, {});
   }
 
-  /** Returns the next move, with the tool's name as the client offers it. */
+  /** Returns the next move. `call` has the tool's name as the client offers it. */
   async #move(asked: Json, answers: readonly string[]): Promise<{ move: Move; call: Offered; id: string }> {
     const offered = toolNames((asked.tools ?? []) as Json[]);
     const ours = offered.some(({ name }) => name.endsWith(this.#marker));
@@ -186,7 +186,7 @@ function wordsOf(move: Move): string | undefined {
   return 'tool' in move ? move.say : move.text;
 }
 
-/** Finds a tool by its name. Clients put a prefix before the names of a server's tools. */
+/** Finds an offered tool by its name without the prefix that clients add for the server. */
 function offeredAs(offered: readonly Offered[], tool: string): Offered | undefined {
   return offered.find(({ name }) => name === tool) ?? offered.find(({ name }) => name.endsWith(tool));
 }

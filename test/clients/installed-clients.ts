@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** Versions that these tests were written for. */
+/** npm package of each client, and the version for which the tests were written. */
 export const PACKAGES = {
   claude: ['@anthropic-ai/claude-code', '2.1.325'],
   codex: ['@openai/codex', '0.166.0'],
@@ -33,8 +33,8 @@ export function installedClient(name: ClientName): { program: string } | { missi
 }
 
 /**
- * Returns the path of the program. The executable of OpenCode is in a package per platform, which its own script
- * would link. npm may not run this script.
+ * Returns the path of the program. OpenCode's executable is in a package per platform. Its install script would link
+ * it, but we do not let npm run install scripts.
  */
 export function programIn(folder: string, name: ClientName): string {
   const modules = join(folder, 'node_modules');
@@ -42,7 +42,7 @@ export function programIn(folder: string, name: ClientName): string {
   return name === 'opencode' ? join(modules, platform, 'bin', name) : join(modules, '.bin', name);
 }
 
-/** Installs into a separate folder, which is not part of the package and is kept for later runs. */
+/** Installs a client into a cache folder that later runs use again. Returns why that failed, or null. */
 function install(package_: string): string | null {
   mkdirSync(FOLDER, { recursive: true });
   const manifest = join(FOLDER, 'package.json');

@@ -8,7 +8,7 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { FakeModel } from './fake-model.ts';
 import { type ClientName, installedClient, runClient } from './installed-clients.ts';
 
-/** A folder with committed hooks, opened by someone who does not have relay. */
+/** Opens a folder with committed hooks in the client of a user who has not installed relay. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TASK = 'Sell oolong to offices';
@@ -18,7 +18,7 @@ interface Start {
   readonly env: { readonly [name: string]: string };
 }
 
-/** Clients that run commands as hooks. */
+/** Clients whose hooks are commands. */
 type Hooked = Exclude<ClientName, 'opencode'>;
 
 const CLIENTS: { readonly [name in Hooked]: (folder: ScratchFolder, model: string) => Start } = {
@@ -52,7 +52,7 @@ const CLIENTS: { readonly [name in Hooked]: (folder: ScratchFolder, model: strin
   },
 };
 
-/** Trusts the folder and each hook, as its user would in Codex. */
+/** Writes settings for Codex that trust the folder and each hook, as if the user had confirmed them. */
 function trustInCodex(folder: ScratchFolder): void {
   const lines = [`[projects."${folder.path}"]`, 'trust_level = "trusted"'];
   const hooks: [string, { hooks: [{ command: string }] }[]][] = Object.entries(
@@ -93,7 +93,7 @@ async function ask(client: Hooked, program: string, folder: ScratchFolder, o: Pa
 
 type Answer = Awaited<ReturnType<typeof ask>>;
 
-/** Asserts the same answer after the same number of requests as without relay, and no trace of the hooks. */
+/** Asserts that the client answered with as many requests as without hooks, and that no hook printed an error. */
 function assertUndisturbed(seen: Answer, plain: Answer): void {
   const said = `${seen.stdout}\n${seen.stderr}`;
   assert.equal(seen.code, 0, said);

@@ -9,7 +9,7 @@ import { type ClientName, installedClient, runClient } from './installed-clients
 
 const SECRET = 'the plan is under the third stone';
 
-/** Both clients hide variables from their servers. How each is made to trust the folder, and started. */
+/** Makes each client trust the folder, and returns its arguments. Both hide environment variables from MCP servers. */
 const CLIENTS: {
   readonly [name in 'codex' | 'gemini']: (o: { folder: ScratchFolder; model: string }) => {
     args: string[];

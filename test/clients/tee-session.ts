@@ -7,10 +7,10 @@ import { CLIENT_RUNS } from '../mcp/client-runs.ts';
 import { FakeModel, type Move } from './fake-model.ts';
 import { type ClientName, installedClient, type Ran, runClient } from './installed-clients.ts';
 
-/** Script of the clone, which the settings and the agents run. */
+/** The clone's `relay` script, which the clients' settings and the model's commands run. */
 export const RELAY = resolve(import.meta.dirname, '../../relay');
 
-/** Name of the tool of each client that runs a shell command. */
+/** The tool with which each client runs shell commands. */
 export const SHELLS = {
   claude: 'Bash',
   gemini: 'run_shell_command',
@@ -18,7 +18,7 @@ export const SHELLS = {
   codex: 'exec_command',
 } as const;
 
-/** Test run of about 50 000 tokens that fails in the middle. It pauses, because OpenCode loses lines of fast programs. */
+/** Prints a test run of about 50 000 tokens with one failure. It pauses, because OpenCode loses lines of fast programs. */
 const FAILING = `for (let i = 1; i <= 4000; i++) {
   console.log(i === 2001 ? 'not ok 2001 - closes the connection\\n  Error: connection reset by the server' : 'ok ' + i + ' - parses the line number ' + i);
   if (i % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -26,7 +26,7 @@ const FAILING = `for (let i = 1; i <= 4000; i++) {
 process.exitCode = 1;
 `;
 
-/** A folder with a client's settings, the relay and a program that fails. */
+/** A temporary home for a client and the relay, with a program that prints a long output and fails. */
 export class TeeSession implements Disposable {
   readonly home = realpathSync(mkdtempSync(join(tmpdir(), 'relay-tee-')));
   readonly client: ClientName;
@@ -36,15 +36,15 @@ export class TeeSession implements Disposable {
     writeFileSync(join(this.home, 'failing.mjs'), FAILING);
   }
 
-  /** Runs the relay's own command line with the same home. */
+  /** Runs the relay's command line with this home. */
   relay(...args: string[]): string {
     const env = { ...cleanEnv({ home: join(this.home, '.relay') }), HOME: this.home };
     return execFileSync(NODE, [ENTRY, ...args], { cwd: this.home, env, encoding: 'utf8' });
   }
 
   /**
-   * Lets a fake model make moves, one after the other. `prepare` is called when the settings of the client are written.
-   * Returns the results of the tools.
+   * Runs the client with a fake model that makes these moves in order. `prepare` is called after the settings of the
+   * client are written. `answers` are the results of the tools.
    */
   async run(
     moves: readonly ((answers: readonly string[]) => Move)[],
@@ -73,7 +73,7 @@ export class TeeSession implements Disposable {
     return { answers: [...answers], ran, requests: model.asked.map(({ body }) => body) };
   }
 
-  /** A move that runs a shell command. */
+  /** Returns a move that runs a shell command. */
   shell(command: string, more: object = {}): Move {
     const args = this.client === 'codex' ? { cmd: command } : { command, description: 'run it' };
     return { tool: SHELLS[this.client], args: { ...args, ...more } };
@@ -84,7 +84,7 @@ export class TeeSession implements Disposable {
   }
 }
 
-/** Number of the handle in the last line of an excerpt. */
+/** Returns the number of the handle in the last line of an excerpt. */
 export function handleIn(text: string): string {
   return /\[relay:(\d+) · /.exec(text)?.[1] ?? '';
 }

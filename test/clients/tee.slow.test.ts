@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { countTokens } from '../../src/app/store/token-counter.ts';
 import { handleIn, RELAY, TeeSession } from './tee-session.ts';
 
-/** Writes settings of the client, as a user would have them. */
+/** Writes a settings file of the client and returns its text. */
 function write(path: string, value: object): string {
   mkdirSync(dirname(path), { recursive: true });
   const text = `${JSON.stringify(value, null, '\t')}\n`;
@@ -121,7 +121,7 @@ test('Gemini CLI: excerpts of long outputs, and the same permissions as without 
   );
   await assertShort(JSON.parse(answers[0]!).response.output);
   assert.match(JSON.parse(answers[1]!).response.output, PULLED);
-  // Without a terminal, Gemini CLI denies what it would ask about.
+  // Without a terminal, Gemini CLI denies every command for which it would ask the user.
   assert.match(answers[2]!, /denied by policy/);
   assert.match(answers[3]!, /denied by policy/);
   assert.ok(!existsSync(join(session.home, 'asked')));

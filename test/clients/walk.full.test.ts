@@ -11,17 +11,17 @@ import { countTokens } from '../token-count.ts';
 import { FakeModel } from './fake-model.ts';
 import { type ClientName, installedClient, runClient } from './installed-clients.ts';
 
-/** Work goes from one real client to the next. The model is fake, so the tests see what reaches it. */
+/** Passes work from one real client to the next. The model is fake, so the tests see which texts reach it. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const ORDER: readonly ClientName[] = ['claude', 'codex', 'gemini', 'opencode'];
 const NAMES = { claude: 'Claude Code', codex: 'Codex', gemini: 'Gemini CLI', opencode: 'OpenCode' };
-/** Name of the shell in each client. */
+/** The tool with which each client runs shell commands. */
 const SHELLS = { claude: 'Bash', codex: 'exec_command', gemini: 'run_shell_command', opencode: 'bash' };
 const TASK = 'Report the path of every invalid key';
 const CONSTRAINT = 'The public types stay as they are';
 
-/** A repository with the sources of a published package and a history. */
+/** Creates a repository with the sources of a published package and its project files. */
 async function createRepository(): Promise<ScratchFolder> {
   const folder = new ScratchFolder();
   for (const name of ['package.json', 'README.md', 'src/v4/core'])
@@ -38,7 +38,7 @@ async function createRepository(): Promise<ScratchFolder> {
   return folder;
 }
 
-/** Starts a client in the folder. `relay` prepares what its user would confirm. */
+/** Returns how to start a client in the folder. Writes the settings that its user would confirm. */
 const CLIENTS: {
   readonly [name in ClientName]: (
     folder: ScratchFolder,
@@ -140,7 +140,7 @@ function textsOf(value: unknown): string {
     .join('\n');
 }
 
-/** Returns the tools of the relay. Gemini CLI adds a parameter of its own to each tool, which does not count. */
+/** Returns the tools of the relay without the parameter that Gemini CLI adds to each tool. */
 function relayTools(tools: readonly Json[]): Json[] {
   const own = TOOLS.map(({ name }) => name);
   return tools.flatMap((tool): Json[] => {
@@ -155,7 +155,7 @@ function relayTools(tools: readonly Json[]): Json[] {
 /** Counts the tokens of an installed relay in a request: tools, skill and instructions, without the brief. */
 function costOf(request: Json, brief: string): number {
   const lines = textsOf(request).replace(brief, '').split('\n');
-  // Gemini CLI lists the files of the folder with lines.
+  // Ignore lines of the file tree that Gemini CLI draws.
   const own = lines.filter((line) => /context-relay|push_context/.test(line) && !/^[│├└ ]*[├└]/.test(line));
   const tools = JSON.stringify(relayTools((request.tools ?? []) as Json[]));
   return countTokens(tools).tokens + countTokens(own.join('\n')).tokens;
@@ -202,7 +202,7 @@ test('work goes from Claude Code to Codex, Gemini CLI and OpenCode, and each get
     assert.match(folder.read('state.json'), new RegExp(open), `${name} ran its command`);
     left = [...left, open, stuck, `M ${file}`];
 
-    // Count the brief as BRIEF_TOKENS, the longest possible brief. The brief of this repository is shorter.
+    // Count the brief as BRIEF_TOKENS, its maximum. The brief of this repository is shorter.
     const [brief = ''] = /# Project brief: zod[\s\S]*?relay project sync --done[^\n]*/.exec(sent) ?? [];
     const own = costOf(request, brief);
     t.diagnostic(`${NAMES[name]}: ${own} tokens and a brief of ${countTokens(brief).tokens}`);

@@ -12,7 +12,7 @@ import { HOUR } from '../keys/stored-bytes.ts';
 import { until } from '../until.ts';
 import { hostWorker } from './worker-relay.ts';
 
-/** Work of alarms and the cron job. Every object is evicted before each request. */
+/** Tests the background work of alarms and the cron job. Every object is evicted before each request. */
 
 async function start(t: TestContext, vars: { [name: string]: string } = {}) {
   let shift = 0;
@@ -48,7 +48,7 @@ test('alarms sweep expired pointers with their receipts and list entries', async
   await platform.control('settle');
   const before = await engine.usage();
   assert.equal(before.blobs.count, 20);
-  // The record, its list entry and its receipts.
+  // Each pointer has at least three records: itself, its list entry and its receipts.
   advance(3 * HOUR);
   await until(async () => (await engine.usage()).records <= before.records - 60);
   assert.equal((await engine.usage()).blobs.count, 0);
@@ -57,7 +57,7 @@ test('alarms sweep expired pointers with their receipts and list entries', async
 test('the cron delivers a pending webhook about the end of a task', async (t) => {
   const { relay, platform, engine } = await start(t);
   await using hook = await receiver();
-  // The request that would deliver the webhook is gone before the task ends.
+  // Send the task to another server that stops before the task ends. So no request is left to call the webhook.
   const core = new RelayCore({ engine, env: systemEnv, texts: ownTextWork });
   const gone = await serve(core, { loopbackWebhooks: true });
   const asked = request('tell me', { immediately: true });
@@ -103,7 +103,7 @@ test('an object can be evicted as soon as nobody waits for new entries', async (
   const asleep = async (why: string) => {
     const since = Date.now();
     await until(evicted);
-    // A pending call that nobody cancels stays open for 25 seconds.
+    // A call that waits for entries ends after 25 seconds by itself. The eviction must not wait for that.
     assert.ok(Date.now() - since < 15_000, why);
   };
   const stop = new AbortController();
@@ -140,7 +140,7 @@ test('the storage counter of a tenant is corrected regularly and after a rejecti
   const { key } = await admin.keys.create({ name: 'ada', tenant: 'acme' });
   const relay = new ContextRelay({ baseUrl: url, apiKey: key });
   const used = async () => (await admin.usage.get({ tenant: 'acme' })).storage.used;
-  // More items than an alarm may make calls; the test platform counts the calls.
+  // Create more items than one alarm may make calls. The test platform counts the calls.
   for (let at = 0; at < 20; at++) {
     await relay.publish(`c${at}`, 'a message');
     await relay.threads.create({ name: 'a thread' });
@@ -148,7 +148,7 @@ test('the storage counter of a tenant is corrected regularly and after a rejecti
   }
   await until(async () => (await engine.records.get('ten.acme/storage/counted')) !== null);
   const held = await used();
-  // Simulate a crash: the counter includes bytes that were never written.
+  // Simulate a crash after the counter was increased and before the bytes were written.
   const miscount = (bytes: number) => engine.records.add('ten.acme/storage/written', bytes);
   await miscount(10_000);
   advance(HOUR);

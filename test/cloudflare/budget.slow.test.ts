@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 
-/** Requests that a Worker rejects because Cloudflare would abort it. A local workerd would not. */
+/** Tests requests that a Worker must reject: Cloudflare would abort the Worker, but a local workerd would not. */
 
 const MiB = 1024 * 1024;
 const FREE_PLAN = 16 * 1024;
@@ -83,7 +83,7 @@ test('the tokens of a long text are estimated from its start', async () => {
   const exact = JSON.parse((await ask(worker, `/pull/${part.id}?cost=1`)).text);
   assert.equal(exact.estimated, false);
   for (const query of ['', '?count=1']) {
-    // The rest would have few tokens if it were counted.
+    // The second half is spaces, which are few tokens. The estimate ignores it, so it stays at the rate of the first half.
     const { id } = await pushed(worker, textOf(4 * MiB).padEnd(8 * MiB), query);
     const cost = JSON.parse((await ask(worker, `/pull/${id}?cost=1`)).text);
     assert.deepEqual([cost.estimated, cost.bytes], [true, 8 * MiB]);
@@ -95,7 +95,7 @@ test('a Worker with a low text limit rejects larger texts, wherever they are sto
   const relay = new ContextRelay({ baseUrl: small.url });
   const thread = await relay.threads.create({ name: 't' });
   const space = relay.files.space('s');
-  // One text in a row and one in the bucket.
+  // Test a text that is stored in a row, and one in the bucket.
   for (const size of [FREE_PLAN + 1, MiB]) {
     const text = textOf(size);
     const { id } = await pushed(small, text);
@@ -175,7 +175,7 @@ test('an artifact in JSON may have 8 MiB, and a larger one must be sent as a for
   const made = await Promise.all([
     send(`${url}?name=a.txt`, content, 'text/plain'),
     send(url, `${file}--b--\r\n`, form),
-    // A field after the file contradicts its name.
+    // A field after the file names another name than the file.
     send(url, `${file}${part('name="name"', 'a.md')}--b--\r\n`, form),
   ]);
   for (const [i, { status, body }] of made.entries()) {

@@ -9,7 +9,7 @@ import { webhookAt } from '../a2a/receiver.ts';
 
 /** Calls per request on the free plan. workerd does not enforce this limit. */
 const CALLS = 50;
-/** Requests whose number of calls grows with the size of their data, as docs/cloudflare.md says. */
+/** Requests that may make more calls for more data, as docs/cloudflare.md says. */
 const GROWING = ['import'];
 const ADMIN = 'an-admin-key-of-a-test-that-is-long-enough';
 const MANY = 100;
@@ -23,7 +23,7 @@ async function start(keys: boolean) {
   const entry = join(import.meta.dirname, 'counting-worker.ts');
   const worker = await startWorker({ entry, ...(keys ? { open: false, adminKey: ADMIN } : {}) });
   let key = ADMIN;
-  /** Sends a request whose calls are counted under a name, including calls after the response. */
+  /** Sends a request. Its calls, including those after the response, are counted under `name`. */
   const ask = async (name: string, path: string, o: RequestInit = {}) => {
     const authorization = keys ? { Authorization: `Bearer ${key}` } : null;
     const headers = { ...authorization, ...(o.headers as object), 'X-Count-As': name };

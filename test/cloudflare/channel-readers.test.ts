@@ -10,7 +10,7 @@ type Socket = Parameters<typeof setSocketState>[0];
 const HOUR_MS = 3_600_000;
 const TURN_CHARS = 1024 * 1024;
 
-/** Fake object with a number of messages per channel, each of 15 000 characters. Records what it sends in each turn. */
+/** Fake object whose channels have this many messages of 15 000 characters. Records the frames it sends in each turn. */
 function home(channels: { [stream: string]: number }) {
   const sockets: { stream: string; socket: Socket }[] = [];
   const sent: { to: string; seq: number; chars: number; turn: number }[] = [];
@@ -47,7 +47,7 @@ function home(channels: { [stream: string]: number }) {
     setSocketState(socket, { ...about, after: 0, gap: false, lenient: true });
     sockets.push({ stream, socket });
   };
-  /** Counts the turns of the event loop while the work runs. */
+  /** Serves the readers of these streams, and counts the turns of the event loop meanwhile. */
   const serve = async (...streams: string[]) => {
     const counting = setInterval(() => turn++, 0);
     await Promise.all(streams.map((stream) => readers.serve(stream)));

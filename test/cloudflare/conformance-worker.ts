@@ -5,7 +5,7 @@ import { type Bindings, type Objects, StoreObject } from '../../src/engines/clou
 import { manualClock } from '../conformance/case.ts';
 import { suite } from '../conformance/suite.ts';
 
-/** Objects of one case. Their names are unique to the case. */
+/** Returns the objects of one case. They get a prefix, so that no other case uses them. */
 function objectsOf(all: Objects, mark: string): Objects {
   return {
     idFromName: (name) => all.idFromName(name.startsWith(mark) ? name : mark + name),
@@ -13,7 +13,7 @@ function objectsOf(all: Objects, mark: string): Objects {
   };
 }
 
-/** Disables alarms, because they follow the clock of the machine and the cases use their own clock. */
+/** An object without alarms: alarms follow the machine's clock, but the cases use their own. */
 export class StillObject extends StoreObject {
   constructor(state: DurableObjectState, bindings: Bindings) {
     const mark = state.id.name!.slice(0, state.id.name!.indexOf('|') + 1);

@@ -12,8 +12,8 @@ import { type Chance, CONTROL_PATH, type ObjectCall, pack, STEP_HEADER, type Ste
 export type Platform = Awaited<ReturnType<typeof startControlledPlatform>>;
 
 /**
- * Starts a proxy between clients and a Worker. It forwards requests unchanged and adds a header with the time of the test.
- * Before each request it evicts all objects, unless another request is running.
+ * Starts a proxy between clients and a Worker. It forwards requests and adds a header with the test's time and random
+ * bytes. With `evicts` it evicts all objects before each request, unless another request is running.
  */
 export async function startControlledPlatform(
   worker: string,
@@ -39,7 +39,7 @@ export async function startControlledPlatform(
     if (!answer.ok) throw new Error(`${what}: ${answer.status} ${text}`);
     return unpack(text);
   };
-  /** Evicts objects one request at a time. Requests that arrive meanwhile wait. */
+  /** Evicts the objects if no request is running. Requests wait until pending work is done. */
   const before = (): Promise<unknown> => {
     if (o.evicts && underWay === 0) pending = pending.then(() => control('evict'));
     underWay++;

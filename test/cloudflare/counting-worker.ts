@@ -6,11 +6,11 @@ import type { RelayBindings } from '../../src/app/cloudflare/worker-config.ts';
 type Given = ConstructorParameters<typeof ServedObject>;
 type Sql = Given[0]['storage']['sql'];
 
-/** Counts since the start: calls of the Worker, written rows, and calls from each object to others (`made`). */
+/** Since the start: calls of the Worker, written rows, and per object the calls that it made to others (`made`). */
 const total = { calls: 0, written: 0, made: {} as { [object: string]: number } };
-/** Calls per request name, including those after the response and during an open stream. */
+/** Calls per name of a request, including calls after the response and during an open stream. */
 const named: Record<string, number> = {};
-/** Maximum number of calls that one call of an object method made, per method. */
+/** Per object method: the most calls that a single execution made. */
 const inside: Record<string, number> = {};
 const running = new AsyncLocalStorage<{ calls: number }>();
 /** The request that makes the current calls. */
@@ -18,19 +18,19 @@ const asking = new AsyncLocalStorage<{ calls: number; readonly name: string | nu
 let exec: Sql['exec'] | null = null;
 let bound: RelayBindings | null = null;
 
-/** Wraps bindings so that `tell` is called for each call. */
+/** Wraps bindings so that each call of an object or the bucket first calls `onCall`. */
 function counting<Bound extends Pick<RelayBindings, 'STORE' | 'BODIES'>>(
   bound: Bound,
-  tell: () => void,
+  onCall: () => void,
 ): Bound {
-  // Call the method on its stub: a property of an RPC stub is no ordinary function.
+  // Call the method on its stub, because a property of an RPC stub is not a real function and cannot be passed on.
   const counted = <T extends object>(target: T): T =>
     new Proxy(target, {
       get(of, name) {
-        // The proxy is not a promise.
+        // `await` looks for a `then` method, which would be an RPC call.
         if (name === 'then') return undefined;
         return (...given: unknown[]) => {
-          tell();
+          onCall();
           return (of as Record<PropertyKey, (...given: unknown[]) => unknown>)[name]!(...given);
         };
       },
@@ -67,7 +67,7 @@ export class RelayObject extends ServedObject {
   }
 }
 
-// Record, for each method, the maximum number of calls that a single execution made.
+// Measure the methods that do background work, whose calls depend on the amount of data.
 for (const method of ['gather', 'tidySome', 'resume'] as const) {
   const own = ServedObject.prototype[method] as (...given: unknown[]) => Promise<never>;
   RelayObject.prototype[method] = async function (this: RelayObject, ...given: unknown[]) {
@@ -79,8 +79,8 @@ for (const method of ['gather', 'tidySome', 'resume'] as const) {
 }
 
 /**
- * The real Worker with counted calls. The header `X-Calls` has the calls until the start of the response. `/counted` returns
- * all calls, including those after responses. `/cron` runs the cron job.
+ * The real Worker with counted calls. The header `X-Calls` counts the calls until the response starts. `/counted`
+ * returns all counts, which include later calls. `/cron` runs the cron job.
  */
 export default {
   async fetch(request: Request, bindings: RelayBindings): Promise<Response> {

@@ -22,7 +22,7 @@ after(async () => {
 
 const run = (args: string) => shell(`${process.execPath} ${SCRIPT} ${args}`, { home });
 
-/** Runs the import with these files and returns the new pointers by key. */
+/** Runs the import with these files and returns the new URLs by key. */
 async function imported(files: { readonly [name: string]: unknown }, args = Object.keys(files).join(' ')) {
   for (const [name, content] of Object.entries(files))
     writeFileSync(join(home, name), typeof content === 'string' ? content : JSON.stringify(content));

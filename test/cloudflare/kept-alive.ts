@@ -1,6 +1,6 @@
 import * as platform from 'cloudflare:workers';
 
-/** Replaces the module `cloudflare:workers` in a Worker under test, so a test can wait for work after a response. */
+/** Replaces the module `cloudflare:workers` in a Worker under test, so that a test can wait for work after a response. */
 export const { DurableObject } = platform;
 
 const running = new Set<Promise<unknown>>();
@@ -11,7 +11,7 @@ export function waitUntil(work: Promise<unknown>): void {
   platform.waitUntil(kept);
 }
 
-/** Maximum wait. Some work, such as webhooks of a task, runs as long as the task and is not awaited to its end. */
+/** Maximum wait in ms. Some work ends only with its task, such as the delivery of webhooks. */
 const PATIENCE_MS = 2_000;
 
 export async function settled(): Promise<void> {

@@ -12,7 +12,7 @@ import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { until } from '../until.ts';
 
 const ADMIN = 'an-admin-key-for-this-test-alone';
-/** Time for which an object trusts its last check of a key. */
+/** Time in ms for which an object trusts its last check of a key. */
 const REMEMBERED_MS = 2_000;
 
 test('the admin key creates keys, keys separate tenants, and a revoked key stops working', async (t) => {

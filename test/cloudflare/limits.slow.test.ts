@@ -95,7 +95,7 @@ test('every operation makes a bounded number of calls, and a listing of a hundre
   assert.deepEqual(above, [], JSON.stringify(made));
   assert.equal(made['list of a hundred'], made['list of one']);
   assert.deepEqual([made.pull, made.peek], [2, 1], JSON.stringify(made));
-  // The handle, the push itself and its activity entry, which may be written after the response.
+  // Three calls: the handle, the push itself and its activity entry. The last may come after the response.
   assert.ok(made['push to no channel']! <= 3, JSON.stringify(made));
 });
 
@@ -122,7 +122,7 @@ test('many logs are read completely, although they exceed the size of one answer
 });
 
 test('metrics are rejected with a reason, because they would call every object', async () => {
-  // The first request of a minute also records the storage of the tenants of the previous minute.
+  // The first request of a minute also records the tenants' storage and makes calls for it, so measure the second.
   await ask('/metrics');
   const { body, calls, status } = await ask('/metrics');
   assert.deepEqual([status, calls], [404, 0]);
@@ -131,7 +131,7 @@ test('metrics are rejected with a reason, because they would call every object',
 
 test('a push and a pull need no more calls and rows than docs/scaling.md assumes', async (t) => {
   const counted = async () => {
-    // Write-behind finishes without another request.
+    // Poll until nothing changes any more, so that write-behind calls are included.
     for (let before = ''; ; await pause(2_000)) {
       const { body } = await ask('/counted');
       if (body === before) return JSON.parse(body) as { calls: number; written: number };
@@ -142,7 +142,7 @@ test('a push and a pull need no more calls and rows than docs/scaling.md assumes
     JSON.parse((await ask('/push', json({ data: 'x'.repeat(1000), channel: 'cost' }))).body) as {
       id: string;
     };
-  // Every object creates its tables on its first call.
+  // Warm up: every object creates its tables on its first call.
   for (let round = 0; round < 40; round++) {
     const made = await Promise.all(Array.from({ length: 10 }, push));
     await Promise.all(made.map(({ id }) => ask(`/pull/${id}`)));

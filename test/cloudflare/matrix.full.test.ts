@@ -8,7 +8,7 @@ const LEFT_OUT: { readonly [file: string]: string } = {
   'test/security/telling.test.ts': 'metering, traces and the request log exist only in a server process',
 };
 
-/** Reasons shared by several deviations. */
+/** Reasons that apply to several deviations. */
 const OWN_PROCESS =
   'it makes a part of the server fail inside the test process, but a Worker runs in another process';
 const NEVER_STOPS = 'a Worker gets no stop signal';

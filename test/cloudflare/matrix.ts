@@ -7,7 +7,7 @@ import { bundleUnderTest } from './worker-relay.ts';
 /** Runs tests on the Worker in workerd. All objects are evicted before each request. */
 export const workerMatrix: Matrix = {
   on: 'a Worker',
-  // Each storage call of a test goes over HTTP, and some tests make thousands.
+  // Some tests make thousands of storage calls, and each goes over HTTP.
   fileMs: 900_000,
   atOnce: availableParallelism(),
   async start() {

@@ -3,7 +3,7 @@ import { type Bindings, callObject, StoreObject } from '../../src/engines/cloudf
 
 export { StoreObject };
 
-/** Makes the object calls in the body of a request, like the engine. */
+/** Makes the object call in the body of a request, as the engine does. */
 export default {
   async fetch(request: Request, { STORE }: Bindings): Promise<Response> {
     const call = (await request.json()) as ObjectCall;

@@ -1,16 +1,16 @@
 import { fromBase64, toBase64 } from '../../src/base/base64.ts';
 
-/** Settings that a test sends to the platform with each request. */
+/** Time and random bytes that a test sends to the platform with each request. */
 export interface Step {
   /** Offset of the clock in ms. */
   readonly shift: number;
   /** Fixed time in ms, if the clock stands still. */
   readonly now?: number;
-  /** Next random bytes. Without them the platform's generator is used. */
+  /** The next random values. Without them the platform's generator is used. */
   readonly chance?: Chance;
 }
 
-/** Random bytes in base64, by the length of the draw. */
+/** Random values in base64, keyed by their number of bytes. */
 export interface Chance {
   readonly [length: number]: string[];
 }
@@ -25,7 +25,7 @@ export interface ObjectCall {
   readonly given: readonly unknown[];
 }
 
-/** Serializes JSON with support for bytes and undefined. */
+/** Serializes a value as JSON, with bytes and undefined. */
 export function pack(value: unknown): string {
   return JSON.stringify(value, (_, item) => {
     if (item === undefined) return { $: 'undefined' };

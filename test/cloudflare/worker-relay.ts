@@ -21,7 +21,7 @@ import type { Chance, Step } from './step.ts';
 
 const { openCloudflare } = await import('../../src/engines/cloudflare/engine.ts');
 
-/** Folder with the output of `bundleUnderTest`, set by a runner of many test files. */
+/** Folder with the output of `bundleUnderTest`. Set if many test files run, so that the Worker is bundled once. */
 const BUNDLE = process.env.RELAY_TEST_WORKER;
 
 const keptAlive: Plugin = {
@@ -62,8 +62,8 @@ export type WorkerHost = Awaited<ReturnType<typeof hostWorker>>;
 const hosts = new WeakMap<Engine, WorkerHost>();
 
 /**
- * Starts workerd with the Worker under test, which uses the clock of the test. The engine in this process uses the same objects
- * and the same bucket.
+ * Starts workerd with the Worker under test, which uses the clock of the test. Returns an engine in this process that
+ * uses the Worker's objects and bucket.
  */
 export async function hostWorker(o: {
   readonly vars?: object;
@@ -149,7 +149,7 @@ export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | n
   };
 }
 
-/** Core whose sweep also runs the cron job of the Worker. */
+/** A core for the test, whose sweep also runs the cron job of the Worker. */
 class CoreBesideWorker extends RelayCore {
   cron: () => Promise<unknown> = async () => {};
 
@@ -159,7 +159,7 @@ class CoreBesideWorker extends RelayCore {
   }
 }
 
-/** Converts the options of a test to variables of the Worker. Returns null if there is no such variable. */
+/** Converts the options of a test to variables of the Worker. Returns null if an option has no variable. */
 function varsOf({ core = {}, server = {}, texts }: RelayOptions): { [name: string]: string } | null {
   const { auth: _, plans, defaultPlan, channels = {}, ...otherCore } = core;
   const {
@@ -180,10 +180,10 @@ function varsOf({ core = {}, server = {}, texts }: RelayOptions): { [name: strin
   if (dashboard && !('folder' in dashboard)) return null;
   const vars = {
     RELAY_OPEN: String(auth !== 'keys'),
-    // Pauses are very short here, so polling makes many calls. calls.slow.test.ts checks the real limit.
+    // Timers run almost at once here, so polling makes many calls. calls.slow.test.ts checks the real limit.
     RELAY_CALLS: 1_000_000_000,
     RELAY_PUBLIC_URL: publicUrl,
-    // The default of a server on loopback.
+    // Same default as for a server on loopback.
     RELAY_ALLOWED_HOSTS: allowedHosts?.join(',') ?? '127.0.0.1',
     RELAY_CORS_ORIGINS: corsOrigins?.join(','),
     RELAY_PLANS: plans && JSON.stringify(writtenPlans(plans)),
@@ -208,7 +208,7 @@ function writtenPlans(plans: PlanTable): object {
   );
 }
 
-/** Draws per length that are sent ahead, more than any request needs. */
+/** Number of random values per length that are sent with a request. No request needs more. */
 const DRAWS = 12;
 const LENGTHS = [1, 4, 6, 7, 8, 16, 24, 32];
 

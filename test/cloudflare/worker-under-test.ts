@@ -9,32 +9,32 @@ import { settled } from './kept-alive.ts';
 import { CONTROL_PATH, type ObjectCall, pack, STEP_HEADER, type Step, unpack } from './step.ts';
 
 /**
- * The real Worker with controls for a test. The test sets the time of each request, evicts all objects, runs alarms and waits
- * for write-behind.
+ * The real Worker with controls for a test. The test sets the time of each request, evicts all objects, runs alarms and
+ * waits for write-behind.
  */
 
 const machineTime = Date.now.bind(Date);
-const machineChance = systemEnv.randomBytes;
+const machineRandomBytes = systemEnv.randomBytes;
 let step: Step = { shift: 0 };
 Date.now = () => step.now ?? machineTime() + step.shift;
 systemEnv.randomBytes = (length) => {
   const drawn = step.chance?.[length]?.shift();
-  return drawn === undefined ? machineChance(length) : fromBase64(drawn)!;
+  return drawn === undefined ? machineRandomBytes(length) : fromBase64(drawn)!;
 };
 
-/** Timers up to this run almost at once, so a test need not wait for them before it evicts objects. */
+/** Timers of up to this many ms run after `NO_TIME_MS`, so that a test can evict objects without a long wait. */
 const MOMENT_MS = 1_000;
 /** Delay of these timers. It is not 0, because a polling loop must let other work run. */
 const NO_TIME_MS = 5;
 const machineTimeout = setTimeout;
-/** While true, work that continues in a later turn fails. */
+/** While true, work that yields with a timer of 0 ms fails, as if the process had stopped there. */
 let stalls = false;
 globalThis.setTimeout = ((work: () => void, ms = 0) => {
   if (stalls && ms === 0) throw new Error('broken off by the test');
   return machineTimeout(work, ms > MOMENT_MS ? ms : Math.min(ms, NO_TIME_MS));
 }) as typeof setTimeout;
 
-/** Maximum wait for an eviction. Idle objects are evicted at once. */
+/** Maximum wait for an eviction in ms. Idle objects are evicted at once. */
 const EVICTION_MS = 500;
 
 export class RelayObject extends ServedObject {
@@ -42,7 +42,7 @@ export class RelayObject extends ServedObject {
 
   constructor(state: Given[0], bindings: Given[1]) {
     const bell = bellOf(String(state.id));
-    hang(bell, state.storage);
+    attachAlarm(bell, state.storage);
     super(state, { ...bindings, STORE: callsLimited(bindings.STORE, bell) });
     this.#bell = bell;
   }
@@ -55,7 +55,7 @@ export class RelayObject extends ServedObject {
     });
   }
 
-  /** Runs the alarm while it is due or due within `NEAR_MS`. */
+  /** Runs the alarm repeatedly until it is not due within `NEAR_MS`. */
   async ring(): Promise<void> {
     this.#bell.rings = true;
     try {
@@ -68,7 +68,7 @@ export class RelayObject extends ServedObject {
 
 type Given = ConstructorParameters<typeof ServedObject>;
 
-/** Alarm of an object. It survives an eviction. */
+/** State of an object's alarm. It survives an eviction. */
 interface Bell {
   /** Due time by the clock of the test. */
   due: number | null;
@@ -86,8 +86,8 @@ function bellOf(id: string): Bell {
   return bell;
 }
 
-/** Makes alarms follow the clock of the test. Alarms due within `NEAR_MS` run at once. */
-function hang(bell: Bell, storage: Given[0]['storage']): void {
+/** Makes alarms follow the test's clock. An alarm due within `NEAR_MS` runs at once. */
+function attachAlarm(bell: Bell, storage: Given[0]['storage']): void {
   const set = storage.setAlarm.bind(storage);
   storage.setAlarm = async (due) => {
     bell.due = Number(due);
@@ -98,7 +98,7 @@ function hang(bell: Bell, storage: Given[0]['storage']): void {
   storage.getAlarm = async () => bell.due;
 }
 
-/** Alarms due within this time run at once. It covers the interval between rounds of a recount. */
+/** Alarms due within this time run at once. It is longer than the pause between two rounds of a recount. */
 const NEAR_MS = 5_000;
 
 /** Calls per alarm on the free plan. */
@@ -132,8 +132,8 @@ export default {
 
 const CONTROLS = {
   /**
-   * Evicts idle objects like the platform; their sockets stay open. An object with a pending `awaitEntries` is not idle, and
-   * workerd would wait half a minute for it. Returns whether all objects were evicted.
+   * Evicts idle objects like the platform; their sockets stay open. An object with a pending `awaitEntries` is not idle,
+   * and workerd would wait half a minute for it. Returns whether all objects were evicted.
    */
   async evict() {
     await settled();

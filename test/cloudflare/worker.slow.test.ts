@@ -39,7 +39,7 @@ test('payloads can be pushed and pulled: complete, in part, encrypted and large'
 });
 
 test('payloads of sizes around every storage threshold come back unchanged', async () => {
-  // A row, a payload read at once, a streamed payload, and a multipart upload to the bucket.
+  // The sizes cover a row, a payload read at once, a streamed payload, and a multipart upload to the bucket.
   for (const size of [512 * 1024, 512 * 1024 + 1, 1024 * 1024 + 1, 5 * 1024 * 1024, 5 * 1024 * 1024 + 1]) {
     const text = Array.from({ length: size / 8 + 1 }, (_, i) => `${i}\t"`.padStart(8, 'é')).join('');
     const sent = text.slice(0, size);

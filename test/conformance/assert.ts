@@ -29,7 +29,7 @@ export async function refuses(work: Promise<unknown>, ...codes: ErrorCode[]): Pr
   throw new Error(`not refused, expected ${codes.join(' or ')}: gave ${brief(show(result))}`);
 }
 
-/** Expects a rejection with the error of the caller's own stream. */
+/** Expects a rejection with any error, because the error comes from the caller's stream. */
 export async function fails(work: Promise<unknown>): Promise<void> {
   let result: unknown;
   try {

@@ -23,7 +23,7 @@ const SIZES = [
   700_001,
 ];
 
-/** Maximum bytes that one case may write, so that it stays quick. */
+/** Maximum number of bytes that one case writes, so that it stays fast. */
 const AFFORDABLE = 128 * 1024 * 1024;
 
 const readingAndWriting: readonly Case[] = [

@@ -1,7 +1,7 @@
 import { toHex } from '../../src/base/ids.ts';
 import type { BlobBody } from '../../src/kernel/blobs.ts';
 
-/** Several megabytes, and not a multiple of any block size. */
+/** A size of several megabytes that is no multiple of any block size. */
 export const LARGE = 6 * 1024 * 1024 + 17;
 
 export type Bytes = Uint8Array<ArrayBuffer>;

@@ -9,7 +9,7 @@ export interface Case {
   run(engine: Engine, clock: Clock, below: Below): Promise<void>;
 }
 
-/** Damage that a case can do to a store without the engine noticing. */
+/** Access below the engine, with which a case damages the store. */
 export interface Below {
   /** Changes one byte of a stored body, so that the next read finds it. */
   damage(key: string, offset: number): Promise<void>;

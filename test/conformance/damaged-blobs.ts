@@ -107,7 +107,7 @@ export const damagedBlobCases: readonly Case[] = [
   },
 ];
 
-/** Reads the bytes before the damage and expects the error after them. */
+/** Returns the bytes that can be read, and expects that the read then fails with `store_damaged`. */
 async function untilDamage(blobs: Blobs, key: string, part?: ByteRange): Promise<Uint8Array> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   try {

@@ -1,4 +1,4 @@
-/** Names that have caused bugs: wildcards, quotes, slashes, scripts, lengths. */
+/** Names of kinds that have caused bugs: wildcards, quotes, slashes, foreign scripts, great length. */
 export const ODD_NAMES: readonly string[] = [
   'plain',
   'with space',

@@ -13,7 +13,7 @@ import type { Case } from './case.ts';
 import { longestKey } from './keys.ts';
 import { follow, readAll } from './streams.ts';
 
-/** Far above the numbers that a new store uses within minutes. */
+/** A sequence number far above those that a new store reaches during a test. */
 const ABOVE = 1_000_000;
 
 const LOG = 'mov.log';

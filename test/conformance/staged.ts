@@ -5,7 +5,7 @@ import type { Case } from './case.ts';
 /** Sizes below and above the limits at which engines store a body differently. */
 const SIZES = [0, 77, 4096, 125_000, 1_500_000];
 
-/** An array whose `slice` does not copy, like a Buffer of Node. */
+/** An array whose `slice` does not copy the bytes, like `slice` of a Node Buffer. */
 class Uncopied extends Uint8Array<ArrayBuffer> {
   override slice(start?: number, end?: number): Uint8Array<ArrayBuffer> {
     return this.subarray(start, end);

@@ -2,9 +2,9 @@ import type { Json } from '../../src/base/json.ts';
 import type { Entry, Logs } from '../../src/kernel/logs.ts';
 import { ok, same } from './assert.ts';
 
-/** A subscription that is read step by step. */
+/** A subscription whose entries a case takes one by one. */
 export interface Follower {
-  /** Returns the next entries. Fails if the subscription ends before. */
+  /** Waits for the next `count` entries. Fails if the subscription ends earlier. */
   take(count: number): Promise<Entry[]>;
   /** Fires the signal and returns the entries that still arrive. */
   stop(): Promise<Entry[]>;
@@ -61,8 +61,8 @@ export function ascending(entries: readonly { seq: number }[]): void {
 }
 
 /**
- * Checks that exactly the first entry after each gap is marked. `all` are all sequence numbers that ever
- * existed.
+ * Checks that an entry is marked with `gap` if and only if entries before it are missing. `all` are the sequence
+ * numbers of all entries that ever existed.
  */
 export function gapsMarked(all: readonly number[], entries: readonly Entry[], after: number): void {
   let before = after;

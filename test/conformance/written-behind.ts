@@ -10,7 +10,7 @@ import { range } from './keys.ts';
 /** These cases do not process texts. */
 const NO_TEXTS = {} as TextWork;
 
-/** Cases about the relay's background work on any engine: write-behind and the sweep of every minute. */
+/** Cases about the relay's background work on any engine: write-behind and the sweep that runs every minute. */
 export const writtenBehindCases: readonly Case[] = [
   {
     name: 'engine: write-behind data is stored once the deferred work has run',
@@ -68,7 +68,7 @@ export const writtenBehindCases: readonly Case[] = [
       await push();
       await minute();
       const few = await minute();
-      // Write-behind may come a minute earlier or later. A list of all pointers would be much longer.
+      // Allow 20 more, because write-behind may run a minute earlier or later. Listing all pointers would add hundreds.
       const isNoLonger = async (when: string) => {
         const many = await minute();
         ok(many < few + 20, `${when}: ${many} where it was ${few}`);

@@ -195,7 +195,7 @@ test('activity shows tasks from sending to result, and bridges as they start and
     break;
   }
   stop.abort();
-  // On a Worker another process writes this than the next entry.
+  // On a Worker, another process writes the next entry. Flush first, so that the order is fixed.
   await relay.core.deps.activity.flush();
   await api.tasks.done(answer.id, { summary: 'did it' });
   await api.agents.leave('ann', 'one');
@@ -296,7 +296,7 @@ test('trimming the log keeps its totals, and a reader that resumes too late is n
     await api.activity.list();
     return (await engine.logs.info('act.local')).count <= ACTIVITY_WRITES_KEPT + 64;
   });
-  // As earlier versions counted.
+  // Add a count in the format of earlier versions.
   const hour = new Date(engine.now()).toISOString().slice(0, 13);
   await engine.records.put(`ten.local/figures/${hour}/signals`, 7);
   const { points } = await api.activity.figures({ hours: 2 });

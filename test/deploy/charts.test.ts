@@ -39,7 +39,7 @@ interface Monitor {
   readonly endpoints: { path: string; port: string; authorization: object }[];
 }
 
-/** Renders the chart without the NATS chart, which is downloaded from another place. */
+/** Renders the chart without its dependency, the NATS chart, which would have to be downloaded. */
 async function render(...values: string[]): Promise<Resource[]> {
   const chart = join(folder, 'contextrelay');
   cpSync('deploy/nats/helm/contextrelay', chart, { recursive: true });
@@ -49,7 +49,7 @@ async function render(...values: string[]): Promise<Resource[]> {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Resource);
 }
 
-/** Checks resources against the schemas of Kubernetes, which know no resources of operators. */
+/** Checks resources against the schemas of Kubernetes. They do not include ServiceMonitor, which an operator defines. */
 async function validate(resources: readonly Resource[]): Promise<void> {
   const file = join(folder, 'resources.yaml');
   const own = resources.filter(({ kind }) => kind !== 'ServiceMonitor');

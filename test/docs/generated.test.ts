@@ -24,7 +24,7 @@ test('the Cloudflare cost table in docs/scaling.md is up to date with its figure
   assert.ok(page.includes(costTable()), 'node scripts/cloudflare/cost.ts prints the table');
 });
 
-/** Variables of the system, of coding agents or of our worker threads; users do not set them. */
+/** Variables that the system, coding agents or our own processes set. The documentation need not name them. */
 const NOT_OURS = [
   'DISPLAY',
   'WAYLAND_DISPLAY',
@@ -33,7 +33,7 @@ const NOT_OURS = [
   'TERM',
   'STORE',
   'BODIES',
-  // Coding agents set them for the commands that they run.
+  // Coding agents set these for the commands that they run.
   'CLAUDE_CODE_SESSION_ID',
   'GEMINI_SESSION_ID',
 ];

@@ -17,7 +17,7 @@ const PAGES = globSync('docs/*.md', { cwd: ROOT })
   .map((path) => path.replaceAll('\\', '/'))
   .sort();
 
-/** Most of the time is spent waiting for processes to start. */
+// Three pages run at once, because most of the time is spent waiting for processes to start.
 describe('the commands and programs of a page work and print what the page says', { concurrency: 3 }, () => {
   for (const page of PAGES) {
     const { script, expected, program } = pageScript(readFileSync(join(ROOT, page), 'utf8'));

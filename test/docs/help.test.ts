@@ -92,7 +92,7 @@ test('every command has a man page, with its options and examples', async () => 
     for (const name of expected) {
       const page = readFileSync(join(folder, name), 'utf8');
       assert.match(page, /^\.TH RELAY\S* 1 .*\n\.SH NAME\nrelay\S* \\- \S/, name);
-      // Only requests of man(7) and ASCII, so that every formatter can render it.
+      // The page uses only ASCII and macros of man(7), so that every formatter can render it.
       const strange = page
         .split('\n')
         .filter((line) => /^['.](?!TH|SH|SS|TP|PP|BR|B |I |IR|RI|nf|fi)/.test(line));

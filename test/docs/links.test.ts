@@ -25,7 +25,7 @@ const linksOf = (html: string) => [...html.matchAll(/(?:href|src)="([^"]+)"/g)].
 describe('every link leads to an existing page and heading', () => {
   for (const { path, source, html } of pages)
     test(source, () => {
-      // The site shows a link to a file that is no page as plain text, so the file is looked up in the repository.
+      // The final page shows links to files of the repository as plain text, so take these links from `html`.
       const missing = linksOf(html)
         .filter((to) => to.startsWith(`${REPOSITORY}:`))
         .filter((to) => !existsSync(join(ROOT, to.slice(REPOSITORY.length + 1).split('#')[0]!)));

@@ -2,21 +2,21 @@
  * The commands and programs of a page, as one shell script. A page is one session, from its first block to its last:
  *
  * - `sh`: commands, which must all succeed
- * - `console`: lines with `$ ` are commands, what stands below one is what it prints; `…` stands for anything
- * - `ts`: all of the page are one program, run when the commands are through
- * - `<!-- run: COMMANDS -->`: commands that a reader does not see, such as those that make a file
- * - `<!-- file: PATH -->`: the block below it is the content of that file
- * - `<!-- not run: REASON -->`: the block below it is only read
+ * - `console`: a line that begins with `$ ` is a command, the lines below it are its output; `…` matches anything
+ * - `ts`: all these blocks of a page are one program, which runs after the commands
+ * - `<!-- run: COMMANDS -->`: commands that the reader does not see, for example to create a file
+ * - `<!-- file: PATH -->`: the next block is the content of this file
+ * - `<!-- not run: REASON -->`: the next block does not run
  */
 export interface PageScript {
   readonly script: string;
-  /** Expected output of `console` blocks, by the line of the command. */
+  /** Expected outputs in `console` blocks, keyed by the page's line of the command. */
   readonly expected: ReadonlyMap<number, string>;
   /** The program of the page; empty if it has none. */
   readonly program: string;
 }
 
-/** Precedes the output of each block: a control character, then the block's line. */
+/** The script prints this character and the block's line number before the output of each block. */
 export const MARK = '\u0001';
 
 const PIECE = /^<!-- (run|not run|file): ([\s\S]*?) ?-->$|^```(\w*)\n([\s\S]*?)^```$/gm;
@@ -59,7 +59,7 @@ function printMark(line: number): string {
   return `printf '${MARK}%d\\n' ${line}`;
 }
 
-/** Returns the output by the line of each block. */
+/** Returns the output of each block, keyed by the block's line. */
 export function printedBy(output: string): Map<number, string> {
   const [, ...pieces] = output.split(MARK);
   return new Map(

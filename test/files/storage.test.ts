@@ -21,7 +21,7 @@ interface Head {
 
 const weight = (version: Version) => version.size + Buffer.byteLength(JSON.stringify(version));
 
-/** Sums the bytes of all files of `acme` in the space `s` by reading every version. */
+/** Returns the bytes of all file versions of `acme` in the space `s`, by reading every version. */
 async function held({ records }: Engine): Promise<number> {
   let sum = 0;
   for (const { value } of (await records.list('fil.acme.s/at/', { limit: 1000 })).items) {
@@ -122,7 +122,7 @@ test('after kill -9 the sum is at most too high; a recount corrects it and remov
     return files.length;
   };
   assert.ok((await bytes()) > 0);
-  // The next sweep removes files whose deletion was interrupted. Orphan bodies stay for an hour.
+  // A sweep removes files whose deletion was interrupted, and orphan bodies that are older than an hour.
   relay.advance(2 * HOUR);
   await relay.core.sweepStore();
   await relay.core.recount('acme');
@@ -163,14 +163,13 @@ test('a crash between the steps of a write or delete does no harm', async () => 
   await files.put('s', 'a', { body: body('one') });
   const head = (await engine.records.get('fil.local.s/at/a'))!;
   const { id, current } = head.value as unknown as Head;
-  // Killed before the head was replaced: the version record exists already, and there is an orphan body.
+  // Simulate a kill before the head was replaced: the version record exists already, and there is an orphan body.
   await engine.records.put(`fil.local.s/old/${id}/000000000001`, current as never);
   await engine.blobs.put('fil.local.s/body/orphan', body('never came'));
   assert.equal((await files.log('s', 'a')).length, 1);
   await files.put('s', 'a', { body: body('two') });
   assert.equal((await files.log('s', 'a')).length, 2);
-  // Killed after the head was marked as deleted: the file is invisible. The sweep or the next writer removes
-  // it.
+  // Simulate a kill after the head was marked as deleted. The file is invisible; the sweep or the next writer removes it.
   const now = (await engine.records.get('fil.local.s/at/a'))!;
   await engine.records.put('sys.fil/000000000000000/local.s/a', { tenant: 'local', space: 's', path: 'a' });
   await engine.records.put('fil.local.s/at/a', { ...(now.value as object), expires: 0 });
@@ -179,7 +178,7 @@ test('a crash between the steps of a write or delete does no harm', async () => 
   await core.sweepStore();
   assert.deepEqual((await engine.records.list('fil.local.s/old/')).items, []);
   assert.equal((await files.put('s', 'a', { body: body('again') })).version, 1);
-  // A version record of the deleted file, left by a writer that lost the race.
+  // Add a version record of the deleted file, as a writer that lost the race leaves it.
   await engine.records.put(`fil.local.s/old/${id}/000000000002`, current as never);
   relay.advance(2 * HOUR);
   await core.recount('local');

@@ -24,7 +24,7 @@ const SIZES = [500, 50_000, 3_000_000];
 
 const bodyOf = (size: number, fill = 'x') => `${'a line of text\n'.repeat(size / 15 - 1)}`.padEnd(size, fill);
 
-/** Flips a byte of a stored payload. A second call repairs it. */
+/** Flips a bit of a stored payload. A second call repairs it. */
 async function damage(id: string, at: number): Promise<void> {
   const { items } = await relay.engine.blobs.list(`ptr.${id}/`);
   damageBody(home, items[0]!.key, at);
@@ -56,7 +56,7 @@ for (const size of SIZES) {
 
   test(`a damaged payload of ${size} bytes consumes no max_pulls, wherever the damage is`, async () => {
     for (const at of [0, size >> 1, size - 1]) {
-      // Each payload differs: the server caches bodies that it has read.
+      // Use a different payload each time, because the server caches bodies that it has read.
       const body = bodyOf(size, String(at % 7));
       const { answer } = await pushRaw(relay, body, '?max_pulls=1');
       await damage(answer.id, at);

@@ -83,7 +83,7 @@ test('a browser at a relay without pages gets an error, and nothing is pulled', 
 });
 
 test('a link from another site opens the dashboard, but the site can neither frame nor fetch it', async () => {
-  // `fetch` does not allow setting these headers.
+  // Use node:http, because `fetch` does not allow setting these headers.
   const status = (path: string, headers: Record<string, string>) =>
     new Promise<number>((done, fail) => {
       const asked = request(

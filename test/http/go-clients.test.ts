@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { ARTIFACT_BYTES } from '../../src/base/limits.ts';
 import { type RelayUnderTest, startRelay, type Wire } from './relay-under-test.ts';
 
-/** Behaviour that clients and tests of the original Go relay rely on, with their headers: JSON and no Accept. */
+/** Behaviour on which clients and tests of the original Go relay rely. They send JSON and no Accept header. */
 
 let relay: RelayUnderTest;
 before(async () => {

@@ -45,7 +45,7 @@ test('twenty racing pushes with one key create one pointer and one message', asy
 test('a retry announces a pointer that a crash left unannounced', async () => {
   const { records } = relay.engine;
   const { put } = records;
-  // The state after a crash in an engine without transactions: the record exists, its log entry does not.
+  // Simulate a crash on an engine without transactions: the record is written, its log entry is not.
   records.put = async (name, value, { append, ...o } = {}) => {
     const revision = await put.call(records, name, value, o);
     if (append) throw new Error('the power went');

@@ -54,7 +54,7 @@ test('every operation lists its errors and has examples of its input and output'
           Number(status) >= 400 ? (content!['application/json'].example as { error: string }).error : '';
         assert.doesNotMatch(code, /\{\w+\}/, `${where} ${status}`);
       }
-      // The answer of a file is its bytes, which have no schema.
+      // The body of a PUT is the bytes of a file, which have no JSON example.
       const json = requestBody?.content['application/json'];
       if (requestBody && method !== 'put') assert.ok(json?.example !== undefined, where);
     }

@@ -20,10 +20,10 @@ export interface RelayUnderTest extends AsyncDisposable {
 
 export interface RelayOptions {
   readonly open?: (env: Env) => Promise<Engine> | Engine;
-  /** Clock and random source. The system's by default. */
+  /** Clock and random source. By default those of the system. */
   readonly env?: Env;
   readonly core?: CoreOptions;
-  /** Where text work runs. In this process by default. */
+  /** Runs text work. By default in this process. */
   readonly texts?: TextWork;
   readonly server?: Partial<ServerOptions>;
 }

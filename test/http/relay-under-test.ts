@@ -9,8 +9,8 @@ import type { RelayOptions, RelayUnderTest } from './relay-options.ts';
 export type { RelayOptions, RelayUnderTest };
 
 /**
- * Starts a real server on a real socket over an engine (memory by default), with a clock that the test can move. With
- * RELAY_TEST_ENGINE=cloudflare it is a Worker, if the Worker supports the options.
+ * Starts a real server on a real socket, with a clock that the test can move. The engine is in memory by default. With
+ * RELAY_TEST_ENGINE=cloudflare, starts a Worker instead if it supports the options.
  */
 export async function startRelay(o: RelayOptions = {}): Promise<RelayUnderTest> {
   if (process.env.RELAY_TEST_ENGINE === 'cloudflare') {

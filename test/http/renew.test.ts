@@ -83,7 +83,7 @@ test('only the owning tenant can renew a pointer, up to the limit of its plan', 
 
 const PLAN = { pushes: null, pulls: null, keys: 10, payloadBytes: 1_000_000 };
 
-/** Wraps an engine so that it runs `between` once before the next call of a method. */
+/** Replaces a method of an engine. Its next call first runs the function that `take` returns. */
 function interrupted<P extends 'blobs' | 'records'>(
   part: P,
   method: keyof Engine[P],

@@ -167,7 +167,7 @@ test('doctor ends even if a server, a hook and an MCP server hang, and leaves no
   await folder.relay(['install', 'claude', 'cursor']);
   folder.write('pids/none', '');
   const pidsIn = join(folder.path, 'pids');
-  // With the user's environment, every hook and MCP server of this program hangs.
+  // NODE_OPTIONS makes every hook and MCP server of this program hang.
   folder.write(
     'hang.mjs',
     `import { writeFileSync } from 'node:fs';

@@ -52,7 +52,7 @@ test('a session starts with the brief, in the format of each client', async () =
 
 test('without a project a hook prints nothing, or empty JSON for Gemini', async () => {
   using folder = new ScratchFolder();
-  // Another program's file with the same name.
+  // This state.json belongs to another program.
   folder.write('state.json', '{"terraform_version": "1.0", "resources": []}');
   for (const event of ['session-start', 'prompt-submit', 'pre-compact', 'stop']) {
     assert.equal((await runHook(folder, 'claude', event)).stdout, '');
@@ -165,7 +165,7 @@ test('each message is shown once per session, newest first, and only a few at a 
     const { stdout } = await runHook(folder, 'claude', 'prompt-submit', { session_id: session });
     return stdout === '' ? [] : JSON.parse(stdout).hookSpecificOutput.additionalContext.split('\n');
   };
-  /** A hook that is delayed prints nothing, and prints it the next time. */
+  /** Runs the hook until it prints something, because a hook on a busy machine gives up and prints nothing. */
   const news = async (session: string) => {
     for (;;) {
       const lines = await told(session);

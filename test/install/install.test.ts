@@ -16,7 +16,7 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 
 const CLIENTS = ['claude', 'codex', 'gemini', 'opencode', 'openclaw', 'cursor', 'vscode'] as const;
 
-/** Other people's settings, in unusual formatting. */
+/** Existing settings of a user, with unusual formatting that must not change. */
 const OTHERS: { readonly [path: string]: string } = {
   '.claude/settings.json':
     '{\r\n\t"permissions": { "allow": ["Bash(ls)"] },\r\n\t"hooks": {\r\n\t\t"SessionStart": [\r\n\t\t\t{ "hooks": [{ "type": "command", "command": "echo hi" }] }\r\n\t\t]\r\n\t}\r\n}',

@@ -10,7 +10,7 @@ const SKILL = resolve(import.meta.dirname, '../../skill/context-relay');
 const SCRIPT = join(SKILL, 'scripts', 'init_context.py');
 const text = readFileSync(join(SKILL, 'SKILL.md'), 'utf8');
 
-/** Parses the front matter within the rules for skills: scalars, folded text and one level of strings. */
+/** Parses the front matter. Skills may use only scalars, folded text and one level of strings. */
 function frontMatter(): { [key: string]: string } {
   const block = /^---\n([\s\S]*?)\n---\n/
     .exec(text)![1]!
@@ -92,7 +92,7 @@ test('the script writes files that the commands accept, and overwrites existing 
   assert.equal(check.code, 0, check.stdout);
   assert.equal((await folder.relay(['todo', 'add', 'x'])).code, 0);
 
-  // The same headings and fields as the command writes.
+  // The files of the script have the same headings and fields as those of `relay project init`.
   const shape = (markdown: string) =>
     markdown.split('\n').filter((line) => line.startsWith('#') || line.startsWith('- '));
   await folder.relay(['project', 'init', '--force']);

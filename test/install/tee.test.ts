@@ -11,7 +11,7 @@ import { opencodeTeePlugin } from '../../src/app/install/opencode-plugin.ts';
 const folder = mkdtempSync(join(tmpdir(), 'relay-prefix-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a shell line as Claude Code does, with a program in place of relay. Returns the file that Claude Code reads. */
+/** Runs a shell line as Claude Code does, with the script `relay` as our program. Returns the output for the model. */
 function run(line: string, relay: string, isTool = true): { output: string; status: number | null } {
   const program = join(folder, 'relay');
   rmSync(program, { force: true });
@@ -40,7 +40,7 @@ test('a long output is replaced by what relay prints, and the exit code stays', 
   assert.equal(status, 3);
 });
 
-/** Shell scripts that replace relay: an empty one for a missing program, three broken ones and a slow one. */
+/** Shell scripts that replace relay. The empty one means a missing program; three are broken, and one is too slow. */
 const BAD_RELAYS = ['', 'echo garbage; exit 1', 'exec 0<&-; kill -9 $$', 'true', 'exec sleep 600'];
 
 test('a missing, broken or slow relay changes nothing', () => {

@@ -7,8 +7,8 @@ import { PAGES, runPage } from './pages.ts';
 import { type Scene, startScene } from './scene.ts';
 
 /**
- * Runs the code of every page in docs/integrations with the published package. What a page assumes, such as a model,
- * and the final assertions are in test/integrations/pages.
+ * Runs the code of every page in docs/integrations with the published package. test/integrations/pages has the code
+ * before it, such as a model, and the assertions after it.
  */
 
 const FRAMEWORKS = join(ROOT, 'src/integrations/node_modules');

@@ -14,7 +14,7 @@ const PEERS = LAYERS.integrations!.packages as { readonly [name: string]: readon
 const FRAMEWORKS = join(ROOT, 'src/integrations/node_modules');
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 
-/** Prints all loaded packages and the names that a module exports. */
+/** Program that prints the names that a module exports, and all packages that it loads. */
 const LOADED = `
 import { registerHooks } from 'node:module';
 const loaded = new Set();
@@ -29,7 +29,7 @@ const names = Object.keys(await import(process.argv[2]));
 console.log(JSON.stringify({ names, loaded: [...loaded] }));
 `;
 
-/** Fails to compile if an export has no type. */
+/** Returns a program that does not compile if the type of an export is `any`. */
 const TYPED = (entry: string) => `
 import * as entry from 'contextrelay/${entry}';
 type IsAny<T> = 0 extends 1 & T ? true : false;
@@ -98,7 +98,7 @@ describe('in an empty project with only its peer dependencies', () => {
   });
 });
 
-/** Returns the peers and their dependencies. */
+/** Returns all packages that an integration may load: its peers and their dependencies. */
 function mayLoad(name: string, from: readonly string[] = PEERS[name]!): Set<string> {
   const found = new Set(from);
   for (const peer of found) {
@@ -109,7 +109,7 @@ function mayLoad(name: string, from: readonly string[] = PEERS[name]!): Set<stri
   return found;
 }
 
-/** Links the peers as npm would install them. Their own dependencies are found next to the link targets. */
+/** Links the peers into `modules`. Node finds their dependencies next to the targets of the links. */
 function link(modules: string, peers: readonly string[]): Disposable {
   for (const peer of peers) {
     mkdirSync(dirname(join(modules, peer)), { recursive: true });

@@ -7,7 +7,7 @@ import { must, outsideEnv } from '../package/processes.ts';
 import { PAGES, pageText, runPage } from './pages.ts';
 import { type Scene, startScene } from './scene.ts';
 
-/** Runs each page of docs/integrations in a new folder, with nothing installed but what the page says. */
+/** Runs each page of docs/integrations in a new folder, with only the packages that the page installs. */
 
 let scene: Scene;
 before(async () => {

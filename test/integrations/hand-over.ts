@@ -5,16 +5,16 @@ import type { LargeResultOptions } from '../../src/integrations/large-results.ts
 import { countTokens } from '../token-count.ts';
 import { LARGE_LOG, NEEDLE } from './scene.ts';
 
-/** The answer of agent A: 60 KB with one line that matters. python/tests/integrations/hand_over.py has the same. */
+/** The answer of agent A: 60 KB with one important line. python/tests/integrations/hand_over.py uses the same text. */
 export const RESULT = `${LARGE_LOG.slice(0, 59_000)}\n${NEEDLE}`;
 export const QUESTION = 'Why was payment 4711 refused?';
 
-/** Runs agent B with a tool that returns `result`, and returns the prompt that follows. */
+/** Runs agent B with a tool that returns `result`, and returns the next prompt, which contains the result. */
 type PromptWith = (result: string, options: LargeResultOptions) => Promise<unknown>;
 
 /**
- * Asserts that agent B's prompt takes as many tokens as docs/integrations/README.md says, pasted and as a pointer. With
- * HAND_OVER_FILE, appends the figures to this file instead.
+ * Asserts that agent B's prompt has about as many tokens as docs/integrations/README.md says, with the result pasted and
+ * with a pointer. If HAND_OVER_FILE is set, appends the figures to this file instead.
  */
 export async function assertHandOver(page: string, promptWith: PromptWith): Promise<void> {
   const pasted = countTokens(textsIn(await promptWith(RESULT, { maxBytes: 1e9 }))).tokens;
@@ -35,7 +35,7 @@ export async function assertHandOver(page: string, promptWith: PromptWith): Prom
   assert.ok(near, `the page says ${said.join(' and ')}, but it is ${pasted} and ${passed}`);
 }
 
-/** Returns all texts in a JSON value: a prompt without the punctuation of its format. */
+/** Returns all strings in a JSON value, so that the JSON syntax of a prompt is not counted. */
 function textsIn(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null) return '';

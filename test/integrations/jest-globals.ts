@@ -3,9 +3,9 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 type Body = (...args: never[]) => unknown;
 type Block = (name: string, body: Body) => unknown;
 
-/** Provides the global names of Jest-style suites with Node's test runner. The caller provides `expect`. */
+/** Defines the globals of Jest with Node's test runner, for test suites written for Jest. The caller passes `expect`. */
 export function provideJestGlobals(expect: unknown): void {
-  // A timeout in the third argument is ignored, because a busy machine is no failure.
+  // Ignore the timeout in the third argument, because a busy machine must not fail a test.
   const withEach = (block: Block) =>
     Object.assign((name: string, body: Body) => block(name, body), {
       each: (rows: readonly unknown[]) => (name: string, body: Body) => {
@@ -26,7 +26,7 @@ export function provideJestGlobals(expect: unknown): void {
   });
 }
 
-/** Replaces `%s` by the row itself and `$field` by a field of it. */
+/** Replaces `%s` by the row, and `$field` by this field of the row. */
 function named(name: string, row: unknown): string {
   return name
     .replace('%s', String(row))

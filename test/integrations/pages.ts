@@ -22,8 +22,8 @@ export function pageText(page: string): string {
 }
 
 /**
- * Runs the code of a page in an installation. What the page assumes, such as a model, and the final assertions are in
- * test/integrations/pages. Returns what is missing on this machine to run it, if something is.
+ * Runs the code of a page in an installation. test/integrations/pages has the code before it, such as a model, and the
+ * assertions after it. Returns a reason to skip if this machine lacks a program.
  */
 export async function runPage(
   page: string,

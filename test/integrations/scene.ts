@@ -3,7 +3,7 @@ import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 
-/** The scene that tests of every framework play: a tool with a large result, and a model that reads one line of it. */
+/** The server and client of the scene that every framework is tested with: a model reads one line of a large result. */
 export interface Scene extends AsyncDisposable {
   readonly relay: ContextRelay;
   readonly server: RelayUnderTest;
@@ -23,7 +23,7 @@ export function embedded(server: RelayUnderTest): ContextRelay {
 
 export const NEEDLE = 'ERROR payment 4711 refused: the card has expired';
 
-/** A megabyte of log with one line that matters. */
+/** A log of one megabyte with one important line. */
 export const LARGE_LOG: string = (() => {
   const lines = Array.from(
     { length: 20_000 },
@@ -41,7 +41,7 @@ export function pointerIn(text: string): string {
   return found;
 }
 
-/** Asserts that a model saw a pointer with an excerpt that has the failure, and later read the one line. */
+/** Asserts that the model first got a pointer with an excerpt that contains the failure, and then read only that line. */
 export function assertReadInPart(instead: string, read: string): void {
   assert.ok(instead.length < 4_000, `${instead.length} characters were shown`);
   assert.match(instead, /^Too large to show: the result of read_log, .*tokens \(o200k_base\)/);

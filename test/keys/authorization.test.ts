@@ -9,8 +9,8 @@ import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { type GuardedRelay, startGuarded, upgradeStatus } from './guarded-relay.ts';
 
 /**
- * Calls every operation over every interface, with each scope missing and with a key for another channel prefix.
- * An operation on a channel that is missing from the lists below fails, so that nobody forgets a new one.
+ * Calls every operation over every interface with two kinds of keys: without the scope, and for another channel prefix.
+ * Fails if an operation on channels is missing from the lists below, so that new ones are tested too.
  */
 
 let relay: GuardedRelay;
@@ -30,7 +30,7 @@ before(async () => {
 });
 after(() => relay[Symbol.asyncDispose]());
 
-/** Returns the status only, without waiting for the end of a stream. */
+/** Returns the status of a request without reading the body, which may be an endless stream. */
 async function statusOf(
   method: string,
   path: string,
@@ -75,7 +75,7 @@ test('HTTP: every operation refuses a key without its scope, and accepts a key w
   }
 });
 
-/** Request for each operation on channels that names a foreign channel. */
+/** For each operation on channels, a request that names a foreign channel. */
 const TOUCHES: { readonly [name: string]: () => readonly [path: string, body?: unknown] } = {
   'pointers.list': () => ['/pointers?channel=secret'],
   'pointers.push': () => ['/push?channel=secret', { data: 'x', channel: 'secret' }],
@@ -119,7 +119,7 @@ test('HTTP: every operation on a channel refuses a key for other channels', asyn
   assert.deepEqual(touching.map(({ verb }) => verb.name).sort(), Object.keys(TOUCHES).sort());
   for (const { verb } of touching) {
     const [path, body] = TOUCHES[verb.name]!();
-    // A pointer that the key may not access is answered like an unknown one.
+    // A pointer that the key may not access gets the answer of an unknown pointer.
     const status = verb.name === 'receipts.get' ? 404 : 403;
     assert.equal(await statusOf(routeOf(verb).method, path, key, body), status, verb.name);
   }
@@ -222,7 +222,7 @@ async function mcp({ key }: CreatedKey): Promise<Client> {
   return client;
 }
 
-/** Whether a tool call was refused: by an error answer, or by the protocol for a tool that is not offered. */
+/** Returns whether a tool call was refused, by an error result or because the tool is not offered. */
 async function failsOn(client: Client, name: string, args: object, why: RegExp): Promise<boolean> {
   try {
     const answer = await client.callTool({ name, arguments: { ...args } });

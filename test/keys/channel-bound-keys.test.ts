@@ -7,19 +7,19 @@ import { VERBS } from '../../src/contract/relay.ts';
 import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
 
 /**
- * The rule: a channel-bound key reaches what is on its channels and what it made itself. Every verb has a row here.
- * A new verb fails until somebody has decided what a channel-bound key gets from it.
+ * The rule: a channel-bound key can access data on its channels and data that it created. Every verb has a row here.
+ * A new verb fails until somebody has decided what a channel-bound key may do with it.
  */
 
 let relay: GuardedRelay;
 /** A key for channels that begin with `mine.`, with every scope, in the tenant whose admins run the relay. */
 let bound: CreatedKey;
-/** A key without a channel prefix. It owns everything foreign. */
+/** A key without a channel prefix. It creates the foreign data. */
 let free: CreatedKey;
 let foreign: Things;
 let own: Things;
 
-/** Ids of the test data. The pointer `loose` is on no channel. */
+/** Ids of test data. The pointer `loose` is on no channel. */
 type Things = {
   readonly [what in
     | 'pointer'
@@ -48,7 +48,7 @@ async function things(key: CreatedKey, channel: string): Promise<Things> {
   await ask('POST', `/channels/${channel}`, { msg: 'hello' });
   await ask('PUT', `/files/space-${channel}/doc`, 'text');
   await ask('POST', '/inbox/ann/channels', { channel });
-  // Only a key without a channel prefix can send messages.
+  // Only a key without a channel prefix can make claims and send messages.
   const secret = channel === 'secret';
   if (secret) await ask('POST', '/claims', { project: 'secret', what: 'secret' });
   const message = { to: 'secret-agent', text: 'secret', queue: true };
@@ -78,11 +78,11 @@ after(() => relay[Symbol.asyncDispose]());
 
 type Request = readonly [method: string, path: string, body?: unknown];
 type Decision =
-  /** Must be refused for foreign data, and accepted for its own data unless `own` is false. */
+  /** Requests that must be refused for foreign data, and accepted for the key's own data unless `own` is false. */
   | { readonly refused: (of: Things) => readonly Request[]; readonly own?: false }
-  /** Must answer without revealing anything foreign. */
+  /** Requests whose answers must not contain foreign data. */
   | { readonly hides: readonly Request[] }
-  /** Cannot name or reveal anything foreign. */
+  /** The reason why the verb can neither name nor return foreign data. */
   | { readonly harmless: string };
 
 const ofPointer = (method: string, path: (id: string) => string): Decision => ({
@@ -247,7 +247,7 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
   'shares.list': { hides: [['GET', '/shares']] },
   'projects.list': { hides: [['GET', '/projects']] },
   'projects.get': { refused: () => [['GET', '/projects/any']], own: false },
-  // Last, because they delete the data of the other rows.
+  // These rows are last, because they delete the data of the other rows.
   'artifacts.delete': ofArtifact('DELETE'),
   'questions.ask': {
     refused: ({ thread }) => [['POST', '/questions', { question: 'why?', thread_id: thread }]],

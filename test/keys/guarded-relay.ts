@@ -61,7 +61,7 @@ function parsed(text: string): Wire {
   }
 }
 
-/** Returns the response to a WebSocket upgrade. */
+/** Returns the status of the response to a WebSocket upgrade. */
 export function upgradeStatus(base: string, path: string, key: CreatedKey | null): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = {

@@ -10,7 +10,7 @@ import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { until } from '../until.ts';
 import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
 
-/** Pushes, publishes, works in a group and pulls as an agent. Returns what others see of the sender. */
+/** Pushes, publishes, works in a group and pulls as an agent. Returns the sender names that others see. */
 async function workAs(url: string, o: ContextRelayOptions) {
   const client = new ContextRelay({ baseUrl: url, ...o });
   await client.publish('jobs', 'hello');

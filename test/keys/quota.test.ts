@@ -98,7 +98,7 @@ test('refused and failed pushes are not counted, and a retry counts once', async
   assert.equal(await status('a'), 200);
   assert.equal(await status('b'), 200);
   assert.equal(await status('c'), 402);
-  // The first attempt was counted, so its retry succeeds.
+  // The first attempt was counted. Its retry succeeds, because it is not counted again.
   assert.equal(await status('x', repeated), 200);
   assert.equal(await status('y', repeated), 409);
   assert.equal(await status('y', { 'Idempotency-Key': 'two' }), 402);

@@ -119,7 +119,7 @@ test('a share link ends with the key that made it, but survives the rotation of 
   const revoked = await relay.ask('DELETE', `/keys/${next.id}`, { key: admin });
   assert.equal(revoked.json.shares_ended, 2);
   assert.deepEqual([await look(first), await look(second), await look(others)], [401, 401, 200]);
-  // The open stream of a viewer ends.
+  // This waits until the open stream of a viewer ends.
   await stream.text();
   const left = await relay.ask('GET', '/shares', { key: admin });
   assert.deepEqual(
@@ -141,7 +141,7 @@ test('a share link ends when its key expires, and when an older version revoked 
   assert.equal(dying.expires_at, short.expires_at);
   relay.advance(61_000);
   assert.deepEqual([await look(dying), await look(orphan)], [401, 200]);
-  // Act like an earlier version, which deletes the key and does not know share links.
+  // Delete the keys as an earlier version does, which does not know share links.
   const { records } = relay.engine;
   for (const { key } of (await records.list('ten.acme/keys/', { limit: 10 })).items)
     if (key.endsWith(other.id)) await records.delete(key);

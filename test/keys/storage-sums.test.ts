@@ -79,7 +79,7 @@ test('after kill -9 the sum is never too low, and a recount corrects it', async 
   assert.equal(await usedOf(relay, key), held);
 });
 
-/** A process that writes, deletes and trims until it is killed, and prints a line after each. */
+/** A process that writes, deletes and trims until it is killed. Prints a line after each operation. */
 const WRITER = `
   const [home, folder] = process.argv.slice(1);
   const { openCore } = await import(folder + '/../../src/app/store/open-core.ts');
@@ -109,7 +109,7 @@ test('the sweep corrects a sum that is too high, after some hours', async () => 
   const id = await newThread(relay, key);
   await until(() => relay.core.storage.isCounted('acme'));
   const held = await heldBy(relay.engine, [id], []);
-  // The state after a crash: counted, but never written.
+  // Simulate a crash after bytes were counted and before they were written.
   await relay.engine.records.add('ten.acme/storage/written', 10_000);
   assert.equal(await usedOf(relay, key), held + 10_000);
   await relay.core.sweepStore();

@@ -5,7 +5,7 @@ import { overHttp } from '../mcp/clients.ts';
 import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
 import { FACT, HOUR, heldBy, newThread, plan, putArtifact, ROOM, usedOf } from './stored-bytes.ts';
 
-/** Fills the tenant's storage so that no request fits any more. Returns the thread and its artifact. */
+/** Fills the tenant's storage until nothing fits any more. Returns the ids of the thread and its artifact. */
 async function filled(relay: GuardedRelay, key: CreatedKey): Promise<{ id: string; ref: string }> {
   const id = await newThread(relay, key);
   const { status, json, text } = await putArtifact(relay, key, id, ROOM - 5_000);

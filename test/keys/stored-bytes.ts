@@ -24,7 +24,7 @@ export function newHome(): string {
 export const HOUR = 60 * 60 * 1000;
 export const ROOM = 40_000;
 
-/** Options for keys whose tenants may store this many bytes. */
+/** Returns core options with a plan that allows this many bytes of storage. */
 export function plan(storageBytes = ROOM): CoreOptions {
   const small = { pushes: null, pulls: null, keys: 9, payloadBytes: 100_000, ttlMs: HOUR, storageBytes };
   return { plans: { small }, defaultPlan: 'small' };
@@ -39,7 +39,7 @@ export async function usedOf(relay: GuardedRelay, key: CreatedKey): Promise<numb
   return (await relay.ask('GET', '/usage', { key })).json.storage.used;
 }
 
-/** Counts the bytes in the named threads and channels by reading every piece. */
+/** Returns the bytes in these threads and channels, by reading all their data. */
 export async function heldBy(
   { logs, records }: Engine,
   threads: string[],

@@ -18,7 +18,7 @@ const CLIENT = `
   const started = Array.from({ length: 10 }, (_, at) => {
     const child = spawn(process.execPath, [process.argv[1]], { stdio: ['pipe', 'pipe', 'ignore'] });
     say(child, 1, 'initialize', hello);
-    // Some have a store open, some wait for a result, some have only started.
+    // When the client is killed, some servers have only started, some have an open store, and some wait for a result.
     if (at % 3 > 0) say(child, 2, 'tools/call', { name: 'push_context', arguments: { data: 'left behind' } });
     if (at % 3 > 1) say(child, 3, 'tools/call', { name: 'bridge_task', arguments: { task: 'left behind' } });
     return new Promise((answered) => child.stdout.once('data', () => answered(child.pid)));

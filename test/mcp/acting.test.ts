@@ -8,7 +8,7 @@ import { relay as run, temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { overHttp, overStdio, type TestClient } from './clients.ts';
 
-/** The answers and errors of the tools tell a model what it can do next. */
+/** Tests that the answers and errors of tools tell the model its next step. */
 
 const home = temporaryHome();
 const folder = join(home.home, 'project');

@@ -35,7 +35,7 @@ for (const era of ERAS)
       const id = await answer({ answer: 'yes', comment: 'after lunch' });
       assert.equal(textOf(await asked), 'ann answered: yes\nComment: after lunch');
       assert.deepEqual(progress.slice(0, 1), [`Waiting for a person to answer ${id}.`]);
-      // A call that names the question returns the answer again, and asks nothing new.
+      // A call with the id of the question returns its answer again and asks no new question.
       assert.match(await mcp.call('ask_human', { id }), /^ann answered: yes/);
       assert.match(
         await mcp.call('ask_human', { question: 'Now?', default: 'no', timeout: 1 }),

@@ -18,14 +18,14 @@ before(async () => {
 });
 after(() => relay[Symbol.asyncDispose]());
 
-/** An agent that reads one task and answers it in the given way. */
+/** Reads one task as an agent and answers it in the given way. */
 async function answerOne(channel: string, done: string, how: 'newer' | 'older' | 'failed'): Promise<string> {
   for await (const message of agent.channels.subscribe(channel, { since: 'all' })) {
     const task = await agent.pull(message.url!);
     const task_id = parsePointer(message.url!).id;
-    // Results of other tasks arrive on the channel too.
+    // A result of another task on the same channel must be ignored.
     await agent.push('not yours', { channel: done, metadata: { task_id: 'another', status: 'done' } });
-    // A result without a task id counts only after the client began to wait.
+    // Wait, because a result without a task id counts only if it arrives after the client began to wait.
     if (how === 'older') await pause(500);
     const status = how === 'failed' ? 'failed' : 'done';
     const metadata: JsonObject =

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where a client finds its model and the MCP server of the relay. */
+/** Addresses of the model and of the relay's MCP server, for the settings of a client. */
 export interface Way {
   readonly model: string;
   readonly home: string;
@@ -16,7 +16,7 @@ interface ClientRun {
   readonly env: { readonly [name: string]: string };
 }
 
-/** Configures each client for the MCP server and the fake model. Some need files in their home. */
+/** Returns how to run each client with the MCP server and the fake model. Writes files if the client needs them. */
 export const CLIENT_RUNS = {
   claude: (o: Way): ClientRun => ({
     args: [
@@ -31,7 +31,7 @@ export const CLIENT_RUNS = {
       ANTHROPIC_API_KEY: 'sk-test',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
-      // Offer the tools to the model directly, not through a tool search.
+      // Makes Claude Code offer the tools to the model directly, not through a tool search.
       ENABLE_TOOL_SEARCH: 'false',
       MCP_CONNECTION_NONBLOCKING: '0',
       MCP_TIMEOUT: '60000',
@@ -53,7 +53,7 @@ export const CLIENT_RUNS = {
       `model_providers.fake={name="fake",base_url="${o.model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`,
       'model="fake"',
       'mcp_servers.relay.startup_timeout_sec=60',
-      // Wait for the server. Otherwise the first turn has no tools.
+      // Makes Codex wait for the server. Otherwise the first turn has no tools.
       'mcp_servers.relay.required=true',
       ...server,
     ];

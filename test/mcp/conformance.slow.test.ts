@@ -5,8 +5,8 @@ import { conformanceFixtures } from './conformance/fixtures.ts';
 import { installSuite, runSuite } from './conformance/suite.ts';
 
 /**
- * Scenarios that need a session: in the 2025 revisions a server asks its client on one stream and gets the answer in
- * another request. Our server has no sessions, because they would end with the server.
+ * Scenarios that need a session: in the 2025 revisions a server asks its client on one stream, and the answer comes in
+ * another request. Our server has no sessions, because a restart would end them.
  */
 const NEED_A_SESSION = [
   'elicitation-sep1034-defaults',

@@ -57,11 +57,11 @@ for (const name of Object.keys(NAMES) as ClientName[]) {
     const tools = offeredTools(model.asked.map(({ body }) => JSON.parse(body)));
     const cost = await costOf(tools);
     const own = model.asked.flatMap(({ body }) => body.match(/"name":"[^"]*mcp_?resource[^"]*"/gi) ?? []);
-    // Codex offers tools that read resources with every server.
+    // Codex adds its own tools for reading resources, whatever the server offers.
     if (name !== 'codex') assert.deepEqual(own, [], 'the client adds no tools of its own for the relay');
     t.diagnostic(`${name}: ${JSON.stringify(cost)}`);
     assert.ok(cost.default! <= 2_000, `${cost.default} tokens`);
-    // A small change of a description need not change the guide.
+    // Allow a difference of 50 tokens, so that a small change of a description need not change the guide.
     const row = GUIDE.split('\n').find((line) => line.startsWith(`| ${NAMES[name]} |`)) ?? '';
     const documented = row.split('|').slice(2, -1).map(Number);
     for (const [i, group] of ['default', ...GROUPS].entries())
@@ -89,7 +89,7 @@ function ownName(tool: Json): string | undefined {
   return own.find(({ name }) => String(tool.name).endsWith(name))?.name;
 }
 
-/** Gemini CLI adds a parameter of its own to each tool. */
+/** Removes the parameter that Gemini CLI adds to each tool. */
 function withoutAdditions(tool: Json): Json {
   return JSON.parse(JSON.stringify(tool, (key, value) => (key === 'wait_for_previous' ? undefined : value)));
 }

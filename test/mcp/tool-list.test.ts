@@ -11,7 +11,7 @@ import { overHttp, overStdio } from './clients.ts';
 const home = temporaryHome();
 after(() => home[Symbol.dispose]());
 
-/** The list of tools itself is pinned in `test/pins`. */
+/** The pinned answers to `tools/list`. `test/pins` compares the server with them. */
 const pinned: readonly { readonly ways: readonly string[]; readonly answer: { readonly tools: string[] } }[] =
   JSON.parse(readFileSync(join(import.meta.dirname, '../pins/mcp-tools.json'), 'utf8'))['tools/list'];
 const NAMES = pinned.find(({ ways }) => ways.includes('stdio 2025-11-25'))!.answer.tools;

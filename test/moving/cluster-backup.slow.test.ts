@@ -19,7 +19,7 @@ interface Event {
   readonly body: string;
 }
 
-/** Stores a body before the log names it, and deletes it after the log says so, as threads do. */
+/** Like a thread, stores a body before its log entry and deletes an old body after the log entry about the deletion. */
 async function write(engine: Engine, thread: string, n: number): Promise<void> {
   const body = `${thread}/artifacts/${n}`;
   await engine.blobs.put(body, patterned(300 + n, n + 1));
@@ -47,7 +47,7 @@ test('a cluster under constant writes is backed up with a consistent snapshot of
     const writing = Array.from({ length: 4 }, async (_, i) => {
       for (let n = 0; !stopped; n++) {
         await write(from.engine, `thr.live${i}`, n);
-        // Pause as people and agents do, so that there is time between two changes of a thread.
+        // Pause between two changes of a thread, as people and agents do.
         await pause(Math.random() * 200);
       }
     });

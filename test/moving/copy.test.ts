@@ -43,7 +43,7 @@ test('relay up refuses a moved store, names the new location, and serves it agai
   assert.equal((await ran('engine', 'reopen', from)).code, 0);
   const up = await ran('up', '--port', '0', '--detach');
   assert.equal(up.code, 0, up.stderr);
-  // A running server keeps reading while the store moves, and reports it.
+  // The running server still serves reads after the move, and `relay status` reports the move.
   assert.equal((await ran('engine', 'copy', from, join(home, 'c'))).code, 0);
   assert.match((await ran('status')).stdout, /The store has moved to .*c\. This copy is read-only/);
   assert.equal((await ran('down')).code, 0);

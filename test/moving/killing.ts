@@ -9,9 +9,8 @@ import { patterned } from '../conformance/bodies.ts';
 import { fill, readWholeStore } from './stores.ts';
 
 /**
- * Runs the real program to copy a store, kills it at random moments, changes the source in between, and finally lets
- * it finish. The target must then equal the source. `to` names a new target for each copy that finished before it
- * could be killed.
+ * Runs the real program to copy a store, kills it at random moments, changes the source in between, and finally lets it
+ * finish. Then the target must equal the source. If a copy finishes before it is killed, `to` names the next target.
  */
 export async function killWhileCopying(
   home: string,
@@ -50,7 +49,7 @@ export async function killWhileCopying(
   await target.engine.records.put('ten.t/new', 1);
 }
 
-/** Adds, changes and deletes something of every kind, so that a resumed copy must compare what is there. */
+/** Adds, changes and deletes data of every kind, so that a resumed copy must check data that it has already copied. */
 async function change({ blobs, records, logs, index }: Engine, round: number): Promise<void> {
   const old = round * 3 + 2;
   await records.put(`ten.t/new/${round}`, round);

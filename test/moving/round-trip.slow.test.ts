@@ -15,7 +15,7 @@ import { answerTo, type Fixture } from '../pins/store-answers.ts';
 import { type ServedHome, serveEngine, serveHome, unpackFolder } from '../pins/store-home.ts';
 import { opened, readWholeStore, SILENT } from './stores.ts';
 
-/** A home of an earlier version with something of everything, and its expected answers (test/pins). */
+/** A home of an earlier version with data of all kinds, and its expected answers (see test/pins). */
 const FIXTURES = resolve(import.meta.dirname, '../fixtures');
 const FIXTURE: Fixture = JSON.parse(readFileSync(join(FIXTURES, 'store-v1.json'), 'utf8'));
 const found = await findNatsServer();
@@ -48,7 +48,7 @@ test('a home is copied to a cluster and back, and gives the same answers on each
 
 const GLOBEX = { ...LOCAL_CALLER, tenant: 'globex' };
 
-/** Copies a thread of the old home to another tenant, so that the home has threads under both forms of keys. */
+/** Copies a thread of the old home to another tenant, so that the home has threads in the old and new key format. */
 async function shareThread(home: string) {
   {
     await using store = await openCore(loadConfig({ RELAY_HOME: home }), 'cli');

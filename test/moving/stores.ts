@@ -25,7 +25,7 @@ export async function readWholeStore({ moving, blobs }: Engine): Promise<{ [name
   return found;
 }
 
-/** Writes something of everything, enough that a copy takes a moment. */
+/** Writes data of every kind. `scale` decides how long a copy takes. */
 export async function fill({ blobs, records, logs, index }: Engine, o: { scale: number }): Promise<void> {
   const soon = Date.now() + 3_600_000;
   for (let i = 0; i < o.scale; i++) {

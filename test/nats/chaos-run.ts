@@ -1,6 +1,7 @@
 /**
- * npm run chaos [-- --minutes N]: two servers on three NATS nodes under load, with failures for so long. Prints what was
- * acknowledged, what was found, what was doubled, and the longest wait. Exits with 1 if something is missing or doubled.
+ * npm run chaos [-- --minutes N]: runs two servers on three NATS nodes under load and injects failures for N minutes.
+ * Prints how many writes were acknowledged, found and duplicated, and the longest wait. Exits with 1 if writes are
+ * missing or duplicated.
  */
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos.ts';

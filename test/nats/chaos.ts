@@ -20,19 +20,19 @@ const CUT_MS = 30_000;
 export interface ChaosOptions {
   /** Number of failures. The last two are a network cut and a replaced node. */
   readonly blows: number;
-  /** Time in ms after which only the last two failures follow. */
+  /** Time in ms after which only the two last failures are still injected. */
   readonly forMs?: number;
   say(line: string): void;
 }
 
-/** What the load wrote, and what was found at the end. */
+/** Number of acknowledged writes, and how many of them were found at the end. */
 export interface ChaosResult {
   readonly acknowledged: number;
   readonly found: number;
   readonly doubled: number;
   /** Longest time without an acknowledged push, in ms. */
   readonly longestMs: number;
-  /** Acknowledged messages of a plain NATS client, and those that NATS itself lost. */
+  /** Acknowledged messages of a plain NATS client, and how many of them NATS lost. */
   readonly raw: { readonly acknowledged: number; readonly lost: number };
 }
 
@@ -171,7 +171,7 @@ interface Inside extends AsyncDisposable {
   push(): Promise<{ status: number; code: string; hint: string }>;
 }
 
-/** Starts a relay on the machine of a node. It knows only this node. */
+/** Starts a relay on the machine of a node. It connects only to this node. */
 async function startInside(machine: Machine, node: Node): Promise<Inside> {
   const home = mkdtempSync(join(tmpdir(), 'relay-inside-'));
   const [program = '', ...prefix] = [...machine.prefix, process.execPath];

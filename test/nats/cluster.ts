@@ -98,7 +98,7 @@ export interface Cluster extends AsyncDisposable {
   readonly url: string;
   readonly nodes: readonly Node[];
   readonly folder: string;
-  /** Removes a node for good and starts a new one with an empty disk at its address. The other nodes forget the old one. */
+  /** Removes a node and starts a new one with an empty disk at its address. The cluster forgets the removed peer. */
   replace(node: Node): Promise<Node>;
 }
 
@@ -169,7 +169,7 @@ async function forget(nodes: readonly Node[], peer: string): Promise<void> {
         .then((message) => message.json() as { success?: boolean; error?: { description: string } })
         .catch(() => null);
       if (answer?.success) return;
-      // Nobody answers while the cluster elects its leader.
+      // No node answers while the cluster elects a leader.
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   } finally {

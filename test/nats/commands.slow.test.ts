@@ -16,7 +16,7 @@ let cluster: Cluster;
 const children: ChildProcess[] = [];
 
 before(async () => {
-  // An account with a user. The texts below must not contain its password by chance.
+  // `accountBytes` creates an account with a user, so that tests below can log in with a password.
   if (!skip) cluster = await startCluster({ fsync: false, accountBytes: 2 ** 30 });
 });
 after(async () => {

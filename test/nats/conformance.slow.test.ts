@@ -22,7 +22,7 @@ else {
       url: `${cluster.url}/${name}`,
       env,
       deadlineMs: 100_000,
-      // With the role `cli`, the sweep deletes expired data. A server leaves that to JetStream.
+      // With the role `cli`, a sweep deletes expired data at once. A server leaves that to JetStream.
       role: 'cli',
     });
     return {

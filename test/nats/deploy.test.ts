@@ -51,7 +51,7 @@ test('three nodes with the production configuration serve two relays over TLS an
   await Promise.all(nodes);
   const ca = join(folder, 'certs', 'ca.pem');
   const engine = `tls://relay:${PASSWORDS.RELAY_PASSWORD}@${servers.join(',')}`;
-  // Start the relays like contextrelay.service, with the variables of its environment file.
+  // Start the relays with the command and the variables of contextrelay.service.
   const relays = [9, 10].map((at) => {
     const url = `http://127.0.0.1:${ports[at]}`;
     const home = join(folder, `relay-${at}`);
@@ -141,7 +141,7 @@ test('the variables in the units and the chart are those that the relay and the 
     assert.ok(read.has(name) && told.includes(name), name);
 });
 
-/** Starts a node with the production file. Only ports and paths are replaced. */
+/** Starts a node with the configuration file for production. Only ports and paths are replaced. */
 async function startNode(i: number, ports: number[]): Promise<void> {
   const replace = (text: string, from: string, to: string) => {
     assert.ok(text.includes(from), `the configuration has ${from}`);

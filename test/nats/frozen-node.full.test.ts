@@ -9,7 +9,7 @@ import { current, infoOf } from './raw-client.ts';
 const found = await findNatsServer();
 const skip = 'missing' in found ? found.missing : false;
 
-/** With this deadline, a read fails if it waits for the frozen replica as long as for a write. */
+/** Deadline of a call. It is so short that a read fails if it waits for the frozen replica. */
 const DEADLINE_MS = 4_000;
 const READS = 15;
 

@@ -125,7 +125,7 @@ test('a full account rejects pushes with 507, and everything can still be delete
     assert.match(body.warnings.join(), /storage limit/);
     assert.equal((await ask(`${relay.url}/health`)).body.status, 'ok');
     const { text } = await ask(`${relay.url}/metrics`);
-    // The figures of the store are counted in the background, so they may be some seconds old.
+    // The metrics of the store are computed in the background and may be some seconds old.
     if (!(gauge(text, 'relay_store_quota_used_bytes') > 0.8 * ACCOUNT_BYTES)) return false;
     assert.equal(gauge(text, 'relay_store_quota_bytes'), ACCOUNT_BYTES);
     return gauge(text, 'relay_store_writable') === 0;
@@ -195,7 +195,7 @@ test('relay prune frees expired data in a full account', { skip }, async (t) => 
   assert.equal((state as { messages: number }).messages, 0);
 });
 
-/** Fills the account to the last byte, like another program in the same account. */
+/** Fills the account to the last byte from a stream of another program. */
 async function fillAccount(): Promise<void> {
   await using api = await jetStream();
   const config = { name: 'other', subjects: ['other.>'], storage: 'file', num_replicas: 3 };

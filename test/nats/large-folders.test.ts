@@ -13,7 +13,7 @@ import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 const found = await findNatsServer();
 const skip = 'missing' in found ? found.missing : false;
 
-/** More keys than a server lists from the leader each time. */
+/** So many keys that a server caches the list of the folder instead of asking the leader each time. */
 const MANY = 1_200;
 
 let cluster: Cluster;
@@ -39,7 +39,7 @@ test('a large folder is listed correctly, whichever server wrote to it', { skip 
   url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
   const [a, b] = [await open(), await open()];
   const keys = Array.from({ length: MANY }, (_, i) => `big/${key(i)}`);
-  // The subject of such a long key is a hash.
+  // This key is so long that its subject is a hash.
   keys.push(`big/long ${'x'.repeat(300)}`);
   await Promise.all(keys.map((each) => a.records.put(each, 1)));
   assert.deepEqual(await listed(b), keys.toSorted());
@@ -74,7 +74,7 @@ test('a page of a large folder takes about as many requests as a page of a small
   assert.equal(names.length, 1, 'only the listing of the small folder reads all names');
 });
 
-/** Returns the best of three measurements. A node that lags causes an extra request to the leader. */
+/** Returns the smallest of three results, because a lagging node may cause an extra request to the leader. */
 async function fewest<T>(measure: () => Promise<readonly T[]>): Promise<readonly T[]> {
   const tries = [await measure(), await measure(), await measure()];
   return tries.toSorted((a, b) => a.length - b.length)[0]!;
@@ -174,7 +174,7 @@ async function requests({ connection: { nats } }: NatsEngine, work: () => Promis
   } finally {
     nats.publish = publish;
   }
-  // Ignore the regular polls of the leader.
+  // Ignore the polls that the engine regularly sends to the leader.
   return seen.filter(({ subject, asked }) => !subject.endsWith('-logs') || asked !== '{}');
 }
 

@@ -3,7 +3,7 @@ import { pause } from '../../src/base/pause.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { until } from '../until.ts';
 
-/** Background load. Each call is repeated with its idempotency key until it is acknowledged. */
+/** Background load on two servers. Each call is repeated with its idempotency key until it is acknowledged. */
 export class Load {
   readonly #urls: readonly string[];
   readonly #stop = new AbortController();
@@ -60,7 +60,7 @@ export class Load {
 
   #ended = false;
 
-  /** Compares what was acknowledged with what is in the store. Throws if the store contradicts itself. */
+  /** Compares the acknowledged writes with the store. Throws if the versions of the thread are inconsistent. */
   async count(
     url: string,
   ): Promise<{ acknowledged: number; found: number; doubled: number; missing: string[] }> {
@@ -99,7 +99,7 @@ export class Load {
     else console.log(`missing, where NATS lost ${lostByNats} of its own: ${missing.join(', ') || 'nothing'}`);
   }
 
-  /** Works on jobs until the end. Subscribes again if its server is gone when it acknowledges. */
+  /** Works on jobs until the end. Subscribes again after an error, for example if its server was killed. */
   async #member(client: ContextRelay): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {

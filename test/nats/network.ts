@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Network of machines. Each machine is a network namespace with its own address and can be cut off. */
+/** A network of machines. Each machine is a network namespace with its own address and can be cut off. */
 export interface Network extends AsyncDisposable {
   readonly machines: readonly Machine[];
 }

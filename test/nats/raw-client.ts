@@ -2,7 +2,7 @@ import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import { pause } from '../../src/base/pause.ts';
 import { until } from '../until.ts';
 
-/** Publishes with a plain NATS client. Messages that it loses were lost by NATS, not by the relay. */
+/** Publishes continuously with a plain NATS client, to find out whether NATS itself loses acknowledged messages. */
 export async function startRaw(url: string) {
   const nats = await connect({ servers: url.slice('nats://'.length).split(','), maxReconnectAttempts: -1 });
   const api = async (what: string, body: object) =>

@@ -9,7 +9,7 @@ import { Load } from './load.ts';
 const found = await findNatsServer();
 const skip = 'missing' in found ? found.missing : false;
 
-/** Number of restores, and time in ms for which the cluster is used before the first one. */
+/** Number of restores, and time in ms for which load runs before the backup. */
 const RESTORES = Number(process.env.RELAY_TEST_RESTORES ?? 20);
 const USED_MS = 20_000;
 

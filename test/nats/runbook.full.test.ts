@@ -57,7 +57,7 @@ test('the commands of the runbook work on a real cluster', { skip, timeout: 900_
     await current(nats, STREAMS);
     await nats.close();
   };
-  /** Runs the commands of a procedure until what they print matches. Some figures are up to 15 s old. */
+  /** Repeats the commands of a procedure until their output matches, because some figures are up to 15 s old. */
   const follow = async (procedure: string, expected: RegExp, more: NodeJS.ProcessEnv = {}) => {
     let printed = '';
     const matches = async () => {

@@ -11,9 +11,9 @@ import { Load } from './load.ts';
 
 const run = promisify(execFile);
 
-/** The last version before the cluster's metrics, the notes of due chunks and reads around a frozen replica. */
+/** An old commit: without metrics of the cluster, records of due chunks, and reads that avoid a frozen replica. */
 const OLD = '2c9b38c6';
-/** Time in ms for which old, mixed and new servers run. */
+/** Duration in ms of each phase: with two old servers, with one of each, and with two new ones. */
 const PHASE_MS = 10_000;
 
 const found = await findNatsServer();

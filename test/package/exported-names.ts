@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Names {
-  /** Classes, functions and constants. */
+  /** Exported classes, functions and constants. */
   readonly values: readonly string[];
-  /** Names that exist only for the compiler: types and interfaces. */
+  /** Exported types and interfaces, which exist only for the compiler. */
   readonly types: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export function reachableTypes(entries: readonly string[]): { files: Set<string>
   return { files, packages };
 }
 
-/** Declaration files import `.ts` or `.js` paths; the compiler reads the `.d.ts` file instead. */
+/** Returns the file that an import reads. A declaration file names `.ts` or `.js`, but the compiler reads `.d.ts`. */
 function beside(file: string, specifier: string): string {
   const ending = file.endsWith('.d.ts') ? '.d.ts' : '.ts';
   return join(file, '..', specifier.replace(/(?:\.d)?\.[tj]s$/, ending));

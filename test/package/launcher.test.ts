@@ -33,7 +33,7 @@ writeFileSync(
   join(root, 'bin', 'relay.ts'),
   `console.log(JSON.stringify({ args: process.argv.slice(2), cache: process.env.NODE_COMPILE_CACHE as string }));`,
 );
-// Fake setup script: links the Node that runs this test to the path of npm's Node 26.
+// Write a fake setup script. It links the Node of this test to the path where npm installs Node 26.
 writeFileSync(
   join(root, 'scripts', 'setup.mjs'),
   `import { mkdirSync, symlinkSync } from 'node:fs';
@@ -106,7 +106,7 @@ const isRoot = process.getuid?.() === 0 && 'root may write everywhere';
 test('a command in a read-only clone does not try to build the executable', { skip: skip || isRoot }, () => {
   writeBuild();
   chmodSync(join(root, 'node_modules'), 0o555);
-  // A build would start after the first command and finish before the last one ends.
+  // Run five commands. If the first one started a build, it would be done before the last one ends.
   for (let times = 0; times < 5; times++) run(launcher, ['x'], parent);
   chmodSync(join(root, 'node_modules'), 0o755);
   assert.ok(!existsSync(built));

@@ -29,7 +29,7 @@ test('the lockfile contains Node 26 for every supported platform', () => {
 });
 
 test('the native tools are locked for Linux, macOS and Windows, on Intel and ARM', () => {
-  // npm ci silently installs nothing for a platform that is missing here.
+  // If a platform is missing in the lockfile, npm ci installs no tool there and reports nothing.
   const tools = {
     '@biomejs/cli-': ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64'],
     '@esbuild/': ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64'],

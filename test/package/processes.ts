@@ -33,14 +33,14 @@ export function run(command: string, args: readonly string[], o: RunOptions = {}
   });
 }
 
-/** Like `run`, but fails if the program fails. */
+/** Runs a program and returns its output. Throws if it fails. */
 export async function must(command: string, args: readonly string[], o: RunOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await run(command, args, o);
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${stdout}\n${stderr}`);
   return stdout;
 }
 
-/** Environment of a user without this clone: no npm variables, no Node 26 from node_modules, no relay settings. */
+/** Returns the environment of a user without this clone: no npm variables, Node of node_modules or relay settings. */
 export function outsideEnv(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const mine = /^(npm_|NODE_TEST_|NODE_COMPILE_CACHE|NODE_OPTIONS|NODE_ENV|RELAY_|CONTEXTRELAY_|INIT_CWD)/i;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !mine.test(name)));
@@ -48,7 +48,7 @@ export function outsideEnv(more: Record<string, string> = {}): NodeJS.ProcessEnv
   return { ...env, PATH: folders.join(delimiter), ...more };
 }
 
-/** Path and version of the machine's own Node. This test may run on another one. */
+/** Returns the path and the version of the Node on the PATH. The test itself may run on another one. */
 export async function machineNode(): Promise<{ path: string; major: number; minor: number }> {
   for (const folder of (outsideEnv().PATH ?? '').split(delimiter)) {
     const path = join(folder, 'node');

@@ -11,7 +11,7 @@ import { fetchNode } from './fixtures.ts';
 import { type Installation, install } from './installation.ts';
 import { outsideEnv, type Running, run, serve } from './processes.ts';
 
-/** Module that subscribes to a channel, alone and in a group, and passes each message to a callback. */
+/** Source of a module that subscribes to a channel, with and without a group, and passes messages to a callback. */
 const FOLLOW = `
 import { ContextRelay } from 'contextrelay';
 export const follow = async (baseUrl, group, report) => {
@@ -26,7 +26,7 @@ const NODES = { 20: '20', 22: '22.16.0', 24: '24' };
 const fetched = await Promise.all(
   Object.entries(NODES).map(async ([name, version]) => [name, await fetchNode(version)] as const),
 );
-/** Every available Node with the path of its program. The oldest runs only the SDK. */
+/** The Node versions to test, with their paths. */
 const nodes = fetched.flatMap(([name, got]) => ('node' in got ? [{ name, node: got.node }] : []));
 nodes.push({ name: '26', node: process.execPath });
 
@@ -47,7 +47,7 @@ describe('a subscription survives restarts of the relay: no message is lost or d
     serve(process.execPath, [installation.relay, 'up', '--port', port], {
       env: outsideEnv({ RELAY_HOME: installation.home, RELAY_CORS_ORIGINS: originOf(site) }),
     });
-  /** Pushes to the local store, so that it works with and without the server. */
+  /** Publishes on the local store, so that it works with and without the server. */
   const publish = async (msg: string) => {
     const args = [installation.relay, 'publish', 'news', msg];
     const { code, stderr } = await run(process.execPath, args, {
@@ -167,7 +167,10 @@ function program(name: string, node: string, args: string[], env: NodeJS.Process
   };
 }
 
-/** Serves a page from another origin that the relay allows. It is on loopback, because browsers block sockets from other pages to loopback. */
+/**
+ * Opens a browser page of another origin that the relay allows. The page is on loopback too, because browsers block
+ * sockets to loopback from other pages.
+ */
 async function page({ folder }: Installation, site: Server, relay: string): Promise<Follower> {
   const contents = `${FOLLOW}
 window.lines = [];

@@ -5,7 +5,7 @@ import { runMatrix } from '../engine-matrix.ts';
 import { install } from './installation.ts';
 import { oldestVersions, supportedNodes } from './supported-nodes.ts';
 
-/** All tests that run the program, except tests of its sources and tests that inspect the Node process. */
+/** Test files that start the program, except those that read its sources or inspect the Node process. */
 const files = globSync('test/**/*.test.ts')
   .filter((path) => !/\.(slow|full)\.test\.ts$|^test\/(pins|sqlite|soak|s3|sdk)\//.test(path))
   .filter((path) => !/(printed-commands|replaced|pipelines\/examples)\.test\.ts$/.test(path))

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fetchNode } from './fixtures.ts';
 import { ROOT } from './processes.ts';
 
-/** A Node version from package.json, or the one that runs this test. */
+/** A version of Node to test with. */
 export interface SupportedNode {
   readonly version: string;
   /** Whether its SQLite supports the local store. Without it, only commands against a server work. */

@@ -49,9 +49,9 @@ test('the tarball contains only the published files', async () => {
     /^dist\/cli\/[\w-]+\.c?js$/,
     /^dist\/cli\/o200k\.br$/,
     /^dist\/ui\/(?:assets\/)?[\w.-]+\.(?:js|css|html|svg)\.br$/,
-    // The guides, for relay help, without images and decision records.
+    // The guides, which `relay help` prints, but not images and decision records.
     /^docs\/(?:integrations\/)?[\w-]+\.md$/,
-    // Types that are inferred from schemas, without the schemas.
+    // Declarations of the types that are inferred from schemas, but not the schemas.
     /^dist\/src\/schemas\/[\w-]+\.d\.ts$/,
     // The SDK, the integrations, and the files of other layers whose types they use.
     /^dist\/src\/(public|integrations|sdk|client|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,

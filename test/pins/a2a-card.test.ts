@@ -7,7 +7,7 @@ import { assertPinnedJson } from './pinned.ts';
 /** The agent card, by protocol version and mode. UPDATE_PINS=1 rewrites a2a-card.json; see pinned.ts. */
 
 const PATH = '/.well-known/agent-card.json';
-/** Protocol versions that a client may send; null for no version header, as some clients of 0.3 do. */
+/** Values of the version header. null means no header: some clients of 0.3 do not send it. */
 const VERSIONS = ['1.0', '0.3', null] as const;
 
 async function card(url: string, headers: Record<string, string>): Promise<unknown> {
@@ -27,7 +27,7 @@ async function card(url: string, headers: Record<string, string>): Promise<unkno
       [...response.headers].map(([name, value]) => [name, VARYING[name] ?? placed(value)]),
     ),
     body: JSON.parse(placed(text), (key, value) =>
-      // The version of the relay under test.
+      // Replace the version of the relay under test.
       key === 'version' && value === 'test' ? '{version}' : value,
     ),
   };

@@ -18,21 +18,19 @@ export interface Pinned {
   readonly headers?: { readonly [name: string]: string };
   readonly json?: unknown;
   readonly body?: string | Uint8Array;
-  /** Sends the body of an earlier answer, selected by its `as`, unchanged. */
+  /** Sends the body of the earlier answer whose `as` has this value. */
   readonly bodyOf?: string;
-  /** Announces this number of bytes in Content-Length, but sends none. */
+  /** Sends this number as Content-Length, but no body. */
   readonly declare?: number;
-  /** Reads this number of events of a stream. The stream stays open until the end. */
+  /** Reads this number of events from a stream. The stream stays open until the end of the transcript. */
   readonly events?: number;
   /** Closes all streams first, then repeats the request until the server answers with this status. */
   readonly alone?: number;
   /** `type`: records only the status and the content type. */
   readonly pin?: 'type';
-  /** Uses the same path when all other requests are sent under `/v1`. */
+  /** Keeps the path as it is when all other requests are sent under `/v1`. */
   readonly fixed?: true;
 }
-
-/** One request and its answer, over a real socket. */
 
 /** Host name of the relay, so that its URLs do not depend on the port. */
 const HOST = '127.0.0.1:7474';
@@ -81,7 +79,7 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
         resolve({ status: stream.statusCode!, ...unpacked(pairs, body), stream });
         if (asked.declare !== undefined) sent.destroy();
       };
-      // Take exactly this number of events, even if more arrive at once. The text before the first event is the retry time.
+      // Match exactly this number of events, even if more have arrived. The retry time may precede the first event.
       const wanted = new RegExp(`^(?:retry: \\d+\\n\\n)?(?:(?!retry:)(?:.+\\n)+\\n){${asked.events}}`);
       stream.on('error', () => {});
       stream.on('data', (chunk: Buffer) => {
@@ -99,7 +97,7 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
   });
 }
 
-/** Decompresses an answer that the edge compressed, and corrects its headers. */
+/** Decompresses an answer and corrects its headers, because only some platforms compress. */
 function unpacked(headers: Answer['headers'], body: Buffer): Pick<Answer, 'headers' | 'body'> {
   if (body.length === 0 || !headers.some(([name, value]) => name === 'content-encoding' && value === 'gzip'))
     return { headers, body };

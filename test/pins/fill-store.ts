@@ -3,12 +3,12 @@ import type { Answer, Question, ServedHome } from './store-home.ts';
 
 /** The API keys of the fixture, by the names of their holders. */
 export type Keys = { readonly [name: string]: string };
-/** Ids of created things, by the names that questions and tests use. */
+/** Ids of the created data, by the names that recorded requests and tests use. */
 export type Names = { [name: string]: string };
 
 export type Ask = (question: Question) => Promise<Wire>;
 
-/** Sends a request with the key of one holder and fails unless it succeeds. */
+/** Returns a function that sends requests with this key and throws if a request fails. */
 export function asHolder(served: ServedHome, key: string): Ask {
   return async (question) => {
     const answer: Answer = await served.ask({ key, ...question });
@@ -21,10 +21,10 @@ export function asHolder(served: ServedHome, key: string): Ask {
 const MONTH_S = 30 * 24 * 3600;
 
 export const BINARY = Uint8Array.from({ length: 2048 }, (_, i) => (i * 37 + (i >> 3)) & 0xff);
-/** Larger than an inline blob, so it is stored as a file. */
+/** A text that is too large for a row of the database, so it is stored as a file. */
 export const LARGE = Array.from({ length: 6000 }, (_, i) => `line ${i + 1}: the quick brown fox`).join('\n');
 
-/** Pointers of every kind. */
+/** Creates pointers of every kind. */
 export async function fillPointers(ann: Ask, acme: Ask, names: Names): Promise<void> {
   const push = async (name: string, ask: Ask, body: object, headers = {}) => {
     names[name] = (await ask({ method: 'POST', path: '/push?count=1', body, headers })).id;
@@ -50,7 +50,7 @@ export async function fillPointers(ann: Ask, acme: Ask, names: Names): Promise<v
   await acme({ path: `/pull/${names.acmes}` });
 }
 
-/** Channels, a group with messages in every state, an inbox. */
+/** Creates channels, a group with messages in every state, and an inbox. */
 export async function fillChannels(ann: Ask, ci: Ask, names: Names): Promise<void> {
   const signal = (channel: string, msg: Wire, ask = ann, headers = {}) =>
     ask({ method: 'POST', path: `/channels/${channel}`, body: { msg }, headers });
@@ -98,7 +98,7 @@ async function fillGroup(
   await ann({ path: '/channels/news/events?group=idle&since=all', take: 1 });
 }
 
-/** Tasks in all their states, a bridge, and tasks that came over A2A. */
+/** Creates tasks in every state, a bridge, and tasks that were sent over A2A. */
 export async function fillTasks(ann: Ask, names: Names): Promise<void> {
   const task = async (name: string, summary: string) => {
     const metadata = { summary, done_channel: 'agent-done' };

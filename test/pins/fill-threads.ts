@@ -12,7 +12,7 @@ const HTML = '<!doctype html><title>Survey</title><h1>Survey</h1><p>All <b>good<
 const MARKDOWN = '# Findings\n\nThe lighthouse was painted in 1887.\n\n- one\n- two\n';
 const LOG = Array.from({ length: 8000 }, (_, i) => `${i} ok: step finished without trouble`).join('\n');
 
-/** One thread with all kinds of content, one deleted thread, one empty thread. */
+/** Creates a thread with all kinds of content, a deleted thread and an empty thread. */
 export async function fillThreads(ann: Ask, names: Names): Promise<void> {
   const create = async (key: string, name: string) => {
     names[key] = (await ann({ method: 'POST', path: '/threads', body: { name } })).thread_id;
@@ -29,7 +29,7 @@ export async function fillThreads(ann: Ask, names: Names): Promise<void> {
   await ann({ method: 'DELETE', path: `/threads/${names.deleted}` });
 }
 
-/** Patches with all kinds of operations, and enough log for a snapshot. */
+/** Applies patches with all kinds of operations, and enough of them for a snapshot. */
 async function fillState(ann: Ask, at: string): Promise<void> {
   const patch = (ops: object[], headers = {}) =>
     ann({
@@ -68,7 +68,7 @@ async function fillState(ann: Ask, at: string): Promise<void> {
     await patch([{ op: 'replace', path: '/facts/3/value', value: `${i}: ${filling}` }]);
   }
   await patch([{ op: 'replace', path: '/facts/3/value', value: 'short again' }]);
-  // Larger than a log entry, so its operations are stored in a blob: 1.2 MB that do not change the final state.
+  // This patch is too large for a log entry, so its operations are stored in a blob. It does not change the final state.
   const much = 'x'.repeat(600_000);
   await patch([
     add('facts', { id: 'big', key: 'big', value: much }),

@@ -5,14 +5,14 @@ import { runHere } from '../cli/in-process.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { pinnedText } from './pinned.ts';
 
-/** The help texts at 80 columns without colour. UPDATE_PINS=1 rewrites help.txt; see pinned.ts. */
+/** Compares all help texts, at 80 columns and without colour. UPDATE_PINS=1 rewrites help.txt; see pinned.ts. */
 
 interface Node {
   readonly summary: string;
   readonly commands?: { readonly [name: string]: Node };
 }
 
-/** All commands, including hidden ones; parents before children. */
+/** Returns all commands, including hidden ones. A group precedes its commands. */
 function paths(node: Node, path: readonly string[] = ['relay']): string[] {
   const below = Object.entries(node.commands ?? {}).flatMap(([name, child]) => paths(child, [...path, name]));
   return [path.join(' '), ...below];

@@ -6,7 +6,7 @@ import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
 import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 
-/** Users depend on these values. They are literals on purpose: a change here is a change for users. */
+/** Users depend on the values below. They are literals on purpose: a change here is a change for users. */
 
 test('plans keep their promised limits', () => {
   const hosted = { payloadBytes: 26_214_400, ttlMs: 86_400_000 };

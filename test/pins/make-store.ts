@@ -94,7 +94,7 @@ async function makeKeys(home: string, desk: string): Promise<Keys> {
   return Object.fromEntries(Object.entries(made).map(([name, { key }]) => [name, key as string]));
 }
 
-/** Client-side encryption, with a key in the URL and with the shared key of a channel. */
+/** Pushes payloads that the client encrypts, with a key in the URL and with the shared key of a channel, and a plain one. */
 async function pushByCommand(home: string, desk: string, names: Names): Promise<void> {
   const push = (stdin: string, ...args: string[]) =>
     command(home, desk, ['push', '--ttl', '30d', ...args], { stdin });
@@ -104,7 +104,7 @@ async function pushByCommand(home: string, desk: string, names: Names): Promise<
   names.local = (await push('pushed without a server', '--name', 'note.txt')).trim();
 }
 
-/** A prompt with provider figures, a prompt answered from the cache, and a pipeline run. */
+/** Runs a prompt against a fake provider, the same prompt from the cache, and a pipeline. */
 async function promptByCommand(home: string, desk: string, names: Names): Promise<void> {
   await using model = await startFakeModel(() => 'All is well.');
   const { env } = model;
@@ -117,7 +117,7 @@ async function promptByCommand(home: string, desk: string, names: Names): Promis
   names.run = ran.run;
 }
 
-/** Records the answers of the home at a fixed time. */
+/** Serves the home at a fixed time and records its answers. */
 async function answersOf(home: string, now: number, keys: Keys, names: Names): Promise<Asked[]> {
   mock.timers.enable({ apis: ['Date'], now });
   await using served = await serveHome(home);

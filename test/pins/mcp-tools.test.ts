@@ -5,16 +5,16 @@ import { ERAS, overHttp, overStdio, type TestClient } from '../mcp/clients.ts';
 import { assertPinnedJson } from './pinned.ts';
 
 /**
- * The answers to the official MCP client over stdio and HTTP, in both protocol revisions. If answers differ, each one is listed
- * with its transports. UPDATE_PINS=1 rewrites mcp-tools.json; see pinned.ts.
+ * Compares the answers to the official MCP client over stdio and HTTP, in both protocol revisions. If transports get
+ * different answers, the file lists each answer with its transports. UPDATE_PINS=1 rewrites mcp-tools.json; see pinned.ts.
  */
 
 interface Named {
   readonly name: string;
 }
 
-/** The parts to compare: the server description, each list, and each item by name. */
-async function told({ client }: TestClient): Promise<[part: string, answer: unknown][]> {
+/** Returns the parts to compare: the server description, each list, and each item by name. */
+async function readParts({ client }: TestClient): Promise<[part: string, answer: unknown][]> {
   const server = client.getServerVersion();
   const parts: [string, unknown][] = [
     ['server', server],
@@ -49,7 +49,7 @@ test('an MCP client gets the same tools, resources, prompts and instructions as 
   const answers = await Promise.all(
     ways.map(async ({ way, connect }) => {
       await using client = await connect();
-      return { way, parts: await told(client) };
+      return { way, parts: await readParts(client) };
     }),
   );
   const found: { [part: string]: { ways: string[]; answer: unknown }[] } = {};

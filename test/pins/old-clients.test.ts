@@ -3,7 +3,7 @@ import { oldContextRelay, oldManagedClient } from './requests/old-context-relay.
 import { oldGoRelay } from './requests/old-go-relay.ts';
 import { checkTranscript } from './transcripts.ts';
 
-/** Requests of clients of the original systems, with their exact headers. These clients can no longer be changed. */
+/** Sends the requests of clients of the original systems, with their exact headers. These clients will not change. */
 
 test('clients of the original ContextRelay get the same answers as before', () =>
   checkTranscript({ name: 'old-context-relay', requests: oldContextRelay }));

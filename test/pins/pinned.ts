@@ -15,15 +15,15 @@ export function pinnedText(name: string, found: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** Compares the parts one by one, so that a failure names the part. The order of keys counts; white space does not. */
+/** Compares the parts one by one, so that a failure names the part. The order of keys matters, white space does not. */
 export function assertPinnedJson(name: string, found: { readonly [part: string]: unknown }): void {
-  const pinned = JSON.parse(pinnedText(name, shown(found))) as { [part: string]: unknown };
+  const pinned = JSON.parse(pinnedText(name, jsonOf(found))) as { [part: string]: unknown };
   assert.deepEqual(Object.keys(found), Object.keys(pinned), `the parts of test/pins/${name}`);
   for (const [part, value] of Object.entries(found)) {
-    assert.equal(shown(value), shown(pinned[part]), `${part} differs from test/pins/${name}`);
+    assert.equal(jsonOf(value), jsonOf(pinned[part]), `${part} differs from test/pins/${name}`);
   }
 }
 
-function shown(value: unknown): string {
+function jsonOf(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -15,7 +15,7 @@ import { taskRequests } from './requests/task-requests.ts';
 import { threadRequests } from './requests/thread-requests.ts';
 import { checkTranscript, pinnedCalls, type Transcript } from './transcripts.ts';
 
-/** The HTTP behaviour of every route. Transcripts are literals on purpose: a change here is a change for users. */
+// The transcripts contain the answers of every route. They are literals: a change there is a change for users.
 
 const plans = { tiny: { pushes: 4, pulls: 1, keys: 9, payloadBytes: 100, ttlMs: 24 * 3600 * 1000 } };
 

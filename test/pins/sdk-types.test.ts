@@ -10,8 +10,8 @@ import { ROOT } from '../package/processes.ts';
 import { assertPinnedJson } from './pinned.ts';
 
 /**
- * The exports of the package: `types` and `values` for the compiler, and `at run time`. test/package/sdk-program checks the
- * types themselves. UPDATE_PINS=1 rewrites sdk-types.json; see pinned.ts.
+ * Compares the names that the package exports: `types` and `values` for the compiler, and values `at run time`.
+ * test/package/sdk-program checks the types themselves. UPDATE_PINS=1 rewrites sdk-types.json; see pinned.ts.
  */
 
 type Conditions = { readonly [condition: string]: string };

@@ -14,20 +14,20 @@ export interface Planned {
   readonly take?: number;
 }
 
-export interface Told {
+export interface RecordedAnswer {
   readonly status: number;
   readonly about?: Wire;
   readonly json?: Wire;
   readonly text?: string;
-  /** Hash, recorded instead of a very long answer. */
+  /** SHA-256 of a very long answer, recorded instead of the answer. */
   readonly sha256?: string;
 }
 
 export interface Asked extends Planned {
-  readonly answer: Told;
+  readonly answer: RecordedAnswer;
 }
 
-/** The content of `store-v1.json`. */
+/** The content of a fixture's JSON file, such as `store-v1.json`. */
 export interface Fixture {
   /** Time of the requests, in ms since 1970. */
   readonly now: number;
@@ -42,14 +42,14 @@ export async function recordAnswer(served: ServedHome, keys: Keys, planned: Plan
   return { ...planned, answer: await answerTo(served, keys, planned) };
 }
 
-export async function answerTo(served: ServedHome, keys: Keys, planned: Planned): Promise<Told> {
+export async function answerTo(served: ServedHome, keys: Keys, planned: Planned): Promise<RecordedAnswer> {
   const { as, about: _, ...question } = planned;
-  return told(await served.ask({ ...question, ...(as === null ? {} : { key: keys[as]! }) }));
+  return toRecord(await served.ask({ ...question, ...(as === null ? {} : { key: keys[as]! }) }));
 }
 
-function told({ status, json, text, bytes, about }: Answer): Told {
+function toRecord({ status, json, text, bytes, about }: Answer): RecordedAnswer {
   const facts = Object.keys(about).length > 0 ? { about } : {};
-  // The words of error messages may change.
+  // Record only the code of an error, because its message may change.
   if (status >= 400) return { status, json: { code: json?.code } };
   if (json !== null) {
     const sorted = inOrder(json);
@@ -64,7 +64,7 @@ function told({ status, json, text, bytes, about }: Answer): Told {
   return { status, ...facts, ...(readable ? { text } : { sha256: hash(bytes) }) };
 }
 
-/** Normalizes the order of object fields and the last digits of ranks, which may differ. */
+/** Sorts the fields of objects and rounds numbers, because the order and the last digits of ranks may differ. */
 function inOrder(value: Wire): Wire {
   if (typeof value === 'number') return Math.round(value * 1000) / 1000;
   if (Array.isArray(value)) return value.map(inOrder);

@@ -15,7 +15,7 @@ import { until } from '../until.ts';
 export interface Question {
   readonly method?: string;
   readonly path: string;
-  /** The API key itself. */
+  /** The API key to send. */
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Body: an object is sent as JSON, text and bytes unchanged. */
@@ -42,8 +42,8 @@ export interface ServedHome extends AsyncDisposable {
 }
 
 /**
- * Opens the home as the program does and serves it as `relay up` does. Store and domain read the time from `Date`, so a test
- * can fix the time by mocking `Date`.
+ * Opens the home as the program does and serves it as `relay up` does. Store and domain read the time from `Date`, so a
+ * test can fix the time by mocking `Date`.
  */
 export async function serveHome(home: string): Promise<ServedHome> {
   const config = loadConfig({ RELAY_HOME: home });
@@ -70,7 +70,7 @@ async function serveCore(
   opened: AsyncDisposable & { readonly core: RelayCore },
 ): Promise<ServedHome> {
   const { index } = (await opened.core.threads()).log;
-  // Wait until artifacts that an earlier version indexed only in part are indexed again.
+  // Wait until artifacts that an earlier version indexed only partly are indexed again.
   for (const tenant of ['local', 'acme'])
     await until(async () => (await index.unsearched(tenant, null)) === undefined);
   const log: Wire[] = [];
@@ -96,7 +96,7 @@ async function serveCore(
   };
 }
 
-/** Timeout of an answer. It is so long that only a missing answer reaches it. */
+/** Timeout of an answer in ms. It is so long that only a missing answer exceeds it. */
 const PATIENCE_MS = 10_000;
 
 async function ask(base: string, question: Question): Promise<Answer> {

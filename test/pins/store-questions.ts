@@ -4,8 +4,8 @@ import type { Planned } from './store-answers.ts';
 const A2A = { 'A2A-Version': '1.0' };
 
 /**
- * The recorded requests to the fixture, in this order. A pull creates a receipt and is counted, so requests about receipts and
- * counts come first.
+ * Returns the recorded requests to the fixture in their order. A pull creates a receipt and is counted, so requests
+ * about receipts and counts come first.
  */
 export function questionsAbout(names: Names): Planned[] {
   const named = (name: string) => names[name]!;
@@ -21,7 +21,7 @@ export function questionsAbout(names: Names): Planned[] {
   for (const who of ['ann', 'ci', 'brief', 'next', 'gone', 'turned', 'acme'])
     add('keys', '/usage', { as: who });
   add('keys', '/keys', { as: 'ann' });
-  // These come before requests that create activity, which is written a moment later.
+  // Ask for activity before requests that create some, because it is written a moment later.
   if (names.share !== undefined) add('activity', '/activity');
   add('keys', '/channels/news', { as: 'ci' });
   add('agents', '/agents');
@@ -41,7 +41,7 @@ export function questionsAbout(names: Names): Planned[] {
   for (const name of ['queued', 'done', 'failed', 'a2a-completed']) add('tasks', `/tasks/${named(name)}`);
 
   const threads = ['thread', 'bare', 'a2a-completed-thread', 'prompted', 'run'];
-  // Data from commands belongs to the tenant of the operator, like the data of Ann.
+  // These threads include those that commands created, because commands use the same tenant as Ann.
   for (const name of threads) add('threads', `/threads/${named(name)}/stats`);
   add('threads', '/stats');
   add('threads', '/threads');
@@ -53,7 +53,7 @@ export function questionsAbout(names: Names): Planned[] {
     add('artifacts', `${at}/artifacts`);
   }
   const at = `/threads/${named('thread')}`;
-  // v2 to v5 use all operations, v20 is filler, v41 and v53 have snapshots, v55 is compacted.
+  // v2 to v5 use all operations, v20 is an ordinary patch, v41 and v53 have snapshots, v55 is compacted.
   for (const version of [1, 2, 3, 4, 5, 20, 41, 52, 53, 54, 55, 56])
     add('threads', `${at}/state?at=v${version}`);
   add('threads', `${at}/state/diff?from=v1&to=v5`);

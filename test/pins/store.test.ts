@@ -9,8 +9,8 @@ import { answerTo, type Fixture } from './store-answers.ts';
 import { type Answer, type Question, type ServedHome, serveHome, unpackFolder } from './store-home.ts';
 
 /**
- * Opens a home folder of an earlier version that contains all kinds of data (see make-store.ts). It must give the same answers in
- * every version. A failure here would also happen to users with their own data.
+ * Opens a home folder of an earlier version that contains all kinds of data (see make-store.ts). It must give the same
+ * answers in every version. A failure here would also happen to users with their own data.
  */
 
 const FIXTURES = resolve(import.meta.dirname, '../fixtures');
@@ -22,7 +22,7 @@ const THREAD = 'd2a415d9-682d-415f-bf67-8d0023bf9bfd';
 const ANN = 'cr_live_f1N3oP8YXTO8HX6A21GjFJNY9xglqGcERkUUH7dx';
 const A2A = { 'A2A-Version': '1.0', 'Content-Type': 'application/json' };
 
-/** Opens a copy of the home at a time shortly after its creation, when nothing has expired. */
+/** Unpacks a copy of the home and sets the time shortly after its creation, when nothing has expired. */
 function oldHome(t: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'relay-old-home-'));
   t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }));
@@ -33,7 +33,7 @@ function oldHome(t: TestContext): string {
 
 type AskAnn = (question: Question) => Promise<Answer>;
 
-/** Sends requests with the API key of Ann. */
+/** Returns a function that sends requests with the API key of Ann. */
 function asAnn(served: ServedHome): AskAnn {
   return (question) => served.ask({ key: ANN, ...question });
 }
@@ -62,7 +62,7 @@ async function assertAnswers(served: ServedHome, fixture: Fixture, file: string)
   const answers = [];
   for (const { answer: _, ...planned } of fixture.asked)
     answers.push({ ...planned, answer: await answerTo(served, fixture.keys, planned) });
-  // Rewrites the answers after an intended change. The home itself is never recreated.
+  // Rewrite the answers after an intended change. The home itself is never recreated.
   if (process.env.UPDATE_PINS === '1')
     writeFileSync(file, `${JSON.stringify({ ...fixture, asked: answers }, null, 2)}\n`);
   for (const [i, { as, about, method = 'GET', path, answer }] of fixture.asked.entries())
@@ -107,7 +107,7 @@ async function assertContents(ask: AskAnn): Promise<void> {
   );
 }
 
-/** A push, a signal, a patch, an artifact, an envelope, an A2A message, an invocation. */
+/** Repeats requests of every kind with their original idempotency keys, and asserts that nothing is created twice. */
 async function assertRepeats(ask: AskAnn): Promise<void> {
   const repeat = async (path: string, key: string, body: unknown) => {
     const headers = { 'Idempotency-Key': key, 'Content-Type': 'application/json' };
@@ -136,7 +136,7 @@ async function assertRepeats(ask: AskAnn): Promise<void> {
   assert.equal(sent.json.task.id, '7136354b-ce1b-4d8e-a88a-cc3f3cd14dce');
   const invoke = { capability: 'retrieval.search', thread_id: THREAD, args: { query: 'lighthouse' } };
   const found = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
-  // The report is newer than the cached answer, so the search runs again. Then its answer is cached.
+  // The cached answer is older than the report, so the first search runs. The second one gets the cached answer.
   const known = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
   assert.deepEqual([found.cache_hit, known.cache_hit], [false, true]);
 }

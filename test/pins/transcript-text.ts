@@ -3,32 +3,32 @@ import type { Answer, Pinned, Ready } from './exchange.ts';
 
 /** Formats requests and answers as text that a person can read and compare. */
 
-/** Headers that are omitted: the time, and headers of the connection. */
+/** Headers that are not recorded: the time, and headers of the connection. */
 const NOISE = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 const LINE = 110;
 
-export function shownRequest({ send, headers, body, bodyOf }: Ready): string {
+export function formatRequest({ send, headers, body, bodyOf }: Ready): string {
   const lines = [send, ...Object.entries(headers).map(([name, value]) => `${name.toLowerCase()}: ${value}`)];
   if (bodyOf !== undefined) lines.push(`(the body of ${bodyOf})`);
-  else if (body) lines.push(...(body.length > 2000 ? [digest(body)] : shownBody(body).split('\n')));
+  else if (body) lines.push(...(body.length > 2000 ? [digest(body)] : formatBody(body).split('\n')));
   return lines.map((line) => `> ${line}`).join('\n');
 }
 
-export function shownAnswer({ status, headers, body }: Answer, pin: Pinned['pin']): string {
-  // Content-Length of a short stream depends on timing, except where ranges are supported.
+export function formatAnswer({ status, headers, body }: Answer, pin: Pinned['pin']): string {
+  // Record Content-Length only if ranges are supported. Otherwise a short stream has it or not, depending on timing.
   const sized = body.length === 0 || headers.some(([name]) => name === 'accept-ranges');
   const kept = headers.filter(([name]) => {
     if (pin === 'type') return name === 'content-type';
     return !NOISE.has(name) && (sized || name !== 'content-length');
   });
   const lines = kept.map(([name, value]) => `< ${name}: ${value}`).sort();
-  return [`< ${status}`, ...lines, ...(pin || body.length === 0 ? [] : [shownBody(body)])].join('\n');
+  return [`< ${status}`, ...lines, ...(pin || body.length === 0 ? [] : [formatBody(body)])].join('\n');
 }
 
-/** Indents JSON only if this loses nothing. Any other text gets a bar before each line. */
-function shownBody(body: Buffer): string {
+/** Indents JSON unless that loses something. Lines of any other text begin with a bar. */
+function formatBody(body: Buffer): string {
   if (body.subarray(0, 4).toString('latin1') === 'PK\x03\x04') return zipEntries(body);
-  // The time of the next delivery of a failed message is random.
+  // Replace the time of a retry, which has a random part.
   const text = body.toString('latin1').includes('"retry_at":')
     ? body.toString('utf8').replace(/"retry_at":\d+/g, '"retry_at":0')
     : body.toString('utf8');
@@ -55,7 +55,7 @@ function digest(body: Buffer): string {
   return `(${body.length} bytes, sha256 ${createHash('sha256').update(body).digest('hex')})`;
 }
 
-/** Lists the content of an archive. Compressed sizes depend on the library and are omitted. */
+/** Lists the files of an archive without their compressed sizes, which depend on the library. */
 function zipEntries(zip: Buffer): string {
   const lines: string[] = [];
   const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'));
@@ -78,7 +78,7 @@ export function entriesOf(text: string): string[] {
   return text.split(/^(?==== )/m);
 }
 
-/** Returns the lines that differ, below the name of the request. */
+/** Returns the name of the request and the lines that differ. */
 export function difference(was: string | undefined, is: string | undefined): string {
   const [old, now] = [was ?? '', is ?? ''].map((text) => text.trimEnd().split('\n')) as [string[], string[]];
   let front = 0;

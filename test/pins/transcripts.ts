@@ -7,13 +7,13 @@ import { openMemory } from '../../src/engines/memory/engine.ts';
 import { type RelayOptions, startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 import { type Answer, meaningOf, type Pinned, prepare, send } from './exchange.ts';
-import { difference, entriesOf, shownAnswer, shownRequest } from './transcript-text.ts';
+import { difference, entriesOf, formatAnswer, formatRequest } from './transcript-text.ts';
 
 export interface Transcript {
   readonly name: string;
   readonly requests: readonly Pinned[];
   readonly core?: RelayOptions['core'];
-  /** The relay requires keys. Requests use its first key as `{{admin.key}}`. */
+  /** If set, the relay requires keys. `{{admin.key}}` is its first key. */
   readonly keys?: RelayOptions;
 }
 
@@ -35,7 +35,7 @@ export async function checkTranscript(transcript: Transcript, under: '' | '/v1' 
   );
 }
 
-/** A Worker chooses the last byte of an id by the location of the channel. */
+/** Masks the last byte of ids on a Worker, which chooses it by the location of the channel. */
 function comparable(entry: string): string {
   if (process.env.RELAY_TEST_ENGINE !== 'cloudflare') return entry;
   return entry.replace(/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{10})[0-9a-f]{2}/g, '$1..');
@@ -54,7 +54,7 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
   const drawn = new Map<string, number>();
   const env = {
     now: () => START + turn * 1000,
-    // Random bytes depend on the request and the length, so an additional draw does not change other values.
+    // Derive random bytes from the request and the length, so that an additional draw does not change other values.
     randomBytes: (length: number) => {
       const count = (drawn.get(`${asked}/${length}`) ?? 0) + 1;
       drawn.set(`${asked}/${length}`, count);
@@ -83,14 +83,14 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
       let answer: Answer;
       do answer = await send(relay.url, pinned.fixed ? '' : under, ready, agent);
       while (pinned.alone && answer.status !== pinned.alone && Date.now() < deadline);
-      // Write-behind data has the time of its request.
+      // Flush write-behind data now, so that it gets the time of its request.
       await relay.settle();
       if (pinned.events !== undefined) streams.push(answer.stream);
       if (pinned.as) {
         bodies.set(pinned.as, answer.body);
         known.set(pinned.as, meaningOf(answer.body.toString()));
       }
-      written.push(`=== ${pinned.name}\n${shownRequest(ready)}\n${shownAnswer(answer, pinned.pin)}\n`);
+      written.push(`=== ${pinned.name}\n${formatRequest(ready)}\n${formatAnswer(answer, pinned.pin)}\n`);
     }
   } finally {
     for (const stream of streams) stream.destroy();

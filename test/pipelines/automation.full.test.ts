@@ -29,7 +29,7 @@ interface Event {
   readonly payload: { readonly [field: string]: unknown };
 }
 
-/** RELAY_TEST_WALKS sets the number of runs. */
+/** Number of runs. */
 const RUNS = Number(process.env.RELAY_TEST_WALKS ?? 50);
 
 test(`${RUNS} runs with random kills, budgets and cancellations record each step once and stay near their budget`, async () => {

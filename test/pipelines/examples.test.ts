@@ -129,7 +129,7 @@ test('examples/fix-until-green: a coding agent changes the code until its test p
   await using model = await startFakeModel(
     ({ user }) => `export const sum = (a, b) => a ${user.includes('was not enough') ? '+' : '-'} b;`,
   );
-  // A program that stands in for the coding agent: it asks the model and writes the file.
+  // A program that replaces the coding agent: it asks the model and writes the file.
   const agent = `#!${process.execPath}
 import { readFileSync, writeFileSync } from 'node:fs';
 const messages = [{ role: 'user', content: readFileSync(0, 'utf8') }];

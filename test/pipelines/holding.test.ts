@@ -8,7 +8,7 @@ import { stoppedClock } from '../threads/open-threads.ts';
 import { until } from '../until.ts';
 import { dag, type OpenPipelines, openPipelines } from './open-pipelines.ts';
 
-/** A run whose only step waits for the test to give its answer. */
+/** Starts a run whose only step waits until the test calls `say` with its answer. */
 async function startWaitingRun(o: Parameters<typeof openPipelines>[1] = {}) {
   const answer = Promise.withResolvers<string>();
   const working = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ test('a run is taken over at once on request, and of two processes that do so on
   await assert.rejects(ended, { code: 'run_taken' });
   const finished = ends.filter(({ status }) => status === 'fulfilled').length;
   assert.ok(finished > 0);
-  // A later process took the run over, and the first one records nothing more; or it found the run done.
+  // A process that did not finish was taken over by another one, or found the run held.
   for (const end of ends) if (end.status === 'rejected') assert.match(end.reason.code, /^run_(held|taken)$/);
   const { events } = await first.threads.api.events(run, { limit: 100 });
   const recorded = (type: string) => events.filter((event) => event.type === type).length;

@@ -10,8 +10,8 @@ import { until } from '../until.ts';
 const skip = process.platform === 'win32' ? 'there are no groups of processes' : false;
 
 /**
- * The first time this step runs forever and ignores SIGTERM; the second time it prints whether the first is still
- * running. A zombie counts as ended.
+ * The first execution of this step runs forever and ignores SIGTERM. The second prints `beside` if the first still runs.
+ * A zombie counts as ended.
  */
 const STEP = `
       if [ -e pids ]; then

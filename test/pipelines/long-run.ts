@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnv, ENTRY, NODE, relay } from '../cli/program.ts';
 
-/** A random generator with a fixed seed. */
+/** Returns a generator of random numbers from 0 to 1 that depend only on the seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -14,8 +14,8 @@ export function seededRandom(seed: number): () => number {
 }
 
 /**
- * Returns a pipeline of shell steps. Each records its start under its key, fails at the first attempt at random, and
- * prints something that a second run would not repeat.
+ * Returns a pipeline of shell steps. Each step appends its key to a file when it starts, and prints a unique text. Some
+ * fail at the first attempt.
  */
 export function randomPipeline(count: number, seed: number, sleep: string): string {
   const roll = seededRandom(seed);
@@ -97,7 +97,7 @@ interface Event {
   };
 }
 
-/** Asserts one result per step, recorded once and never started again. The log, the report and the drawing must agree. */
+/** Asserts that each step has one result and was not started again after it. Log, report and drawing must agree. */
 export async function assertWhole(run: LongRun, id: string, count: number): Promise<void> {
   const { value: shown } = await json<Shown>(['pipeline', 'show', id], run);
   assert.equal(shown.status, 'done');

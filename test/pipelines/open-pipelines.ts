@@ -15,7 +15,7 @@ import { type OpenThreads, openThreads } from '../threads/open-threads.ts';
 export interface OpenPipelines {
   readonly threads: OpenThreads;
   readonly pipelines: Pipelines;
-  /** All attempts in the order they started. */
+  /** All attempts at steps, in the order in which they started. */
   readonly calls: StepCall[];
   readonly told: Progress[];
   start(yaml: string, inputs?: { [name: string]: Json }, o?: Partial<RunOptions>): Promise<RunSummary>;
@@ -23,7 +23,7 @@ export interface OpenPipelines {
   text(run: string, step: string): Promise<string>;
 }
 
-/** Opens pipelines on the fault-injecting engine, with an agent that the test controls. */
+/** Opens pipelines whose steps all run `work`. The default engine is the engine under test. */
 export function openPipelines(
   work: (call: StepCall, o: { signal: AbortSignal }) => Promise<string | StepResult> | string | StepResult,
   o: {

@@ -189,7 +189,7 @@ steps: [{ id: say, agent: sh, prompt: "{{ trigger.at }}" }]
     const serve = async () => {
       const stop = new AbortController();
       const pause = async (ms: number) => {
-        // The server looks for dead runs every 5 s. Any other pause waits for the next time of the schedule.
+        // A pause of 5 s is between two searches for dead runs. Any other pause waits for the schedule: stop there.
         await new Promise((resolve) => setTimeout(resolve, ms === 5_000 ? 50 : 0));
         if (ms !== 5_000) stop.abort();
       };
@@ -270,10 +270,10 @@ test('schedules follow the clock of their time zone when it changes', () => {
   const at = (cron: string, zone: string, after: string) =>
     new Date(nextTime(cron, zone, Date.parse(after))).toISOString();
   assert.equal(at('0 9 * * 1-5', 'Europe/Berlin', '2026-03-27T09:00:00Z'), '2026-03-30T07:00:00.000Z');
-  // Clocks go forward at 02:00: 02:30 does not exist and moves to 03:30.
+  // Clocks go forward at 02:00. 02:30 does not exist that day, so the run starts at 03:30.
   assert.equal(at('30 2 * * *', 'Europe/Berlin', '2026-03-29T00:00:00Z'), '2026-03-29T01:30:00.000Z');
   assert.equal(at('30 2 * * *', 'Europe/Berlin', '2026-03-29T01:30:00Z'), '2026-03-30T00:30:00.000Z');
-  // Clocks go back at 03:00: 02:30 exists twice and matches once, but every hour matches.
+  // Clocks go back at 03:00, so 02:30 comes twice. A daily run starts only once, an hourly one twice.
   assert.equal(at('30 2 * * *', 'Europe/Berlin', '2026-10-25T00:30:00Z'), '2026-10-26T01:30:00.000Z');
   assert.equal(at('30 * * * *', 'Europe/Berlin', '2026-10-25T00:30:00Z'), '2026-10-25T01:30:00.000Z');
   assert.equal(at('0 0 29 2 *', 'UTC', '2026-01-01T00:00:00Z'), '2028-02-29T00:00:00.000Z');

@@ -23,7 +23,7 @@ for (const path of globSync(join(root, 'examples/*/*.yaml')).sort()) {
   });
 }
 
-/** Pipelines with a wrong shape. A schema cannot check whether names match. */
+/** Pipelines that the JSON Schema must reject. A schema cannot check whether names refer to something. */
 const MISSHAPEN = [
   'steps: []\nagents: {}',
   'agents: {a: {}}\nsteps: [{id: s, agent: a}]',

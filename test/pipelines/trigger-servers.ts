@@ -24,7 +24,7 @@ interface Listed {
   readonly trigger?: { readonly seq?: number; readonly at: string; readonly schedule?: string };
 }
 
-/** Kills two servers of one pipeline at random, and checks that each message and each time started one run. */
+/** Kills two servers of one pipeline at random. Asserts that each message and each scheduled time started one run. */
 export async function killTriggerServers(
   home: string,
   o: { seed: number; kills: number; messages: number; minutes: number },
@@ -36,7 +36,7 @@ export async function killTriggerServers(
     { tenant: 'local', keyId: 'local', name: 'pipeline', scopes: ['threads', 'push', 'subscribe'] },
     server.url,
   );
-  // Pretend that a server watched the schedule some minutes ago.
+  // Record that a server watched the schedule until some minutes ago, so that missed times are due.
   const idempotency_key = `hold:${await sha256Hex('serve watcher')}`;
   const { thread_id } = await relayOf.threads.create({ name: 'serve watcher', idempotency_key });
   const since = new Date(Math.floor(Date.now() / 60_000) * 60_000 - o.minutes * 60_000).toISOString();
@@ -50,7 +50,7 @@ export async function killTriggerServers(
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   const servers = [start(), start()];
-  // The group begins with its first member, so the messages come after it.
+  // A group gets only messages that come after its first member. So wait for the member before publishing.
   const { channels } = relayOf;
   await channels.publish('builds', { kind: 'warm-up' });
   await until(async () => (await channels.inspect('builds')).groups.length > 0);

@@ -12,7 +12,7 @@ async function findErrors(path: string): Promise<string[]> {
   return findings.filter(({ level }) => level === 'wrong').map(({ what }) => what);
 }
 
-/** A repository with one decision, and a second one on each of two branches. */
+/** Creates a repository with one decision on main and a second one on the branch `side`. */
 async function diverged(folder: ScratchFolder) {
   const project = openProject(folder.path);
   folder.git('init', '-q', '-b', 'main');
@@ -48,7 +48,7 @@ test('a merge of two branches is not reported as tampering, here and in a fresh 
   await project.decide(decision('More on the side'));
   folder.git('commit', '-qam', 'more');
   folder.git('checkout', '-q', 'main');
-  // Both have an ADR-003 now. Resolving it by hand gives one of them a new number.
+  // Both branches have an ADR-003 now. Resolve the conflict by hand: one of them gets a new number.
   const theirs = folder.git('show', 'side:decisions.md');
   const record = theirs.slice(theirs.indexOf('## ADR-003')).replace('ADR-003', 'ADR-004');
   folder.git('merge', '-q', '-s', 'ours', '--no-commit', 'side');

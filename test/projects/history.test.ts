@@ -43,7 +43,7 @@ test('with git, a decision that was rewritten since the last commit or in an ear
   assert.ok(!folder.git('ls-files').includes('.relay'), 'the local folder ignores itself');
   await project.decide(decision('Second'));
   folder.git('commit', '-qam', 'two');
-  // As on another machine, which has no seal.
+  // Delete the seal, as on another machine, where it does not exist.
   rmSync(join(folder.path, '.relay'), { recursive: true });
   assert.deepEqual(await findErrors(folder), []);
 

@@ -5,7 +5,7 @@ import { ScratchFolder } from './scratch-folder.ts';
 
 const WHY = ['--context', 'c', '--decision', 'd', '--consequences', 'e'];
 
-/** A repository in which two branches each added a todo and a decision, and wrote the state. */
+/** Creates a repository in which two branches each added a todo and a decision and wrote the state. */
 async function diverged(folder: ScratchFolder, o: { readonly driver: boolean }) {
   const project = openProject(folder.path);
   const why = { context: 'c', decision: 'd', consequences: 'e' };
@@ -33,7 +33,7 @@ async function diverged(folder: ScratchFolder, o: { readonly driver: boolean }) 
   await side('main');
 }
 
-/** Asserts that both branches are included, every number is unique, and each reference leads to its original entry. */
+/** Asserts that entries of both branches exist, numbers are unique, and references still name the entry they meant. */
 async function assertMerged(folder: ScratchFolder): Promise<void> {
   const { todos } = folder.json('todos.json');
   const numbers = new Map<string, string>(

@@ -67,7 +67,7 @@ test('the lock of a dead process is taken over, and the lock of a living process
   const waiting = project.addTodo({ title: 'after a while' });
   await new Promise((done) => setTimeout(done, 100));
   assert.equal(folder.json('todos.json').todos.length, 1);
-  // Older than any write takes, on whatever machine it was created.
+  // A lock this old is stale, even if its process is on another machine and cannot be checked.
   hold(1, 'elsewhere');
   const old = new Date(Date.now() - 120_000);
   utimesSync(lock, old, old);

@@ -6,7 +6,7 @@ import { type OpenThreads, openThreads, realCounter } from '../threads/open-thre
 export interface OpenPrompts {
   readonly threads: OpenThreads;
   readonly prompts: Prompts;
-  /** Creates a thread. */
+  /** Creates a thread and returns its id. */
   thread(): Promise<string>;
 }
 

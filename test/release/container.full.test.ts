@@ -76,7 +76,7 @@ describe('the container recipe, built by buildah', { skip }, () => {
       url=$(echo kept | relay push) && relay pull "$url" && ! touch /anywhere && ls /data && kill $server && wait $server`;
     const as = `setpriv --reuid=${config.User} --regid=${config.User} --clear-groups --no-new-privs --bounding-set=-all`;
     const line = `exec ${as} env -i ${config.Env.join(' ')} sh -c '${work.replaceAll("'", `'\\''`)}'`;
-    // As a container engine does it: a read-only root, a volume with the image's owner, and a /tmp.
+    // Do what a container engine does: mount a read-only root, a volume with the image's owner, and a /tmp.
     const [command, ...args] = inRoot(image, line, [
       'mkdir "$0.data" && cp -a "$0/data/." "$0.data/" && chown --reference="$0/data" "$0.data" && chmod 0700 "$0.data"',
       'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"',

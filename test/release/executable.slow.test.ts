@@ -9,7 +9,7 @@ import { inRoot, layMinimalRoot, noRoots } from './root.ts';
 
 const skip = noRoots();
 
-/** No model is available here, so the steps of the pipeline are programs. */
+/** The steps of this pipeline are programs, because no model is available here. */
 const PIPELINE = `name: two
 agents: { sh: { shell: true }, cat: { shell: cat } }
 steps:

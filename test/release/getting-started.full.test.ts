@@ -20,7 +20,7 @@ test('the executable passes all steps of docs/getting-started.md on a bare Debia
   compileExecutable(program);
   copyFileSync(program, join(root, 'usr/bin/relay'));
   const { script } = pageScript(readFileSync('docs/getting-started.md', 'utf8'));
-  // A bare Debian has no curl, so the program makes the push over HTTP instead.
+  // A bare Debian has no curl, so `relay push` replaces it.
   const page = script.replace(/^curl -sd "([^"]*)" (http:\S+)\/push$/m, 'echo "$1" | relay push --url $2');
   assert.notEqual(page, script, 'the page pushes with curl');
   const [command, ...args] = inRoot(root, `cd /srv && exec bash -eo pipefail -c "$PAGE"`);

@@ -15,7 +15,7 @@ interface Kind {
   readonly name: string;
   readonly tools: readonly string[];
   readonly make: typeof makeDeb;
-  /** Commands inside the root, where the package of a version is /srv/<version>. */
+  /** Returns the install command. It runs inside the root, where /srv/<version> is the package. */
   readonly install: (version: string) => string;
   readonly version: string;
   readonly remove: string;
@@ -31,7 +31,7 @@ const KINDS: readonly Kind[] = [
     remove: 'dpkg -r contextrelay',
   },
   {
-    // The dependencies are installed, but RPM's database does not contain Debian's packages.
+    // --nodeps: the dependencies are installed as Debian packages, which RPM's database does not contain.
     name: 'the RPM package',
     tools: ['rpmbuild', 'rpm'],
     make: makeRpm,
@@ -59,7 +59,7 @@ for (const kind of KINDS) {
     after(() => rmSync(parent, { recursive: true, force: true }));
 
     const ok = async (line: string) => {
-      // RPM is not part of that Debian, so this machine's rpm installs into the root.
+      // The Debian in the root has no rpm, so this machine's rpm installs into the root.
       const outside = /^rpm (.*)$/.exec(line)?.[1]?.replace('/srv/', `${root}/srv/`);
       if (outside !== undefined) return must('sh', ['-c', `rpm --root "${root}" ${outside}`]);
       const [command, ...args] = inRoot(root, line);
@@ -68,7 +68,7 @@ for (const kind of KINDS) {
       assert.equal(code, 0, `${line}\n${stdout}\n${stderr}`);
       return stdout;
     };
-    /** What systemd would do: the folders, the environment and the user of the unit, and its ExecStart. */
+    /** Returns a shell line that starts the unit as systemd would, runs `work`, and stops the server. */
     const serving = (work: string) => {
       const text = readFileSync(join(root, 'usr/lib/systemd/system/contextrelay.service'), 'utf8');
       const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(text)![1]!;

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, realpathSync, renameSync } from 'n
 import { dirname, join } from 'node:path';
 import { must, outsideEnv, ROOT } from '../package/processes.ts';
 
-/** Returns why no root can be created here, or false. */
+/** Returns a reason to skip tests that need a root folder for chroot, or false. */
 export function noRoots(): string | false {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     return `these are for Linux on x64; this is ${process.platform}-${process.arch}`;
@@ -12,8 +12,7 @@ export function noRoots(): string | false {
 }
 
 /**
- * Creates a root with these programs, their linked libraries and nothing else: no Node, npm, Python or package
- * manager. Programs in it see only their own loopback network.
+ * Creates a root folder with only these programs and their linked libraries: no Node, npm, Python or package manager.
  */
 export function layMinimalRoot(root: string, programs: { readonly [place: string]: string }): void {
   for (const folder of ['tmp', 'srv', 'etc', 'dev', 'proc'])
@@ -36,13 +35,13 @@ function librariesOf(program: string): string[] {
   return [...stdout.matchAll(/(\/\S+\.so[\w.]*)/g)].map((match) => match[1]!);
 }
 
-/** Returns which of these programs is missing, as a reason to skip, or false. */
+/** Returns a reason to skip if one of these programs is missing, or false. */
 export function missing(...tools: readonly string[]): string | false {
   const none = tools.find((tool) => spawnSync('which', [tool]).status !== 0);
   return none !== undefined && `${none} is not installed`;
 }
 
-/** Creates a Debian without Node by debootstrap. It is downloaded once and cached in node_modules. */
+/** Creates a root folder with a Debian without Node. debootstrap downloads it once; it is cached in node_modules. */
 export async function layDebianRoot(root: string): Promise<void> {
   const kept = join(ROOT, 'node_modules', '.cache', 'fixtures', 'debian-stable');
   if (!existsSync(kept)) {
@@ -56,8 +55,8 @@ export async function layDebianRoot(root: string): Promise<void> {
 }
 
 /**
- * Returns the command line that runs a shell command in the root, with its own process table and loopback; `mounts`
- * run first.
+ * Returns the command line that runs a shell command in the root, with its own process table and loopback network. The
+ * commands in `mounts` run before it.
  */
 export function inRoot(root: string, line: string, mounts: readonly string[] = []): string[] {
   const enter = [

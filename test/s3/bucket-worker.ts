@@ -26,7 +26,7 @@ export default {
       if (!found) return new Response(`no case is called "${name}"`, { status: 404 });
       const clock = manualClock();
       const inner = openMemory({ env: clock.env });
-      // Lower than in production, so more cases use the bucket.
+      // The limit is lower than in production, so that more cases use the bucket.
       const engine = await withBucket(inner, { address: vars.ADDRESS, env, above: 60_000 });
       const damage = async (key: string, at: number) => {
         const stub = await engine.blobs.stub(key);
@@ -44,7 +44,7 @@ export default {
   },
 };
 
-/** Runs the operations of the client in sequence and returns the results. */
+/** Calls every operation of the S3 client and returns the results. */
 async function useClient(bucket: Bucket) {
   const bytes = Uint8Array.from({ length: 3_000_000 }, (_, i) => i % 251);
   await bucket.put('worker/one', bytes);

@@ -85,7 +85,7 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       );
       faults.isOut = false;
 
-      // The interrupted command continues. It needs neither the cluster nor the bucket.
+      // The repeated command completes the backup. Pulling from the backup then needs neither the cluster nor the bucket.
       assert.match(await said('backup', backup), /backed up the cluster/);
       const own = await relay(['--home', backup, 'pull', `${url}/pull/${id}`], { home });
       assert.deepEqual(own.bytes, bytes, own.stderr);
@@ -136,7 +136,7 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       const { lost } = await copyEngine({ from: last, to, blobs, env: {} }, SILENT);
       assert.deepEqual(lost, []);
       if (objects !== null) assert.ok((await objectsIn(objects)).length >= 3, to);
-      // The moved store needs nothing from its source.
+      // The moved store must not need the source's bucket, so make it unavailable.
       faults.isOut = true;
       try {
         await using store = await openPlace(to, 'source');

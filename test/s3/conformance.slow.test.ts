@@ -18,7 +18,7 @@ import { damageBody } from '../sqlite/damage.ts';
 import { type Faults, startFaults } from './faults.ts';
 import { findS3Server, type S3Server, startS3Server } from './server.ts';
 
-/** Cases about usage. An engine counts deletions at once, a bucket only after a sweep. */
+/** Cases about usage that fail with a bucket: it counts deleted objects until a sweep removes them. */
 const COUNTED = [
   {
     name: 'engine: usage counts the stored data and decreases when it is deleted',
@@ -44,7 +44,7 @@ else {
     await server[Symbol.asyncDispose]();
   });
 
-  /** Lower than in production, so more cases use the bucket. */
+  /** Size in bytes above which blobs are in the bucket. It is lower than in production, so that more cases use it. */
   const above = 60_000;
   const beside = async <E extends Engine>(engine: E, endpoint: string) =>
     (await withBucket(engine, {
@@ -62,11 +62,11 @@ else {
     at: number,
     inEngine: () => void,
   ) => {
-    // Read only the stub. The engine may cache a blob that was read, and would not see the damage.
+    // Read only the stub. If the blob were read, the engine might cache it and not see the damage.
     const { items } = await inner.blobs.list(key, { limit: 1 });
     const stub = items[0]?.size === STUB_BYTES ? await engine.blobs.stub(key) : null;
     if (stub) return server.flip(`conformance/${stub.name}`, at);
-    // Other processes write between two turns of the event loop, not within one.
+    // Wait for the next turn of the event loop, because another process would not write within this one.
     await setImmediate();
     inEngine();
   };

@@ -15,13 +15,13 @@ export interface Faults extends AsyncDisposable {
 export type Fault = 'error' | 'slow' | 'cut' | 'lost';
 
 const KINDS: readonly Fault[] = ['error', 'slow', 'cut', 'lost'];
-/** One fault per this many requests, the kinds in turn. 0 means no faults. */
+/** Every third request gets a fault. The kinds of faults take turns. */
 const EVERY = 3;
 const SLOW_MS = 50;
 
 /**
- * Starts a proxy that injects faults into every third request. It answers with 500, answers late, cuts the connection in the
- * middle of the body, or forwards the request and drops the response.
+ * Starts a proxy that injects a fault into one of `every` requests; 0 means no faults. It answers with 500, answers late,
+ * cuts the connection in the middle of the body, or forwards the request and drops the response.
  */
 export async function startFaults(endpoint: string, every = EVERY): Promise<Faults> {
   const to = new URL(endpoint);

@@ -1,6 +1,6 @@
 /**
- * Finds versitygw, a real S3 server, and runs it on loopback. `node test/s3/server.ts` builds it if it is missing and prints
- * its path.
+ * Finds versitygw, a real S3 server, and runs it on loopback. `node test/s3/server.ts` builds it if it is missing and
+ * prints its path.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

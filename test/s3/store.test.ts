@@ -14,7 +14,7 @@ import { findS3Server, type S3Server, startS3Server } from './server.ts';
 const found = await findS3Server();
 const MiB = 1024 * 1024;
 const HOUR = 3_600_000;
-/** Makes every object old enough. A bucket rounds times to seconds, so the age of a new object may be negative. */
+/** Minimum age in ms with which a sweep deletes every orphan. A new object's age may be negative: times are rounded. */
 const ANY_AGE = -2_000;
 const out = { code: 'bucket_unavailable', status: 503 };
 
@@ -68,7 +68,7 @@ describe('blobs in S3', { skip: 'missing' in found && found.missing }, () => {
       bytes.slice(part.start, part.end),
     );
     await assert.rejects(engine.blobs.put('a/failed', streamOf(bytes, { failAt: 200 })));
-    // An upload whose response was lost is gone after a sweep.
+    // The sweep also removes uploads whose start succeeded, but whose response was lost.
     await engine.sweep();
     assert.doesNotMatch(await server.list('uploads&prefix=parts/'), /<UploadId>/);
     assert.deepEqual(
@@ -194,7 +194,7 @@ describe('blobs in S3', { skip: 'missing' in found && found.missing }, () => {
     const { url, id } = JSON.parse((await said(['push', '--json'], { stdin: bytes })).stdout);
     const [name] = await namesIn('cli');
     assert.ok(name);
-    // From here on the store has recorded its bucket.
+    // The store has recorded its bucket by now, so RELAY_BLOBS is no longer needed.
     assert.deepEqual((await said(['pull', url], { env: server.env })).bytes, bytes);
     assert.match((await said(['du'])).stdout, /in the bucket +3 MiB in s3:\/\/bodies/);
     await said(['doctor', '--deep']);

@@ -1,19 +1,19 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A payload as the original server stores it: the text of its envelope. */
+/** A fake of the original ContextRelay server. */
 export interface OriginalServer extends AsyncDisposable {
   readonly url: string;
-  /** Requested paths with the API keys that were sent. */
+  /** All requests: path and API key. */
   readonly asked: { readonly path: string; readonly key: string | undefined }[];
   /** Stores an envelope and returns the path of its pointer. */
   put(data: string, metadata?: object): string;
 }
 
 /**
- * Starts a server that answers like the original ContextRelay Worker of 2026. A pull returns the envelope as `text/plain`,
- * a peek the metadata as `application/json`, an error plain text. It sends no `Relay-*` headers and has no parts and no
- * cost. In addition, `/elsewhere/<name>` returns an envelope and `/page` a web page.
+ * Starts a server that answers like the original ContextRelay Worker of 2026. A pull returns the envelope as
+ * `text/plain`, a peek the metadata as `application/json`, an error plain text. There are no `Relay-*` headers, parts or
+ * costs. For tests, `/elsewhere/<name>` returns an envelope and `/page` a web page.
  */
 export async function startOriginal(): Promise<OriginalServer> {
   const stored = new Map<string, string>();

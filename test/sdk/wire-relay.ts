@@ -22,7 +22,7 @@ interface Stored {
   readonly channel: string | null;
 }
 
-/** Handles a request instead of the relay. Returns false to let the relay answer. `n` counts requests from 0. */
+/** Answers a request instead of the relay, or returns false to let the relay answer. `n` counts requests from 0. */
 type Trouble = (seen: Seen, response: ServerResponse, n: number) => boolean | Promise<boolean>;
 
 /** A minimal fake relay on a real socket, for tests of the SDK. Unlike a real relay, it can be told to fail. */

@@ -39,7 +39,7 @@ async function start(said: string[], ...flags: string[]): Promise<{ url: string;
   return { url, child };
 }
 
-/** Everything a client may do, right or wrong, with secrets in every place where people put them. */
+/** Sends valid and invalid requests of all kinds, with secrets in every place where people put them. */
 async function everything(url: string, key: string): Promise<{ fragment: string; ticket: string }> {
   const client = new ContextRelay({ baseUrl: url, apiKey: key, retries: 0 });
   const encrypted = await client.push(`${CANARY} encrypted`, { encrypted: true, channel: 'work' });
@@ -124,7 +124,7 @@ test('keys, fragments and payloads appear only where they belong', async () => {
   child.kill('SIGTERM');
   await gone;
 
-  // Once more, but this time the server is killed during a request.
+  // Start another server, and kill it during a request.
   const last: string[] = [];
   const crashed = await start(last);
   const dying = connect(Number(new URL(crashed.url).port), '127.0.0.1');

@@ -8,7 +8,7 @@ import { DAY, Machine, type Process, SECOND } from './machine.ts';
 const gone = (error: unknown) => isRelayError(error, 'not_found');
 const conflict = (error: unknown) => isRelayError(error, 'conflict');
 
-/** Runs `see` in the given processes and in a new one: all must see the same. */
+/** Runs the check `see` in each of the processes and in a new one. */
 async function everywhere(
   machine: Machine,
   processes: readonly Process[],
@@ -68,7 +68,7 @@ test('a leased message has one holder and is not stuck when the clock jumps ahea
   void taken.then(() => {
     bobs = true;
   });
-  // Timers were set with the old clock. The next message in the channel wakes the members.
+  // Timers were set before the clock jumped. So publish messages, which wake the members.
   await until(async () => {
     await one.as('ann').channels.publish('c', 'wake up');
     return bobs;

@@ -19,7 +19,7 @@ async function closed(socket: Socket): Promise<string> {
   socket.on('data', (chunk) => {
     text += chunk;
   });
-  // Not `once`, which throws if the socket was reset before it was closed.
+  // Do not use `once` of node:events: it throws if the socket is reset before it is closed.
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
   return text;
 }
@@ -61,12 +61,12 @@ test('a client that stops reading is disconnected', async () => {
   socket.write(`GET /pull/${id}?raw=1 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   await once(socket, 'readable');
   socket.pause();
-  // Close our own end: data from the server may be unread although the connection is gone.
+  // Our end stays open, because data is unread. Close it.
   await until(() => serverSockets(relay.url) <= 0);
   socket.destroy();
 });
 
-/** Open connections of the server in this process. */
+/** Returns the number of open connections of the server, which runs in this process. */
 function serverSockets(url: string): number {
   const { port } = new URL(url);
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
@@ -152,7 +152,7 @@ test('a stopping server answers the requests that it accepted', async () => {
           resolve();
         });
       });
-      // A connection may be closed before the server has read the request. Such a request was not accepted.
+      // The server may close a connection before it has read the request. Such a request counts as not accepted.
       out.on('error', () => resolve());
       out.end('hello');
     });

@@ -219,7 +219,7 @@ test('a browser socket needs a ticket that works once, for a short time, and onl
 
 const ADMIN = { tenant: 'acme', keyId: 'local', name: 'admin', scopes: ['admin'] } as const;
 
-// On engines with hibernating sockets the test would wait forever.
+// Timeout: if a hibernating socket were not closed, the test would wait forever.
 test('sockets end when their key is revoked, here or in another process', { timeout: 60_000 }, async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   await using other = await startGuarded({ open: () => relay.engine });

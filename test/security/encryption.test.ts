@@ -11,10 +11,10 @@ import { runHere } from '../cli/in-process.ts';
 import { type Ran, temporaryHome } from '../cli/program.ts';
 import { overStdio } from '../mcp/clients.ts';
 
-/** A marker in every payload, in a file name and in the agent's output. */
+/** A secret text in every payload, in a file name and in the agent's output. */
 const CANARY = 'canary7f3e9b';
 const CHANNELS = ['agent-tasks', 'agent-done', 'notes'];
-/** Prints the task on stdout and stderr, and fails on request. */
+/** A fake agent: prints the task. If the task contains `fail`, it also prints it on stderr and fails. */
 const PARROT = 'read -r said; echo "$said"; case "$said" in *fail*) echo "$said" >&2; exit 3;; esac';
 
 const place = temporaryHome();
@@ -86,7 +86,7 @@ async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[
   assert.match(JSON.parse(failed.stdout).text, new RegExp(CANARY));
   const sent = await new AgentBridge(client).sendAndWait(words, { encrypted: true });
   assert.match(sent.text, new RegExp(CANARY));
-  // On a channel without a bridge: commands deliver the results.
+  // The channel `notes` has no bridge, so commands deliver the results.
   const own = ['--task-channel', 'notes', '--encrypt'];
   const [one, two] = [
     await done(['bridge', 'send', words, ...own]),

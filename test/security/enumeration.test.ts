@@ -64,7 +64,7 @@ test('ids reveal nothing about each other', async () => {
   const key = await relay.key();
   const ids: string[] = [];
   for (let i = 0; i < 50; i++) ids.push((await relay.ask('POST', '/push', { key, body: 'x' })).json.id);
-  // Apart from version and variant an id is random: no byte is constant, and none only grows.
+  // All hex digits are random, except the version and the variant of the UUID: none is constant or only grows.
   const hex = ids.map((id) => id.replaceAll('-', ''));
   for (let at = 0; at < 32; at++) {
     if (at === 12 || at === 16) continue;
@@ -154,7 +154,7 @@ test('a key is looked up by its hash, once, and compared in constant time', asyn
   const wrong = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
   assert.equal(await relay.core.keys.authenticate(wrong), null);
   assert.deepEqual(asked, [right, `key.${await sha256Hex(wrong)}/key`]);
-  // A record stored under the hash of another key gives no access.
+  // The record of a key gives no access if it is stored under the hash of another key.
   await records.put(`key.${await sha256Hex(wrong)}/key`, (await get(right))!.value);
   assert.equal(await relay.core.keys.authenticate(wrong), null);
 });

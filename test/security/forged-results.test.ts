@@ -121,7 +121,7 @@ test('a caller that may not settle tasks cannot end an A2A task', async () => {
   await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id } });
   const state = async () => (await rpc('GetTask', { id })).json.result.status.state;
   assert.equal(await state(), 'TASK_STATE_SUBMITTED');
-  // A caller that may write to the task's thread must not use the idempotency key of the relay's own result.
+  // The relay stores a result under its own idempotency key. A caller that may write to the thread must not take that key.
   const thread = json.result.task.contextId;
   const taken = await relay.ask('POST', `/threads/${thread}/artifacts`, {
     key: stranger,

@@ -16,7 +16,7 @@ export class Fuzzer {
   readonly #pool: string[];
   #state: number;
 
-  /** `pool` has existing ids, so that not every request ends with "not found". */
+  /** `pool` has existing ids. With only random ids, nearly every request would end with "not found". */
   constructor(document: Schema, seed: number, pool: readonly string[]) {
     this.#state = seed >>> 0;
     this.#pool = [...pool];
@@ -72,7 +72,7 @@ export class Fuzzer {
         ? 'application/json'
         : this.#pick(['text/plain', 'multipart/form-data', '', 'application/json; charset=latin1']);
     if (dice > 0.95) return Uint8Array.from({ length: this.#below(200) }, () => this.#below(256));
-    // A binary body accepts any text.
+    // A binary body has no schema, so it may be any JSON text.
     const schema = spec.content['application/json']?.schema ?? {};
     const text = JSON.stringify(this.#value(schema, 0)) ?? '';
     if (this.#chance(0.05)) return text.slice(0, this.#below(text.length + 1));

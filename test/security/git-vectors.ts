@@ -6,7 +6,7 @@ import type { HostileFolder } from './hostile-folder.ts';
 export interface Vector {
   /** Configures the repository to run `trap`. */
   readonly set: (folder: HostileFolder, trap: string) => void;
-  /** A git command that triggers the trap, to prove that it works. Null if it needs a terminal or a network. */
+  /** A git command that runs the trap, which proves that the setting works. Null if git needs a terminal or a network. */
   readonly springs: readonly string[] | null;
 }
 
@@ -32,7 +32,7 @@ function signedCommit(folder: HostileFolder): void {
   folder.git('update-ref', 'HEAD', folder.git('hash-object', '-t', 'commit', '-w', 'signed').trim());
 }
 
-/** Prepares a merge of two branches that both changed decisions.md. */
+/** Creates two branches that both changed decisions.md, and merges them. */
 function mergedDecisions(folder: HostileFolder): void {
   const change = (branch: string, from: string) => {
     folder.git('checkout', '-qfb', branch, from);

@@ -20,7 +20,7 @@ import { until } from '../until.ts';
 const MB = 1024 * 1024;
 const LARGE = 24 * MB;
 
-/** Payloads that are slow to process. */
+/** Large payloads whose parts are slow to find. */
 const NASTY = {
   newlines: '\n'.repeat(LARGE),
   objects: `[${'{},'.repeat(LARGE / 3 - 2)}{}]`,
@@ -34,7 +34,7 @@ before(() => {
 after(() => rmSync(home, { recursive: true, force: true }));
 
 let opened = 0;
-/** A server as in production: payloads in files, and worker threads for text work. */
+/** Starts a relay as in production: payloads on disk, and worker threads for text work. */
 async function startWith(texts: TextWorkers, server: RelayOptions['server'] = {}): Promise<RelayUnderTest> {
   const folder = join(home, String(opened++));
   return startRelay({ open: () => openSqlite({ home: folder, role: 'server' }), texts, server });
@@ -153,7 +153,7 @@ test("work on a payload counts against its caller's rate limit by the bytes read
 
 test('work for a push, for an artifact or over MCP counts against the rate limit too', async () => {
   await using texts = new TextWorkers();
-  // Refills so slowly that a key has only its burst of 5.5 requests.
+  // The rate limit refills so slowly that a key can make only the 5.5 requests of its burst.
   await using relay = await startGuarded({
     core: { defaultPlan: 'team' },
     texts,

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
 /**
- * A folder with foreign content that the user has not trusted yet. Every program of it that runs writes a file into
- * `ran`, next to the folder.
+ * A folder with foreign content that the user has not trusted yet. Each program in the folder writes a file into `ran`
+ * when it runs.
  */
 export class HostileFolder extends ScratchFolder {
   readonly ran = join(this.root, 'ran');

@@ -8,7 +8,7 @@ import { runHere } from '../cli/in-process.ts';
 import { config, everyFile, VECTORS } from './git-vectors.ts';
 import { HostileFolder } from './hostile-folder.ts';
 
-/** Commands that call git, before and after a client asked for trust. */
+/** Commands that call git. Some may run before the user has trusted the folder. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['project', 'start'],
   ['project', 'check'],

@@ -11,7 +11,7 @@ import { callerNamed } from '../channels/core.ts';
 export const SECOND = 1000;
 export const DAY = 24 * 3600 * SECOND;
 
-/** A process that uses the machine's store. */
+/** A simulated process that uses the machine's store. */
 export interface Process extends AsyncDisposable {
   readonly core: RelayCore;
   readonly engine: SqliteEngine;
@@ -19,7 +19,7 @@ export interface Process extends AsyncDisposable {
   as(name: string, tenant?: string): Relay;
 }
 
-/** A machine with a store on disk and a clock that a test can set. A process may see the clock some time ahead. */
+/** A simulated machine with a store on disk and a clock that a test can set. A process may see a clock that is ahead. */
 export class Machine implements AsyncDisposable {
   readonly home = mkdtempSync(join(tmpdir(), 'relay-clocks-'));
   readonly #options: CoreOptions;
@@ -34,7 +34,7 @@ export class Machine implements AsyncDisposable {
     return this.#now;
   }
 
-  /** Advances the clock second by second, as real processes would see it. */
+  /** Advances the clock second by second, and lets every process read it each time. */
   pass(ms: number): void {
     for (let left = ms; left > 0; left -= SECOND) {
       this.#now += Math.min(left, SECOND);
@@ -42,7 +42,7 @@ export class Machine implements AsyncDisposable {
     }
   }
 
-  /** Sets the clock forward or back. */
+  /** Sets the clock forward or back in one step. */
   jump(ms: number): void {
     this.#now += ms;
   }

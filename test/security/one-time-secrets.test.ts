@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => relay[Symbol.asyncDispose]());
 
-/** Creates a fresh client each time, so that no earlier pull makes the next one free. */
+/** Each call creates a new client, because a client does not count a second pull of the same payload. */
 const clients: { readonly [where: string]: () => ContextRelay } = {
   'over HTTP': () => new ContextRelay({ baseUrl: relay.url, counter: ownTextWork }),
   'on the store': () =>
@@ -81,7 +81,7 @@ for (const [where, open] of Object.entries(clients)) {
         assert.equal(await open().pull(url, { grep: 'reader' }), '3:for one reader');
         assert.equal(await left(), 0);
         for (const [how, pull] of Object.entries(PULLS)) {
-          // The cost of a plain payload is a number of the record, as its size.
+          // The cost of a plain payload is stored in its record, so it can be read after the last pull.
           if (how.startsWith('cost') && !encrypted) continue;
           await assert.rejects(pull(open(), url), refused('not_found'), how);
         }

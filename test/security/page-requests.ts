@@ -2,7 +2,7 @@
 export interface HostilePage {
   readonly html: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether a page can do this only once, for example because it navigates away. */
+  /** Set if a page can send only one such request, for example because it navigates away. */
   readonly once?: true;
 }
 

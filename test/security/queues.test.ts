@@ -6,7 +6,7 @@ import { SLOW_READER_BYTES } from '../../src/base/limits.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { until } from '../until.ts';
 
-/** Server side of all open connections. */
+/** Returns the server's sockets of all open connections. */
 function serverSockets({ url }: RelayUnderTest): Socket[] {
   const { port } = new URL(url);
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
@@ -16,7 +16,7 @@ function serverSockets({ url }: RelayUnderTest): Socket[] {
   );
 }
 
-/** Opens a connection that sends and never reads. */
+/** Opens a connection. Nothing reads from it unless the test does. */
 async function dial({ url }: RelayUnderTest): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.on('error', () => {});
@@ -40,7 +40,7 @@ function frame(opcode: 'text' | 'ping', text: string): Buffer {
   return Buffer.concat([Buffer.from([first, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
 }
 
-/** Writes the data `times` times, and waits until the server has read it all or closed the connection. */
+/** Writes the data `times` times, as fast as the server reads, until the server closes the connection. */
 async function flood(socket: Socket, part: Buffer, times: number): Promise<void> {
   const many = Buffer.concat(Array.from({ length: 1000 }, () => part));
   for (let sent = 0; sent < times && !socket.destroyed; sent += 1000) {

@@ -11,7 +11,7 @@ import { until } from '../until.ts';
 import { type HostilePage, PAGE_REQUESTS } from './page-requests.ts';
 
 const skip = noBrowser;
-/** Path and status of each request that passed the proxy between browser and relay. */
+/** Path and status of each request that reached the proxy between browser and relay. */
 const seen: { path: string; status: number }[] = [];
 let pages: Awaited<ReturnType<typeof buildPages>>;
 let relay: RelayUnderTest;
@@ -71,7 +71,7 @@ for (const from of ['attacker.example', '127.0.0.1']) {
       const all = { html: pages.map(({ html }) => html).join('\n') };
       for (const each of pages[0]!.once ? pages : [all]) {
         page = each;
-        // An event stream in a frame keeps the page loading forever, and a page may navigate away before it is loaded.
+        // Do not wait for the page to load: an event stream in a frame never ends, and the page may navigate away.
         await tab.goto(`http://${from}:${portOf(attacker)}/`, { waitUntil: 'commit' }).catch(() => {});
         const wanted = each === all ? vias : [vias[pages.indexOf(each)]!];
         await until(() => wanted.every((via) => seen.some(({ path }) => path.includes(via))));
@@ -124,7 +124,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Forwards everything to the relay unchanged, including sockets. */
+/** Starts a proxy that forwards everything unchanged, including sockets, and records each request in `seen`. */
 function watching(relayUrl: string, seen: { path: string; status: number }[]): Server {
   const { port, hostname } = new URL(relayUrl);
   const server = createServer((asked, answer) => {

@@ -8,17 +8,17 @@ import { OWN_SCRIPTS } from './scripts-own.ts';
 import { PLAIN_SCRIPTS } from './scripts-plain.ts';
 
 /**
- * Twelve sessions that real clients recorded, with ten questions each that the next agent would ask. A text answers a
- * question if it contains the words of the answer.
+ * Measures how many questions of the next agent a hand-off answers. There are twelve sessions that real clients recorded,
+ * with ten questions each. A text answers a question if it contains the words of the answer.
  */
 
 interface Score {
   asked: number;
-  /** Answered by a hand-off from git and project files alone. */
+  /** Questions that a hand-off from git and project files alone answers. */
   without: number;
-  /** Answered by the hand-off with evidence. */
+  /** Questions that the hand-off with quotes from the session answers. */
   brief: number;
-  /** Answered by the hand-off and one search. */
+  /** Questions that this hand-off or one search answers. */
   searched: number;
 }
 

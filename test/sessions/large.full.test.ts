@@ -9,7 +9,7 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 const MIB = 1024 * 1024;
 const SIZE = 700 * MIB;
 
-/** Reads the newest session in a process of its own and prints the number of turns and the largest memory in KiB. */
+/** Program that reads the newest session and prints the number of turns and the peak memory in KiB. */
 const PROGRAM = `
 import { findSession, readTurns } from '${resolve(import.meta.dirname, '../../src/app/sessions/transcripts.ts')}';
 import { quoteSession } from '${resolve(import.meta.dirname, '../../src/client/sessions/evidence.ts')}';

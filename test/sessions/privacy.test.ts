@@ -8,7 +8,7 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { readRecording, restoreSession, writeTranscript } from './recordings.ts';
 import { OWN_SCRIPTS } from './scripts-own.ts';
 
-/** Built at run time, so that no scanner takes the test for a leak. */
+/** Assembled at run time, so that no scanner reports this file as a leak. */
 const SECRETS = [
   `ghp_${'a1B2c3D4e5F6'.repeat(3)}`,
   `AKIA${'Q4ZT7NWXPLM2VKRB'}`,
@@ -18,7 +18,7 @@ const PASSWORD = 'hunter2Zebra91';
 const KEY = ['-----BEGIN PRIVATE KEY-----', 'MIIEvQIBADANBgkqh7Zx', '-----END PRIVATE KEY-----'].join('\n');
 const PLANTED = [...SECRETS, PASSWORD, 'MIIEvQIBADANBgkqh7Zx'];
 
-/** A recorded session of each client in which prompts, messages and outputs contain secrets. */
+/** Restores a recorded session of the client, with secrets added to a prompt, a message and outputs. */
 async function withSecrets(client: string): Promise<ScratchFolder> {
   const script = OWN_SCRIPTS.find((each) => each.client === client)!;
   const folder = await restoreSession(script);
@@ -51,7 +51,7 @@ async function withSecrets(client: string): Promise<ScratchFolder> {
   return other;
 }
 
-/** Asserts that no secret is in the texts, and that the place of a secret is visible in them. */
+/** Asserts that the texts contain no secret, but show where one was removed. */
 function assertMasked(texts: readonly string[]): void {
   const all = texts.join('\n');
   for (const secret of PLANTED) assert.ok(!all.includes(secret), `${secret.slice(0, 4)} leaked`);

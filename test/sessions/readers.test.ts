@@ -84,7 +84,7 @@ test('turns after a prompt that the user went back from are marked as abandoned'
   const prompts = lines
     .map((line) => JSON.parse(line))
     .filter((line) => typeof line.message?.content === 'string');
-  // The user goes back to the place before the second prompt and says something else.
+  // Simulate a user who rewinds to before the second prompt and enters another one.
   const again = {
     ...prompts[1],
     uuid: 'new-1',

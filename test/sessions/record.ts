@@ -8,8 +8,8 @@ import { OWN_SCRIPTS } from './scripts-own.ts';
 import { PLAIN_SCRIPTS } from './scripts-plain.ts';
 
 /**
- * Records the sessions of the scripts with the pinned clients: `node test/sessions/record.ts [name…]`. A recording has
- * the transcript and the changes in the repository. Paths of this machine are replaced by `/WORK` and `/HOME`.
+ * Plays the scripts in the pinned clients and records the sessions: `node test/sessions/record.ts [name…]`. A recording
+ * has the transcript and the changes in the repository. `/WORK` and `/HOME` replace paths of this machine.
  */
 const FOLDER = join(import.meta.dirname, 'recordings');
 const wanted = process.argv.slice(2);

@@ -7,7 +7,7 @@ import { FakeModel, type Move } from '../clients/fake-model.ts';
 import { type ClientName, runClient } from '../clients/installed-clients.ts';
 import type { ScratchFolder } from '../projects/scratch-folder.ts';
 
-/** A step of the agent: words, then one tool call. */
+/** A step of the agent: an optional text, then one tool call. */
 export type Step = { readonly say?: string } & (
   | { readonly run: string }
   | { readonly write: string; readonly text: string }
@@ -16,16 +16,16 @@ export type Step = { readonly say?: string } & (
   | { readonly todos: readonly { readonly text: string; readonly status: string }[] }
 );
 
-/** A prompt of the user, the steps of the agent, and its last words. */
+/** A prompt of the user, the steps of the agent, and its final answer. */
 export interface Exchange {
-  /** The client compacts the session before this prompt, and the model writes this summary. */
+  /** If set, the client compacts the session before this prompt, and the model writes this summary. */
   readonly compaction?: string;
   readonly prompt: string;
   readonly steps: readonly Step[];
   readonly answer: string;
 }
 
-/** A prompt to a model that acts on what its tools returned in this exchange. */
+/** A prompt to a model that chooses its next step from the results of its tools in this exchange. */
 export interface LiveExchange {
   readonly prompt: string;
   act(answers: readonly string[]): Step | { readonly answer: string };
@@ -34,7 +34,7 @@ export interface LiveExchange {
 /** A tool call of a client. */
 type Call = { readonly tool: string; readonly args: object };
 
-/** Writes a file with the shell, for Codex, whose patch tool the client intercepts in commands. */
+/** Returns a shell command that changes files in Codex, which intercepts `apply_patch` and runs its patch tool. */
 function patch(lines: readonly string[]): Call {
   const text = ['*** Begin Patch', ...lines, '*** End Patch'].join('\n');
   return { tool: 'exec_command', args: { cmd: `apply_patch <<'END_OF_PATCH'\n${text}\nEND_OF_PATCH` } };
@@ -46,7 +46,7 @@ const prefixed = (sign: string, text: string) =>
     .split('\n')
     .map((line) => sign + line);
 
-/** The tool calls of each client for a step. */
+/** Returns each client's tool call for a step. */
 const TOOLS: { readonly [client in ClientName]: (step: Step, folder: string) => Call } = {
   claude(step, folder) {
     if ('run' in step) return { tool: 'Bash', args: { command: step.run, description: 'work' } };
@@ -111,7 +111,7 @@ const TOOLS: { readonly [client in ClientName]: (step: Step, folder: string) => 
   },
 };
 
-/** A tool that the client offers in every request of a session, but not in requests for a title. */
+/** By client, a tool that is offered in every request of a session, but not in requests for a title. */
 const MARKERS = { claude: 'Bash', codex: 'exec_command', gemini: 'run_shell_command', opencode: 'bash' };
 
 /** Runs a session in a real client whose fake model follows the exchanges. Returns all requests to the model. */
@@ -231,7 +231,7 @@ const CLIENTS: { readonly [client in ClientName]: Start } = {
     overAcp(program, ['acp'], folder, CLIENT_ENV.opencode(folder, url), play),
 };
 
-/** Plays a session over the Agent Client Protocol, because these clients do not continue a session without a window. */
+/** Plays a session over the Agent Client Protocol: without a terminal, these clients cannot continue a session. */
 async function overAcp(
   program: string,
   args: readonly string[],
@@ -283,7 +283,7 @@ async function overAcp(
   }
 }
 
-/** Files of a recorded session by path in the home. A database is stored as its rows. */
+/** Files of a recorded session by their path in the home. A database is stored as JSON with its rows. */
 export type Recording = { readonly [path: string]: string };
 
 const WHERE = {
@@ -292,7 +292,7 @@ const WHERE = {
   gemini: '.gemini/tmp/*/chats/*.jsonl',
 };
 
-/** Reads the transcript that a client has written. Lines that no reader uses are large and are left out. */
+/** Returns the transcript that a client has written, without large lines that no reader uses. */
 export function recordingOf(client: ClientName, folder: ScratchFolder): Recording {
   const found: { [path: string]: string } = {};
   if (client === 'opencode') {
@@ -321,13 +321,13 @@ export function recordingOf(client: ClientName, folder: ScratchFolder): Recordin
   return found;
 }
 
-/** Whether a line holds only texts of the vendor or bookkeeping, which no reader uses. */
+/** Returns whether a line contains only texts of the vendor or internal records, which no reader uses. */
 function isSkipped(line: string): boolean {
   if (line.includes('"type":"attachment"')) return !line.includes('"type":"queued_command"');
   return /"type":"(?:api-request[^"]*|prompt_snapshot|world_state)"|"role":"developer"/.test(line);
 }
 
-/** Removes the changed files that OpenCode stores with each prompt. */
+/** Removes the copies of changed files that OpenCode stores with each prompt. */
 function withoutDiffs(row: { [column: string]: unknown }): object {
   if (typeof row.data !== 'string') return row;
   return {

@@ -1,6 +1,6 @@
 import type { SessionScript } from './script.ts';
 
-/** The other half of the recorded sessions, written together with the extractor. */
+/** Half of the recorded sessions. The author of the extractor wrote them; see scripts-plain.ts for the other half. */
 export const OWN_SCRIPTS: readonly SessionScript[] = [
   {
     name: 'parser-limit',

@@ -2,8 +2,8 @@
 import type { SessionScript } from './script.ts';
 
 /**
- * Half of the recorded sessions. Their author had not read the extractor, and avoids words that announce a decision or
- * a failure. Do not adapt them to the extractor: they measure what it does with sessions that it was not made for.
+ * Half of the recorded sessions. Their author had not read the extractor, and avoided words that announce a decision or
+ * a failure. Do not adapt them to the extractor: they measure how it handles sessions that it was not written for.
  */
 export const PLAIN_SCRIPTS: readonly SessionScript[] = [
   {

@@ -8,15 +8,15 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { type LiveExchange, playSession, type Step } from './recorder.ts';
 
 /**
- * Work goes through four real clients in one repository. Each gets the brief of the session before it, and its fake
- * model knows nothing else: it does the next step of the plan and repeats no failure that the brief names.
+ * Passes work through four real clients in one repository. Each gets the brief of the previous session. Its fake model
+ * knows only the brief: it does the next step of the plan, and does not repeat a failure that the brief names.
  */
 
 const ORDER: readonly ClientName[] = ['claude', 'codex', 'gemini', 'opencode'];
 const PLAN = ['alpha', 'beta', 'gamma', 'delta'];
 const ASK = `Do these steps in order: ${PLAN.join(', ')}. A step is: append its name to done.txt. Do one step now. Publish with sh publish.sh if that works.`;
 
-/** A model that reads the plan and what is done from a text. */
+/** Returns a model that reads the plan and the completed steps from its prompt, or from the output of `first`. */
 function model(prompt: string, first: Step | null): LiveExchange {
   return {
     prompt,
@@ -50,7 +50,7 @@ test('four clients do all steps of a plan once, and none repeats a failure that 
     if (!('program' in client)) return t.skip(client.missing);
     let exchange = model(ASK, null);
     if (index > 0) {
-      // A program in the place of the client notes the first prompt. The real one runs below without a terminal.
+      // `--start` runs this fake client, which records the first prompt. The real client runs below, without a terminal.
       folder.write(
         `../home/bin/${name}`,
         `#!/bin/sh\nfor last; do :; done\nprintf %s "$last" > "${folder.home}/prompt"\n`,

@@ -8,7 +8,7 @@ import { again } from './trouble.ts';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** Size of a thread that respects all limits but whose log is slow to fold. */
+/** Size of the thread for the fold attack. It respects all limits, but its log is slow to fold. */
 const FACTS = 4_900;
 const PATCHES = 20;
 const MOVES = 2_000;
@@ -31,19 +31,19 @@ export interface AttackCounts {
 export interface AttackClients {
   readonly imports: Client;
   readonly folds: Client;
-  /** Client that imports what `folds` exported. */
+  /** Client that imports the bundle that `folds` exported. */
   readonly accomplice: Client;
   readonly greps: Client;
 }
 
-/** Attacks of other tenants on the server that the writers use. They must not cost the writers anything. */
+/** Attacks by other tenants on the server that the writers use. The writers must not lose data or wait long. */
 export class Attacks {
   readonly #imports: Client;
   readonly #folds: Client;
   readonly #greps: Client;
   readonly #accomplice: Client;
   readonly #pings: Record<string, number> = { cut: 0, sent: 0 };
-  /** Foreign thread ids whose import got no answer. The attacker may own a thread with such an id. */
+  /** Ids of foreign threads whose import got no answer, so the attacker may own a thread with this id. */
   readonly #unsure = new Set<string>();
   #costly = '';
   #searched = '';
@@ -99,7 +99,7 @@ export class Attacks {
     ]);
   }
 
-  /** Imports another tenant's thread under its original id, intact or broken, and deletes the result. */
+  /** Imports another tenant's bundle, intact or damaged. Deletes the imported thread, which has the same id. */
   async import(bundle: Uint8Array, id: string): Promise<void> {
     const kind = (['whole', 'changed', 'cut'] as const)[randomInt(3)]!;
     const body = kind === 'whole' ? bundle : kind === 'cut' ? bundle.subarray(0, -40) : await changed(bundle);

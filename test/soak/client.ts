@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { pause } from '../../src/base/pause.ts';
 
-/** Time for which a request is retried, while the attacks run and after they have ended. */
+/** Time in ms for which a request is retried, during the disturbances and after their end. */
 const PATIENCE_MS = 180_000;
 const CALM_MS = 15_000;
 
@@ -10,11 +10,11 @@ export interface Shared {
   readonly url: () => string;
   /** Descriptions of lost or wrong data. */
   readonly losses: string[];
-  /** Time at which the disturbances ended. Later requests must be answered soon. */
+  /** Time at which the disturbances ended. After it, requests must succeed within `CALM_MS`. */
   calmSince: number;
 }
 
-/** Sends requests with one key and counts the answers by status. A broken connection counts as `none`. */
+/** Sends requests with one API key and counts the answers by status. A broken connection counts as `none`. */
 export class Client {
   readonly statuses: Record<string, number> = {};
   readonly shared: Shared;

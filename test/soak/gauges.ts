@@ -9,22 +9,22 @@ const BARE_SERVER = `const server = require('node:http').createServer((_, answer
 server.listen(0, '127.0.0.1', () => process.stdout.write(String(server.address().port)));`;
 
 export interface Figures {
-  /** Answers of /health during the whole run, and the number of requests without an answer in time. */
+  /** Answers of /health during the whole run, and requests that got no answer in time. */
   readonly healthAnswers: number;
   readonly healthNone: number;
   readonly healthP50Ms: number;
   readonly healthP99Ms: number;
-  /** The same numbers for a trivial server in its own process. They show how busy the machine is. */
+  /** 99th percentile of a trivial server in its own process. It shows how busy the machine is. */
   readonly bareP99Ms: number;
-  /** The same numbers for the server of the second half, which is never killed. */
+  /** Answers of /health in the second half, when the server is not killed. */
   readonly steadyHealthAnswers: number;
   readonly steadyHealthNone: number;
   readonly steadyHealthP50Ms: number;
   readonly steadyHealthP99Ms: number;
   readonly steadyHealthMaxMs: number;
   /**
-   * Memory of the server of the second half in MiB: medians of the first and last quarter of its life, and
-   * the maximum.
+   * Duration of the second half, and the memory of its server in MiB: medians of the first and last quarter, and the
+   * maximum.
    */
   readonly steadySeconds: number;
   readonly rssFirstQuarter: number;

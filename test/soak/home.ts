@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { relay } from '../cli/program.ts';
 
-/** Space for the partial bodies that a killed server leaves. They stay as orphans for an hour. */
+/** Size of the disk. It has room for the partial bodies that killed servers leave as orphans for an hour. */
 const DISK = '1g';
 const DAY_S = 24 * 3600;
-/** Nothing expires during the run. */
+/** Configuration of the server: nothing expires during the run, and the load reaches no limit. */
 const CONFIG = {
   channel_retention: 30 * DAY_S,
   channel_messages: 1_000_000,
@@ -21,7 +21,7 @@ export class SoakHome implements Disposable {
   readonly root = mkdtempSync(join(tmpdir(), 'relay-soak-'));
   readonly disk = join(this.root, 'disk');
   readonly home = join(this.disk, 'home');
-  /** Why no disk can be mounted; null if one is mounted. */
+  /** The reason why no disk could be mounted, or null. */
   readonly noDisk: string | null;
 
   constructor() {

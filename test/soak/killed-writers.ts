@@ -21,10 +21,9 @@ const WRITERS = 4;
 type AckedSizes = Map<string, number>;
 
 /**
- * Runs four processes that push, delete and sweep, which moves bodies between segments. They are killed at
- * random times and restarted until enough pushes are acknowledged. Meanwhile others read and make backups.
- * Data that was acknowledged and not deleted must exist in the end and in the backups. No reader may ever see
- * a wrong byte.
+ * Runs four processes that push, delete and sweep, which moves bodies between segments. They are killed at random times
+ * and restarted until this many pushes are acknowledged. Meanwhile other processes read and make backups. In the end,
+ * acknowledged data that was not deleted must be in the store and in the backups. No reader may see a wrong byte.
  */
 export async function killedWriters(pushes: number): Promise<Killed> {
   const place = mkdtempSync(join(tmpdir(), 'relay-killed-'));
@@ -43,7 +42,7 @@ export async function killedWriters(pushes: number): Promise<Killed> {
         counts.acknowledged++;
         first.resolve();
       });
-      // Sometimes kill it before it has done anything.
+      // Usually wait for the first push. Sometimes kill the process earlier.
       if (Math.random() < 0.95) await Promise.race([first.promise, listening]);
       await Promise.race([wait(Math.random() * 4000), listening]);
       child.process.kill('SIGKILL');
@@ -118,7 +117,7 @@ async function check(
   try {
     const found = await engine.blobs.get(key);
     if (!found) {
-      // The process printed the deletion before it deleted, but the line may not have arrived yet.
+      // The process prints a line before it deletes. Wait in case that line has not arrived yet.
       for (let tries = 0; ackedSizes.get(key)! > 0 && tries < 100; tries++) await wait(100);
       if (ackedSizes.get(key)! > 0) losses.push(`${key}: lost`);
       return;

@@ -7,8 +7,8 @@ import type { Client } from './client.ts';
 export const CHANNEL = 'soak';
 const TTL_S = 20 * 24 * 3600;
 /**
- * Pointers that one writer keeps in the store. Older ones are checked and deleted, so that an hour of writes
- * fits on the disk.
+ * Number of pointers that one writer keeps in the store. It checks and deletes older ones, so that an hour of writes fits
+ * on the disk.
  */
 const LIVE = 60;
 
@@ -24,7 +24,7 @@ interface Listed {
 }
 type Page = { readonly pointers?: Listed[]; readonly artifacts?: Listed[]; readonly next?: string };
 
-/** Writers of one tenant and the list of their acknowledged writes. */
+/** Runs the writers of one tenant and records their acknowledged writes. */
 export class Ledger {
   readonly kept: Kept[] = [];
   /** Message texts by sequence number. */
@@ -35,13 +35,13 @@ export class Ledger {
   imported = 0;
   /** Number of items that exist twice although they were written with one idempotency key. */
   doubled = 0;
-  /** Paths of pointers that exist right now, for the readers. */
+  /** Paths of pointers that exist now. The slow readers read them. */
   readonly live: string[] = [];
   readonly #client: Client;
   readonly #losses: string[];
   readonly #over: AbortSignal;
 
-  /** After `over`, no new write starts, but running ones finish. */
+  /** After `over` fires, no new write starts, but running writes finish. */
   constructor(client: Client, over: AbortSignal) {
     this.#client = client;
     this.#losses = client.shared.losses;
@@ -106,7 +106,7 @@ export class Ledger {
     }
   }
 
-  /** Imports threads that another tenant attacks during and after the import. */
+  /** Imports threads. `attack` lets another tenant import and delete the same thread during and after each import. */
   async importThreads(attack: (bundle: Uint8Array, id: string) => Promise<void>): Promise<void> {
     const source = openThreads();
     while (!this.#over.aborted) {
@@ -137,7 +137,7 @@ export class Ledger {
     await this.#checkList(artifacts, 'artifacts', ({ ref }) => `${artifacts}/${ref}/content`);
   }
 
-  /** Returns false if no answer came, so that it is unknown whether the thread exists. */
+  /** Imports a bundle. Returns false if there was no answer, because then the thread may exist or not. */
   async #import(bundle: Uint8Array): Promise<boolean> {
     const began = performance.now();
     for (;;) {

@@ -22,7 +22,7 @@ export interface Outcome extends Counts, Figures {
   /** Answers to the writers by status; `none` counts broken connections. */
   readonly statuses: Record<string, number>;
   readonly attacks: AttackCounts;
-  /** Why no disk was filled; null if disks were filled. */
+  /** The reason why no disk was filled, or null. */
   readonly noDisk: string | null;
   /** Descriptions of lost, wrong or leftover data; empty if the run succeeded. */
   readonly losses: readonly string[];
@@ -139,7 +139,7 @@ function damage(home: string): string[] {
  * environment.
  */
 function leftOver(pids: readonly number[], home: string): string[] {
-  // A process id can be reused within an hour, so Linux uses the exact check below instead.
+  // Check pids only on other systems than Linux: a pid can be reused within an hour. Linux has the exact check below.
   const candidates = process.platform === 'linux' ? [] : pids;
   const alive = candidates.filter((pid) => {
     try {

@@ -3,8 +3,7 @@ import { type Running, start } from '../channels/programs.ts';
 import type { SoakHome } from './home.ts';
 
 /**
- * Times after which a server that does not listen, or is not ready, is restarted, as a service manager would
- * do.
+ * Times in ms after which a server that does not listen, or is not ready, is restarted, as a service manager would do.
  */
 const START_MS = 20_000;
 const READY_MS = 15_000;
@@ -12,7 +11,7 @@ const READY_MS = 15_000;
 /** Keeps a real server running on the home, always on the same port, even after kills. */
 export class Supervisor {
   readonly pids: number[] = [];
-  /** Exit descriptions of servers that ended without being killed. */
+  /** For each server that ended without being killed: its exit code or signal, and its output. */
   readonly ownEnds: string[] = [];
   kills = 0;
   /** Number of failed starts, for example on a full disk. */

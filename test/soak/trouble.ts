@@ -6,11 +6,11 @@ import type { SoakHome } from './home.ts';
 import { CHANNEL, type Ledger } from './ledger.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** Large enough that quadratic work on it would slow down all other clients. */
+/** Size of a hostile payload. It is so large that quadratic work on it would slow down all other clients. */
 const HOSTILE_BYTES = 24 * 1024 * 1024;
 /**
- * TTL of hostile payloads, in seconds. It removes those that cannot be deleted because the answer with their
- * id was lost.
+ * TTL of hostile payloads in seconds. Some cannot be deleted, because the answer with their id was lost, so they must
+ * expire.
  */
 const HOSTILE_TTL_S = 60;
 
@@ -35,8 +35,7 @@ export async function again(
 }
 
 /**
- * Starts all disturbances of the server concurrently. They run until `over`; the kills end earlier, at
- * `killsOver`.
+ * Runs all disturbances of the server concurrently. They end when `over` fires, the kills already when `killsOver` fires.
  */
 export function trouble(
   o: {

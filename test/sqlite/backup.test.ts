@@ -51,8 +51,7 @@ test('a backup made while another process writes is a consistent snapshot', asyn
   const copy = await openSqlite({ home: target });
   const { entries } = await copy.logs.read('ack.log', { limit: 1000 });
   assert.ok(entries.length >= acknowledged.length);
-  // The writer stores blob, record and entry in this order, so each entry has its record and each record its
-  // blob.
+  // The writer stores blob, record and entry in this order. So each entry must have its record, and each record its blob.
   for (const { data: i } of entries) {
     const record = (await copy.records.get(`ack.record/${i}`))?.value as { size: number } | undefined;
     const blob = await copy.blobs.get(`ack.blob/${i}`);

@@ -22,7 +22,7 @@ process.once('exit', () => {
 /** Runtime of the scripts: this Node, or Bun if the engine is tested with Bun. */
 const RUNTIME = process.env.RELAY_TEST_RUNTIME ?? process.execPath;
 
-/** Starts a script. It reads `options` as JSON from its first argument. `node` are options of Node itself. */
+/** Starts a script, which gets `options` as JSON in its first argument. `node` are flags of Node. */
 export function startChild(script: string, options: object, node: readonly string[] = []): Child {
   const path = fileURLToPath(new URL(`scripts/${script}.ts`, import.meta.url));
   const child = spawn(RUNTIME, [...node, path, JSON.stringify(options)], {

@@ -114,7 +114,7 @@ test('if a migration is killed, the next process that opens the store migrates i
   const home = oldHome(t);
   for (let round = 0; round < 8; round++) {
     const child = startChild('linger', { home });
-    // Kill the process at a random time before its first output.
+    // Kill the process each time a little later, so that different stages of the migration are interrupted.
     await pause(60 + round * 25);
     child.process.kill('SIGKILL');
     await child.ended();
@@ -129,7 +129,7 @@ test('a sweep adds block checksums to intact old bodies and deletes the copy aft
   const path = join(home, 'relay.db');
   const clock = manualClock(Date.now());
   const engine = await openSqlite({ home, env: clock.env });
-  // Storing the same bytes again gives the checksums that the old bodies should get.
+  // Store the bytes of each old body again. The new body has the checksums that the old one should get.
   const { items } = await engine.blobs.list('', { limit: 1000 });
   const damaged = filesIn(home).find((file) => /^blobs\/[0-9a-f]{2}\//.test(file))!;
   for (const { key } of items) {

@@ -10,7 +10,7 @@ import { temporaryHome } from './home.ts';
 
 const WRITES = 200;
 
-/** Reads twice, because a server may answer the second read from its cache. */
+/** Reads the record and the blob twice, because a server may answer the second read from its cache. */
 async function seen({ records, blobs }: Engine): Promise<{ record: number; blob: number }[]> {
   const looks: { record: number; blob: number }[] = [];
   for (let look = 0; look < 2; look++) {
@@ -31,7 +31,7 @@ test('a server never returns older data than another process has acknowledged', 
   for (let n = 1; n <= WRITES; n++) {
     assert.deepEqual(await writer.next(), { n });
     for (const { record, blob } of await seen(engine)) {
-      // The record is deleted, or at least as new as the acknowledged one.
+      // The writer may have gone on: the record is deleted, or at least as new as the acknowledged one.
       assert.ok(Number.isNaN(record) || record >= n, `the record ${n} was there, and ${record} was seen`);
       assert.ok(Number.isNaN(blob) || blob >= n, `the blob ${n} was there, and ${blob} was seen`);
     }
@@ -92,7 +92,7 @@ test('callers cannot modify the data that a server shares between them', async (
   for (let look = 0; look < 3; look++) {
     const found = (await engine.records.get('all.shared/1'))!;
     assert.deepEqual(found, { value: { list: [1] }, revision: found.revision });
-    // The first result belongs to the caller; later ones are shared.
+    // The caller may change the first result, but later results are shared and may be frozen.
     const change = () => Object.assign(found, { value: null, revision: 0 });
     if (Object.isFrozen(found.value)) assert.throws(change, TypeError);
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 /**
- * Mounts a small disk in memory for one test. Returns null if that is not possible; the test is then skipped.
+ * Mounts a small disk in memory for one test. If that is not possible, skips the test and returns null.
  */
 export function smallDisk(t: TestContext, size = '3m'): string | null {
   const disk = mkdtempSync(join(tmpdir(), 'relay-disk-'));

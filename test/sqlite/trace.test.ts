@@ -6,13 +6,13 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryHome } from './home.ts';
 
-/** System calls between two bytes that the script writes after each acknowledged write. */
+/** System calls of each write. The script writes a byte after each acknowledgement, which separates them. */
 interface Trace {
   /** Calls of the first writes, which also create files and folders. */
   readonly first: string[];
   readonly blob: string[];
   readonly record: string[];
-  /** Calls of a body together with the record that names it. */
+  /** Calls when a body is stored together with the record that names it. */
   readonly together: string[];
 }
 
@@ -124,7 +124,7 @@ function traced(t: TestContext, options: { bytes: number; place?: string; role?:
   };
 }
 
-/** strace splits a call that another thread interrupts into two lines. It counts once, where it ended. */
+/** Joins the two lines into which strace splits a call that another thread interrupts. The call counts where it ended. */
 function joined(lines: readonly string[]): string[] {
   const begun = new Map<string, string>();
   const whole: string[] = [];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { type Excerpt, excerpt } from '../../src/text/excerpt/excerpt.ts';
 
-/** A random generator with a seed (mulberry32), so that a failure can be repeated. */
+/** Returns a seeded random generator (mulberry32), so that a failure can be repeated. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -15,7 +15,7 @@ function random(seed: number): (below: number) => number {
 
 type Random = (below: number) => number;
 
-/** Pieces of output. Each gets the number of its line, so that a wrong number is seen. */
+/** Lines of outputs. Most contain their line number, so that a wrong number in the excerpt is detected. */
 const PIECES: readonly ((n: number, r: Random) => string)[] = [
   (n) => `2026-11-01T10:00:00Z INFO request #${n}# done, no error`,
   (n) => `2026-11-01 [错误] 支付失败 #${n}#`,
@@ -45,14 +45,14 @@ export function randomOutput(seed: number): { bytes: Uint8Array; numbered: boole
   if (form === 0) return { bytes: Uint8Array.from({ length: r(20_000) }, () => r(256)), numbered: false };
   const kinds = Array.from({ length: 1 + r(4) }, () => PIECES[r(PIECES.length)]!);
   const end = form === 1 ? '\r' : r(3) === 0 ? '\r\n' : '\n';
-  // Carriage returns alone end no line.
+  // With form 1 all lines have number 1, because a carriage return alone does not end a line.
   const lines = Array.from({ length: r(600) }, (_, i) => kinds[r(kinds.length)]!(form === 1 ? 1 : i + 1, r));
   const bytes = new TextEncoder().encode(lines.join(end) + (r(2) ? end : ''));
   if (form === 2) for (let i = r(50); i > 0 && bytes.length > 0; i--) bytes[r(bytes.length)] = 0x80 + r(128);
   return { bytes, numbered: form !== 2 };
 }
 
-/** Makes the excerpt of an output in random chunks, and checks everything that an excerpt promises. */
+/** Makes the excerpt of an output that arrives in random chunks. Asserts its budget, its counts and its lines. */
 export async function checkExcerpt(
   seed: number,
   bytes: Uint8Array,
@@ -79,7 +79,7 @@ export async function checkExcerpt(
   return found;
 }
 
-/** Every line of the excerpt has its number or is the mark of a gap, and together they cover the text. */
+/** Asserts that each line of the excerpt has its number or marks omitted lines, and that together they cover the output. */
 function checkLines({ text, lines, omitted }: Excerpt, numbered: boolean): void {
   let next = 1;
   const gaps: { from: number; to: number }[] = [];

@@ -1,7 +1,7 @@
 import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { ExcerptBuilder } from '../../src/text/excerpt/excerpt.ts';
 
-// Prints the peak memory in KiB of making the excerpt of a log of as many MB as the first argument says.
+// Makes the excerpt of a log and prints the peak memory in KiB. The first argument is the size of the log in MB.
 const encoder = new TextEncoder();
 const chunks = Array.from({ length: 100 }, (_, c) => {
   const lines = Array.from({ length: 600 }, (_, i) => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { mirrored, openLocal, temporaryHome } from './local-store.ts';
 
-/** Twelve texts written by people. */
+/** Returns twelve real texts: sources of this project. */
 function realTexts(): { name: string; text: string }[] {
   const folder = fileURLToPath(new URL('../../src/domain/threads/', import.meta.url));
   return readdirSync(folder)

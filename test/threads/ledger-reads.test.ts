@@ -7,7 +7,7 @@ import { temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { overHttp } from '../mcp/clients.ts';
 
-/** Reads outside prompts are counted by the tokens of their answer, on every interface. */
+/** Tests that every interface counts the tokens of reads that are not part of a prompt. */
 
 const CONTENT = 'The quick brown fox jumps over the lazy dog.\n'.repeat(300);
 const home = temporaryHome();
@@ -37,7 +37,7 @@ async function newThread(): Promise<{ id: string; ref: string; path: string }> {
   return { id, ref, path };
 }
 
-/** Returns the figures that are not zero. */
+/** Returns the thread's token counts that are not zero. */
 async function reads(id: string): Promise<Partial<Stats['breakdown']>> {
   const { breakdown } = JSON.parse(await ask('GET', `/threads/${id}/stats`)) as Stats;
   return Object.fromEntries(Object.entries(breakdown).filter(([, figure]) => figure > 0));

@@ -38,7 +38,7 @@ export function buildHome(dir: string) {
   return { home, thread, empty };
 }
 
-/** Compares an imported thread with the answers of a Go relay. */
+/** Asserts that an imported thread equals the answers of the Go relay. */
 export async function assertSame(threads: ThreadsApi, truth: LegacyTruth): Promise<void> {
   const { thread_id } = truth.thread;
   // A Go relay did not say who created a thread.

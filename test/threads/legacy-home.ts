@@ -42,7 +42,7 @@ const SCHEMA = `
 
 const NO_METRICS = { cache_hits: 0, cache_misses: 0, tokens_estimate: 0, tokens_avoided: 0, hop_count: 0 };
 
-/** Writes the home of a Go relay: readable files, and a database with more data. */
+/** Writes the home of a Go relay: text files, and a database with further data. */
 export class LegacyHome implements Disposable {
   readonly dir: string;
   readonly db: DatabaseSync;
@@ -62,7 +62,7 @@ export class LegacyHome implements Disposable {
   }
 
   /**
-   * Returns the next millisecond as a Go timestamp with nanoseconds, and as the hex digits that begin an id.
+   * Advances the clock by a millisecond. Returns it as a Go timestamp with nanoseconds, and as the first hex digits of an id.
    */
   tick(): { time: string; hex: string } {
     const at = Date.UTC(2026, 1, 27, 4, 23, 8) + ++this.#ticks;
@@ -118,7 +118,7 @@ export class LegacyThreadWriter {
     return version;
   }
 
-  /** Makes a new version without an event. */
+  /** Makes a new version with changed fields, without an event. */
   version(changed: object): number {
     const fields = { ...this.states.at(-1), ...changed };
     const version = this.states.length + 1;

@@ -107,7 +107,7 @@ test('concurrent patches in a Go relay keep their events, and make each version 
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   const first = thread.patch({ facts: [fact('a')] });
-  // Write the same version twice, and the event of a version after the event of the next.
+  // Simulate two writers: two events for one version, and the events of the next two versions in the wrong order.
   thread.event('state.patch.applied', { ops: 1, version: first });
   const [next, last] = [thread.version({ facts: [fact('b')] }), thread.version({ facts: [fact('c')] })];
   thread.event('state.patch.applied', { ops: 1, version: last });

@@ -42,9 +42,9 @@ export async function openLocal(
 
 export interface Patcher {
   readonly process: ChildProcess;
-  /** Resolves with the versions it made, once it has ended without an error. */
+  /** Resolves with the versions that the process made, when it has ended without an error. */
   readonly versions: Promise<number[]>;
-  /** Resolves once it has made this many versions. */
+  /** Resolves when the process has made this many versions. */
   made(count: number): Promise<void>;
 }
 

@@ -148,7 +148,7 @@ describe('the readable files of a thread', () => {
     const kept = () => readdirSync(folder).filter((name) => name.startsWith('state.edited-'));
     const warnings: string[] = [];
     {
-      // Neither a rewrite by another program nor a file damaged by a power cut counts as an edit.
+      // A file that another program wrote with the same content, or that a power cut emptied, does not count as an edit.
       await using store = await openLocal(home, {}, (what) => warnings.push(what));
       writeFileSync(path, JSON.stringify(await store.threads.state(thread)));
       await store.threads.patch(thread, { ops: [fact('f2')] });

@@ -29,7 +29,7 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openUnderTest(env);
-  // Activity uses its own engine and random numbers, so that tests see only the data of threads.
+  // Activity has its own engine and random numbers, so that the tests' engine contains only data of threads.
   const apart = { now: () => env.now(), randomBytes: systemEnv.randomBytes };
   const activity = new ActivityLog({ engine: openUnderTest(apart), env: apart });
   const deps = { engine, env, texts: o.texts ?? realCounter, activity };

@@ -9,7 +9,7 @@ import { openThreads, text } from './open-threads.ts';
 
 const fact = (id: string): PatchOp => ({ op: 'add', path: '/facts/-', value: { id, key: id, value: id } });
 
-/** Returns a version without the fields that the relay sets itself. */
+/** Returns a state without the fields that the relay sets itself. */
 function said({ version: _, updated_at: __, metrics: ___, ...rest }: State) {
   return rest;
 }

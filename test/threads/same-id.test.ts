@@ -45,7 +45,7 @@ async function sqlite(t: TestContext): Promise<Engine> {
   return engine;
 }
 
-/** The engine under test, and SQLite. */
+/** Engines for these tests: memory and SQLite, or only the one that RELAY_TEST_ENGINE names. */
 const ENGINES: { readonly [name: string]: Open } = {
   [process.env.RELAY_TEST_ENGINE ? 'the engine under test' : 'memory']: async () => undefined,
   ...(process.env.RELAY_TEST_ENGINE ? {} : { SQLite: sqlite }),
@@ -65,7 +65,7 @@ async function imported(engine: Engine | undefined, tenant: string): Promise<Imp
   return { opened, id, bundle };
 }
 
-/** Makes a thread of acme at the key where older versions stored the threads of all tenants. */
+/** Creates a thread of acme under the key that older versions used for the threads of all tenants. */
 async function inOldPlace(engine: Engine | undefined): Promise<Imported> {
   const made = await imported(engine, 'local');
   const { records } = made.opened.engine;
@@ -218,7 +218,7 @@ describe('the lock of an import', () => {
     const { blobs, records } = opened.engine;
     const before = { put: records.put, delete: records.delete, putBlob: blobs.put };
     const gone = () => Promise.reject(new Error('the process is gone'));
-    // Simulates a crash while the content of an artifact is stored: no more calls reach the store.
+    // Simulates a crash while the content of an artifact is stored: all later calls to the store fail.
     blobs.put = () => {
       Object.assign(records, { put: gone, delete: gone });
       return gone();

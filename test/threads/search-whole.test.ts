@@ -37,7 +37,7 @@ async function putHaystack(threads: ThreadsApi): Promise<{ thread: string; ref: 
   return { thread, ref };
 }
 
-/** Counts the index documents of an artifact. */
+/** Returns the number of search-index documents of an artifact. */
 function documents(home: string, ref: string): number {
   using db = new DatabaseSync(join(home, 'relay.db'), { readOnly: true }) as DatabaseSync & Disposable;
   const sql = 'SELECT count(*) AS count FROM documents WHERE fields LIKE ?';

@@ -14,7 +14,7 @@ const PAGE = readFileSync(join(import.meta.dirname, '../../docs/tokens.md'), 'ut
 const tokens = (words: string) => encode(words).length;
 const REPORT = Array.from({ length: 500 }, (_, i) => `Sensor ${i} was read at noon and was fine.\n`).join('');
 
-/** Ids, marks and times are the same in every run, so token counts are too. */
+/** Returns an Env with a fixed time and fixed random bytes, so that token counts are the same in every run. */
 function sameEveryTime(): Env {
   let state = 1;
   const next = () => {

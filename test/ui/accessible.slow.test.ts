@@ -17,7 +17,7 @@ test('axe finds nothing on any page, and no page is wider than the window (light
   assert.deepEqual(await findProblems(opened, 'light', 1440, null), []);
 });
 
-// Structure does not depend on the theme, but contrast does.
+// In the dark theme only the contrast is tested, because the structure does not depend on the theme.
 test('axe finds nothing on any page, and no page is wider than the window (dark, 390)', {
   skip,
 }, async () => {

@@ -7,7 +7,7 @@ import { until } from '../until.ts';
 import type { Dashboard } from './dashboard.ts';
 import { asAgent, type Demo, openDemo } from './demo/content.ts';
 
-/** The questions that people open the dashboard with. */
+/** Tests that pages answer the questions for which people open the dashboard. */
 
 const skip = noBrowser;
 let dashboard: Dashboard;
@@ -135,7 +135,7 @@ test('several items are deleted, retried and canceled at once, and failures are 
   const { tasks } = await agent.tasks.list();
   assert.equal(tasks.filter(({ summary }) => summary?.startsWith('Upgrade the importer')).length, 2);
   await page.goto(`${dashboard.url}/ui/channels/invoices?tab=dead`);
-  // `all` does not wait for the page.
+  // Wait for the first letter, because `all` below does not wait.
   await page
     .getByLabel(/^Select dead letter/)
     .first()

@@ -6,7 +6,7 @@ import { everyPage } from './pages.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe and the width of the page say about every page of the demo. `rules` limits axe to these rules. */
+/** Checks every page of the demo with axe, and that no page is wider than the window. null means all rules of axe. */
 export async function findProblems(
   { dashboard, demo }: Demo,
   colorScheme: 'light' | 'dark',

@@ -8,7 +8,7 @@ import { buildPages } from './dashboard.ts';
 import { openDemo } from './demo/content.ts';
 
 const LIMIT = 180 * 1024;
-/** Files loaded only for text in a language that can be highlighted, and the excerpts of the SDK, which no view loads. */
+/** Scripts that do not count: the highlighter and its languages, which load on demand, and `excerpt`, which no page loads. */
 const HIGHLIGHTER = /^(?:excerpt|highlight|typescript|python|shellscript|yaml|go|rust|sql|css)-/;
 
 let pages: Awaited<ReturnType<typeof buildPages>>;

@@ -20,7 +20,7 @@ import { asAgent } from './demo/content.ts';
 /** Commands that run until they are stopped. They pass once they have printed something. */
 const GOES_ON = /^relay (?:up|watch|bridge start) /;
 
-/** A name that a shell would split. */
+/** A channel name that needs quotes in a shell. */
 const CHANNEL = "the team's builds";
 
 const PIPELINE = `name: review
@@ -77,7 +77,7 @@ function prepare(folder: ScratchFolder): void {
   folder.write('review.yaml', PIPELINE);
 }
 
-/** Returns the commands on a page, as their copy buttons give them. */
+/** Returns the commands on a page without the prompt `$`. */
 async function commandsOn(
   dashboard: Dashboard,
   path: string,
@@ -115,7 +115,7 @@ async function onFilledPages(dashboard: Dashboard, terminal: Terminal): Promise<
   const api = httpRelay({ baseUrl: dashboard.url });
   const { thread_id: id } = await api.threads.create({});
   const { id: task } = await new AgentBridge(relay).send('Count the words');
-  // Its last step fails, so that the run can be resumed; then the step can succeed.
+  // The last step fails, so the page offers to resume the run. With the file `approved` the step then succeeds.
   assert.notEqual((await terminal.run('relay pipeline run review.yaml')).code, 0);
   terminal.folder.write('approved', '');
   const [run] = (await api.threads.runs({})).runs;
@@ -137,7 +137,7 @@ async function onFilledPages(dashboard: Dashboard, terminal: Terminal): Promise<
   return found.flat();
 }
 
-/** Returns commands on pages without a key: the sign-in, and a pointer that others cannot see. */
+/** Returns the commands on pages that are seen without a key: the sign-in, and a pointer that only its tenant may see. */
 async function commandsWithoutKey(dashboard: Dashboard): Promise<{ key: string; commands: string[] }> {
   const scopes = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
   const { key } = await asAgent(dashboard.relay, 'local').keys.create({ name: 'owner', scopes });
@@ -149,7 +149,7 @@ async function commandsWithoutKey(dashboard: Dashboard): Promise<{ key: string; 
   };
 }
 
-/** Asserts that every command in the sources of the pages was offered, so that a new one is tested too. */
+/** Asserts that every command in the sources of the pages is among these, so that new commands are tested too. */
 function assertAllWereSeen(offered: readonly string[]): void {
   const root = resolve(import.meta.dirname, '../../ui');
   const lines = globSync('**/*.tsx', { cwd: root }).flatMap((file) => {
@@ -187,7 +187,7 @@ class Terminal {
     return this.#spawn(line).ended;
   }
 
-  /** Stops it once it has printed something; a watcher gets an event to print. */
+  /** Starts a command and stops it after its first output. `relay watch` gets a message to print. */
   async start(line: string, relay: ContextRelay): Promise<Ended> {
     const { child, output, ended } = this.#spawn(`exec ${line}`);
     const over = ended.then(() => true);

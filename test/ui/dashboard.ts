@@ -11,9 +11,9 @@ import { TIMEOUT_MS } from '../until.ts';
 export interface Dashboard extends AsyncDisposable {
   readonly relay: RelayUnderTest;
   readonly browser: Browser;
-  /** Address of the pages. */
+  /** URL of the server. */
   readonly url: string;
-  /** Console errors, policy violations and requests to other hosts: things no page may have. */
+  /** Console errors, policy violations and requests to other hosts. No page may cause any. */
   readonly problems: string[];
   /** Opens a page in its own window and records problems. */
   open(path: string, o?: BrowserContextOptions): Promise<Page>;

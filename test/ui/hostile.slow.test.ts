@@ -17,7 +17,7 @@ after(async () => dashboard?.[Symbol.asyncDispose]());
 
 const RUN = `globalThis.owned=1;document.title='owned';alert('owned')`;
 
-/** Texts that agents may put where a page displays them. Each would run, load or deceive if it were more than text. */
+/** Hostile texts that agents may put into fields that pages display. If not escaped, they run code, load or deceive. */
 const WORDS: readonly string[] = [
   `<img src=x onerror="${RUN}">`,
   `<script>${RUN}</script>`,

@@ -9,23 +9,23 @@ import { type Dashboard, openDashboard } from './dashboard.ts';
 import { asAgent } from './demo/content.ts';
 
 export interface Sizes {
-  /** Versions of a thread, of which `artifacts` are made by artifacts. */
+  /** Number of versions of the thread. `artifacts` of them come from adding an artifact. */
   readonly versions: number;
   readonly artifacts: number;
   readonly pointers: number;
-  /** How many pointers the list passes. More than `MOST_ROWS`. */
+  /** Number of pointers that the test scrolls past. It must be more than `MOST_ROWS`. */
   readonly scrolled: number;
-  /** Messages of a channel. More than the 1 000 that the page holds. */
+  /** Number of messages in the channel. It must be more than the 1 000 that the page keeps. */
   readonly messages: number;
 }
 
-/** Filling the store takes minutes on a busy machine. */
+/** Timeout of a test in ms. It is long, because filling the store takes minutes on a busy machine. */
 const TIMEOUT_MS = 400_000;
-/** Maximum of DOM nodes on a page, whatever it lists. */
+/** Maximum number of DOM nodes on a page. */
 const MOST_NODES = 3_000;
-/** Maximum of rows of a list in memory. */
+/** Maximum number of rows that a list keeps in memory. */
 const MOST_ROWS = 2_000;
-/** Maximum heap of a page after garbage collection; a list of a hundred thousand rows would exceed it. */
+/** Maximum heap of a page in bytes after garbage collection. A list of 100 000 rows would exceed it. */
 const MOST_HEAP = 48 * 1024 * 1024;
 
 const nodes = (page: Page) => page.evaluate(() => document.querySelectorAll('*').length);
@@ -35,7 +35,7 @@ async function assertFewNodes(page: Page): Promise<void> {
   assert.ok(amount < MOST_NODES, `${page.url()} has ${amount} nodes`);
 }
 
-/** Returns how many rows a list has passed, and how many it holds. */
+/** Returns how many rows have been loaded, and how many of them are still in memory. */
 function rowsOf(table: Locator): Promise<{ passed: number; held: number }> {
   // Read both at once, because the page changes meanwhile.
   return table.evaluate((element) => {

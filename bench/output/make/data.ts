@@ -99,7 +99,7 @@ for (let n = 0; n < 40; n++) console.log('<li class="frame"><code>/srv/shop/' + 
 console.log('</ul>\\n<h2>Settings</h2>\\n<table>\\n' + vars.join('\\n') + '\\n</table>\\n<footer>Shop 3.9.1, debug mode, incident INC-20417</footer>\\n</body>\\n</html>');`,
 );
 
-/** The files of one commit of this repository. */
+/** Shell command that unpacks the files of one commit of this repository. */
 const CHECKOUT = `git -C ${ROOT} archive 0177b28b | tar x`;
 
 const node = 'node api.js';

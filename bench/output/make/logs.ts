@@ -1,6 +1,6 @@
 import type { Recipe } from './recipe.ts';
 
-/** Random numbers for the small programs, the same in every run. */
+/** First lines of the Python programs, with a random generator that gives the same numbers in every run. */
 const RANDOM_PY = `
 import random, json, sys, datetime
 r = random.Random(SEED)
@@ -16,7 +16,7 @@ const python = (seed: number, body: string) => ({
   'service.py': RANDOM_PY.replace('SEED', String(seed)) + body,
 });
 
-/** INFO lines contain the word error all the time; three real errors stand in the middle. */
+/** A log whose INFO lines often contain the word error. There are three real errors in the middle. */
 const SHOP_LOG = python(
   11,
   `
@@ -44,7 +44,7 @@ line("INFO", "shutdown complete after 41 h 12 m, 14 002 requests served, 3 dropp
 `,
 );
 
-/** One error among thousands of warnings. */
+/** A log with one error among thousands of warnings. */
 const WARNINGS = python(
   12,
   `
@@ -106,7 +106,7 @@ for n in range(9000):
 `,
 );
 
-/** Several services in one stream, as compose prints them. */
+/** A log of several services in one stream, as compose prints it. */
 const COMPOSE = python(
   16,
   `
@@ -126,7 +126,7 @@ line("web-1", 'level=info msg="graceful stop" inflight=0 uptime=9h41m')
 `,
 );
 
-/** A deployment: steps with progress that overwrites itself, in colours. */
+/** A log of a deployment: coloured steps with progress lines that overwrite themselves. */
 const DEPLOY = python(
   17,
   `
@@ -155,7 +155,7 @@ for n in range(7000):
 `,
 );
 
-/** A small log: one warning decides. */
+/** A small log in which one warning is important. */
 const CRON = python(
   19,
   `

@@ -4,7 +4,7 @@ import { type Recipe, ROOT } from './recipe.ts';
 const times = <T>(count: number, make: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => make(n));
 
-/** A C program of many files, in which one file calls a function that no file defines. */
+/** Returns a C program of many files. One file calls a function that no file defines. */
 function cFiles(files: number, broken: Readonly<Record<string, string>> = {}): Record<string, string> {
   const parts = times(files, (n) => [
     `part${n}.c`,
@@ -97,7 +97,7 @@ func Open(name string) *Depot { return &Depot{Name: name} }
 func (d *Depot) Relabel(bin string) error { return nil }
 `,
 };
-/** Vet reports printf mistakes: one finding per line in many packages. */
+/** A Go program with printf mistakes in many packages. `go vet` reports one per line. */
 const GO_VET = {
   'go.mod': 'module example.test/shop\n\ngo 1.21\n',
   ...Object.fromEntries(
@@ -139,7 +139,7 @@ def label_${n}(shelf: Shelf${n}) -> str:
     return shelf.free
 `;
 
-/** eslint cannot read TypeScript: our sources without their types. */
+/** Shell command that removes the types from our sources, because eslint cannot read TypeScript. */
 const STRIP = `node -e '
 const { stripTypeScriptTypes } = require("node:module"); const fs = require("node:fs"); const path = require("node:path");
 for (const file of fs.globSync("src/{text,base,kernel,domain}/**/*.ts", { cwd: process.argv[1] })) {

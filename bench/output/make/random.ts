@@ -1,4 +1,4 @@
-/** Random numbers that are the same in every run. */
+/** A random generator that gives the same numbers in every run. */
 export interface Random {
   /** An integer from `from` to `to`, both included. */
   int(from: number, to: number): number;

@@ -6,27 +6,27 @@ import type { Kind, Output } from '../corpus.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..', '..');
 
-/** The home folder that stands in the outputs. */
+/** The home folder that outputs show instead of the real one. */
 const HOME = join('/', 'home', 'dev');
 
-/** How one output is made. */
+/** Describes how one output is made. */
 export interface Recipe {
   readonly name: string;
   readonly kind: Kind;
   /** The command as a reader would type it. */
   readonly shown: string;
-  /** The shell command that is really run, if it differs. */
+  /** The shell command that runs, if it differs from `shown`. */
   readonly command?: string;
-  /** Files of the program, by path. Without them, the command runs in this repository. */
+  /** Files of the program, by path. If absent, the command runs in this repository. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Shell command that prepares the folder. Its output is not kept. */
+  /** Shell command that prepares the folder. Its output is discarded. */
   readonly before?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Replacements for what differs from run to run. */
+  /** Replacements for texts that differ in every run, such as dates. */
   readonly replace?: readonly (readonly [RegExp, string])[];
 }
 
-/** Folder with the programs that the recipes need beyond PATH (see README.md). */
+/** Folder with programs that the recipes need and that are not on the PATH (see README.md). */
 export const TOOLS = process.env.BENCH_TOOLS ?? '';
 
 export function make(recipe: Recipe): Output {
@@ -63,7 +63,7 @@ export function make(recipe: Recipe): Output {
   return { name, kind, command: shown, text };
 }
 
-/** Replaces paths and the host of this machine. Recipes replace dates and users where a program prints them. */
+/** Replaces paths and the host name of this machine. `replace` of a recipe replaces dates and users. */
 function withoutMachine(text: string, folder: string): string {
   const { homedir } = userInfo();
   const paths = [

@@ -1,6 +1,6 @@
 import { type Recipe, TOOLS } from './recipe.ts';
 
-/** Names of tests: every pair is another sentence. */
+/** Words for the names of tests. Each pair gives a different sentence. */
 const SUBJECTS = [
   'cart',
   'invoice',
@@ -44,7 +44,7 @@ const DEEDS = [
 
 const title = (n: number) =>
   `${SUBJECTS[n % SUBJECTS.length]} ${DEEDS[Math.floor(n / SUBJECTS.length) % DEEDS.length]}`;
-/** Titles repeat after 324: later ones end with a number. */
+/** Returns the title of test n. There are 324 different titles, so later ones end with their number. */
 const unique = (n: number) => (n < 324 ? title(n) : `${title(n)} ${n}`);
 const snake = (n: number) => unique(n).replaceAll(' ', '_');
 const pascal = (n: number) => unique(n).replace(/(^| )(\w)/g, (_, _gap, first) => first.toUpperCase());

@@ -1,5 +1,5 @@
-// Searches the guides. A section is found if every word of the query occurs in it. Titles count more than
-// text. A word of the query also matches the beginning of a longer word.
+// Searches the guides. It finds sections that contain every word of the query, or a longer word that begins with it.
+// Matches in titles score higher than matches in text.
 const field = document.getElementById('search');
 const list = document.getElementById('results');
 const up = document.documentElement.dataset.up;

@@ -1,4 +1,4 @@
-/** A server on the store of RELAY_HOME. Allows webhooks on this machine unless GUARDED is set. Prints its address. */
+/** Serves the store in RELAY_HOME and prints its address. Calls webhooks on this machine unless GUARDED is set. */
 import { loadConfig } from '../../../src/app/config.ts';
 import { startServer } from '../../../src/app/serve/serve.ts';
 import { openCore } from '../../../src/app/store/open-core.ts';

@@ -21,7 +21,7 @@ const transcript: string[] = [];
 const pastes = new Map<string, string>();
 let input = '';
 let busy: string | null = null;
-/** The open dialog, and what happens after its answer. */
+/** The open dialog: its question, and the callback that runs after the answer. */
 let dialog: { question: string; answered: () => void } | null = null;
 let frozen = false;
 let pasteCount = 0;
@@ -184,7 +184,7 @@ let ready = false;
 process.stdin.on('data', (data) => {
   if (ready) key(data.toString('utf8'));
 });
-// Changes the screen while it starts, as real agents do.
+// The screen changes during the start, as with real agents.
 for (let i = 0; i < 10; i++) {
   await sleep(80);
   out.write('.');

@@ -17,7 +17,7 @@ for await (const message of (await open.client()).subscribe(channel, { group, si
   const { n } = message.msg as { n: number };
   say('took', n, message.token);
   await pause(Math.random() * 4);
-  // Longer than its lease: another member gets the work, and this one's acknowledgement is rejected.
+  // Wait until the lease is over. Another member gets the message, and the acknowledgement below is rejected.
   if (Number(dawdles) > 0 && ++taken % Number(dawdles) === 0)
     await pause(message.lease_until! - Date.now() + 700);
   try {

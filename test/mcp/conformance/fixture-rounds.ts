@@ -14,7 +14,7 @@ import * as z from 'zod';
 type Outcome = CallToolResult | InputRequiredResult;
 type State = Record<string, unknown>;
 
-/** Signs the state that the client carries from round to round, so that it cannot change it. */
+/** Signs the state that the client sends back in the next round, so that the client cannot change it. */
 export const roundState = createRequestStateCodec<State>({ key: crypto.getRandomValues(new Uint8Array(32)) });
 
 const elicit = (message: string, field: string) =>
@@ -36,7 +36,7 @@ const answered = (ctx: ServerContext, key: string): State | undefined =>
   acceptedContent(ctx.mcpReq.inputResponses, key);
 const response = (ctx: ServerContext, key: string) => ctx.mcpReq.inputResponses?.[key] as State | undefined;
 
-/** In the 2026 revision a server asks the client for input by answering a call with a question. The suite tests this. */
+/** Adds tools that answer a call with a question to the client, as the 2026 revision allows. The suite calls them. */
 export function addFixtureRounds(server: McpServer): void {
   const tool = (name: string, run: (ctx: ServerContext) => Promise<Outcome> | Outcome) =>
     server.registerTool(name, { description: 'a fixture', inputSchema: z.object({}) }, (_args, ctx) =>

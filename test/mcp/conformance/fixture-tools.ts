@@ -13,7 +13,7 @@ const SAMPLE = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=';
 
 const nothing = z.object({});
 
-/** Tools that the suite calls by name, with the answers that it expects. */
+/** Adds the tools that the suite calls by name. They return the answers that it expects. */
 export function addFixtureTools(server: McpServer): void {
   const content = (name: string, ...parts: CallToolResult['content']) =>
     server.registerTool(name, { description: 'a fixture' }, () => ({ content: parts }));
@@ -79,10 +79,10 @@ async function progresses(_args: unknown, ctx: ServerContext): Promise<CallToolR
   return { content: [{ type: 'text', text: String(progressToken) }] };
 }
 
-/** An argument that clients repeat in a request header. */
+/** Schema of an argument that clients must repeat in a request header. */
 const MIRRORED = { type: 'string', 'x-mcp-header': 'Region' } as const;
 
-/** A schema that a list of tools must return unchanged. */
+/** Input schema of a tool. The list of tools must return it unchanged. */
 const EVERY_KEYWORD = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',

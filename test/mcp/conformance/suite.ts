@@ -25,7 +25,7 @@ export async function runSuite(url: string, revision: string) {
   const args = [SUITE, 'server', '--url', url, '--requirements', revision];
   const { code, output } = await run(process.execPath, args, FOLDER);
   const names = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, name]) => name!);
-  // The suite also runs extensions and later drafts, which are not part of the revision.
+  // Ignore extensions and later drafts, which the suite also runs but which are not part of the revision.
   const unscored = names(/^ +✗ ([\w-]+) \(\w[^)]*\)$/gm);
   const failed = names(/^✗ ([\w-]+):/gm).filter((name) => !unscored.includes(name));
   return { code, output, failed: [...new Set(failed)].sort() };

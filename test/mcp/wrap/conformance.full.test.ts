@@ -38,7 +38,7 @@ describe('the official conformance suite scores a server behind relay mcp wrap a
       const { failed } = await runSuite(url, era);
       const transport = await failures(SERVER, era);
       const behind = await failures([...WRAP, '--url', url], era);
-      // The bridge of this test speaks HTTP to the suite, so its own failures do not count.
+      // Ignore scenarios that fail because of the HTTP bridge between the suite and the stdio server.
       assert.deepEqual(
         behind.filter((name) => !transport.includes(name)),
         failed.filter((name) => !transport.includes(name)),

@@ -3,7 +3,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod';
 
-/** Text of `lines` lines with one failure in the middle. */
+/** Returns a text of this many lines with one failure in the middle. */
 export function longText(lines: number): string {
   return Array.from({ length: lines }, (_, i) =>
     i === lines / 2 ? 'not ok 1 - Error: the pipe is closed' : `ok ${i} - reads the line number ${i}`,
@@ -17,7 +17,7 @@ const rows = (count: number) =>
   Array.from({ length: count }, (_, id) => ({ id, name: `row number ${id}`, ok: id % 7 !== 0 }));
 const IMAGE = { type: 'image' as const, data: 'aGk=', mimeType: 'image/png' };
 
-/** MCP server over stdio whose tools return results of all kinds. */
+/** Returns an MCP server whose tools return results of all kinds. It is served over stdio. */
 function makeServer(): McpServer {
   const server = new McpServer({ name: 'fixture', version: '1' }, { capabilities: { tools: {} } });
   const inputSchema = z.object({ lines: z.number() });

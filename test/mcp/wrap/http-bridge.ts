@@ -12,14 +12,14 @@ const VERSION = 'io.modelcontextprotocol/protocolVersion';
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
 
 /**
- * Serves a stdio MCP server over HTTP, because the official suite tests servers only over HTTP. A client with a session has a
- * process of its own; all others share one. Ids are made unique per process.
+ * Serves a stdio MCP server over HTTP, because the official suite tests servers only over HTTP. Each session has its own
+ * server process. Clients without a session share one process per protocol revision. Request ids are renumbered.
  */
 export class HttpBridge implements AsyncDisposable {
   readonly #command: readonly string[];
   readonly #env: NodeJS.ProcessEnv;
   readonly #programs = new Map<string, Program>();
-  /** The program of the next session. It is started ahead, because the suite waits only 30 s for an answer. */
+  /** The process for the next session. It is started early, because the suite waits only 30 s for an answer. */
   #spare: Program;
   readonly #server = createServer((request, response) => {
     this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
@@ -49,7 +49,7 @@ export class HttpBridge implements AsyncDisposable {
     for await (const chunk of request) body += chunk;
     const message: Message = JSON.parse(body);
     const fresh = message.method === 'initialize';
-    // The first message decides which revision a stdio server speaks, so others get another process.
+    // The first message to a stdio server fixes its protocol revision, so each revision needs its own process.
     const stateless = message.params?._meta?.[VERSION] === '2026-07-28' ? 'modern' : 'other';
     const session = fresh
       ? `s${this.#programs.size}`

@@ -92,7 +92,7 @@ const checkerOf = (schema: JsonObject) => {
   return (value: Json) => check(value).valid;
 };
 
-/** Asserts for random schemas that what is replaced or expanded always matches its schema, and that nothing is lost. */
+/** Asserts for random schemas that results with handles and arguments without handles match them, and no text is lost. */
 export async function checkRandomSchemas(rounds: number): Promise<void> {
   let [replaced, expanded] = [0, 0];
   for (let round = 0; round < rounds; round++) {

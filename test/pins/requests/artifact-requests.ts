@@ -17,7 +17,7 @@ const field = (name: string, value: string) =>
 const file = (name: string, mime: string, text: string) =>
   `Content-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: ${mime}\r\n\r\n${text}`;
 
-/** Artifacts, capabilities, reports, prompts. */
+/** Requests about artifacts, capabilities, reports and prompts. */
 export const artifactRequests: readonly Pinned[] = [
   { name: 'a thread for artifacts', as: 'thread', send: 'POST /threads', json: { name: 'papers' } },
   { name: 'no artifacts yet', send: `GET ${A}` },

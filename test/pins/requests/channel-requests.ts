@@ -2,7 +2,7 @@ import type { Pinned } from '../exchange.ts';
 
 const GROUP = '/channels/jobs/groups/workers';
 
-/** Channels, groups and inboxes. */
+/** Requests about channels, groups and inboxes. */
 export const channelRequests: readonly Pinned[] = [
   { name: 'no channels yet', send: 'GET /channels' },
   { name: 'publish', as: 'signal', send: 'POST /channels/jobs', json: { msg: { go: true } } },

@@ -3,7 +3,7 @@ import type { Pinned } from '../exchange.ts';
 const metadata = Buffer.from('{"author":"Zoë"}').toString('base64url');
 const file = '/files/notes/src/main.ts';
 
-/** Files and spaces. */
+/** Requests about files and spaces. */
 export const fileRequests: readonly Pinned[] = [
   { name: 'no spaces yet', send: 'GET /files' },
   {

@@ -4,7 +4,7 @@ const NOBODY = '00000000-0000-4000-8000-000000000000';
 const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
 const by = (as: string) => ({ Authorization: `Bearer {{${as}.key}}` });
 
-/** One request for each scope that needs this scope. */
+/** By scope, a request that needs this scope. */
 const NEEDS: { readonly [scope in (typeof SCOPES)[number]]: Pick<Pinned, 'send' | 'json' | 'body'> } = {
   push: { send: 'POST /push', body: 'x' },
   pull: { send: `GET /pull/${NOBODY}/receipts` },
@@ -15,7 +15,7 @@ const NEEDS: { readonly [scope in (typeof SCOPES)[number]]: Pick<Pinned, 'send' 
   admin: { send: 'GET /keys' },
 };
 
-/** A relay that requires keys: which requests it refuses, for which keys, and with which errors. */
+/** Requests to a relay that requires keys, without a key and with keys that lack something. */
 export const keyRequests: readonly Pinned[] = [
   ...SCOPES.map((scope): Pinned => ({ name: `without a key: the scope ${scope}`, ...NEEDS[scope] })),
   { name: 'without a key: pull', send: `GET /pull/${NOBODY}` },

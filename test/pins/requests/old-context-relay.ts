@@ -20,7 +20,7 @@ const CURL = { 'User-Agent': 'curl/8.5.0', Accept: '*/*' };
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const TOKEN = `gAAAAA${'b'.repeat(94)}`;
 
-/** Clients of the original ContextRelay, against a self-hosted relay. */
+/** Requests of the original ContextRelay's clients to a self-hosted relay. */
 export const oldContextRelay: readonly Pinned[] = [
   {
     name: 'Python: push',
@@ -86,7 +86,7 @@ export const oldContextRelay: readonly Pinned[] = [
 
 const KEYED = { ...PYTHON, Authorization: 'Bearer {{admin.key}}' };
 
-/** The Python client against the managed cloud: `/v1` in the address, and a key. */
+/** Requests of the Python client to the managed cloud: the address has `/v1`, and there is a key. */
 export const oldManagedClient: readonly Pinned[] = [
   {
     name: 'Python with a key: push',

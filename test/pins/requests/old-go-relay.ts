@@ -43,7 +43,7 @@ const PATCH =
   '[{"op": "add", "path": "/artifacts/-", "value": {"ref": "{{analysis.ref}}", "type": "markdown"}}, {"op": "add", "path": "/facts/-", "value": {"id": "f1", "key": "phase", "value": "done"}}]';
 const SEARCH = `{"capability": "retrieval.search", "thread_id": "${ID}", "args": {"query": "analysis"}}`;
 
-/** The clients and the command line of the Go relay. */
+/** Requests of the Go relay's clients and command line. */
 export const oldGoRelay: readonly Pinned[] = [
   { name: 'Python: health', send: 'GET /health', headers: PYTHON, fixed: true },
   { name: 'Python: version', send: 'GET /version', headers: PYTHON, fixed: true },

@@ -5,7 +5,7 @@ const TREE = '{"a":{"b":[10,20,{"c":"deep"}]},"name":"tree"}';
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const OCTETS = { Accept: 'application/octet-stream' };
 
-/** Pushes, pulls, peeks, parts, receipts. */
+/** Requests about pointers: pushes, pulls, peeks, parts and receipts. */
 export const pointerRequests: readonly Pinned[] = [
   { name: 'push as JSON', as: 'plain', send: 'POST /push', json: { data: 'hello' } },
   {

@@ -2,7 +2,7 @@ import type { Pinned } from '../exchange.ts';
 
 const NOBODY = `q_${'0'.repeat(26)}`;
 
-/** Questions to people. */
+/** Requests about questions to people. */
 export const questionRequests: readonly Pinned[] = [
   { name: 'no questions yet', send: 'GET /questions' },
   {

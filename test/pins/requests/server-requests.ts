@@ -1,6 +1,6 @@
 import type { Pinned } from '../exchange.ts';
 
-/** The server itself, unknown routes, and web pages of foreign origins. */
+/** Requests about the server itself, to unknown routes, and from web pages of foreign origins. */
 export const serverRequests: readonly Pinned[] = [
   { name: 'the root', send: 'GET /', fixed: true },
   { name: 'the head of the root', send: 'HEAD /', fixed: true },

@@ -25,7 +25,7 @@ const BRIDGE = {
   started_at: '2026-01-15T11:00:00.000Z',
 };
 
-/** Tasks and agents. */
+/** Requests about tasks and agents. */
 export const taskRequests: readonly Pinned[] = [
   { name: 'no tasks yet', send: 'GET /tasks' },
   {

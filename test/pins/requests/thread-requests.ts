@@ -5,7 +5,7 @@ const T = '/threads/{{thread.thread_id}}';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const fact = (id: string, value: string) => ({ op: 'add', path: '/facts/-', value: { id, key: 'k', value } });
 
-/** Threads: state, events, envelopes, leases, figures and bundles. */
+/** Requests about threads: state, events, envelopes, leases, figures and bundles. */
 export const threadRequests: readonly Pinned[] = [
   { name: 'no threads yet', send: 'GET /threads' },
   { name: 'begin a thread', as: 'thread', send: 'POST /threads', json: { name: 'first' } },

@@ -17,7 +17,7 @@ await Promise.all(
       await engine.blobs.put(`ack.blob/${i}`, bytes);
       await engine.records.put(`ack.record/${i}`, { i, size: bytes.length }, { expect: 'absent' });
       const seq = await engine.logs.append('ack.log', i);
-      // Write synchronously: the line must be out before anything else happens.
+      // Write synchronously, so that the line is printed before the next write begins.
       writeSync(1, `${JSON.stringify({ i, seq })}\n`);
     }
   }),

@@ -1,4 +1,4 @@
-/** Does one thing with a store and then waits for nothing. The test checks whether the process ends. */
+/** Uses every part of a store and does not close it. The test checks that the process ends anyway. */
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
 import { options, print } from './script-io.ts';
 

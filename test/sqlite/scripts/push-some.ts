@@ -7,19 +7,19 @@ import { options } from './script-io.ts';
 
 const { home, name } = options<{ home: string; name: string }>();
 const engine = await openSqlite({ home, role: 'server' });
-/** Writes synchronously: the line must be out before anything else happens. */
-function tell(what: object): void {
+/** Prints a line synchronously, so that it is printed before the next operation begins. */
+function printLine(what: object): void {
   for (let left = Buffer.from(`${JSON.stringify(what)}\n`); left.length > 0; ) {
     try {
       left = left.subarray(writeSync(1, left));
     } catch (error) {
-      // The pipe is full because the reader is behind.
+      // EAGAIN means that the pipe is full. Try again until the reader catches up.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
     }
   }
 }
 
-/** Sizes for bodies in a row, in a segment, and sometimes in their own file. */
+/** Sizes in bytes. Small bodies are stored in a row, larger ones in a segment. */
 const SIZES = [700, 5_000, 20_000, 60_000, 125_000, 20_000, 5_000, 125_000];
 let next = 0;
 
@@ -31,12 +31,12 @@ async function push(): Promise<void> {
     const expiresAt = i % 3 === 0 ? undefined : Date.now() + 3_600_000;
     await engine.blobs.put(key, Buffer.alloc(size, `${key} `), { expiresAt });
     await engine.records.put(`ptr.${name}-${i}/meta`, { key, size }, { expect: 'absent', expiresAt });
-    tell({ key, size });
+    printLine({ key, size });
     // Delete two of three, so that compaction has work to do.
     const old = i - 24;
     if (old < 0 || old % 3 === 1) continue;
     const gone = `ptr.${name}-${old}/body`;
-    tell({ key: gone, size: 0 });
+    printLine({ key: gone, size: 0 });
     await engine.blobs.delete(gone);
   }
 }

@@ -1,6 +1,5 @@
 /**
- * One of several processes that write to the same keys and streams at once. Any error ends it and fails the
- * test.
+ * One of several processes that write to the same keys and streams at once. An error ends the process and fails the test.
  */
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
 import { options, print } from './script-io.ts';
@@ -19,7 +18,7 @@ async function counting(): Promise<void> {
   for (let i = 0; i < rounds; i++) await records.add('all.counter/1', 1);
 }
 
-/** All processes change one record with compare-and-set. */
+/** Increments a record with compare-and-set, in competition with the other processes. */
 async function racing(): Promise<void> {
   while (won < rounds) {
     const now = await records.get('all.race/1');

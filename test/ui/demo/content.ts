@@ -9,12 +9,12 @@ import { fillRuns } from './runs.ts';
 import { fillThread } from './thread.ts';
 import { fillWork } from './work.ts';
 
-/** Demo content of the tests and of the screenshots in the docs: a day of a few agents. */
+/** URLs and ids of the demo content, which tests and screenshots use: one day of a few agents. */
 export interface DemoContent {
   readonly thread: string;
   readonly other: string;
   readonly run: string;
-  /** Encrypted, with its key. */
+  /** An encrypted pointer with its key. */
   readonly secret: string;
   readonly once: string;
   readonly task: string;
@@ -41,7 +41,7 @@ const PRICES = {
 };
 const DAY_MINUTES = 15 * 60;
 
-/** Opens a relay whose content starts a day ago and ends at the browser's time. */
+/** Opens a relay whose content begins 15 hours ago and ends at the browser's time. */
 export async function openDemo(): Promise<Demo> {
   const began = systemEnv.now() - DAY_MINUTES * 60_000;
   const opened = systemEnv.now();

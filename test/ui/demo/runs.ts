@@ -83,7 +83,7 @@ async function finished(
   await pass(70);
 }
 
-/** Two steps done, one retried, one running, one waiting. */
+/** Creates a run with two completed steps, a retried one, a running one and a waiting one. */
 async function current(planner: Relay, pass: (minutes: number) => Promise<void>): Promise<string> {
   const { run, record, start, done } = await begin(planner, 'code-review');
   await start('read');

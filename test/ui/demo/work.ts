@@ -48,7 +48,7 @@ async function fillBuilds(agent: Agents, pass: Pass): Promise<void> {
   }
 }
 
-/** A group with two dead letters, two messages in progress and one waiting. */
+/** Creates a group with two dead letters, two messages in progress and one waiting. */
 async function fillInvoices(agent: Agents, signal: AbortSignal): Promise<void> {
   for (const invoice of ['2026-1041', '2026-1042', '2026-1043', '2026-1044', '2026-1045'])
     await agent('mailbox').channels.publish('invoices', { invoice, pages: 3 });
@@ -69,7 +69,7 @@ async function fillInvoices(agent: Agents, signal: AbortSignal): Promise<void> {
   await until(() => dead === 2);
 }
 
-/** Files of two spaces, one with several versions. */
+/** Creates files in two spaces, one of them with several versions. */
 async function fillFiles(agent: Agents): Promise<void> {
   const put = (name: string, path: string, text: string, space = 'checkout') =>
     agent(name).files.put(space, path, { body: encodeUtf8(text) });
@@ -89,7 +89,7 @@ async function fillFiles(agent: Agents): Promise<void> {
   await put('planner', 'welcome.md', '# Welcome\n', 'onboarding');
 }
 
-/** Two sessions that talk, and a claim. */
+/** Creates two sessions that exchange messages, and a claim. */
 async function fillConversation(agent: Agents): Promise<string> {
   const session = (client: string, name: string) =>
     agent(name).agents.enter(name, {
@@ -170,7 +170,7 @@ async function fillPointers(relay: RelayUnderTest, agent: Agents) {
   return { secret, once };
 }
 
-/** One bridge working, one idle, one silent, and an agent that only reads. */
+/** Creates a working, an idle and a silent bridge, and an agent that only reads. */
 async function fillBridges(agent: Agents, running: string, signal: AbortSignal): Promise<void> {
   const laptop = agent('claude-laptop');
   const held: string[] = [];
