@@ -1,6 +1,6 @@
 import { Fields, JsonPairs } from './fields.ts';
 import type { Line } from './line-reader.ts';
-import { type ExcerptKind, recognise } from './recognisers.ts';
+import type { ExcerptKind } from './recognisers.ts';
 
 /** Lines at the start of a text that decide whether it is a document. */
 export const LOOK_LINES = 30;
@@ -29,7 +29,7 @@ export function documentReader(start: readonly Line[]): DocumentReader | null {
   if (isDiff(lines) || share((line) => STAT.test(line)) > 0.8) return new DiffReader();
   if (share((line) => LISTED.test(line)) > 0.8) return new ListingReader();
   const split = cellSplitter(lines);
-  return split && new TableReader(split, split(lines[lines.length >> 1]!).length);
+  return split && new TableReader(split);
 }
 
 function isDiff(lines: readonly string[]): boolean {
@@ -92,44 +92,27 @@ abstract class FieldReader implements DocumentReader {
 class TableReader extends FieldReader {
   readonly kind = 'table';
   readonly #split: (line: string) => string[];
-  readonly #columns: number;
 
-  constructor(split: (line: string) => string[], columns: number) {
+  constructor(split: (line: string) => string[]) {
     super();
     this.#split = split;
-    this.#columns = columns;
   }
 
   add(line: Line, found: Found): void {
     if (line.column > 0) return;
     if (line.number === 1) found(line, 990);
-    const cells = this.#split(line.text);
-    // A row of another width is a footer, a note, or damaged.
-    if (line.number > 1 && cells.length !== this.#columns)
-      this.fields.add('width', String(cells.length), line);
-    else if (line.number > 1)
-      for (const [i, cell] of cells.entries()) {
-        this.fields.add(String(i), cell.trim(), line);
-        this.fields.add(
-          `form ${i}`,
-          cell
-            .trim()
-            .replace(/\d+/g, '0')
-            .replace(/\p{L}+/gu, 'a'),
-          line,
-        );
-      }
+    else
+      for (const [i, cell] of this.#split(line.text).entries()) this.fields.add(String(i), cell.trim(), line);
   }
 }
 
 class ListingReader extends FieldReader {
   readonly kind = 'listing';
 
-  add(line: Line, found: Found): void {
+  add(line: Line): void {
     const row = /^(\S{10,11})\s+\d+\s+(\S+)\s+\S+\s+(\d+)\s+.*?([^/\s]*)$/.exec(line.text);
     const sized = /^\s*(\d[\d.]*)([KMGT]?)\s+(\S+)$/.exec(line.text);
     const path = row?.[4] ?? sized?.[3] ?? line.text.trim();
-    if (path.endsWith(':')) found(line, 290 - Math.min(100, line.number / 10));
     if (path.endsWith(':') || /^total \d+$/.test(line.text)) return;
     this.fields.add('extension', /\.[A-Za-z]\w{0,9}$/.exec(path)?.[0] ?? '', line);
     if (row) this.fields.add('size', row[3]!, line);
@@ -176,8 +159,6 @@ class JsonReader extends FieldReader {
       found(placed, this.#failures <= 1 ? 970 : 640 - Math.min(300, 8 * this.#failures));
     if (FAILURE_OBJECT.test(text)) this.#failureLines = FAILURE_LINES;
     this.#pairs.read(text, (key, value, depth) => {
-      // Members of the outermost object, except in JSON Lines.
-      if (depth === 1 && !/^\s*\{.*\}\s*$/.test(text)) found(line, 610);
       if (isFailure(key, value)) {
         found(placed, this.#failures++ === 0 ? 980 : 640 - Math.min(300, 8 * this.#failures));
         // A reason or message usually follows.
@@ -232,7 +213,6 @@ class DiffReader implements DocumentReader {
 class HtmlReader implements DocumentReader {
   readonly kind = 'html';
   #headings = 0;
-  #errors = 0;
   /** Lines of text since the last heading. */
   #texts = 0;
   /** The element whose content is not the text of the page. */
@@ -253,8 +233,7 @@ class HtmlReader implements DocumentReader {
       this.#texts = 0;
       found(line, 660 - behind);
     } else {
-      const isError = recognise(line).rank === 'error' && ++this.#errors <= 2;
-      found(line, isError ? 650 : 590 - behind - 8 * Math.min(30, this.#texts++));
+      found(line, 590 - behind - 8 * Math.min(30, this.#texts++));
     }
   }
 

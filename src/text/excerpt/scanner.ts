@@ -40,8 +40,6 @@ const WARNING_LINES = 5;
 /** Lines of the first failure that come before everything else, and before other failures. */
 const FIRST_LINES = 12;
 const WHOLE_LINES = 28;
-/** Lines of the details of a failure that are shown together. */
-const DETAIL_LINES = 6;
 /** Lines after an error that has no indented details. */
 const CONTEXT_AFTER = 2;
 const FEW_SUMMARIES = 8;
@@ -60,16 +58,9 @@ const FAILURE_VOTES = 20;
 /** Slots of the table that counts shapes. */
 const COUNTED_SHAPES = 2 ** 17;
 
-/** Stack frames, and how many in a row are kept. */
-const FRAME = /^\s+(?:at |File "|\d+: )|^\t\S/;
-const FRAMES = 8;
 /** Stack frames of runtimes and libraries, which a block leaves out. */
 const LIBRARY_FRAME =
   /^\s+(?:at .*(?:node:|node_modules[/\\]|\/rustc\/|\b(?:java|jdk|sun|javax)\.\w)|\d+: .*\b(?:core|std|alloc|__rustc)::|File ".*(?:site-packages|lib\/python\d)|\/usr\/(?:local\/)?(?:lib\/)?go)/;
-
-/** Lines that continue an error without being indented. */
-const DETAIL =
-  /^(?:\s+at |Caused by: |\s*\.\.\. \d+ more|During handling|The above exception|E\s{2,}|>\s|\s*\^+\s*$|\s*\|)/;
 
 /** Collects the important lines of a text while it is read. Its memory is bounded. */
 export class Scanner {
@@ -92,7 +83,6 @@ export class Scanner {
     readonly by?: Recogniser;
     readonly indent: number;
     after: number;
-    frames: number;
   } | null = null;
   #lines = 0;
 
@@ -139,7 +129,6 @@ export class Scanner {
   #addToDocument(line: Line, blank: boolean): void {
     if (blank) return;
     this.#document!.add(own(line), this.#find);
-    if (this.#document!.kind === 'json' && recognise(line).kind === 'log') this.#addToRun(line, false);
     if (this.#found.length > 2 * DOCUMENT_ITEMS) {
       this.#found.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
       this.#found.length = DOCUMENT_ITEMS;
@@ -147,9 +136,8 @@ export class Scanner {
   }
 
   readonly #find = (line: Line, priority: number) => {
-    const novel = this.#document!.kind === 'html' && priority < 600;
     const context = line.context?.flat().filter(({ number }) => number < line.number) ?? [];
-    this.#found.push({ lines: [...context, line], priority, novel });
+    this.#found.push({ lines: [...context, line], priority });
   };
 
   #addToRun(line: Line, blank: boolean): void {
@@ -174,10 +162,9 @@ export class Scanner {
     else if (!blank) {
       const deeper = indentOf(text) > indent;
       const starts = found?.rank === 'failure' || found?.rank === 'summary' || found?.rank === 'warning';
-      belongs &&= deeper || (!starts && (DETAIL.test(text) || (found?.rank !== 'quiet' && open.after-- > 0)));
+      belongs &&= deeper || (!starts && found?.rank !== 'quiet' && open.after-- > 0);
     }
-    open.frames = FRAME.test(text) ? open.frames + 1 : 0;
-    if (!belongs || open.frames > FRAMES) this.#open = null;
+    if (!belongs) this.#open = null;
     else if (!LIBRARY_FRAME.test(text)) block.lines.push(own({ text, ...place }));
     return belongs;
   }
@@ -217,7 +204,6 @@ export class Scanner {
       by,
       indent: indentOf(line.text),
       after: by ? (by.after ?? 0) : CONTEXT_AFTER,
-      frames: 0,
     };
   }
 
@@ -257,30 +243,19 @@ export class Scanner {
       items.push({ lines: [line], priority }, { lines: around, priority: priority - CONTEXT_BEHIND });
     });
     const written = (lines: Line[]) => lines.filter(({ text }) => text.trim() !== '');
-    const isHtml = this.#document?.kind === 'html';
     for (const [i, line] of written(this.#tail).slice(-TAIL_LINES).reverse().entries())
       items.push({
         lines: [line],
-        priority:
-          i === 0
-            ? 960
-            : i < 4 && line.column === 0
-              ? 690 - i
-              : i < 10 && !this.#document
-                ? 480 - i
-                : 330 - 3 * i,
+        priority: i === 0 ? 960 : i < 4 && line.column === 0 ? 690 - i : 330 - 3 * i,
         novel: i >= 4,
       });
-    // The head of an HTML page has no text.
-    for (const [i, line] of written(this.#head)
-      .slice(0, isHtml ? 1 : HEAD_LINES)
-      .entries())
+    for (const [i, line] of written(this.#head).entries())
       items.push({
         lines: [line],
         priority: i < 3 && line.column === 0 ? 650 - i : 320 - 3 * i,
         novel: i >= 3 && !this.#document,
       });
-    if (!isHtml) for (const line of this.#spread) items.push({ lines: [line], priority: 220, novel: true });
+    for (const line of this.#spread) items.push({ lines: [line], priority: 220, novel: true });
     return items;
   }
 
@@ -300,9 +275,7 @@ export class Scanner {
     const isSummary = rank === 'summary' && (blocks[i]!.by || count <= FEW_SUMMARIES);
     if (isSummary) return 700 + (50 * blocks[i]!.lines[0]!.number) / this.#lines;
     if (rank === 'warning') return 440 - 20 * Math.log2(count) - 60 * i;
-    // Rare shapes are interesting where most lines are similar.
-    const variety = this.#groups.size / this.#lines;
-    return (rank === 'quiet' ? 290 : 300) - 60 * variety - 15 * Math.log2(count) - 40 * i;
+    return (rank === 'quiet' ? 290 : 300) - 15 * Math.log2(count) - 40 * i;
   }
 }
 
@@ -336,8 +309,7 @@ function failureItems(blocks: Block[]): Item[] {
     const head = by ? lines.slice(0, headline + 1) : [lines[headline]!];
     const items: Item[] = [{ lines: head, priority: (rank === 'failure' ? 640 : 620) - step }];
     const body = by ? lines.slice(headline + 1) : lines.filter((_, k) => k !== headline);
-    for (let k = 0; k < body.length; k += DETAIL_LINES)
-      items.push({ lines: body.slice(k, k + DETAIL_LINES), priority: 590 - step / 2 - 5 * k });
+    for (const [k, line] of body.entries()) items.push({ lines: [line], priority: 590 - step / 2 - 5 * k });
     return items;
   });
 }
