@@ -3,28 +3,25 @@ import type { Hit } from '../kernel/search-index.ts';
 import { prefixUpperBound } from '../kernel/validate-input.ts';
 
 /**
- * Maximum number of matching texts that are ranked, newest first. A word with more matches is expensive and
- * hardly selective, so it is ignored if the query has other words.
+ * Maximum number of matching texts that are ranked, newest first. A word with more matches is expensive and hardly
+ * selective, so it is ignored if the query has other words.
  */
 const RANKED_TEXTS = 1000;
 
-/**
- * Number of folder levels that are indexed as words. For a search in a deeper folder, keys are compared one
- * by one.
- */
+/** Number of folder levels that are indexed as words. A search in a deeper folder compares the keys one by one. */
 const FOLDER_DEPTH = 8;
 
-/** Minimum number of texts that are read to find passages. */
+/** Minimum number of texts in which passages are searched. */
 const CANDIDATES = 50;
-/** Total number of characters after which reading stops. */
+/** Number of characters after which no further text is read. */
 const READ_CHARS = 2 * 1024 * 1024;
 
-/** Zero-width space. FTS5 treats it as a word boundary, and `joinLetters` can remove it again. */
+/** Zero-width space, a word boundary for FTS5. `joinLetters` removes it. */
 const SEPARATOR = '\u200b';
 
 type Value = string | number | bigint | Uint8Array | null;
 
-/** The part of a SQLite connection that `FullText` needs. */
+/** The methods of a SQLite connection that `FullText` needs. */
 export interface TextDatabase {
   sql<Row>(text: string): TextStatement<Row>;
 }
@@ -36,10 +33,9 @@ export interface TextStatement<Row> {
 }
 
 /**
- * Full-text search with FTS5, for all engines that use SQLite. FTS5 would treat a whole sentence of a script
- * without spaces as one word, so each letter of these scripts is indexed as a word. Case and diacritics are
- * ignored. Each folder of a key is indexed as a word too, so a search in a folder reads only the documents
- * of that folder.
+ * Full-text search with FTS5, for all engines with SQLite. Case and diacritics are ignored. In scripts without spaces
+ * FTS5 would treat a whole sentence as one word, so each letter is indexed as a word. Each folder of a key is also
+ * indexed as a word, so that a search in a folder reads only its documents.
  */
 export class FullText {
   readonly #db: TextDatabase;
@@ -51,10 +47,7 @@ export class FullText {
     this.#folderWord = folderWord;
   }
 
-  /**
-   * Adds a document. Must run inside a transaction. `words` is the result of `splitLetters`, and `fields` is
-   * JSON.
-   */
+  /** Adds a document. Must run inside a transaction. `words` is the result of `splitLetters`; `fields` is JSON. */
   put(key: string, words: string, fields: string): void {
     this.remove(key);
     const scope = folders(key)
@@ -78,8 +71,7 @@ export class FullText {
   }
 
   /**
-   * Searches with bounded work: at most 64 terms, the 1000 newest matches, and about 2 MiB of text for the
-   * passages.
+   * Searches with limited work: at most 64 terms, the 1000 newest matches, and about 2 MiB of text for the passages.
    */
   search(scope: string, query: string, limit: number): Hit[] {
     const terms = queryTerms(query);
@@ -98,7 +90,7 @@ export class FullText {
     const selective = matching.filter(({ count }) => count <= RANKED_TEXTS);
     if (matching.length === 0) return [];
     const match = (selective.length > 0 ? selective : matching).map((each) => each.match).join(' OR ');
-    // If the scope is a whole indexed folder, the index already selects the keys. Otherwise compare the keys.
+    // If the scope is a whole indexed folder, the index selects the keys. Otherwise compare the keys.
     const [join, range] =
       folder === scope
         ? ['', []]
@@ -126,7 +118,7 @@ export class FullText {
     return candidates;
   }
 
-  /** Counts the matching texts, up to `RANKED_TEXTS` + 1. */
+  /** Counts the matching texts; stops after `RANKED_TEXTS` + 1. */
   #count(match: string): number {
     const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${RANKED_TEXTS + 1})`;
     return this.#db.sql<{ count: number }>(sql).get(match)!.count;
@@ -147,17 +139,17 @@ function folders(key: string): string[] {
 }
 
 /**
- * Prepares a text for the index: removes the characters that mark matches and puts a separator around each
- * letter of a script without spaces.
+ * Prepares a text for the index: removes the characters that mark matches, and puts a separator around each letter of
+ * a script without spaces.
  */
 export function splitLetters(text: string): string {
   const clean = text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' ');
-  // These scripts start at U+0E01. Most texts have no such character and skip the pattern, which takes
-  // milliseconds to compile.
+  // These scripts start at U+0E01. Most texts contain no such character and need not compile the pattern, which takes
+  // milliseconds.
   return /[\u0e00-\uffff]/.test(clean) ? clean.replace(unspaced(), `${SEPARATOR}$&${SEPARATOR}`) : clean;
 }
 
-/** Restores a text that `splitLetters` has prepared. */
+/** Undoes `splitLetters`. */
 export function joinLetters(text: string): string {
   return text.replaceAll(SEPARATOR, '');
 }

@@ -10,8 +10,7 @@ export interface IndexChange {
 }
 
 /**
- * A job for a worker thread on the full-text index in the SQLite database `file`. The thread uses its own
- * connections.
+ * A job for a worker thread on the full-text index in the SQLite database `file`. The thread has its own connections.
  */
 export interface IndexJob {
   readonly file: string;
@@ -19,8 +18,8 @@ export interface IndexJob {
   /** Changes to make in one transaction. */
   readonly changes?: readonly IndexChange[];
   /**
-   * If true, the thread pauses after the transaction for as long as the transaction held the write lock, so
-   * that other writers get their turn.
+   * If true, the thread pauses after the transaction as long as the transaction lasted, so that other writers get
+   * their turn.
    */
   readonly yields?: boolean;
 }
@@ -28,9 +27,9 @@ export interface IndexJob {
 /** Runs a job in a worker thread. The queue is fair between tenants. */
 export type IndexThreads = (job: IndexJob, o: { readonly tenant: string }) => Promise<Hit[]>;
 
-/** Maximum number of characters per job. With this size, other writers wait about 10 ms. */
+/** Maximum number of characters per job. Other writers then wait about 10 ms. */
 const JOB_CHARS = 64 * 1024;
-/** Number of characters that a removed document counts in a job. */
+/** Number of characters that the removal of a document counts as. */
 const REMOVED_CHARS = 32 * 1024;
 
 /** Time in ms before a change is retried while the threads are overloaded. */
@@ -42,8 +41,7 @@ export class IndexThread {
   readonly #file: string;
   readonly #yields: boolean;
   /**
-   * Last change of each tenant. The changes of a tenant run in order, because a later change may undo an
-   * earlier one.
+   * Last change of each tenant. The changes of a tenant run in order, because a later change may undo an earlier one.
    */
   readonly #changing = new Map<string, Promise<void>>();
 
@@ -58,12 +56,12 @@ export class IndexThread {
     return this.#threads({ file: this.#file, search }, { tenant: tenantOf(search.scope) });
   }
 
-  /** Makes changes in a worker thread, after the earlier changes of the same tenant. */
+  /** Makes changes in a worker thread, after the earlier changes of the tenant. */
   change(changes: readonly IndexChange[]): Promise<void> {
     const tenant = tenantOf(changes[0]?.key ?? '');
     const before = this.#changing.get(tenant) ?? Promise.resolve();
     const changing = before
-      // Ignore the error of the previous change, because its own caller gets the error.
+      // Ignore the error of the previous change, which its own caller gets.
       .catch(() => {})
       .then(() => this.#change(changes, tenant))
       .finally(() => {
@@ -74,8 +72,8 @@ export class IndexThread {
   }
 
   /**
-   * Splits the changes into small jobs, so that jobs of other tenants can run between them. Waits while the
-   * threads are overloaded.
+   * Splits the changes into small jobs, so that jobs of other tenants can run between them. Retries while the threads
+   * are overloaded.
    */
   async #change(changes: readonly IndexChange[], tenant: string): Promise<void> {
     for (let at = 0; at < changes.length; ) {
@@ -91,7 +89,7 @@ export class IndexThread {
   }
 }
 
-/** Returns how many changes from `at` on fit into one job, at least one. */
+/** Returns how many changes from index `at` on fit into one job: at least one. */
 function jobLength(changes: readonly IndexChange[], at: number): number {
   let length = 0;
   for (let chars = 0; at + length < changes.length && chars < JOB_CHARS; length++)

@@ -4,7 +4,7 @@ import { GET_RUNTIME } from '../base/installing.ts';
 /** Oldest Node version whose SQLite has full-text search. Node 23 is not supported. */
 export const SQLITE_SINCE = [22, 16] as const;
 
-/** Whether this Node version has a SQLite that the relay can use. */
+/** Returns whether this Node version has a SQLite that the relay can use. */
 export function hasSqlite(version: string = process.versions.node): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [since, sinceMinor] = SQLITE_SINCE;
@@ -12,9 +12,8 @@ export function hasSqlite(version: string = process.versions.node): boolean {
 }
 
 /**
- * Loads `node:sqlite` on first use. Suppresses the warning that SQLite is experimental. The published CLI
- * also runs on Node 20, for commands that only talk to a server. Node 20 has no SQLite, so this function
- * throws `node_too_old` there.
+ * Loads `node:sqlite` on first use, without its warning that SQLite is experimental. Throws `node_too_old` on Node
+ * 20, where the published CLI runs only commands that use a server.
  */
 export function loadSqlite(): typeof import('node:sqlite') {
   if (!hasSqlite())

@@ -35,11 +35,11 @@ import { objectOf } from './objects.ts';
 import type { StagedRow, Store } from './store.ts';
 
 /**
- * Maximum bytes of a blob that is stored in a row. This saves a call and the fee of an R2 operation. The
- * platform allows rows of 2 MB.
+ * Maximum bytes of a blob that is stored in a row, which saves a call and the fee of an R2 operation. The platform
+ * allows rows of 2 MB.
  */
 const ROW_BYTES = 512 * 1024;
-/** Bytes of one part of a multipart upload to R2. It is the minimum that R2 allows. */
+/** Bytes of one part of a multipart upload to R2: the minimum that R2 allows. */
 const PART_BYTES = 5 * 1024 * 1024;
 
 /** Stores small blobs in rows of Durable Objects and large blobs in an R2 bucket. */
@@ -51,7 +51,7 @@ export class CloudflareBlobs implements Blobs {
   }
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
-    // Copy the bytes: the caller may change its buffer after the first await.
+    // Copy the bytes, because the caller may change its buffer after the first await.
     const row = await this.#receive(key, body instanceof Uint8Array ? new Uint8Array(body) : body, o);
     await this.#storeRow(row);
     return infoOf(row);
@@ -121,8 +121,8 @@ export class CloudflareBlobs implements Blobs {
   }
 
   /**
-   * Makes the row of a blob. The bytes of a small blob are in the row. A large blob is uploaded to the
-   * bucket. The row is not stored yet.
+   * Creates the row of a blob without storing it. The row contains the bytes of a small blob. The bytes of a large
+   * blob are uploaded to the bucket.
    */
   async #receive(key: string, body: BlobBody, o: BlobOptions): Promise<BodyRow> {
     checkKey('a key', key);
@@ -146,8 +146,8 @@ export class CloudflareBlobs implements Blobs {
 type StoredBody = Pick<BodyRow, 'size' | 'sha256' | 'blocks' | 'bytes' | 'name'>;
 
 async function toRowBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<StoredBody> {
-  // RPC sends the whole underlying buffer, so the buffer must contain only these bytes. `slice` of a Node
-  // Buffer would not copy.
+  // RPC sends the whole underlying buffer, so the buffer must contain only these bytes. `slice` of a Node Buffer
+  // would not copy them.
   const isAlone = body.length === body.buffer.byteLength;
   const own = (isAlone ? body : new Uint8Array(body)) as Uint8Array<ArrayBuffer>;
   const sha256 = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', own)));
@@ -158,8 +158,8 @@ async function toRowBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<St
 const infoOf = ({ size, sha256 }: BodyRow): BlobInfo => ({ size, sha256 });
 
 /**
- * Upload of one blob. It collects the bytes for a row. If they are too many for a row, it switches to a
- * multipart upload.
+ * The upload of one blob. It collects the bytes for a row, and switches to a multipart upload if they do not fit into
+ * a row.
  */
 class Upload {
   readonly #store: Store;
@@ -211,14 +211,14 @@ class Upload {
   }
 
   async abandon(): Promise<void> {
-    // If aborting fails, R2 deletes the unfinished upload later.
+    // R2 deletes the unfinished upload later, even if aborting fails.
     await this.#hashing.abort().catch(() => {});
     await this.#upload?.abort().catch(() => {});
   }
 
   /**
-   * Chooses the object name and records it before the upload. A sweep can then find the object if the upload
-   * is never committed.
+   * Chooses the object name and records it before the upload, so that a sweep can delete the object if the upload is
+   * never committed.
    */
   async #recordName(): Promise<string> {
     this.#name = `${this.#key}/${crypto.randomUUID()}`;
@@ -227,8 +227,7 @@ class Upload {
   }
 
   /**
-   * Uploads the collected bytes as one part. All parts reuse one buffer, because workerd frees unused
-   * buffers late.
+   * Uploads the collected bytes as one part. All parts share one buffer, because workerd frees unused buffers late.
    */
   async #sendPart(): Promise<void> {
     this.#upload ??= await this.#store.bucket.createMultipartUpload(await this.#recordName());

@@ -16,15 +16,18 @@ export type BodyRow = {
 
 export type BodyItem = Pick<BodyRow, 'key' | 'size' | 'at'>;
 
-/** Time in ms for which an unreferenced object stays in the bucket, so that running readers can finish. */
+/**
+ * Time in ms for which an object stays in the bucket after the last reference to it, so that running reads can
+ * finish.
+ */
 const READERS_MS = 50_000;
 /** Maximum time in ms between the start of an upload and the commit of its row. */
 const UPLOAD_MS = 60 * 60 * 1000;
 
 /**
- * Blobs in one Durable Object. The table `bucket` lists the name of every R2 object. A name is added before
- * the upload and removed after the deletion, so no object is forgotten. `due` is the time at which an
- * unreferenced object is deleted.
+ * Blobs in one Durable Object. The table `bucket` contains the name of every R2 object: a name is added before the
+ * upload and removed after the deletion, so no object is forgotten. `due` is the time at which an object without a
+ * row is deleted.
  */
 export class BodyRows {
   readonly #sql: SqlStorage;
@@ -35,7 +38,7 @@ export class BodyRows {
       key TEXT PRIMARY KEY, size INTEGER NOT NULL, at INTEGER NOT NULL, expires INTEGER, sha256 TEXT NOT NULL,
       blocks BLOB NOT NULL, bytes BLOB, name TEXT
     ) WITHOUT ROWID`);
-    // Drop the index for the same reason as `records_expires` (see `record-rows.ts`).
+    // Older versions had this index. It is dropped for the reason given for `records_expires` in `record-rows.ts`.
     sql.exec('DROP INDEX IF EXISTS bodies_expires');
     sql.exec('CREATE TABLE IF NOT EXISTS bucket (name TEXT PRIMARY KEY, due INTEGER) WITHOUT ROWID');
     sql.exec('CREATE INDEX IF NOT EXISTS bucket_due ON bucket (due) WHERE due IS NOT NULL');
@@ -52,7 +55,7 @@ export class BodyRows {
     return this.#sql.exec<BodyRow>(sql, key, now).toArray()[0] ?? null;
   }
 
-  /** Stores a row. Returns false if the upload took too long and its object was already deleted. */
+  /** Stores a row. Returns false if the upload took so long that its object was deleted. */
   put({ key, size, at, expires, sha256, blocks, bytes, name }: BodyRow): boolean {
     if (name !== null) {
       const sql = 'UPDATE bucket SET due = NULL WHERE name = ? RETURNING name';
@@ -70,7 +73,7 @@ export class BodyRows {
     return true;
   }
 
-  /** Deletes a blob. Its object in the bucket stays for `READERS_MS`. */
+  /** Deletes a blob. Its R2 object is deleted after `READERS_MS`. */
   delete(key: string, now: number): void {
     const sql = 'DELETE FROM bodies WHERE key = ? RETURNING name';
     for (const { name } of this.#sql.exec<{ name: string | null }>(sql, key)) this.#release(name, now);
@@ -83,7 +86,7 @@ export class BodyRows {
     return this.#sql.exec<BodyItem>(sql, from, to, now, limit).toArray();
   }
 
-  /** Deletes expired rows. Their objects in the bucket are deleted later, at their `due` time. */
+  /** Deletes expired rows. Their R2 objects are deleted later, at their `due` time. */
   sweep(now: number): { blobs: number; bytes: number } {
     const sql = 'DELETE FROM bodies WHERE expires <= ? RETURNING size, name';
     const rows = this.#sql.exec<{ size: number; name: string | null }>(sql, now).toArray();

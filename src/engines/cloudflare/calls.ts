@@ -7,18 +7,15 @@ import {
 } from './store-object.ts';
 
 /**
- * Minimum number of reads that are sent to one Durable Object, which then makes them all. A request itself
- * may make only few calls.
+ * Number of reads from which one Durable Object makes the reads for a request. The request itself may make only a few
+ * calls.
  */
 const GATHERED_FROM = 8;
-/** Maximum number of blobs that one call reads. Each blob has up to 512 KiB. */
+/** Maximum number of blobs that one call reads. A blob has up to 512 KiB. */
 const GATHERED_BODIES = 32;
-/** Unit in bytes for the size of a call. */
+/** Unit in bytes in which the size of a call is measured. */
 const PART_BYTES = 16 * 1024;
-/**
- * Maximum size of one call or its answer, in units of `PART_BYTES`. This is half of the platform's limit of
- * 32 MB.
- */
+/** Maximum size of one call or its answer, in units of `PART_BYTES`: half of the platform's limit of 32 MB. */
 const MAX_PARTS = 1000;
 /**
  * Maximum number of characters of log entries in one answer. A character needs one or two bytes, and the
@@ -33,8 +30,8 @@ interface PendingCall {
 }
 
 /**
- * Batches the calls of one turn of the event loop. Several calls to one object are sent as one call. Many
- * reads from different objects are sent as one call too.
+ * Batches the calls of one turn of the event loop. Calls to one object are sent as one call. Many reads from
+ * different objects are also sent as one call.
  */
 export class Calls {
   readonly #stub: (object: string) => ObjectStub;
@@ -69,8 +66,8 @@ export class Calls {
   }
 
   /**
-   * Sends reads to one Durable Object, which makes the calls. Any object can do this. The object of the
-   * first read is used.
+   * Sends reads to one Durable Object, which makes them. Any object can do this, so it uses the object of the first
+   * read.
    */
   #gather(reads: readonly PendingCall[]): void {
     const bodies = reads.filter(({ call }) => call.method === 'getBody');
@@ -113,8 +110,8 @@ export class Calls {
 }
 
 /**
- * Limits each `readEntries` in a batch to its share of the answer. The caller reads the remaining entries
- * with another call.
+ * Limits each `readEntries` of a batch to its share of the answer. The caller reads further entries with another
+ * call.
  */
 function limitAnswers(pending: readonly PendingCall[]): ObjectCall[] {
   const share = Math.floor(ANSWER_CHARS / pending.length);
@@ -123,25 +120,25 @@ function limitAnswers(pending: readonly PendingCall[]): ObjectCall[] {
   );
 }
 
-/** Replaces the character limit in the arguments of `readEntries`, unless the caller's limit is smaller. */
+/** Lowers the character limit in the arguments of `readEntries` to `share`. */
 function withCharLimit([stream, cursor, limit, most]: readonly unknown[], share: number): unknown[] {
   return [stream, cursor, limit, typeof most === 'number' ? Math.min(most, share) : share];
 }
 
-/** Splits calls to one object into batches. Each batch is small enough to be sent as one call. */
+/** Splits calls to one object into batches that are small enough to be sent as one call. */
 function* splitBatches(calls: readonly PendingCall[]): Generator<PendingCall[]> {
   if (calls.length === 1) return yield [...calls];
   let batch: PendingCall[] = [];
   let parts = 0;
   for (const pending of calls) {
-    const own = partsOf(pending.call);
-    if (batch.length > 0 && parts + own > MAX_PARTS) {
+    const size = partsOf(pending.call);
+    if (batch.length > 0 && parts + size > MAX_PARTS) {
       yield batch;
       batch = [];
       parts = 0;
     }
     batch.push(pending);
-    parts += own;
+    parts += size;
   }
   yield batch;
 }
@@ -158,7 +155,7 @@ function bytesIn(given: unknown): number {
   return Object.values(given).reduce<number>((sum, part) => sum + bytesIn(part), 0);
 }
 
-/** Maximum bytes of an answer, by method. All other methods return very little. */
+/** Maximum bytes of an answer, by method. The other methods return very little. */
 const ANSWER_BYTES: { readonly [method in ObjectCall['method']]?: number } = {
   getRecord: 2_000_000,
   listRecords: 2_000_000,

@@ -4,7 +4,7 @@ import { encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
 import type { Hit } from '../../kernel/search-index.ts';
 import { FullText, splitLetters, type TextDatabase, type TextStatement } from '../full-text.ts';
 
-/** Maximum bytes of a row. The platform allows 2 MB; the difference is a reserve. */
+/** Maximum bytes of a row. The platform allows 2 MB; the rest is a reserve. */
 const ROW_BYTES = 1_900_000;
 
 /** Full-text documents in one Durable Object. */
@@ -36,9 +36,9 @@ export class DocumentRows {
   }
 }
 
-/** Returns the start of a text, at most `bytes` bytes of UTF-8. Cuts after a word. */
+/** Returns the start of a text, at most `bytes` bytes of UTF-8, cut at the end of a word. */
 function truncateWords(words: string, bytes: number): string {
-  // A UTF-16 code unit takes at most three bytes in UTF-8.
+  // A UTF-16 code unit has at most three bytes in UTF-8.
   if (words.length * 3 <= bytes) return words;
   const { read } = new TextEncoder().encodeInto(words, new Uint8Array(Math.max(0, bytes)));
   if (read === words.length) return words;

@@ -16,7 +16,7 @@ const LIMITS: EngineLimits = {
   recordBytes: 1_900_000,
   entryBytes: 1_900_000,
   blobBytes: 64 * 1024 * 1024,
-  // Of a longer text, only the start is indexed. Indexing 1 MiB blocks a Durable Object for a few hundred
+  // Only the start of a longer text is indexed. Indexing 1 MiB blocks a Durable Object for a few hundred
   // milliseconds.
   indexedBytes: 1024 * 1024,
   durability: 'quorum',
@@ -34,17 +34,17 @@ export interface CloudflareOptions {
   readonly env?: Env;
   /** CRC-32 function of the platform. It is faster than `base/hash.ts`. */
   readonly crc32?: Crc32;
-  /** Keeps the Worker alive for work after the response. */
+  /** Keeps the Worker alive until work after the response is done. */
   waitUntil?(work: Promise<unknown>): void;
 }
 
 /**
- * Opens a store of Durable Objects with SQLite, and R2 for large blobs. Opening is cheap, because the
- * objects do the work. Every request opens its own engine.
+ * Opens a store of Durable Objects with SQLite, and R2 for large blobs. Every request opens its own engine, which is
+ * cheap, because the objects do the work.
  */
 export function openCloudflare(o: CloudflareOptions): Engine {
   const env = o.env ?? systemEnv;
-  // Create the controller on first use, because most requests do not subscribe and creating it is slow.
+  // Create the controller on first use: creating it is slow, and most requests do not subscribe.
   let ended: AbortController | undefined;
   const ending = () => {
     ended ??= new AbortController();

@@ -5,15 +5,14 @@ export type EntryRow = { readonly seq: number; readonly at: number; readonly dat
 
 export interface EntryPage {
   readonly entries: EntryRow[];
-  /** True if entries after the cursor were trimmed. */
+  /** True if entries right after the cursor were trimmed. */
   readonly gap: boolean;
-  /** True if the size limit ended the page early. */
+  /** True if the page ended early because of its size limit. */
   readonly more: boolean;
 }
 
 /**
- * Default limit of a page in characters. A page is sent to the Worker in one message, so it must not be
- * large.
+ * Default maximum size of a page, in characters. It is limited because a page is sent to the Worker in one message.
  */
 const PAGE_CHARS = 4 * 1024 * 1024;
 
@@ -36,8 +35,8 @@ export class LogRows {
   }
 
   /**
-   * Appends an entry. Returns null if `expectSeq` does not match. `added` is false if an entry with this id
-   * already exists; `seq` is then the sequence number of that entry.
+   * Appends an entry. Returns null if `expectSeq` does not match. If an entry with this id exists, returns its
+   * sequence number and `added: false`.
    */
   append(
     stream: string,
@@ -56,10 +55,7 @@ export class LogRows {
     return { seq, added: true };
   }
 
-  /**
-   * Reads a page. If there are entries, the page has at least one, even if that entry exceeds the size
-   * limit.
-   */
+  /** Reads a page. The first entry is included even if it exceeds the size limit. */
   read(stream: string, after: number, limit: number, most = PAGE_CHARS): EntryPage {
     const sql = 'SELECT seq, at, data FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?';
     const entries: EntryRow[] = [];
@@ -96,7 +92,7 @@ export class LogRows {
 
   streams(prefix: string): string[] {
     const names: string[] = [];
-    // Jump from stream to stream instead of scanning, because a stream may have many entries.
+    // Jump from stream to stream instead of scanning all entries, because a stream may have many.
     const sql = 'SELECT min(stream) AS name FROM entries WHERE stream > ?';
     for (let last = prefix; ; ) {
       const { name } = this.#sql.exec<{ name: string | null }>(sql, last).one();

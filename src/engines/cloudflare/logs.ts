@@ -42,7 +42,7 @@ export class CloudflareLogs implements Logs {
         limit - entries.length,
       );
       entries.push(...parseEntries(page));
-      // With `maxBytes`, return after one call, because further calls would cost more than the caller saves.
+      // With `maxBytes`, return after one call: another call would cost more than the smaller page saves.
       more = page.more && o.maxBytes === undefined;
     }
     return entries[0]?.gap ? { entries, gap: true } : { entries };
@@ -72,15 +72,15 @@ export class CloudflareLogs implements Logs {
     const ended = new Promise<null>((resolve) => {
       signal.addEventListener('abort', () => resolve(null), { once: true });
     });
-    // Get the stub again for every call, because `CallBudget` counts a call each time a stub is requested.
+    // Request the stub for every call, because `CallBudget` counts a call each time a stub is requested.
     const object = () => this.#store.object(stream);
     const waiter = crypto.randomUUID();
     for (let cursor = after; !signal.aborted; ) {
       const pending = object().awaitEntries(stream, cursor, PAGE_ENTRIES, waiter);
-      // After an abort, no code awaits this call any more. Ignore its error.
+      // Ignore the error: after an abort, nothing awaits this call.
       pending.catch(() => {});
       const page = await Promise.race([pending, ended]);
-      // Cancel in the same turn as the signal, because the request ends when its client is gone. Otherwise
+      // Cancel in the turn in which the signal aborts, because the request ends when its client is gone. Otherwise
       // the open call would last until its timeout.
       if (page === null)
         return this.#store.waitUntil(

@@ -1,8 +1,7 @@
 /**
- * Number of Durable Objects over which each kind in `SPREAD_KINDS` is sharded. There may be millions of
- * these small items. With one object per item, the platform would have to start an object for each of them.
- * The number must never change, because it determines where a key is stored. Channels share the objects of
- * pointers.
+ * Number of Durable Objects over which each kind in `SPREAD_KINDS` is sharded. There may be millions of these small
+ * items, and the platform would have to start an object for each of them. The number must never change, because it
+ * determines where a key is stored. Channels share the objects of pointers.
  */
 const SPREAD_OVER = 64;
 const SPREAD_KINDS: { readonly [kind: string]: string } = {
@@ -13,22 +12,22 @@ const SPREAD_KINDS: { readonly [kind: string]: string } = {
   adr: 'adr',
 };
 /**
- * Maximum length of a segment that is used as an object name. An object does not learn its name if the name
- * is longer than 1 KiB, so longer segments are sharded.
+ * Maximum length of a segment that is used as an object name; longer segments are sharded. The platform does not tell
+ * an object its name if the name is longer than 1 KiB.
  */
 const NAME_CHARS = 250;
 
-/** Name of the Durable Object that lists all others. */
+/** Name of the Durable Object that lists all other objects. */
 export const DIRECTORY = 'directory';
 
 /** Matches the keys of a tenant's pointer list. Each key ends with the id of its pointer. */
 const POINTER_LIST = /^ten\.[^/]*\/pointers\//;
 
 /**
- * Returns the name of the Durable Object that stores a key or log. The first segment decides, so one object
- * can answer a listing. Groups are stored with their channel, so one object sees all events of the group
- * members. Receipts and entries of the pointer list are stored with their pointer, so a push is one call and
- * one commit. The activity log of a tenant is stored with the tenant's counters.
+ * Returns the name of the Durable Object that stores a key or log. The first segment decides, so one object can
+ * answer a listing. A group is stored with its channel, so one object sees all events of its members. Receipts and
+ * entries of the pointer list are stored with their pointer, so a push is one call and one commit. The activity log
+ * of a tenant is stored with its counters.
  */
 export function objectOf(name: string): string {
   if (POINTER_LIST.test(name)) return objectOf(`ptr.${name.slice(name.lastIndexOf('.') + 1)}`);
@@ -56,7 +55,7 @@ export function objectsOf(prefix: string): string[] {
 
 const spread = (text: string) => shortHash(text) % SPREAD_OVER;
 
-/** Returns the FNV-1a hash with 32 bits. It distributes ids evenly but is not cryptographic. */
+/** Returns the 32-bit FNV-1a hash. It distributes ids evenly but is not cryptographic. */
 export function shortHash(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

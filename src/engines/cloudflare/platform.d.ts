@@ -7,7 +7,7 @@ interface Crypto {
 declare const WebSocketPair: typeof import('@cloudflare/workers-types').WebSocketPair;
 declare const WebSocketRequestResponsePair: typeof import('@cloudflare/workers-types').WebSocketRequestResponsePair;
 
-/** Bytes of the token table, which the build places next to the Worker. */
+/** Bytes of the token table, which the build puts into a file next to the Worker. */
 declare module 'relay:token-table' {
   const bytes: ArrayBuffer;
   export default bytes;

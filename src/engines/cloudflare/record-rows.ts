@@ -9,7 +9,7 @@ export type RecordRow = {
   readonly expires: number | null;
 };
 
-/** Records in one Durable Object. Values stay JSON text here, because the Worker parses them. */
+/** Records in one Durable Object. The values stay JSON text; the Worker parses them. */
 export class RecordRows {
   readonly #sql: SqlStorage;
   readonly #counter: Counter;
@@ -20,8 +20,8 @@ export class RecordRows {
     sql.exec(`CREATE TABLE IF NOT EXISTS records (
       key TEXT PRIMARY KEY, revision INTEGER NOT NULL, expires INTEGER, value TEXT NOT NULL
     ) WITHOUT ROWID`);
-    // Older versions of the relay had this index, which cost a second row per write. A sweep now finds
-    // expired rows by a scan.
+    // Older versions of the relay had this index, which cost a second row per write. Now a sweep finds expired rows
+    // by a scan.
     sql.exec('DROP INDEX IF EXISTS records_expires');
   }
 
@@ -41,8 +41,8 @@ export class RecordRows {
   }
 
   /**
-   * Adds `delta` to a counter and returns the sum. Returns null if the sum would exceed `max` or fall below
-   * 0, and `not a counter` if the record is no counter.
+   * Adds `delta` to a counter and returns the sum. Returns null if the sum would be above `max` or below 0, and `not
+   * a counter` if the record is not a counter.
    */
   add(
     key: string,
@@ -92,13 +92,13 @@ export class RecordRows {
 }
 
 /**
- * Number of revisions and sequence numbers that are reserved with one write. If the object is evicted, its
- * unused numbers are skipped.
+ * Number of revisions and sequence numbers that one write reserves. If the object is evicted, its unused numbers are
+ * skipped.
  */
 const RESERVED_AT_ONCE = 32;
 
 /**
- * Source of revisions and sequence numbers in one Durable Object. The numbers always increase and are never
+ * Source of the revisions and sequence numbers of one Durable Object. The numbers always increase and are never
  * reused.
  */
 export class Counter {

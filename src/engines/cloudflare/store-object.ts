@@ -35,29 +35,29 @@ export interface Totals {
 }
 
 /**
- * Plan of the sweeps: `earliest` is the earliest time of the next sweep, `due` is its planned time or null.
- * Both in ms since the epoch.
+ * Plan of the sweeps. `earliest` is the earliest allowed time of the next sweep; `due` is its planned time, or null.
+ * Both are in ms since the epoch.
  */
 type Sweeping = { readonly earliest: number; readonly due: number | null };
 
 /**
- * Maximum number of reads that one object makes in one `gather`. The platform allows 50 calls per request,
- * so 18 calls are left for other work.
+ * Maximum number of reads that one object makes in one `gather`. The platform allows 50 calls per request; the other
+ * 18 are for other work.
  */
 const GATHERED_AT_ONCE = 32;
 /** Maximum number of objects that one call to R2 deletes. */
 const DELETED_AT_ONCE = 1000;
 /**
- * Minimum time in ms between two sweeps. Expired rows are already invisible, so a sweep is not urgent. A
- * sweep scans all rows. Reading a row costs a thousandth of writing one, so a scan is much cheaper than an
- * index that every write must update.
+ * Minimum time in ms between two sweeps. A sweep is not urgent, because expired rows are already invisible. It scans
+ * all rows. Reading a row costs a thousandth of writing one, so a scan is much cheaper than an index that every write
+ * must update.
  */
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 /**
- * Durable Object that stores a part of the keys and logs (`objectOf` says which). Every writing method does
- * all its writes without an await in between, so it is atomic and isolated. The platform sends the answer
- * only after the writes are durable.
+ * Durable Object that stores a part of the keys and logs (see `objectOf`). Every writing method makes all its writes
+ * without an await between them, so it is atomic and isolated. The platform sends the answer only after the writes
+ * are durable.
  */
 export class StoreObject extends DurableObject<Bindings> {
   readonly #records: RecordRows;
@@ -65,7 +65,7 @@ export class StoreObject extends DurableObject<Bindings> {
   readonly #bodies: BodyRows;
   readonly #documents: DocumentRows;
   readonly #waiters = new EntryWaiters();
-  /** Namespace of Durable Objects. A call to this object itself is a direct method call, not an RPC. */
+  /** Namespace of Durable Objects. It calls this object's own methods directly, without RPC. */
   protected readonly objects: Objects;
   /** True once the directory lists this object. */
   #listed: boolean;
@@ -88,10 +88,10 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#listed = sql.exec('SELECT 1 FROM objects LIMIT 1').toArray().length > 0;
     const [sweeping] = sql.exec<Sweeping>('SELECT earliest, due FROM sweeping').toArray();
     this.#sweeping = sweeping ?? { earliest: 0, due: null };
-    // The alarm survives an eviction. Read its time, because setting another alarm would overwrite it.
+    // The alarm survives an eviction. Read its time, because setting another alarm would replace it.
     void state.blockConcurrencyWhile(async () => {
       this.#alarm = await state.storage.getAlarm();
-      // An older version of the relay wrote this object, without the row of the sweep plan.
+      // Without the row of the sweep plan, an older version of the relay wrote this object.
       if (!sweeping) this.#sweepAfter(this.#nextExpiry());
     });
   }
@@ -150,8 +150,8 @@ export class StoreObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Reads entries after a sequence number. If there are none, waits for new ones. Returns an empty page
-   * after a timeout or `giveUp`.
+   * Reads entries after a sequence number, and waits if there are none. Returns an empty page after a timeout or
+   * `giveUp`.
    */
   async awaitEntries(stream: string, after: number, limit: number, waiter: string): Promise<EntryPage> {
     const page = this.#logs.read(stream, after, limit);
@@ -160,12 +160,12 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#logs.read(stream, after, limit);
   }
 
-  /** Ends a pending `awaitEntries` of this caller, because an object with an open call cannot hibernate. */
+  /** Ends the `awaitEntries` call of a waiter. An object with an open call cannot hibernate. */
   giveUp(stream: string, waiter: string): void {
     this.#waiters.giveUp(stream, waiter);
   }
 
-  /** Runs a batch of calls to this object in order. A call that fails does not affect the others. */
+  /** Runs a batch of calls to this object in order. A failed call does not affect the others. */
   async together(calls: readonly ObjectCall[]): Promise<CallAnswer[]> {
     const answers: CallAnswer[] = [];
     for (const call of calls) {
@@ -179,8 +179,8 @@ export class StoreObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Makes many reads for a request that may make only few calls itself. If there are too many reads for one
-   * object, distributes them over several objects.
+   * Makes many reads for a request, which itself may make only a few calls. Distributes them over several objects if
+   * they are too many for one.
    */
   async gather(calls: readonly ObjectCall[]): Promise<unknown[]> {
     const named = (name: string) => this.objects.get(this.objects.idFromName(name));
@@ -244,7 +244,7 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#documents.search(scope, query, limit);
   }
 
-  /** Deletes expired rows, and R2 objects that are due. */
+  /** Deletes expired rows, and the R2 objects that are due. */
   async sweep(now: number): Promise<{ blobs: number; bytes: number; records: number }> {
     const swept = { ...this.#bodies.sweep(now), records: this.#records.sweep(now) };
     await this.#emptyBucket(now);
@@ -257,8 +257,8 @@ export class StoreObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Adds an object name to the table `objects`. In the directory this table lists all objects. In any other
-   * object it contains only the name of that object.
+   * Adds an object name to the table `objects`. In the directory, this table lists all objects. In any other object,
+   * it contains only the object's own name.
    */
   addObject(name: string): void {
     this.ctx.storage.sql.exec('INSERT OR IGNORE INTO objects (name) VALUES (?)', name);
@@ -269,7 +269,7 @@ export class StoreObject extends DurableObject<Bindings> {
     return [...this.ctx.storage.sql.exec<{ name: string }>(sql, after, limit)].map(({ name }) => name);
   }
 
-  /** Called by the platform at the time of the alarm. Sweeps if a sweep is due. */
+  /** Sweeps if a sweep is due. The platform calls it at the time of the alarm. */
   async alarm(): Promise<void> {
     this.#alarm = null;
     const now = Date.now();
@@ -293,7 +293,7 @@ export class StoreObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Plans a sweep at the time `expires`, or later if the minimum interval is not over. Does nothing if an
+   * Plans a sweep for the time `expires`, or for the end of the minimum interval if that is later. Does nothing if an
    * earlier sweep is planned.
    */
   #sweepAfter(expires: number | null | undefined): void {
@@ -322,10 +322,7 @@ export class StoreObject extends DurableObject<Bindings> {
     }
   }
 
-  /**
-   * Adds this object to the directory before its first write, so that the directory lists every object with
-   * data.
-   */
+  /** Adds this object to the directory before its first write, so that the directory lists every object with data. */
   async #enlist(): Promise<void> {
     if (this.#listed) return;
     const name = this.ctx.id.name!;
@@ -335,8 +332,8 @@ export class StoreObject extends DurableObject<Bindings> {
   }
 
   /**
-   * Name of this object, or null before its first write. The name is read from the table `objects`, because
-   * the platform does not pass it to an alarm.
+   * Name of this object, or null before its first write. It is read from the table `objects`, because the platform
+   * does not pass it to an alarm.
    */
   protected get name(): string | null {
     return this.listObjects('', 1)[0] ?? null;
@@ -347,13 +344,10 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#logs.streams(prefix);
   }
 
-  /** Called after an append. Subclasses notify their readers here. */
+  /** Called after an append. A subclass notifies its readers here. */
   protected appended(_stream: string): void {}
 
-  /**
-   * Sets the alarm to this time. Does nothing if the alarm is already set to an earlier time, or if the time
-   * is null.
-   */
+  /** Moves the alarm forward to this time. Does nothing if the alarm is earlier or the time is null. */
   protected wakeAt(due: number | null | undefined): void {
     if (due == null || due >= (this.#alarm ?? Number.POSITIVE_INFINITY)) return;
     this.#alarm = due;
@@ -362,13 +356,13 @@ export class StoreObject extends DurableObject<Bindings> {
 }
 
 /**
- * Wraps a namespace so that an object calls itself directly. An RPC of an object to itself would prevent the
- * object from hibernating.
+ * Wraps a namespace so that an object calls its own methods directly. With an RPC to itself, an object could not
+ * hibernate.
  */
 function withDirectSelf(all: Objects, object: StoreObject, name: () => string | undefined): Objects {
   const own = {} as DurableObjectId;
   const self = new Proxy(object as unknown as ReturnType<Objects['get']>, {
-    // `await` looks for a `then` method. Without this check, it would treat the proxy as a promise.
+    // `await` calls the method `then` of an object. Without this check, it would treat the proxy as a promise.
     get: (_, method: keyof StoreObject | 'then') =>
       method === 'then'
         ? undefined
@@ -380,7 +374,7 @@ function withDirectSelf(all: Objects, object: StoreObject, name: () => string | 
   };
 }
 
-/** A method call to an object, as sent in a batch. */
+/** A method call to an object, as it is sent in a batch. */
 export interface ObjectCall {
   readonly object: string;
   readonly method:
@@ -403,7 +397,7 @@ export interface ObjectCall {
 /** Result of one call in a batch. */
 export type CallAnswer = { readonly value: unknown } | { readonly error: unknown };
 
-/** Rows committed in the same Durable Object call as a record or log entry. */
+/** Rows that are committed in one Durable Object call with a record or log entry. */
 export interface AttachedRows {
   readonly bodies: readonly BodyRow[];
   readonly records: readonly { readonly key: string; readonly value: string }[];
@@ -414,17 +408,14 @@ export function callObject(object: ObjectStub, { method, given }: ObjectCall): P
   return (object as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>)[method]!(...given);
 }
 
-/**
- * Time in ms after which `awaitEntries` returns without entries. The timeout is needed because a Worker that
- * was killed never calls `giveUp`.
- */
+/** Time in ms after which `awaitEntries` returns without entries. A Worker that was killed never calls `giveUp`. */
 const WAIT_MS = 25_000;
 
 /** Callers that wait for new entries of a log (long polling). Each caller has a unique name. */
 export class EntryWaiters {
   readonly #waiting = new Map<string, Map<string, () => void>>();
 
-  /** Waits until the log grows, the caller gives up or `WAIT_MS` pass. */
+  /** Waits until the log has new entries, the caller gives up, or `WAIT_MS` have passed. */
   async wait(stream: string, waiter: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiting = this.#waiting.get(stream) ?? new Map();

@@ -14,7 +14,7 @@ export interface Store {
   readonly limits: EngineLimits;
   readonly bucket: R2Bucket;
   readonly crc32: Crc32 | undefined;
-  /** Batches the calls to Durable Objects, per turn of the event loop. */
+  /** Batches the calls to Durable Objects of one turn of the event loop. */
   readonly calls: Calls;
   /** Returns the Durable Object that stores a key, a prefix or a log. */
   object(name: string): ObjectStub;
@@ -22,13 +22,13 @@ export interface Store {
   objects(): AsyncIterable<ObjectStub>;
   /** Keeps the request alive until the work is done. */
   waitUntil(work: Promise<unknown>): void;
-  /** Fires when the engine is closed. */
+  /** Aborts when the engine is closed. */
   readonly closed: AbortSignal;
 }
 
 /**
- * A small staged write. It is held here until the write that lists it in `with`. A staged blob in R2 is
- * already stored and has no row here.
+ * A staged row, which is kept in memory until the write that lists it in `with`. A staged blob in R2 has no row: it
+ * is already stored.
  */
 export interface StagedRow extends Staged {
   readonly body?: BodyRow;
@@ -37,8 +37,7 @@ export interface StagedRow extends Staged {
 }
 
 /**
- * Returns the staged rows that belong to the object of `name`. They are committed in the same call as the
- * write to `name`.
+ * Returns the staged rows that the object of `name` stores. They are committed in one call with the write to `name`.
  */
 export function rowsInSameObject(name: string, staged: readonly StagedRow[] = []): AttachedRows | undefined {
   const own = staged.filter((row) => isHeld(row) && objectOf(row.key) === objectOf(name));
@@ -50,8 +49,8 @@ export function rowsInSameObject(name: string, staged: readonly StagedRow[] = []
 }
 
 /**
- * Stores the staged rows that belong to other objects than the object of `name`. Returns null if there are
- * none. The caller then need not await, and its write joins the batch of this turn.
+ * Stores the staged rows that belong to other objects than `name`. Returns null if there are none: the caller then
+ * does not await, so that its write joins the batch of this turn.
  */
 export function storeInOtherObjects(
   store: Store,

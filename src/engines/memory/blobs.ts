@@ -20,10 +20,7 @@ const CHUNK_BYTES = 64 * 1024 - 1;
 type Bytes = Uint8Array<ArrayBuffer>;
 
 interface Row {
-  /**
-   * Bytes of the blob. They are never modified, so a running read can continue while another row replaces
-   * this row.
-   */
+  /** Bytes of the blob. They never change, so a running read can continue after this row was replaced. */
   readonly bytes: Bytes;
   readonly hashes: Uint8Array;
   readonly at: number;

@@ -9,10 +9,7 @@ import { MemoryLogs } from './logs.ts';
 import { MemoryRecords } from './records.ts';
 import { createHazard, type Hazard } from './store.ts';
 
-/**
- * Limits of this engine. They are small, so that tests find code that relies on more than the smallest
- * engine allows.
- */
+/** Limits of this engine. They are small, so that tests find code that exceeds the limits of another engine. */
 const LIMITS: EngineLimits = {
   recordBytes: 64 * 1024,
   entryBytes: 64 * 1024,
@@ -26,9 +23,9 @@ export interface MemoryEngine extends Engine {
 }
 
 /**
- * Opens an in-memory engine for tests. It promises only what the contract of the ports promises. Sequence
- * numbers and revisions have gaps, unless `gaps` is false. Every call yields to other tasks before and after
- * it acts. Bodies come whole or in pieces of random length. Bodies are copied on write and on read.
+ * Opens an in-memory engine for tests, which guarantees only what the ports guarantee. Sequence numbers and revisions
+ * have gaps unless `gaps` is false. Every call yields to other tasks before and after its work. Bodies are copied,
+ * and come whole or in pieces of random length.
  */
 export function openMemory(o: { env?: Env; gaps?: boolean } = {}): MemoryEngine {
   const env = o.env ?? systemEnv;

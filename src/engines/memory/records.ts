@@ -14,8 +14,8 @@ import { Rows, type Store } from './store.ts';
 
 interface Row {
   /**
-   * Value and revision. The object is frozen and shared by all readers, as on a server, so that code which
-   * modifies a record fails in tests.
+   * Value and revision. The object is frozen and shared by all readers, as on a server, so that code that modifies a
+   * record fails in tests.
    */
   readonly stored: Stored;
   readonly expiresAt: number | undefined;
@@ -100,7 +100,7 @@ export class MemoryRecords implements Records {
     return this.#lastRevision;
   }
 
-  /** Delays the answer to a write, so that other tasks can see the write before its writer does. */
+  /** Delays the answer to a write, so that other tasks can see the write before its caller does. */
   async #acknowledged<T>(result: T): Promise<T> {
     await this.#store.hazard.pause();
     return result;

@@ -2,10 +2,10 @@ import type { Env } from '../../base/env.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import { compareKeys } from '../../kernel/validate-input.ts';
 
-/** One of this many calls waits for a whole turn of the event loop, so that timers and sockets run too. */
+/** One in this many calls waits for a whole turn of the event loop, so that timers and sockets run too. */
 const TURN_EVERY = 64;
 
-/** Source of random delays, gaps and lengths. With it, this engine behaves as badly as the ports allow. */
+/** Source of random delays, gaps and lengths. They make this engine behave as badly as the ports allow. */
 export interface Hazard {
   /** Yields to other tasks for a short random time. */
   pause(): Promise<void>;

@@ -12,7 +12,7 @@ const RESERVE_SHARE = 0.05;
 /** Maximum number of bytes that are reserved for deletions. */
 const RESERVE_BYTES = 256 * 1024 * 1024;
 
-/** Maximum time in ms to wait until the account's usage reflects freed storage. */
+/** Maximum time in ms to wait until the reported usage reflects freed storage. */
 const FREED_TIMEOUT_MS = 5_000;
 const PAUSE_MS = 500;
 
@@ -25,10 +25,9 @@ interface Tier {
 }
 
 /**
- * Storage of the NATS account and its limit. At the limit, JetStream rejects every message, even a message
- * that is smaller than the message it replaces. Only purges and deletions need no room. So the relay rejects
- * new data before the limit is reached and reserves the remaining storage for messages that are part of a
- * deletion.
+ * Storage of the NATS account and its limit. At the limit, JetStream rejects every message, even one that replaces a
+ * larger message. Only purges and deletions still work. So the relay stops accepting new data before the limit, and
+ * reserves the rest for messages that are part of a deletion.
  */
 export class AccountStorage implements StorageLimit {
   readonly #connection: Connection;
@@ -39,7 +38,7 @@ export class AccountStorage implements StorageLimit {
   /** Storage limit in bytes. Null if the account has no limit or has not answered yet. */
   #limit: number | null = null;
   /**
-   * Values of `publishedBytes` at the last two polls. The usage that NATS reports lags by less than one poll
+   * Values of `publishedBytes` at the last two polls. The usage that NATS reports is older by less than one poll
    * interval.
    */
   #publishedAtPolls: readonly [number, number] = [0, 0];
@@ -51,7 +50,7 @@ export class AccountStorage implements StorageLimit {
     this.#timer.unref();
   }
 
-  /** Reads usage and limit of the account. Never rejects: without an answer, the last known figures stay. */
+  /** Reads the usage and the limit of the account. Never rejects: without an answer, the last known figures stay. */
   poll(): Promise<void> {
     this.#polling ??= this.#poll()
       .catch(() => {})
@@ -65,7 +64,7 @@ export class AccountStorage implements StorageLimit {
     clearInterval(this.#timer);
   }
 
-  /** Bytes used by all replicas, and the limit for all replicas. Null if the account has no limit. */
+  /** Bytes that all replicas use together, and the limit for all of them. Null if the account has no limit. */
   get quota(): { readonly usedBytes: number; readonly limitBytes: number } | null {
     return this.#limit === null ? null : { usedBytes: this.#used, limitBytes: this.#limit };
   }
@@ -80,15 +79,15 @@ export class AccountStorage implements StorageLimit {
     ];
   }
 
-  /** True when usage plus recently published data exceeds the limit minus the reserve. */
+  /** True if the usage and the recently published data exceed the limit minus the reserve. */
   get isTight(): boolean {
     const recent = (this.#connection.publishedBytes - this.#publishedAtPolls[1]) * this.#replicas;
     return this.#limit !== null && this.#used + recent > this.#maxUsed;
   }
 
   /**
-   * Rejects with `store_full` if there is no room for new data. Before that, waits until the reported usage
-   * includes recent writes.
+   * Rejects with `store_full` if there is no room for new data. First waits until the reported usage includes recent
+   * writes.
    */
   async admit(): Promise<void> {
     for (let polls = 0; this.isTight; polls++) {
@@ -119,7 +118,7 @@ export class AccountStorage implements StorageLimit {
       error?: unknown;
     };
     if (info.error !== undefined) return;
-    // The limit of a tier is per replica, but its usage counts all replicas.
+    // The limit of a tier is per replica, but its usage is the sum of all replicas.
     const tier = info.tiers?.[`R${this.#replicas}`];
     const limit = (tier ?? info).limits?.max_storage ?? -1;
     this.#used = (tier ?? info).storage ?? 0;
@@ -128,10 +127,7 @@ export class AccountStorage implements StorageLimit {
   }
 }
 
-/**
- * Publishes a message that belongs to a deletion. Retries until the account's usage reflects the freed
- * storage.
- */
+/** Publishes a message that is part of a deletion. Retries until the reported usage reflects the freed storage. */
 export async function publishWhenFreed(
   connection: Connection,
   subject: string,

@@ -38,8 +38,7 @@ import { filterOf, keyOf, subjectOf } from './messages.ts';
 import { type Store, ttlOf } from './opening.ts';
 
 /**
- * Maximum bytes of a blob that is stored in its manifest message. Larger blobs are split into chunks of this
- * size.
+ * Maximum bytes of a blob that is stored in its manifest message. A larger blob is split into chunks of this size.
  */
 export const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
@@ -47,15 +46,15 @@ export const CHUNK_BYTES = 4 * BLOCK_BYTES;
 const CONCURRENT_CHUNKS = 4;
 
 /**
- * Time in ms for which the chunks of an expired or deleted blob stay, so that running readers can finish. With
- * the step and the interval of sweeps, the space is free within two minutes.
+ * Time in ms for which the chunks of an expired or deleted blob stay, so that running reads can finish. Even with the
+ * step and the interval of sweeps added, the space is free within two minutes.
  */
 const READER_MS = 40_000;
 
-/** Chunks that can be deleted in the same step are found with one request. */
+/** Unit in ms of the time at which chunks are deleted. A sweep finds all chunks of one unit with one request. */
 export const DUE_STEP_MS = 15_000;
 
-/** Lifetime in seconds of the note that chunks are due, counted from the time at which they are due. */
+/** Lifetime in seconds of the note about a deletion, counted from the time of the deletion. */
 const DUE_NOTE_SECONDS = 86_400;
 
 /** First line of a blob's message. */
@@ -81,9 +80,9 @@ interface PutOptions extends BlobOptions {
 }
 
 /**
- * Blobs in JetStream. The manifest of a blob is the last message of the key's subject. Publishing the
- * manifest commits a `put`. Chunks have a unique name. The chunks of a replaced or deleted blob stay until a
- * sweep, so that running readers can finish.
+ * Blobs in JetStream. The manifest of a blob is the last message of its subject. Publishing the manifest commits a
+ * `put`. Chunks have unique names. The chunks of a replaced or deleted blob stay until a sweep, so that running reads
+ * can finish.
  */
 export class NatsBlobs implements Blobs {
   readonly #store: Store;
@@ -105,7 +104,7 @@ export class NatsBlobs implements Blobs {
     return this.#put(key, body, o);
   }
 
-  /** Returns all live blobs whose key starts with the prefix, with their hash and times. */
+  /** Yields the metadata of all live blobs whose keys start with the prefix. */
   async *export(prefix: string): AsyncGenerator<ExportedBlob> {
     for await (const { messages } of this.#listing.all(prefix === '' ? '>' : filterOf(prefix))) {
       for (const message of messages) {
@@ -117,12 +116,9 @@ export class NatsBlobs implements Blobs {
     }
   }
 
-  /**
-   * Stores an exported blob with its original time. Stores nothing if the bytes do not match the exported
-   * hash.
-   */
-  async import({ key, ...kept }: ExportedBlob, body: BlobBody): Promise<void> {
-    await this.#put(key, body, kept);
+  /** Stores an exported blob with its original time. Throws and stores nothing if the bytes do not match its hash. */
+  async import({ key, ...blob }: ExportedBlob, body: BlobBody): Promise<void> {
+    await this.#put(key, body, blob);
   }
 
   async #put(key: string, body: BlobBody, o: PutOptions): Promise<BlobInfo> {
@@ -130,7 +126,7 @@ export class NatsBlobs implements Blobs {
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const limits = { size: o.size, max: this.#store.limits.blobBytes };
     if (body instanceof Uint8Array) checkSize(body, limits);
-    // Copy the bytes before the first await: the caller may change its buffer afterwards.
+    // Copy the bytes before the first await, because the caller may change its buffer afterwards.
     const source = body instanceof Uint8Array ? new Uint8Array(body) : body;
     const stored = await this.#storeChunks(key, readPieces(source, limits));
     const expiresAt = await resolveExpiry(o.expiresAt);
@@ -175,7 +171,7 @@ export class NatsBlobs implements Blobs {
     await connection.api(`STREAM.PURGE.${this.#stream}`, { filter: subject });
     const { chunks } = parse(message).manifest;
     if (chunks === undefined) return;
-    // If there is no room for the note, the sweep finds the chunks as orphans.
+    // If there is no room for the note, a sweep finds the chunks as orphans.
     await this.#noteDue(chunks, env.now()).catch((error) => {
       if (!isRelayError(error, 'store_full')) throw error;
     });
@@ -187,7 +183,7 @@ export class NatsBlobs implements Blobs {
     return this.#listing.page(prefix, { after: o.after, limit });
   }
 
-  /** Counts live blobs and their bytes. Reads every manifest. */
+  /** Counts live blobs and their bytes by reading every manifest. */
   async usage(): Promise<{ count: number; bytes: number }> {
     const sum = { count: 0, bytes: 0 };
     for await (const { messages } of this.#listing.all('>')) {
@@ -201,8 +197,8 @@ export class NatsBlobs implements Blobs {
   }
 
   /**
-   * Returns the manifests of keys, including expired manifests. Reads from a replica that has at least
-   * sequence `last`, or else from the leader.
+   * Returns the manifests of keys, even expired ones. Reads from a replica that has at least sequence `last`,
+   * otherwise from the leader.
    */
   async manifests(keys: readonly string[], last: number): Promise<Map<string, Manifest>> {
     const subjects = new Map(keys.map((key) => [this.#subject(key), key]));
@@ -221,8 +217,8 @@ export class NatsBlobs implements Blobs {
   }
 
   /**
-   * Publishes the chunks while the bytes arrive. If there is at most one chunk, publishes nothing and
-   * returns the bytes in `rest`.
+   * Publishes the chunks while the bytes arrive. If everything fits into one chunk, publishes nothing and returns the
+   * bytes in `rest`.
    */
   async #storeChunks(key: string, pieces: AsyncGenerator<Uint8Array>) {
     const hashes = new BodyHashes();
@@ -267,7 +263,7 @@ export class NatsBlobs implements Blobs {
     return `${this.#store.name}.c.${name}`;
   }
 
-  /** Records the key to which the chunks belong. The sweep uses this to find chunks without a manifest. */
+  /** Records the key to which the chunks belong, so that a sweep can find chunks without a manifest. */
   async #recordIntent(key: string, name: string): Promise<void> {
     const intent = JSON.stringify({ key });
     await this.#store.connection.publish(`${this.#chunks(name)}.k`, Buffer.from(intent));
@@ -288,7 +284,7 @@ export class NatsBlobs implements Blobs {
     await connection.publish(this.#subject(key), payload, { ttl });
   }
 
-  /** Notes when the chunks of a blob can be deleted. The number of the step is part of the subject. */
+  /** Notes when the chunks of a blob can be deleted. The time, in units of `DUE_STEP_MS`, is part of the subject. */
   async #noteDue(chunks: string, goneAt: number): Promise<void> {
     const { connection, env } = this.#store;
     const dueAt = goneAt + READER_MS;
@@ -308,8 +304,8 @@ export class NatsBlobs implements Blobs {
       const index = Math.floor(at / CHUNK_BYTES);
       const offset = index * CHUNK_BYTES;
       const subject = `${this.#chunks(chunks!)}.${index}`;
-      // Chunks never change, so the copy of any replica is right. A replica that lags may not have the chunk
-      // yet. In this case ask the leader.
+      // Chunks never change, so any replica's copy is right. A replica that lags may not have the chunk yet; then ask
+      // the leader.
       const near = await connection.batch(this.#stream, { multi_last: [subject] });
       const chunk = (near?.messages[0] ?? (await connection.last(this.#stream, subject)))?.data;
       if (chunk?.length !== Math.min(CHUNK_BYTES, size - offset))

@@ -4,34 +4,31 @@ import type { JsonObject } from '../../base/json.ts';
 import { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
 
-/**
- * Time in ms after which a call fails if JetStream has not confirmed it. Electing a new leader takes some
- * seconds.
- */
+/** Time in ms after which a call fails if JetStream has not confirmed it. Electing a leader takes some seconds. */
 const DEADLINE_MS = 20_000;
 /**
- * Timeout of the first attempt, in ms. It doubles each time an attempt times out, because the leader may
- * only be slow.
+ * Timeout of the first attempt, in ms. It doubles after each attempt that times out, because the leader may only be
+ * slow.
  */
 const ATTEMPT_MS = 4_000;
 /**
- * Timeout of the first attempt of a read, in ms. A read may be sent twice, so it does not wait long for a
- * node that hangs.
+ * Timeout of the first attempt of a read, in ms. It is short, because repeating a read is harmless and a node may
+ * hang.
  */
 const READ_ATTEMPT_MS = 500;
 /** Time in ms for which reads go to the leader after a replica did not answer. */
 const LEADER_ONLY_MS = 10_000;
 /**
- * Maximum number of unacknowledged messages. With more, messages would wait at a slow leader, time out and
- * be sent twice.
+ * Maximum number of unacknowledged messages. If there were more, they would wait at a slow leader, time out and be
+ * sent twice.
  */
 const CONCURRENT_PUBLISHES = 256;
 /**
- * Maximum number of atomic batches in flight from this server. JetStream allows 50 per stream, counted over
- * all servers.
+ * Maximum number of atomic batches in flight from this server. JetStream allows 50 per stream for all servers
+ * together.
  */
 const CONCURRENT_BATCHES = 12;
-/** Estimated bytes that a message needs in the store in addition to its data. */
+/** Estimated bytes that the store needs for a message in addition to its data. */
 const OVERHEAD_BYTES = 128;
 const PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
@@ -42,13 +39,13 @@ const CODES = {
   /** The expected last sequence of the subject is wrong, or another write to the subject is in progress. */
   conflict: [10071, 10164],
   /**
-   * Codes of errors that are worth a retry: there is no leader, a new leader has only part of a batch, or an
-   * earlier attempt with the same message id is undecided. Errors with status 429 or 503 are retried too.
+   * Errors that are worth a retry: there is no leader, a new leader has only part of a batch, or an earlier attempt
+   * with this message id is undecided. Errors with status 429 or 503 are retried too.
    */
   transient: [10007, 10009, 10118, 10158, 10176],
   /** The account is at its storage limit. */
   accountFull: [10002],
-  /** The account or a server has no storage left. */
+  /** The account or a server is out of storage. */
   storageFull: [10002, 10023, 10047],
 } as const;
 
@@ -60,7 +57,7 @@ export interface Message {
 }
 
 export interface PublishOptions {
-  /** Sequence that the last message of the subject must have. 0 means that the subject must be empty. */
+  /** Sequence that the last message of the subject must have; 0 means that the subject must be empty. */
   readonly expect?: number;
   /** Seconds after which JetStream deletes the message. */
   readonly ttl?: number;
@@ -72,7 +69,7 @@ export interface PublishOptions {
 
 /** The storage limit of the account. */
 export interface StorageLimit {
-  /** True when new data must first pass `admit`. */
+  /** True if new data must wait for `admit`. */
   readonly isTight: boolean;
   /** Rejects with `store_full` if there is no room for new data. */
   admit(): Promise<void>;
@@ -85,11 +82,11 @@ export interface Batch {
   readonly messages: Message[];
   /** Number of matching messages that did not fit into this response. */
   readonly pending: number;
-  /** Last sequence of the stream that the replica had at the time of its answer. */
+  /** Last sequence of the stream that the replica had when it answered. */
   readonly upTo: number;
 }
 
-/** Part of the NATS client that its types do not show. */
+/** A part of the NATS client that is missing in its types. */
 interface WithSocket {
   readonly protocol: { readonly transport: { readonly socket?: { destroy(): void } } };
 }
@@ -103,9 +100,9 @@ interface ApiError {
 type ApiAnswer = JsonObject & { error?: ApiError };
 
 /**
- * JetStream calls of the ports. Each call is retried until JetStream answers or the deadline passes, so a
- * change of leader costs time but causes no error. A retried publish keeps its message id and its expected
- * sequence. Reads that must be current go to the leader.
+ * JetStream calls of the ports. Each call is retried until JetStream answers or the deadline passes, so a change of
+ * leader costs time but causes no error. A repeated publish keeps its message id and its expected sequence. Reads
+ * that must be current go to the leader.
  */
 export class Connection {
   readonly nats: NatsConnection;
@@ -114,22 +111,19 @@ export class Connection {
   readonly #publishing = new ConcurrencyLimit(CONCURRENT_PUBLISHES);
   readonly #batching = new ConcurrencyLimit(CONCURRENT_BATCHES);
   #closed = false;
-  /** Called when a subject has no responders. Returns an error if the store is frozen, otherwise null. */
+  /** Called if a subject has no responders. Returns an error if the store is frozen, otherwise null. */
   findFreezeError: () => Promise<RelayError | null> = async () => null;
   /** Storage limit of the account, or null until it is set. */
   storage: StorageLimit | null = null;
   /** Bytes that this process has published since it started. */
   publishedBytes = 0;
-  /**
-   * True while the store is frozen. JetStream still accepts purges and deletions then, so `api` rejects
-   * them.
-   */
+  /** True while the store is frozen. JetStream would still accept purges and deletions, so `api` rejects them. */
   frozen = false;
   /** Number of attempts that were repeated since the start. */
   retries = 0;
   /** Number of times that the client connected again since the start. */
   reconnects = 0;
-  /** Time until which replicas are not asked, because one of them did not answer. */
+  /** Time until which only the leader is asked, because a replica did not answer. */
   #leaderOnlyUntil = 0;
 
   constructor(nats: NatsConnection, headers: () => MsgHdrs, deadlineMs = DEADLINE_MS) {
@@ -182,10 +176,10 @@ export class Connection {
   }
 
   /**
-   * Reads several messages in one request from a replica that NATS chooses. The replica may lag. `upTo` in
-   * the result is the last sequence that the replica has. Returns null if the replica has no matching
-   * message or does not answer. The caller must then ask the leader. After a replica did not answer, no
-   * replica is asked for a while, because NATS would choose the replica that hangs again and again.
+   * Reads several messages with one request from a replica that NATS chooses. The replica may lag; `upTo` is its last
+   * sequence. Returns null if the replica has no matching message or does not answer: the caller must then ask the
+   * leader. After a replica did not answer, only the leader is asked for a while, because NATS could choose that
+   * replica again.
    */
   async batch(stream: string, ask: JsonObject): Promise<Batch | null> {
     if (performance.now() < this.#leaderOnlyUntil) return null;
@@ -199,15 +193,14 @@ export class Connection {
     }
   }
 
-  /** Like `batch`, but asks again until a replica answers. For requests that the leader cannot answer. */
+  /** Like `batch`, but repeats the request until a replica answers. For requests that the leader cannot answer. */
   async batchFromAny(stream: string, ask: JsonObject): Promise<Batch | null> {
     const attempt = (timeout: number) => this.#askReplica(stream, ask, timeout);
     return this.#retry(stream, attempt, { firstMs: READ_ATTEMPT_MS });
   }
 
   /**
-   * Deletes the message with this sequence. Deleting needs no free storage. Returns null if the message is
-   * already gone.
+   * Deletes the message with this sequence, which needs no free storage. Returns null if the message does not exist.
    */
   async remove(stream: string, seq: number): Promise<true | null> {
     const done = await this.api(`STREAM.MSG.DELETE.${stream}`, { seq, no_erase: true }).catch((error) => {
@@ -217,7 +210,7 @@ export class Connection {
     return done && true;
   }
 
-  /** Returns how many messages match a subject filter on some replica. */
+  /** Returns how many messages match a subject filter, as some replica counts them. */
   async count(stream: string, filter: string): Promise<number> {
     const found = await this.batchFromAny(stream, { seq: 1, next_by_subj: filter, batch: 1 });
     return found ? found.messages.length + found.pending : 0;
@@ -229,8 +222,8 @@ export class Connection {
   }
 
   /**
-   * Counts reconnects. Destroys the socket of a node that does not answer pings: the client itself would first
-   * wait until the node has read everything that was sent, which a node that hangs never does.
+   * Counts reconnects. Destroys the socket of a node that does not answer pings. Otherwise the client would wait
+   * until the node has read all sent data, which a node that hangs never does.
    */
   async #watchConnection(): Promise<void> {
     for await (const { type } of this.nats.status()) {
@@ -281,7 +274,7 @@ export class Connection {
     throw new JetStreamError(answer.error);
   }
 
-  /** Sends a request to a replica. Rejects if it is silent for `timeout` ms. */
+  /** Sends a request to a replica. Rejects if nothing arrives for `timeout` ms. */
   #askReplica(stream: string, ask: JsonObject, timeout: number): Promise<Batch | null> {
     const messages: Message[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<Batch | null>();
@@ -336,7 +329,7 @@ export class Connection {
   }
 }
 
-/** A replica did not answer in time. */
+/** Thrown if a replica did not answer in time. */
 class SilentReplica extends Error {}
 
 function storeClosed(): RelayError {
@@ -361,7 +354,10 @@ class JetStreamError extends Error {
   }
 }
 
-/** `writes` tells whether the call may have stored data. The message never names an internal subject. */
+/**
+ * Returns the error of a call without an answer. `writes` is true if the call may have stored data. The message never
+ * contains an internal subject.
+ */
 function unavailable(error: unknown, deadlineMs: number, writes: boolean): RelayError {
   const why = hasNoResponders(error)
     ? 'no server leads the stream'
@@ -378,7 +374,7 @@ function unavailable(error: unknown, deadlineMs: number, writes: boolean): Relay
   );
 }
 
-/** Returns true if no server listens on the subject: the stream has no leader or is frozen. */
+/** Returns whether no server listens on the subject, because the stream has no leader or is frozen. */
 function hasNoResponders(error: unknown): boolean {
   const { name, cause } = error as { name?: string; cause?: { name?: string } };
   return name === 'NoResponders' || cause?.name === 'NoResponders';

@@ -34,32 +34,27 @@ import { sweepNats } from './sweep.ts';
 
 const KiB = 1024;
 
-/** Time in ms after which a process that opens the store says that it waits for a quorum. */
+/** Time in ms after which `waits` is called, if the cluster still has no quorum. */
 const QUORUM_NOTICE_MS = 3_000;
 
 export interface NatsOptions {
   /** Address of the cluster and name of the store: `nats://a:4222,b:4222,c:4222/name`. */
   readonly url: string;
   readonly env?: Env;
-  /**
-   * Path of the file with the local index, which can be rebuilt from the cluster. By default the index is in
-   * memory.
-   */
+  /** Path of the file with the local index, which can be rebuilt from the cluster. In memory by default. */
   readonly indexFile?: string;
   /**
-   * Kind of process. A `cli` process sweeps once and scans the whole store. A server relies on JetStream to
-   * delete expired messages.
+   * Kind of process. A `cli` process sweeps once, so it scans the whole store. A server relies on JetStream to delete
+   * expired messages.
    */
   readonly role?: 'server' | 'cli';
-  /**
-   * Worker threads that search and update the local index. Without them, the calling thread does this work.
-   */
+  /** Worker threads that search and update the local index. Without them, the calling thread does this work. */
   readonly indexThreads?: IndexThreads;
   /** Maximum time in ms that a call waits for the cluster. Default: 20 s. */
   readonly deadlineMs?: number;
   /**
-   * Called with a sentence if the cluster has no quorum. The engine then opens when the cluster has one again.
-   * Without this function, opening fails.
+   * Called with a sentence while the cluster has no quorum. The engine then opens as soon as there is one. Without
+   * this function, opening fails.
    */
   readonly waits?: (what: string) => void;
 }
@@ -81,7 +76,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     recordBytes: 256 * KiB,
     entryBytes: 256 * KiB,
     blobBytes: 64 * KiB * KiB,
-    // A client cannot see whether a single server syncs its disk, so a single server promises only `process`.
+    // A client cannot see whether a single server syncs its disk, so only `process` is certain.
     durability: replicas >= 3 ? 'quorum' : 'process',
   };
   const local = new LocalIndex(o.indexFile ?? ':memory:');
@@ -126,7 +121,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     now: () => store.env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
-      // Ignore the error of the previous sweep, because its own caller already got the error.
+      // Ignore the error of the previous sweep, which its own caller got.
       sweeping = sweeping.catch(() => {}).then(sweep);
       return sweeping;
     },
@@ -162,7 +157,10 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   };
 }
 
-/** Opens the streams. With `waits`, tries again until the cluster has a quorum, and says so after a while. */
+/**
+ * Opens the streams and returns the number of replicas. With `waits`, retries until the cluster has a quorum, and
+ * calls `waits` after `QUORUM_NOTICE_MS`.
+ */
 async function openWithQuorum(
   connection: Connection,
   address: Address,
@@ -201,9 +199,8 @@ function clusterWarnings(replicas: number, clockAheadMs: number): string[] {
 }
 
 /**
- * Maximum number of subjects in a stream for an exact count. In a smaller stream, usage reads every message
- * and counts live data exactly. For a larger stream it uses the counts of NATS, which include expired and
- * deleted messages.
+ * Maximum number of subjects of a stream for an exact count. In a smaller stream, usage reads every message and
+ * counts only live data. For a larger one it uses the counts of NATS, which include expired and deleted messages.
  */
 const EXACT_COUNT_SUBJECTS = 10_000;
 
@@ -213,7 +210,7 @@ interface Ports {
   readonly logs: NatsLogs;
 }
 
-/** Measures usage with a bounded number of requests, whatever the size of the store. */
+/** Measures usage. The number of requests is limited, however large the store is. */
 async function measureUsage(
   store: Store,
   states: readonly StreamState[],
@@ -235,19 +232,19 @@ async function measureUsage(
     blobs: counts[0],
     records: counts[1],
     entries: counts[2],
-    // Number of bytes on one node. Every other replica uses the same amount.
+    // Bytes on one node. Every other replica uses as much.
     diskBytes: states.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
 
-/** State of a stream and of its replicas. */
+/** State of a stream and its replicas. */
 interface StreamState {
   readonly stream: string;
   readonly bytes: number;
   readonly subjects: number;
   /** Last sequence. */
   readonly last: number;
-  /** Leading node; null while there is none, or without a cluster. */
+  /** Node that leads the stream. Null if there is none, or without a cluster. */
   readonly leader: string | null;
   readonly followers: readonly { readonly name: string; readonly current: boolean; readonly lag?: number }[];
 }

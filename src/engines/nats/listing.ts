@@ -9,38 +9,35 @@ import type { Store } from './opening.ts';
 const BATCH_MESSAGES = 500;
 /** Number of bytes after which JetStream ends a batch. */
 const BATCH_BYTES = 8 * 1024 * 1024;
-/** Number of subjects in one page of `STREAM.INFO`. NATS sets this number. */
+/** Number of subjects in one page of `STREAM.INFO`, as NATS defines it. */
 const SUBJECTS_PAGE = 100_000;
 /**
- * Number of subjects by which two pages overlap. Deletions between two requests shift the pages. A shift
- * that is larger than the overlap is detected.
+ * Number of subjects by which two pages overlap. Deletions between two requests shift the pages; a shift that exceeds
+ * the overlap is detected.
  */
 const SUBJECTS_OVERLAP = 1_000;
 /**
- * Maximum number of keys in a small folder. A small folder is read from the leader each time. A larger
- * folder is cached in the local index.
+ * Maximum number of keys in a small folder. A small folder is always read from the leader. A larger folder is cached
+ * in the local index.
  */
 const SMALL_FOLDER_KEYS = 1_000;
-/**
- * Maximum number of attempts to read from a replica that lags. After them, each message is read from the
- * leader.
- */
+/** Maximum number of attempts to read from a replica that lags. Then each message is read from the leader. */
 const REPLICA_ATTEMPTS = 3;
-/** Time in ms before the next attempt. It is multiplied by the number of the attempt. */
+/** Pause in ms before the next attempt, multiplied by the number of the attempt. */
 const LAG_PAUSE_MS = 5;
 
 /**
- * Converts a message to an item. Returns null for a tombstone and for an expired item. `key` is null if the
- * subject contains a hash instead of the key; the message then contains the key.
+ * Converts a message to an item. Returns null for a tombstone or an expired item. If `key` is null, the subject
+ * contains a hash, and the message contains the key.
  */
 type ToItem<Item> = (message: Message, key: string | null) => Item | null;
 
-/** One page of the subjects of a stream, as the leader has them. */
+/** One page of the subjects of a stream, read from the leader. */
 interface SubjectPage {
   readonly subjects: string[];
   /** Number of subjects on all pages. */
   readonly total: number;
-  /** Last sequence of the stream when the leader listed the subjects. */
+  /** Last sequence of the stream at the time of the page. */
   readonly last: number;
   /** Name and creation time of the stream. The value changes if the stream is deleted and created again. */
   readonly stream: string;
@@ -63,9 +60,9 @@ export class Listing<Item extends { readonly key: string }> {
   }
 
   /**
-   * Returns one page of items in key order. The keys of a small folder come from the leader. The keys of a
-   * large folder are cached in the local index, and the leader sends only changes. Messages are read in
-   * batches until the page is full, because some keys have no live item.
+   * Returns one page of items in key order. The keys of a small folder come from the leader. The keys of a large
+   * folder are cached in the local index, and the leader sends only changes. Some keys have no live item, so messages
+   * are read in batches until the page is full.
    */
   async page(
     prefix: string,
@@ -110,8 +107,8 @@ export class Listing<Item extends { readonly key: string }> {
   }
 
   /**
-   * Yields the last messages of all subjects that match a filter, in batches without order. In a very large
-   * stream a message may come twice.
+   * Yields the last messages of all subjects that match a filter, in unordered batches. In a very large stream, a
+   * message may come twice.
    */
   async *all(filter: string): AsyncGenerator<{ messages: Message[]; last: number }> {
     for await (const { subjects, last } of this.#subjectPages(this.#prefix + filter)) {
@@ -123,8 +120,7 @@ export class Listing<Item extends { readonly key: string }> {
   }
 
   /**
-   * Reads the last messages of subjects. Reads from a replica that has at least sequence `last`, or else
-   * from the leader.
+   * Reads the last messages of subjects from a replica that has at least sequence `last`, otherwise from the leader.
    */
   async messages(subjects: readonly string[], last: number): Promise<Map<string, Message>> {
     const { connection } = this.#store;
@@ -133,8 +129,7 @@ export class Listing<Item extends { readonly key: string }> {
     for (let tries = 1; rest.length > 0; ) {
       const request = { multi_last: rest, batch: BATCH_MESSAGES, max_bytes: BATCH_BYTES };
       const batch = await connection.batch(this.#stream, request);
-      // The replica has no matching message, and its answer does not say which sequence it has. So ask the
-      // leader.
+      // Without a matching message, the replica does not report its last sequence. So ask the leader.
       if (batch === null) break;
       if (batch.upTo < last) {
         if (++tries > REPLICA_ATTEMPTS) break;
@@ -142,7 +137,7 @@ export class Listing<Item extends { readonly key: string }> {
         continue;
       }
       for (const message of batch.messages) found.set(message.subject, message);
-      // A batch can end early at its byte limit. `pending` is then the number of messages that are left.
+      // A batch may end early at its byte limit. `pending` is then the number of messages that are left.
       if (batch.pending === 0) return found;
       rest = rest.filter((subject) => !found.has(subject));
     }
@@ -164,7 +159,7 @@ export class Listing<Item extends { readonly key: string }> {
     return items;
   }
 
-  /** Returns the cached folder after applying all changes up to sequence `last`. */
+  /** Applies all changes up to sequence `last` to a cached folder and returns the folder. */
   async #syncFolder(filter: string, stream: string, last: number): Promise<Folder> {
     const { connection, folders } = this.#store;
     for (;;) {
@@ -186,8 +181,8 @@ export class Listing<Item extends { readonly key: string }> {
       ]);
       if (next === null || next.seq > last) folders.change(folder, [], last);
       else {
-        // A replica that lags may not have the changes yet. Then apply only the next message, which came from
-        // the leader.
+        // A replica that lags may not have the changes yet. Then apply only the next message, which came from the
+        // leader.
         const newer = batch?.messages.length ? batch.messages : [next];
         folders.change(folder, this.#changes(newer), newer.at(-1)!.seq);
       }
@@ -220,8 +215,8 @@ export class Listing<Item extends { readonly key: string }> {
     return messages.flatMap((message) => {
       const key = keyOf(message.subject.slice(this.#prefix.length));
       const item = this.#toItem(message, key);
-      // The message of a deleted hashed subject does not contain the key. `page` removes the key when it
-      // finds no item for it.
+      // The message of a deleted key does not contain the key, and a hashed subject does not either. `page` drops the
+      // key when it finds no item for it.
       if (!item && key === null) return [];
       return [{ key: item?.key ?? key!, seq: message.seq, live: item !== null }];
     });
@@ -242,13 +237,13 @@ export class Listing<Item extends { readonly key: string }> {
     };
   }
 
-  /** Yields all subjects that match a filter, page by page. Some subjects come twice. */
+  /** Yields all subjects that match a filter, in pages. A subject may come twice. */
   async *#subjectPages(filter: string): AsyncGenerator<SubjectPage> {
     let seen: string | undefined;
     for (let offset = 0; ; ) {
       const names = await this.#subjectPage(filter, offset);
       const [first, end] = [names.subjects[0], names.subjects.at(-1)];
-      // If too many subjects were deleted meanwhile, the pages no longer overlap. Then start again.
+      // If too many subjects were deleted meanwhile, the pages do not overlap. Then start again.
       const hasGap = seen !== undefined && (first === undefined || first > seen);
       if (!hasGap) yield names;
       if (!hasGap && names.subjects.length < SUBJECTS_PAGE) return;
@@ -257,7 +252,7 @@ export class Listing<Item extends { readonly key: string }> {
     }
   }
 
-  /** Converts subjects to keys. For a hashed subject it reads the key from the message. */
+  /** Converts subjects to keys. If a subject contains a hash, reads the key from the message. */
   async #keys(subjects: readonly string[], last: number): Promise<string[]> {
     const keys: string[] = [];
     const hashed: string[] = [];

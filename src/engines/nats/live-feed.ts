@@ -7,28 +7,28 @@ import { entryOf } from './messages.ts';
 import { parseMoveStatus, type Store } from './opening.ts';
 
 /**
- * Time in ms between two polls of the leader for the last sequence. A poll detects that the last message was
- * lost on its way.
+ * Time in ms between two polls of the leader for its last sequence. A poll detects that the newest message was lost
+ * on its way.
  */
 export const FEED_POLL_MS = 2_000;
 
-/** Maximum number of cached entries of a followed log. The newest entries are cached. */
+/** Maximum number of cached entries per followed log: the newest ones. */
 const TAIL_ENTRIES = 64;
-/** Maximum bytes of the cached entries of a followed log. */
+/** Maximum bytes of cached entries per followed log. */
 const TAIL_BYTES = 256 * 1024;
 
 interface Tail {
-  /** Consecutive entries: no entry of the log is missing between two of them. */
+  /** Consecutive entries: the log has no other entry between two of them. */
   readonly entries: { readonly entry: Entry; readonly bytes: number }[];
-  /** Sequence of the log entry directly before the first cached entry. */
+  /** Sequence of the entry directly before the first cached entry. */
   before: number;
   bytes: number;
 }
 
 /**
- * Delivers new log entries to followers, through one NATS subscription per server. JetStream republishes
- * every stored entry together with the sequence of the entry before it. If an entry is missing, the follower
- * reads the log. A poll of the last sequence detects that the newest entries were lost.
+ * Delivers new log entries to followers, with one NATS subscription per server. JetStream republishes every stored
+ * entry together with the sequence of the entry before it. If that entry was not received, the follower reads the
+ * log. A poll of the last sequence detects that the newest entries were lost.
  */
 export class LiveFeed {
   readonly #store: Store;
@@ -49,8 +49,7 @@ export class LiveFeed {
         const stored = parseMessage(message);
         this.#seen = Math.max(this.#seen, stored.seq);
         const token = message.subject.slice(this.#prefix.length);
-        // No subscriber follows this log. Do not cache the entry, and drop the cached entries, because they
-        // are no longer the newest.
+        // No subscriber follows this log. So drop its cached entries, which are no longer the newest.
         if (!this.#followers.has(token)) return void this.#tails.delete(token);
         const { id: _, ...entry } = entryOf(stored);
         this.#keep(token, before, { entry, bytes: stored.data.length });
@@ -70,10 +69,7 @@ export class LiveFeed {
     void this.#watchConnection();
   }
 
-  /**
-   * Yields the entries after a sequence until the signal aborts. Calls `read` for entries that are not
-   * cached.
-   */
+  /** Yields the entries after a sequence until the signal aborts. Calls `read` for entries that are not cached. */
   async *follow(
     token: string,
     after: number,
@@ -88,12 +84,12 @@ export class LiveFeed {
     }
   }
 
-  /** Drops the cached entries of a deleted log. */
+  /** Drops the cached entries of a log that was deleted. */
   forget(token: string): void {
     this.#tails.delete(token);
   }
 
-  /** Asks the leader for its last sequence. If entries did not arrive at this server, wakes all followers. */
+  /** Asks the leader for its last sequence. Wakes all followers if some entries did not arrive at this server. */
   async poll(): Promise<{ leader: string | null; behind: number; clockAheadMs: number }> {
     const sentAt = this.#store.env.now();
     const info = await this.#store.connection.api(`STREAM.INFO.${this.#store.streams.logs}`);
@@ -155,9 +151,8 @@ export class LiveFeed {
 }
 
 /**
- * Returns by how many ms this server's clock is certainly ahead of the leader's clock. The result is
- * negative if this clock is behind. The leader wrote `stamp` between `sentAt` and `heardAt`. If `stamp` is
- * between these two times, the result is 0.
+ * Returns by how many ms this server's clock is certainly ahead of the leader's clock, negative if it is behind. The
+ * leader wrote `stamp` between `sentAt` and `heardAt`. If `stamp` is between these two times, returns 0.
  */
 export function clockAhead(stamp: string | undefined, sentAt: number, heardAt: number): number {
   const leader = Date.parse(stamp ?? '');

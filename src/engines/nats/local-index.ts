@@ -25,8 +25,8 @@ const TABLES = `
 `;
 
 /**
- * SQLite file with data that is derived from the cluster: the full-text index and the keys of large folders.
- * The file can be deleted at any time. Several processes may share it.
+ * SQLite file with data that is derived from the cluster: the full-text index and the keys of large folders. It can
+ * be deleted at any time, and several processes may share it.
  */
 export class LocalIndex implements TextDatabase {
   /** Path of the file, or null for a database in memory. */
@@ -39,7 +39,7 @@ export class LocalIndex implements TextDatabase {
     this.file = file === ':memory:' ? null : file;
   }
 
-  /** Returns a prepared statement, which is cached by its text. */
+  /** Returns a prepared statement. Statements are cached by their text. */
   sql<Row>(text: string): TextStatement<Row> {
     let statement = this.#prepared.get(text);
     if (!statement) {
@@ -49,7 +49,7 @@ export class LocalIndex implements TextDatabase {
     return statement as unknown as TextStatement<Row>;
   }
 
-  /** Runs `work` in a transaction. If it throws, all its writes are rolled back. */
+  /** Runs `work` in a transaction, which is rolled back if `work` throws. */
   commit<T>(work: () => T): T {
     const db = this.#db();
     db.exec('BEGIN IMMEDIATE');
@@ -87,42 +87,42 @@ export class LocalIndex implements TextDatabase {
 }
 
 /**
- * Makes the file private, because it contains texts of artifacts. SQLite creates its other files with the
- * mode of this file. Files that already exist get the mode too.
+ * Makes the file and its companions private, because they contain texts of artifacts. SQLite creates the companions
+ * with the mode of the file.
  */
 function makePrivate(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
   for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) chmodSync(file + end, 0o600);
 }
 
-/** Maximum number of keys written in one transaction. The event loop runs between two transactions. */
+/** Maximum number of keys per transaction. The event loop runs between two transactions. */
 const COMMIT_KEYS = 2_000;
 
-/** A folder whose keys are cached. The cache is valid up to a sequence of its stream. */
+/** A folder whose keys are cached up to a sequence of its stream. */
 export interface Folder {
   readonly id: number;
   /** Name and creation time of the stream. */
   readonly stream: string;
-  /** Sequence up to which changes are applied to the cache. Negative while the keys are being loaded. */
+  /** Sequence up to which the cache is complete. Negative while the keys are being loaded. */
   readonly seq: number;
 }
 
 /** A cached key of a folder. */
 export interface Name {
   readonly key: string;
-  /** Sequence of the last known write to the key. */
+  /** Sequence of the last known write of the key. */
   readonly seq: number;
 }
 
-/** A write to a key. `live` is false if the write deleted the item or the item has expired. */
+/** A write of a key. `live` is false if it deleted the item or if the item has expired. */
 export interface Change extends Name {
   readonly live: boolean;
 }
 
 /**
- * Caches the keys of large folders in key order, because NATS cannot list keys in order. The table contains
- * every key that existed at the folder's sequence. It may also contain keys that no longer exist. The reader
- * notices this and calls `drop`.
+ * Caches the keys of large folders in key order, because NATS cannot list keys in order. The table contains every key
+ * that existed at the folder's sequence. It may also contain keys that no longer exist; a reader that finds one calls
+ * `drop`.
  */
 export class Folders {
   readonly #index: LocalIndex;
@@ -131,15 +131,15 @@ export class Folders {
     this.#index = index;
   }
 
-  /** Returns the folder of a subject filter, or undefined. */
+  /** Returns the cached folder of a subject filter, or undefined. */
   find(filter: string): Folder | undefined {
     const sql = 'SELECT id, stream, seq FROM folders WHERE filter = ?';
     return this.#index.sql<Folder>(sql).get(filter);
   }
 
   /**
-   * Returns the folder of a filter. If it does not exist, creates a folder whose keys must still be loaded.
-   * Replaces a folder that belongs to an older stream.
+   * Returns the folder of a filter. Creates one whose keys must still be loaded if there is none, or if the folder
+   * belongs to an older stream.
    */
   begin(filter: string, stream: string): Folder {
     return this.#index.commit(() => {
@@ -170,8 +170,8 @@ export class Folders {
   }
 
   /**
-   * Applies the changes after the folder's sequence, up to `upTo`. Does nothing if another process has
-   * already applied them.
+   * Applies the changes after the folder's sequence, up to `upTo`. Does nothing if another process has already
+   * applied them.
    */
   change(folder: Folder, changes: readonly Change[], upTo: number): void {
     this.#index.commit(() => {
@@ -192,7 +192,7 @@ export class Folders {
     return [...this.#index.sql<Name>(sql).iterate(folder.id, from, to, limit)];
   }
 
-  /** Removes keys that no longer exist. Keeps a key that was written again since. */
+  /** Removes keys that no longer exist. Keeps a key that was written again meanwhile. */
   drop(folder: Folder, names: readonly Name[]): void {
     if (names.length === 0) return;
     this.#index.commit(() => {

@@ -16,16 +16,14 @@ const SUBSCRIBER_BATCH = 64;
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /**
- * Logs in JetStream. All logs share one JetStream stream, and each log is one subject in it.
+ * Logs in JetStream. All logs share one JetStream stream, in which each log is one subject.
  *
- * An entry with an id is stored in an atomic batch after a marker. The marker is an extra message whose
- * subject contains the id. The marker lives as long as the entry. The sequence of the entry is the sequence
- * of the marker plus 1.
+ * An entry with an id is stored in an atomic batch after a marker. The marker is a message whose subject contains the
+ * id; it lives as long as the entry. The sequence of the entry is the sequence of the marker plus 1.
  *
- * An entry imported from another store keeps its old sequence in its message. Old sequences are always
- * smaller than the first sequence of the JetStream stream (`Store.firstSeq`). So the number shows whether an
- * entry was imported, and sequences always increase along a log. A *position* is the sequence of a message in
- * the JetStream stream.
+ * An imported entry keeps the sequence from its old store, in its message. Old sequences are always smaller than the
+ * first sequence of the JetStream stream (`Store.firstSeq`). So sequences increase along a log, and show which
+ * entries were imported. A *position* is the sequence of a message in the JetStream stream.
  */
 export class NatsLogs implements Logs {
   readonly #store: Store;
@@ -54,8 +52,8 @@ export class NatsLogs implements Logs {
     checkKey("a stream's name", stream);
     const limit = checkLimit(o.limit);
     const entries: Entry[] = [];
-    // A batch may end early at its byte limit. Continue reading, because fewer entries than `limit` would
-    // mean the end of the log.
+    // A batch may end early at its byte limit. Then read on, because fewer entries than `limit` would mean the end of
+    // the log.
     for (
       let after = o.after ?? 0, more = true;
       more && entries.length < limit;
@@ -86,8 +84,7 @@ export class NatsLogs implements Logs {
         this.#count(subject),
       ]);
       if (!first && !last && count === 0) return { first: 0, last: 0, count: 0 };
-      // If the log is created or dropped between the three requests, their results do not match. Then try
-      // again.
+      // If the log was created or dropped between the three requests, their results do not match. Then try again.
       if (first && last && count > 0) return { first: seqOf(first), last: seqOf(last), count };
     }
   }
@@ -111,7 +108,7 @@ export class NatsLogs implements Logs {
     );
     await this.#purge(subject, before);
     if (!isNoted) await this.noteTrimmed(stream, seqOf(trimmed), true);
-    // The position of a marker is the position of its entry minus 1.
+    // The position of a marker is one less than the position of its entry.
     await this.#purge(`${this.#markerPrefix(stream)}.*`, before - 1);
   }
 
@@ -143,16 +140,14 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * Returns the subject of the record that stores up to which sequence the log was trimmed. Only the engine
-   * uses this record.
+   * Returns the subject of the record that says up to which sequence the log was trimmed. It is internal to the
+   * engine.
    */
   #trimmedSubject(stream: string): string {
     return `${this.#store.name}.t.${tokenOf(stream)}`;
   }
 
-  /**
-   * Converts an expected last sequence to a position. Returns null if the last entry has another sequence.
-   */
+  /** Converts an expected last sequence to a position. Returns null if the last entry has another sequence. */
   async #expectedPosition(subject: string, seq: number | undefined): Promise<number | undefined | null> {
     if (seq === undefined || seq <= 0 || seq >= this.#store.firstSeq) return seq;
     const last = await this.#store.connection.last(this.#stream, subject);
@@ -160,8 +155,8 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * Returns the position from which the entries after a sequence are read. Finds the position of an imported
-   * entry by binary search.
+   * Returns the position from which the entries after a sequence are read. For an imported entry, a binary search
+   * finds it.
    */
   async positionAfter(subject: string, after: number): Promise<number> {
     const { connection, firstSeq } = this.#store;
@@ -181,8 +176,8 @@ export class NatsLogs implements Logs {
     for (;;) {
       const seq = await this.#store.connection.publish(subject, payload, o);
       if (seq !== null) return seq;
-      // The competing append may have failed in the end. In this case the last position is unchanged, so try
-      // again.
+      // A competing append may have caused the rejection and then failed itself. If the last position is unchanged,
+      // try again.
       if ((await this.#last(subject)) !== o.expect) return null;
     }
   }
@@ -215,8 +210,8 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * Returns the last entry before a position. Starts with the answer of the nearest replica and continues at
-   * the leader.
+   * Returns the last entry before a position. Starts with the answer of a replica, then asks the leader for later
+   * entries.
    */
   async #lastBefore(subject: string, before: number): Promise<Message | null> {
     if (before <= 1) return null;
@@ -256,9 +251,7 @@ export class NatsLogs implements Logs {
     await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, request);
   }
 
-  /**
-   * Records up to which sequence a log was trimmed. With `waits`, retries until freed storage can be used.
-   */
+  /** Records up to which sequence a log was trimmed. With `waits`, retries until freed storage can be used. */
   async noteTrimmed(stream: string, seq: number, waits = false): Promise<void> {
     const { connection } = this.#store;
     const subject = this.#trimmedSubject(stream);
@@ -275,8 +268,8 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * Reads a page of entries from the nearest replica. If that replica lags behind the leader, reads the
-   * entries from the leader. `more` is true if the byte limit ended the page early.
+   * Reads a page of entries from a replica, or from the leader if the replica lags. `more` is true if the page ended
+   * early at its byte limit.
    */
   async #page(
     stream: string,
@@ -284,8 +277,8 @@ export class NatsLogs implements Logs {
     limit: number,
     maxBytes = BATCH_BYTES,
   ): Promise<{ entries: Entry[]; more: boolean }> {
-    // The limit is at least three times the largest entry. So a batch that ends at this limit is more than
-    // half full. A shorter batch means that the replica lags.
+    // The limit is at least three times the size of the largest entry. So a batch that ends at this limit is more
+    // than half full, and a shorter batch means that the replica lags.
     const batchBytes = Math.min(Math.max(maxBytes, 3 * this.#store.limits.entryBytes), BATCH_BYTES);
     const { connection, streams } = this.#store;
     const subject = this.#subject(stream);

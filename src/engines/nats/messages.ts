@@ -4,14 +4,13 @@ import type { ExportedEntry } from '../../kernel/moving.ts';
 import type { Message } from './connection.ts';
 
 /**
- * Converts keys and log names to NATS subjects and back. A subject consists of tokens separated by dots. A
- * token keeps letters, digits, `-` and `_`; other characters are escaped. A segment that is too long is
- * replaced by its hash, and the message then contains the key.
+ * Converts keys and log names to NATS subjects and back. A subject consists of tokens separated by dots. In a token,
+ * letters, digits, `-` and `_` stay, and other characters are escaped. A segment that is too long is replaced by its
+ * hash; the message then contains the key.
  */
 
 /**
- * Maximum number of tokens per key. Each of the first segments is one token, so that a listing can filter by
- * folder.
+ * Maximum number of tokens per key. Each of the first segments is one token, so that a listing can filter by folder.
  */
 const SEGMENTS = 4;
 
@@ -19,7 +18,7 @@ const SEGMENTS = 4;
 const TOKEN_CHARS = 150;
 
 const HASHED = '~';
-/** Token for an empty segment, because NATS does not allow empty tokens. */
+/** Token for an empty segment, because NATS allows no empty tokens. */
 const EMPTY = '%';
 
 /** Encodes a text as one token. */
@@ -34,16 +33,13 @@ export function subjectOf(key: string): string {
   return segments(key).map(tokenOf).join('.');
 }
 
-/**
- * Returns the subject filter for a listing. It matches all keys with the prefix and may also match other
- * keys.
- */
+/** Returns the subject filter for a listing. It matches all keys with the prefix, and may match other keys too. */
 export function filterOf(prefix: string): string {
   const parts = segments(prefix).slice(0, -1);
   return [...parts.map(tokenOf), '>'].join('.');
 }
 
-/** Decodes the key from a subject. Returns null if the subject contains a hash. */
+/** Decodes the key in a subject. Returns null if the subject contains a hash. */
 export function keyOf(subject: string): string | null {
   const tokens = subject.split('.');
   if (tokens.some((token) => token.startsWith(HASHED))) return null;
@@ -75,8 +71,8 @@ export function encodeEntry(
 ): Uint8Array {
   const named = tokenOf(stream).startsWith('~') ? stream : undefined;
   const extra: Extra = { ...o, stream: named };
-  const told = Object.values(extra).some((value) => value !== undefined);
-  return Buffer.from(`${at}${told ? ` ${JSON.stringify(extra)}` : ''}\n${json}`);
+  const hasExtra = Object.values(extra).some((value) => value !== undefined);
+  return Buffer.from(`${at}${hasExtra ? ` ${JSON.stringify(extra)}` : ''}\n${json}`);
 }
 
 /** Decodes the message of an entry. */
@@ -93,7 +89,7 @@ export function seqOf({ data, seq }: Message): number {
   return headOf(Buffer.from(data.subarray(0, data.indexOf(0x0a))).toString()).seq ?? seq;
 }
 
-/** Returns the log name from the message, or null if the subject encodes the name. */
+/** Returns the log name that the message contains, or null if the subject encodes the name. */
 export function streamOf({ data }: Message): string | null {
   return headOf(Buffer.from(data.subarray(0, data.indexOf(0x0a))).toString()).stream ?? null;
 }

@@ -18,10 +18,10 @@ const PAGE_ENTRIES = 500;
 /** Maximum bytes per batch request. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Pause in ms before a publish is repeated whose earlier attempt is undecided. */
+/** Pause in ms before a publish is repeated because its earlier attempt is undecided. */
 const UNDECIDED_MS = 100;
 
-/** Number of sequences reserved for entries that the source store still writes during the copy. */
+/** Number of sequences that are reserved for entries that the source store still writes during the copy. */
 const RESERVED_SEQUENCES = 2 ** 32;
 
 interface Ports {
@@ -32,15 +32,15 @@ interface Ports {
 }
 
 /**
- * Moves a store into or out of a NATS cluster. Imported records and entries keep their revisions and
- * sequences, which are written into the messages. JetStream must then assign only larger numbers. So
- * `prepare` creates the streams again with a higher first sequence. This requires an empty store.
+ * Moves a store into or out of a NATS cluster. The messages of imported records and entries contain their revisions
+ * and sequences. JetStream must then assign only larger numbers, so `prepare` creates the streams again with a higher
+ * first sequence, which requires an empty store.
  */
 export function natsMoving(store: Store, ports: Ports): Moving {
   const { connection, name, streams } = store;
   const info = (stream: string) => streamInfo(store, stream);
   const moveStatus = async () => parseMoveStatus((await info(streams.logs)).config as JsonObject);
-  /** Reads the states of the two streams whose sequences are visible to users. */
+  /** Returns the states of the two streams whose sequences users can see. */
   const numbered = () => Promise.all([info(streams.records), info(streams.logs)]);
   const configure = async (change: (config: JsonObject) => JsonObject) => {
     for (const stream of Object.values(streams) as string[]) {
@@ -64,8 +64,8 @@ export function natsMoving(store: Store, ports: Ports): Moving {
     exportBlobs: (prefix = '') => ports.blobs.export(prefix),
     exportRecords: () => ports.records.export(),
     exportDocuments: () => ports.index.export(),
-    importBlob: (kept, body) => ports.blobs.import(kept, body),
-    importRecord: (kept) => ports.records.import(kept),
+    importBlob: (blob, body) => ports.blobs.import(blob, body),
+    importRecord: (record) => ports.records.import(record),
     moveStatus,
     thaw: () => configure(thawedConfig),
 
@@ -80,7 +80,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
         const stream = keyOf(token) ?? streamOf(message);
         if (stream === null)
           throw new RelayError('failed', { what: `The name of the log ${token} is unknown.` });
-        // A log that was created after the count is exported by the next export.
+        // Skip a log that was created after the count. The next export contains it.
         const count = counts.get(message.subject);
         if (count !== undefined)
           yield { stream, last: seqOf(message), count, trimmed: trimmedSeqs.get(token) ?? 0 };
@@ -146,7 +146,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
           stored = await connection.publish(subject, payload, { expect, before });
           if (stored !== null) break;
           const now = await connection.last(streams.logs, subject);
-          // An earlier attempt of this publish stored the entry, but its acknowledgement was lost.
+          // An earlier attempt has stored the entry, but its acknowledgement was lost.
           if (now && seqOf(now) === seq) stored = now.seq;
           else if ((now?.seq ?? 0) !== expect)
             throw new RelayError('conflict', { what: `Another process is writing to the log ${stream}.` });
@@ -158,8 +158,8 @@ export function natsMoving(store: Store, ports: Ports): Moving {
     },
 
     /**
-     * Freezes the streams. JetStream then rejects publishes at once. Other servers stop deleting only after
-     * their next poll, so this waits for two poll intervals.
+     * Freezes the streams, so that JetStream rejects publishes at once. Other servers stop deleting only after their
+     * next poll, so this waits for two poll intervals.
      */
     async freeze({ to, ms }) {
       const already = await moveStatus();

@@ -7,22 +7,19 @@ import type { MoveStatus } from '../../kernel/moving.ts';
 import { Connection } from './connection.ts';
 import type { Folders } from './local-index.ts';
 
-/** Oldest supported version of NATS. It is the first version with atomic batches. */
+/** Oldest supported version of NATS: the first one with atomic batches. */
 const MIN_VERSION = [2, 12] as const;
 
 /**
- * Minimum `max_payload` of the NATS server, in bytes. A message must have room for a chunk with its
- * manifest, or for the largest record with its key.
+ * Minimum `max_payload` of the NATS server, in bytes. A message must have room for a chunk with its manifest, or for
+ * the largest record with its key.
  */
 const MIN_PAYLOAD_BYTES = 768 * 1024;
 
-/**
- * Number of replicas of every stream in a cluster. With three replicas, the cluster survives the loss of one
- * node.
- */
+/** Number of replicas of every stream in a cluster. The cluster then survives the loss of one node. */
 const REPLICAS = 3;
 
-/** Maximum time in ms to wait until the streams can be created. A new cluster first elects its leaders. */
+/** Maximum time in ms to wait until the streams can be created. A new cluster must elect its leaders first. */
 const OPEN_TIMEOUT_MS = 30_000;
 
 /** State that the parts of this engine share. */
@@ -45,10 +42,7 @@ export interface Streams {
   readonly documents: string;
 }
 
-/**
- * Time in ms between the expiry of a message and its deletion by JetStream. The delay is needed because
- * clocks may differ.
- */
+/** Time in ms by which JetStream deletes a message later than it expires, because clocks may differ. */
 const SLACK_MS = 60_000;
 
 /** Returns the TTL of a message in seconds, or undefined if it never expires. */
@@ -92,7 +86,7 @@ export function formatAddress({ servers, name, tls }: Address): string {
   return `${tls ? 'tls' : 'nats'}://${servers.join(',')}${name === 'relay' ? '' : `/${name}`}`;
 }
 
-/** Connects to the cluster. Checks its version, JetStream and `max_payload`. */
+/** Connects to the cluster and checks its version, JetStream and `max_payload`. */
 export async function connect(address: Address, o: { deadlineMs?: number } = {}): Promise<Connection> {
   const loaded = await import('@nats-io/transport-node');
   // In a bundle the CommonJS module is the default export.
@@ -138,8 +132,8 @@ export async function connect(address: Address, o: { deadlineMs?: number } = {})
 }
 
 /**
- * Returns a function that chooses the server for the next connection: any server but the last one. By
- * default the client would first connect again to the server that it left, and a server that hangs costs 5 s.
+ * Returns a function that chooses the server for the next connection: any server but the last one. By default the
+ * client would try the last server first, and a server that hangs costs 5 s.
  */
 function otherServer() {
   let last = '';
@@ -198,7 +192,7 @@ async function openStream(connection: Connection, address: Address, config: Json
     const copies = (info?.config as JsonObject | undefined)?.num_replicas as number | undefined;
     if (copies !== undefined && copies >= (config.num_replicas as number)) return copies;
     try {
-      // If a single server became a cluster, update the stream to more replicas.
+      // If a single server has become a cluster, update the stream to more replicas.
       const what = copies === undefined ? 'CREATE' : 'UPDATE';
       const wanted =
         copies === undefined
@@ -206,8 +200,7 @@ async function openStream(connection: Connection, address: Address, config: Json
           : { ...(info!.config as JsonObject), num_replicas: config.num_replicas! };
       await connection.api(`STREAM.${what}.${config.name}`, wanted);
     } catch (error) {
-      // Retry, because two servers may create the stream at once, or the nodes of the cluster may still be
-      // starting.
+      // Retry: another server may be creating the stream, or the nodes of the cluster may still be starting.
       if (performance.now() < until) {
         await pause(200);
         continue;
@@ -230,19 +223,16 @@ function unusable(address: Address, what: string, todo: string): RelayError {
 }
 
 /**
- * Metadata keys of a frozen stream. A frozen stream has other subjects than those to which the relay
- * publishes, so no process can write. The metadata contains the original configuration. After the freeze has
- * expired, the next writer thaws the stream.
+ * Metadata keys of a frozen stream. The subjects of a frozen stream are not those to which the relay publishes, so no
+ * process can write. The metadata contains the original configuration. After the freeze has expired, the next writer
+ * thaws the stream.
  */
 const TO = 'relay_moving_to';
 const UNTIL = 'relay_moving_until';
 const SUBJECTS = 'relay_subjects';
 const REPUBLISH = 'relay_republish';
 
-/**
- * Number of seconds after which a rejected writer should retry. Copying the last changes takes about this
- * long.
- */
+/** Seconds after which a rejected writer should retry: about the time that copying the last changes takes. */
 const MOVING_SECONDS = 5;
 
 interface Config {
@@ -252,10 +242,7 @@ interface Config {
   readonly metadata?: { readonly [key: string]: string };
 }
 
-/**
- * Returns the configuration of a frozen stream. `ms` is the duration of the freeze. If `ms` is null, the
- * freeze never ends.
- */
+/** Returns the configuration of a frozen stream. `ms` is the duration of the freeze; null means forever. */
 export function frozenConfig(config: JsonObject, { to, ms }: MoveStatus): JsonObject {
   const { name, subjects, republish, metadata } = thawedConfig(config) as Config;
   const { republish: _, ...rest } = config;
@@ -287,8 +274,8 @@ export function thawedConfig(config: JsonObject): JsonObject {
 }
 
 /**
- * Returns to which store this store moves. Returns null if the store accepts writes or its freeze has
- * expired.
+ * Returns the move of a store, from the configuration of its stream. Returns null if the store accepts writes or its
+ * freeze has expired.
  */
 export function parseMoveStatus(config: JsonObject): MoveStatus | null {
   const { [TO]: to, [UNTIL]: until } = (config as Config).metadata ?? {};
@@ -298,7 +285,7 @@ export function parseMoveStatus(config: JsonObject): MoveStatus | null {
   return ms <= 0 ? null : { to, ms };
 }
 
-/** Returns true if the stream is frozen, even if the freeze has expired. */
+/** Returns whether the stream is frozen, even if the freeze has expired. */
 export function isFrozen(config: JsonObject): boolean {
   return (config as Config).metadata?.[TO] !== undefined;
 }

@@ -26,26 +26,21 @@ import { Listing } from './listing.ts';
 import { keyOf, subjectOf } from './messages.ts';
 import { type Store, ttlOf } from './opening.ts';
 
-/**
- * Message that replaces a deleted record for a while. Because of it, a concurrent write with an expected
- * revision fails.
- */
+/** Message that replaces a deleted record for a while. It makes a concurrent write with an expected revision fail. */
 const TOMBSTONE = new TextEncoder().encode('-');
 /** Lifetime of a tombstone in seconds. */
 const TOMBSTONE_SECONDS = 120;
 
-/**
- * Maximum number of cached records. A write that expects a cached revision does not have to read the record.
- */
+/** Maximum number of cached records. A write that expects a cached revision need not read the record first. */
 const CACHED_RECORDS = 10_000;
 
 interface Row extends Stored {
   /**
-   * Sequence of the message. It equals the revision, except for an imported record, which keeps its old
-   * revision.
+   * Sequence of the message. It equals the revision, except for an imported record, which keeps the revision of its
+   * old store.
    */
   readonly seq: number;
-  /** Key of the record, or null if the subject encodes the key. */
+  /** Key of the record, or null if the subject encodes it. */
   readonly key: string | null;
   readonly expiresAt: number | undefined;
 }
@@ -60,7 +55,7 @@ interface Addition {
 }
 
 /**
- * Records in JetStream. A record is the last message of its subject. The revision is the sequence of that
+ * Records in JetStream. A record is the last message of its subject, and its revision is the sequence of that
  * message.
  */
 export class NatsRecords implements Records {
@@ -125,8 +120,8 @@ export class NatsRecords implements Records {
       const options = { expect: row.seq, ttl: TOMBSTONE_SECONDS, frees: true };
       const deleted = await connection.publish(this.#subject(key), TOMBSTONE, options).catch((error) => {
         if (!isRelayError(error, 'store_full')) throw error;
-        // There is no room for a tombstone, so delete the message of the record. A replica that lags may then
-        // list the record a moment longer.
+        // There is no room for a tombstone, so delete the message of the record. A replica that lags may list the
+        // record a moment longer.
         return connection.remove(this.#store.streams.records, row.seq);
       });
       this.#cache.delete(key);
@@ -160,7 +155,7 @@ export class NatsRecords implements Records {
     await connection.publish(this.#subject(key), payload, { ttl: ttlOf(expiresAt, env.now()) });
   }
 
-  /** Counts live records. Reads every record. */
+  /** Counts live records by reading every record. */
   async count(): Promise<number> {
     let count = 0;
     for await (const { messages } of this.#listing.all('>'))
@@ -196,21 +191,21 @@ export class NatsRecords implements Records {
     return row !== null && (row.expiresAt === undefined || row.expiresAt > this.#store.env.now());
   }
 
-  /** Creates a record. First tries to write without reading, as if the subject were empty. */
+  /** Creates a record. First writes without reading, in the hope that the subject is empty. */
   async #create(key: string, json: string, o: WriteOptions): Promise<number | null> {
     for (let expect = 0; ; ) {
       const revision = await this.#write(key, json, o, expect);
       if (revision !== null) return revision;
       const row = await this.#row(key);
       if (this.#isLive(row)) return null;
-      // The record has expired or was deleted, or a competing write failed in the end. Try again.
+      // The record has expired or was deleted, or a competing write failed after all. Try again.
       expect = row?.seq ?? 0;
     }
   }
 
   /**
-   * Replaces a record. A competing write can cause a rejection of this write and then fail itself. The
-   * sequence is unchanged in this case, so this write is tried again.
+   * Replaces a record. A competing write may have caused the rejection and then failed itself. If the sequence is
+   * unchanged, tries again.
    */
   async #replace(key: string, json: string, o: WriteOptions, expect: number) {
     for (;;) {
@@ -238,9 +233,7 @@ export class NatsRecords implements Records {
     if (this.#cache.size > CACHED_RECORDS) this.#cache.delete(this.#cache.keys().next().value!);
   }
 
-  /**
-   * Applies the waiting additions to a counter. Additions that arrive during a write share the next write.
-   */
+  /** Applies the waiting additions to a counter. Additions that arrive during a write share the next write. */
   async #addAll(key: string): Promise<void> {
     for (;;) {
       const group = this.#additions.get(key)!;
@@ -288,8 +281,8 @@ export class NatsRecords implements Records {
 }
 
 /**
- * Encodes a record: one line with its metadata, then its JSON. The metadata contains the key if the subject
- * contains only a hash.
+ * Encodes a record: one line with its metadata, then its JSON. The metadata contains the key if the subject contains
+ * a hash.
  */
 function encode(key: string, json: string, expiresAt: number | undefined, revision?: number): Uint8Array {
   const named = subjectOf(key).includes('~') ? key : undefined;

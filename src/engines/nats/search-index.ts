@@ -20,15 +20,15 @@ const [pack, unpack] = [promisify(gzip), promisify(gunzip)];
 const PART_BYTES = 512 * 1024;
 
 /**
- * Lifetime of a tombstone in seconds. If the last update of a local index is older, the index is rebuilt,
- * because it may have missed deletions.
+ * Lifetime of a tombstone in seconds. A local index that was last updated before that is rebuilt, because it may have
+ * missed deletions.
  */
 const TOMBSTONE_SECONDS = 30 * 86_400;
 
 /** Maximum number of documents per batch. */
 const BATCH_DOCUMENTS = 50;
 
-/** Sequence of the stream up to which the local index is complete, and the time of its last update. */
+/** Sequence up to which the local index is complete, and the time of its last update. */
 interface Place {
   readonly stream: string;
   readonly seq: number;
@@ -36,15 +36,15 @@ interface Place {
 }
 
 /**
- * Full-text index of the documents in JetStream. JetStream stores the last document of each key. Each server
- * has its own index in a local file and can rebuild it at any time. Before a search, the server reads all
- * newer documents from JetStream.
+ * Full-text index of the documents in JetStream, which stores the last document of each key. Each server has its own
+ * index in a local file and can rebuild it at any time. Before a search, the server reads all newer documents from
+ * JetStream.
  */
 export class NatsSearchIndex implements SearchIndex {
   readonly #store: Store;
   readonly #index: LocalIndex;
   readonly #texts: FullText;
-  /** Worker thread for searches and updates. Null if the index is in memory or the process has no threads. */
+  /** Worker thread for searches and updates. Null if the index is in memory or the process has no worker threads. */
   readonly #thread: IndexThread | null;
   #following: Promise<void> = Promise.resolve();
 
@@ -63,7 +63,7 @@ export class NatsSearchIndex implements SearchIndex {
     const { connection } = this.#store;
     const subject = this.#subject(key);
     const parts = Math.ceil(packed.length / PART_BYTES);
-    // Write part 0 last. A reader that finds part 0 then also finds the other parts.
+    // Write part 0 last, so that a reader that finds part 0 also finds the other parts.
     for (let i = parts - 1; i >= 0; i--) {
       const part = packed.subarray(i * PART_BYTES, (i + 1) * PART_BYTES);
       await connection.publish(
@@ -87,7 +87,7 @@ export class NatsSearchIndex implements SearchIndex {
     await connection.publish(head, tombstone, options).catch(async (error) => {
       if (!isRelayError(error, 'store_full')) throw error;
       await connection.api(`STREAM.PURGE.${streams.documents}`, { filter: `${this.#subject(key)}.*` });
-      // Write the tombstone in the background, as soon as there is room for it. Other servers then remove the
+      // Write the tombstone in the background, as soon as there is room for it. It makes other servers remove the
       // document from their index.
       publishWhenFreed(connection, head, tombstone, options, Number.POSITIVE_INFINITY).catch(() => {});
     });
@@ -112,15 +112,15 @@ export class NatsSearchIndex implements SearchIndex {
     }
   }
 
-  /** Returns the age of the local index in ms: 0 if it contains everything up to sequence `last`. */
+  /** Returns the age of the local index in ms: 0 if it is complete up to sequence `last`. */
   ageMs(last: number): number {
     const place = this.#index.sql<Place>('SELECT stream, seq, at FROM place').get();
     return place === undefined || place.seq >= last ? 0 : Date.now() - place.at;
   }
 
-  /** Updates the local index up to the last document of the leader. */
+  /** Updates the local index to the last document of the leader. */
   follow(): Promise<void> {
-    // Ignore the error of the previous update, because its own caller already got the error.
+    // Ignore the error of the previous update, which its own caller got.
     this.#following = this.#following.catch(() => {}).then(() => this.#catchUp());
     return this.#following;
   }
@@ -165,8 +165,7 @@ export class NatsSearchIndex implements SearchIndex {
         const { key, text, fields } = document;
         return [{ key, text: text ?? null, fields: JSON.stringify(fields) }];
       });
-      // If the process is killed before it stores the sequence, the next update applies the same changes
-      // again.
+      // If the process is killed before it stores the sequence, the next update applies these changes again.
       await this.#thread?.change(changes);
       this.#index.commit(() => {
         for (const { key, text, fields } of this.#thread ? [] : changes) {
@@ -180,10 +179,7 @@ export class NatsSearchIndex implements SearchIndex {
     }
   }
 
-  /**
-   * Reads a document. Returns null if a newer document is replacing it and part 0 of the newer document is
-   * not written yet.
-   */
+  /** Reads a document. Returns null if a newer document is replacing it, whose part 0 is not written yet. */
   async #document(head: Message) {
     const [parts, rest] = [head.data[0]!, head.data.subarray(1)];
     if (parts === 0) return { key: Buffer.from(rest).toString(), text: undefined, fields: {} };

@@ -13,12 +13,12 @@ const CONCURRENCY = 16;
 /** Minimum time in ms between two searches for orphaned chunks. */
 const CHUNK_SWEEP_MS = 600_000;
 
-/** Maximum number of steps that are read one by one. After a longer pause, all notes are read. */
+/** Maximum number of time units whose notes are read one by one. After a longer pause, all notes are read. */
 const DUE_STEPS = 20;
 
 /**
- * Message that is written before the first chunk of a blob. `gone` is the time at which a sweep first found
- * that the chunks are orphans.
+ * Message that is written before the first chunk of a blob. `gone` is the time at which a sweep first found the
+ * chunks without a manifest.
  */
 interface Intent {
   readonly key: string;
@@ -26,21 +26,21 @@ interface Intent {
 }
 
 /**
- * Returns the sweep function of the store. JetStream itself deletes an expired message a minute after it
- * expires. With `scans`, the sweep reads everything and deletes expired messages at once. The chunks of an
- * expired or deleted blob are deleted when their note says so. Chunks without a manifest and without a note,
- * such as those of an upload that was cut off, are deleted an hour after a sweep first found them.
+ * Returns the sweep function of the store. JetStream deletes an expired message a minute after it expires. With
+ * `scans`, the sweep reads everything and deletes expired messages at once. The chunks of an expired or deleted blob
+ * are deleted at the time in their note. Chunks without a manifest and a note, such as those of an interrupted
+ * upload, are deleted an hour after a sweep first found them.
  */
 export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<SweepResult> {
   const { connection, env, name, streams } = store;
   const intents = new Listing(store, streams.blobs, `${name}.c.`, () => null);
   /**
-   * Time at which a sweep first found orphaned chunks, by the name of the chunks. Used only if the store had
-   * no room to record the time.
+   * Time at which a sweep first found orphaned chunks, by the name of the chunks. Used only if the store had no room
+   * to record the time.
    */
   const orphanedAt = new Map<string, number>();
   let chunksSweptAt = Number.NEGATIVE_INFINITY;
-  /** Last step whose notes were handled. */
+  /** Last time unit whose notes were handled. */
   let dueStep = Number.NEGATIVE_INFINITY;
 
   const removeExpired = async (stream: string, kind: 'r' | 'm') => {
@@ -139,7 +139,7 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
   };
 }
 
-/** Parses the first line of a record or manifest. A tombstone has no first line. */
+/** Parses the first line of a record or manifest. Returns an empty object for a tombstone. */
 function headOf({ data }: Message): { expiresAt?: number; size?: number } {
   const end = data.indexOf(0x0a);
   return end < 0 ? {} : JSON.parse(Buffer.from(data.subarray(0, end)).toString());

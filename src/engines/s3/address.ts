@@ -1,12 +1,12 @@
-/** Location of a bucket and the credentials for it. */
+/** Location of a bucket, and its credentials. */
 export interface BucketAddress {
   readonly bucket: string;
-  /** Prefix of all object names. It is empty or ends with a slash. */
+  /** Prefix of all object names: empty, or with a slash at the end. */
   readonly prefix: string;
   /** URL of the bucket, without a slash at the end. */
   readonly url: string;
   readonly region: string;
-  /** Credentials, or null if the environment has none. */
+  /** Credentials. Null if the environment has none. */
   readonly credentials: Credentials | null;
 }
 
@@ -21,7 +21,7 @@ type Environment = { readonly [name: string]: string | undefined };
 const ADDRESS_PATTERN = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]*))?(?:\?(.*))?$/;
 const PARAMETERS = ['endpoint', 'region'];
 
-/** Returns a sentence about what is wrong with an address, or null if it is valid. */
+/** Returns a sentence that says what is wrong with an address, or null if it is valid. */
 export function addressProblem(address: string): string | null {
   const [matched, , , query] = ADDRESS_PATTERN.exec(address) ?? [];
   if (matched === undefined)
@@ -39,9 +39,9 @@ export function addressProblem(address: string): string | null {
 }
 
 /**
- * Parses `s3://bucket/prefix?endpoint=https://…&region=…`. Missing parts and the credentials come from the
- * standard AWS_… environment variables. If there is an endpoint, the bucket is part of the URL path, because
- * every S3 server supports this.
+ * Parses `s3://bucket/prefix?endpoint=https://…&region=…`. Missing parts and the credentials come from the standard
+ * AWS_… environment variables. With an endpoint, the bucket is part of the URL path, because every S3 server supports
+ * this.
  */
 export function parseBucket(address: string, env: Environment): BucketAddress {
   const [, bucket = '', path = '', query] = ADDRESS_PATTERN.exec(address) ?? [];

@@ -20,18 +20,15 @@ import { BODY_BYTES_MAX, readStub, STUB_BYTES, type Stub, writeStub } from './st
 
 export interface BucketBlobsOptions {
   readonly store: StoreBucket;
-  /** Number of bytes above which a blob is stored in the bucket. */
+  /** Size in bytes above which a blob is stored in the bucket. */
   readonly above: number;
-  /** Returns true for keys whose blobs always stay in the engine. */
+  /** Returns whether the blob of a key always stays in the engine. */
   readonly stays: (key: string) => boolean;
   /** Called after each upload with the size of the object in bytes. */
   readonly uploaded?: (bytes: number) => void;
 }
 
-/**
- * Bytes that the engine stores: the blob itself or its stub. For a stub, `info` contains the size and hash
- * of the blob.
- */
+/** The bytes that the engine stores: the blob or its stub. For a stub, `info` has the size and hash of the blob. */
 export interface Diverted {
   readonly body: BlobBody;
   readonly options: BlobOptions;
@@ -39,10 +36,9 @@ export interface Diverted {
 }
 
 /**
- * Wraps the blobs of any engine and stores large blobs in a bucket. For a large blob, the engine stores a
- * stub under the same key. The stub is written after the object. The engine still handles times, expiry,
- * order and commits. An object whose stub was deleted stays until a sweep, so that running readers can
- * finish.
+ * Wraps the blobs of any engine and stores large blobs in a bucket. For a large blob, the engine stores a stub under
+ * the key, which is written after the object. The engine still handles times, expiry, order and commits. An object
+ * whose stub was deleted stays until a sweep, so that running reads can finish.
  */
 export class BucketBlobs implements Blobs {
   readonly #inner: Blobs;
@@ -63,14 +59,13 @@ export class BucketBlobs implements Blobs {
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
     if (this.#staysInEngine(key, body, o)) return this.#inner.stage(key, body, o);
     const diverted = await this.divert(key, body, o);
-    // The engine recognizes staged blobs by object identity. So add the fields to its object instead of
-    // copying the object.
+    // The engine recognizes staged blobs by object identity. So add the fields to its object instead of copying it.
     return Object.assign(await this.#inner.stage(key, diverted.body, diverted.options), diverted.info);
   }
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     const found = await this.#inner.get(key, range).catch((error) => {
-      // A range that is valid for the blob may be outside the stub.
+      // A range of the blob may be outside the stub.
       if (range && isRelayError(error, 'range_not_satisfiable')) return { error };
       throw error;
     });
@@ -134,15 +129,15 @@ export class BucketBlobs implements Blobs {
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const limits = { size: o.size, max: BODY_BYTES_MAX };
-    // Copy the bytes: the caller may change its buffer after the first await.
+    // Copy the bytes, because the caller may change its buffer after the first await.
     const own = body instanceof Uint8Array ? body.slice() : body;
     if (own instanceof Uint8Array) checkSize(own, limits);
     const upload = new Upload(store);
     try {
       for await (const piece of readPieces(own, limits)) await upload.write(piece);
       if (upload.size <= above) {
-        const held = upload.held();
-        if ((await this.#parseStub(held)) === null) return { body: held, options: o };
+        const bytes = upload.held();
+        if ((await this.#parseStub(bytes)) === null) return { body: bytes, options: o };
       }
       const expiresAt = await resolveExpiry(o.expiresAt);
       const { id, stub } = await upload.finish();
@@ -157,15 +152,15 @@ export class BucketBlobs implements Blobs {
   }
 
   /**
-   * Parses a stub. Returns null if the bytes are no stub. The bucket record is always written before the
-   * first stub, so `known` finds it.
+   * Parses a stub. Returns null if the bytes are not a stub. The bucket record is written before the first stub, so
+   * `known` finds it.
    */
   async #parseStub(bytes: Uint8Array): Promise<Stub | null> {
     const known = bytes.length === STUB_BYTES ? await this.#o.store.known() : null;
     return known && readStub(known.id, bytes);
   }
 
-  /** Returns true if the key and the announced size already show that the blob belongs into the engine. */
+  /** Returns whether the key or the announced size already shows that the blob stays in the engine. */
   #staysInEngine(key: string, body: BlobBody, { size }: BlobOptions): boolean {
     if (this.#o.stays(key) || !this.#o.store.isNamed) return true;
     const length = body instanceof Uint8Array ? body.length : size;
@@ -173,28 +168,25 @@ export class BucketBlobs implements Blobs {
   }
 }
 
-/** Returns null for a damaged stub, as if there were no stub. Throws any other error. */
+/** Returns null for a damaged stub, as if there were none. Throws any other error. */
 function ignoreDamage(error: unknown): null {
   if (isRelayError(error, 'store_damaged')) return null;
   throw error;
 }
 
-/** Bytes per part of a multipart upload. A part is held in memory for retries. S3 requires at least 5 MiB. */
+/** Bytes per part of a multipart upload. A part is kept in memory for retries. S3 requires at least 5 MiB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/**
- * Age in ms at which an object without a stub is an orphan. S3 may count the age from the start of the
- * upload.
- */
+/** Age in ms at which an object without a stub is an orphan. S3 may measure the age from the start of the upload. */
 export const ORPHAN_MS = 3_600_000;
 /**
- * Maximum duration of an upload in ms. It must be shorter than `ORPHAN_MS`, otherwise a sweep could delete a
- * new object.
+ * Maximum duration of an upload in ms. It is shorter than `ORPHAN_MS`, because otherwise a sweep could delete a new
+ * object.
  */
 const MAX_UPLOAD_MS = ORPHAN_MS / 2;
 
 /**
- * Upload of one blob. Sends nothing before a full part has arrived, so that a small blob can still be stored
+ * The upload of one blob. It sends nothing before a full part has arrived, so that a small blob can still be stored
  * in the engine.
  */
 class Upload {
@@ -224,7 +216,7 @@ class Upload {
     while (this.#heldBytes > PART_BYTES) await this.#sendPart(PART_BYTES);
   }
 
-  /** Returns the bytes that are not sent yet. For a small blob these are all bytes. */
+  /** Returns the bytes that are not sent yet: for a small blob all of them. */
   held(): Uint8Array<ArrayBuffer> {
     return concatBytes(this.#held);
   }
@@ -244,17 +236,17 @@ class Upload {
 
   async abandon(): Promise<void> {
     if (this.#to === null || this.#upload === null) return;
-    // If the abort fails, a sweep aborts the upload later.
+    // If aborting fails, a sweep aborts the upload later.
     await this.#to.bucket.abort(this.#to.name, this.#upload).catch(() => {});
   }
 
   async #sendPart(length: number): Promise<void> {
     const { bucket, name } = await this.#target();
     this.#upload ??= await bucket.begin(name);
-    const held = this.held();
-    const part = held.subarray(0, length);
+    const unsent = this.held();
+    const part = unsent.subarray(0, length);
     this.#etags.push(await bucket.putPart(name, this.#upload, this.#etags.length + 1, part));
-    this.#held = [held.subarray(length)];
+    this.#held = [unsent.subarray(length)];
     this.#heldBytes -= length;
   }
 

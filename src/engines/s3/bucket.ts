@@ -6,9 +6,9 @@ import type { BucketAddress } from './address.ts';
 
 /** Maximum number of attempts per request. After the last one, the bucket counts as unavailable. */
 const ATTEMPTS = 4;
-/** Time in ms before the second attempt. The pause doubles before each further attempt. */
+/** Pause in ms before the second attempt. It doubles before each further attempt. */
 const PAUSE_MS = 200;
-/** Time in ms without any data after which a request is aborted and repeated. */
+/** Time in ms without data after which a request is aborted and repeated. */
 const SILENCE_TIMEOUT_MS = 30_000;
 
 export interface BucketOptions {
@@ -87,11 +87,11 @@ export class Bucket {
     );
     const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
     const answer = await this.#send('POST', name, { query: { uploadId: id }, body });
-    // An earlier attempt may have succeeded although its response was lost. In this case the upload no longer
-    // exists, but the object does.
+    // An earlier attempt may have succeeded although its response was lost. Then the upload no longer exists, but the
+    // object does.
     if (answer.status === 404 && (await this.#sizeOf(name)) === size) return;
     const { text } = this.#checkStatus(answer);
-    // S3 may send status 200 first and report an error in the body.
+    // S3 may send status 200 first and then report an error in the body.
     if (text.includes('<Error>')) throw this.#unavailable(`it answered ${xmlValue(text, 'Code')}`);
   }
 
@@ -104,8 +104,8 @@ export class Bucket {
   }
 
   /**
-   * Streams the bytes of a range. After a broken connection, resumes at the same byte. The stream ends early
-   * if the object is shorter than the range. It fails with the error of `missing` if there is no object.
+   * Streams the bytes of a range. After a broken connection, resumes at the next byte. The stream ends early if the
+   * object is shorter than the range, and fails with the error of `missing` if there is no object.
    */
   read(name: string, { start, end }: ByteRange, missing: () => Error): ReadableStream<Uint8Array> {
     let at = start;
@@ -172,7 +172,7 @@ export class Bucket {
     }
   }
 
-  /** Returns unfinished uploads of objects whose names start with the prefix, at most 1000. */
+  /** Returns at most 1000 unfinished uploads of objects whose names start with the prefix. */
   async uploads(prefix: string): Promise<{ name: string; id: string; ageMs: number }[]> {
     const query = { uploads: '', prefix: this.#address.prefix + prefix };
     const { text, headers } = this.#checkStatus(await this.#send('GET', '', { query }));
@@ -198,8 +198,8 @@ export class Bucket {
   }
 
   /**
-   * Sends a request and returns the result of `read` for the response. Retries after timeouts, broken
-   * connections and 5xx responses.
+   * Sends a request and returns what `read` makes of the response. Retries after timeouts, broken connections and 5xx
+   * responses.
    */
   async #request<T>(
     method: string,
@@ -282,8 +282,8 @@ function responseTime(headers: Headers): number {
 }
 
 /**
- * Returns the content of the first XML element with this name. Does not unescape it, because object names
- * and ids contain no escaped characters.
+ * Returns the content of the first XML element with this name. Does not unescape it, because object names and ids
+ * contain no escaped characters.
  */
 function xmlValue(xml: string, name: string): string | null {
   return xmlValues(xml, name)[0] ?? null;

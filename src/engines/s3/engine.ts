@@ -7,16 +7,13 @@ import { BucketBlobs, ORPHAN_MS } from './blobs.ts';
 import { type Place, StoreBucket, type StoreBucketOptions } from './store-bucket.ts';
 import { BODY_BYTES_MAX, BUCKET_RECORD, STUB_BYTES } from './stub.ts';
 
-/** Default number of bytes above which a blob is stored in the bucket. */
+/** Default size in bytes above which a blob is stored in the bucket. */
 const BUCKET_ABOVE_BYTES = 1024 * 1024;
-/**
- * Time in ms between two sweeps of the bucket. A sweep lists all objects and all blobs, which is too
- * expensive for every minute.
- */
+/** Time in ms between two sweeps of the bucket. A sweep lists all objects and all blobs, so it is expensive. */
 const SWEEP_EVERY_MS = 3_600_000;
 
 export interface BucketEngineOptions extends StoreBucketOptions {
-  /** Returns true for keys whose blobs always stay in the engine. */
+  /** Returns whether the blob of a key always stays in the engine. */
   readonly stays?: (key: string) => boolean;
   readonly above?: number;
   readonly orphanMs?: number;
@@ -27,8 +24,8 @@ export interface BucketEngine extends Engine {
 }
 
 /**
- * Wraps an engine so that it stores large blobs in a bucket. The address of the bucket comes from the caller
- * or from the store.
+ * Wraps an engine so that large blobs are stored in a bucket. The address of the bucket comes from the options or
+ * from the store.
  */
 export async function withBucket<E extends Engine>(
   inner: E,
@@ -96,28 +93,28 @@ function ignoreOutage(error: unknown): null {
 }
 
 /**
- * Exports and imports the bytes of blobs instead of their stubs. The target store puts large blobs into its
- * own bucket.
+ * Exports and imports the bytes of blobs instead of their stubs. The target store puts large blobs into its own
+ * bucket.
  */
 function movingWithBucket(inner: Moving, blobs: BucketBlobs): Moving {
   return {
     ...inner,
     async *exportBlobs(prefix) {
-      for await (const kept of inner.exportBlobs(prefix)) {
-        const stub = kept.size === STUB_BYTES ? await blobs.stub(kept.key) : null;
-        yield stub ? { ...kept, size: stub.size, sha256: stub.sha256 } : kept;
+      for await (const blob of inner.exportBlobs(prefix)) {
+        const stub = blob.size === STUB_BYTES ? await blobs.stub(blob.key) : null;
+        yield stub ? { ...blob, size: stub.size, sha256: stub.sha256 } : blob;
       }
     },
     async *exportRecords() {
-      for await (const kept of inner.exportRecords()) if (kept.key !== BUCKET_RECORD) yield kept;
+      for await (const record of inner.exportRecords()) if (record.key !== BUCKET_RECORD) yield record;
     },
-    async importBlob(kept, body) {
-      const { key, size, sha256, expiresAt } = kept;
+    async importBlob(blob, body) {
+      const { key, size, sha256, expiresAt } = blob;
       const target = await blobs.divert(key, body, { size, expiresAt });
-      if (target.info === undefined) return inner.importBlob(kept, target.body);
+      if (target.info === undefined) return inner.importBlob(blob, target.body);
       if (target.info.sha256 !== sha256) throw damagedBodyError(`the body ${key}`, 'altered');
       const stub = target.body as Uint8Array;
-      await inner.importBlob({ ...kept, size: stub.length, sha256: hash('sha256', stub) }, stub);
+      await inner.importBlob({ ...blob, size: stub.length, sha256: hash('sha256', stub) }, stub);
     },
   };
 }
@@ -128,9 +125,9 @@ interface Amount {
 }
 
 /**
- * Deletes objects without a stub, and unfinished uploads, if they are older than `orphanMs`. Lists the
- * objects before the stubs, so a stub that is written meanwhile belongs to a younger object. Returns the
- * deleted objects, the orphans that are too young, and the remaining bytes.
+ * Deletes objects without a stub and unfinished uploads that are older than `orphanMs`. Lists the objects before the
+ * stubs, so that a stub that is written meanwhile belongs to a younger object. Returns the deleted objects, the
+ * orphans that are too young, and the remaining bytes.
  */
 async function sweepBucket(
   { id, bucket }: Place,
@@ -159,17 +156,14 @@ async function sweepBucket(
   return { freed, waiting, left: left - freed.bytes };
 }
 
-/**
- * Time in ms after which the bytes in the bucket are counted again. A listing needs one request per 1000
- * objects.
- */
+/** Time in ms after which the bytes in the bucket are counted again. Counting needs one request per 1000 objects. */
 const RECOUNT_MS = 3_600_000;
 /** Time in ms between two attempts to count while the bucket is unavailable. */
 const OUTAGE_RETRY_MS = 60_000;
 
 /**
- * Number of bytes that a store has in its bucket: the result of the last listing plus the uploads of this
- * process since then.
+ * Number of bytes that a store has in its bucket: the result of the last listing plus the later uploads of this
+ * process.
  */
 class BucketCount {
   readonly #now: () => number;

@@ -6,29 +6,27 @@ import { BUCKET_RECORD } from './stub.ts';
 
 export interface StoreBucketOptions extends BucketOptions {
   /**
-   * Address of the bucket: `s3://bucket/prefix?endpoint=…&region=…`. If null, the address recorded in the
-   * store is used.
+   * Address of the bucket: `s3://bucket/prefix?endpoint=…&region=…`. Null means the address that the store records.
    */
   readonly address: string | null;
   readonly env: { readonly [name: string]: string | undefined };
 }
 
-/** Bucket of a store, and the id of the store. All object names of the store start with this id. */
+/** Bucket of a store, and the id with which all object names of the store start. */
 export interface Place {
   readonly id: string;
   readonly bucket: Bucket;
 }
 
 /**
- * The bucket of a store. The record with its address is written directly before the first object, so an
- * empty store stays empty. A process that opened the store earlier reads the record when it finds a possible
- * stub.
+ * The bucket of a store. The record with its address is written directly before the first object, so an empty store
+ * stays empty. A process that opened the store before that reads the record when it finds what may be a stub.
  */
 export class StoreBucket {
   readonly #records: Records;
   readonly #o: StoreBucketOptions;
   #known: Place | null = null;
-  /** Bucket that this process records before its first upload, unless another process has recorded one. */
+  /** Bucket that this process records before its first upload, unless another process has already recorded one. */
   readonly #proposed: Place | null;
 
   constructor(records: Records, o: StoreBucketOptions) {
@@ -39,8 +37,8 @@ export class StoreBucket {
   }
 
   /**
-   * Reads the bucket record. If the options contain another address, writes that address into the record.
-   * Must be called before the other methods.
+   * Reads the bucket record. If the options contain another address, records that address. Must be called before the
+   * other methods.
    */
   async open(): Promise<void> {
     const { address } = this.#o;
@@ -57,25 +55,25 @@ export class StoreBucket {
     }
   }
 
-  /** True if the record or the options name a bucket. */
+  /** Whether the record or the options name a bucket. */
   get isNamed(): boolean {
     return (this.#known ?? this.#proposed) !== null;
   }
 
-  /** Returns the recorded bucket, or null while the store has no objects. */
+  /** Returns the recorded bucket. Returns null if the store has no objects yet. */
   async known(): Promise<Place | null> {
     if (this.#known === null) await this.open();
     return this.#known;
   }
 
-  /** Returns the recorded bucket. If there is none, returns the bucket of the options or null. */
+  /** Returns the recorded bucket, otherwise the bucket of the options, otherwise null. */
   async place(): Promise<Place | null> {
     return (await this.known()) ?? this.#proposed;
   }
 
   /**
-   * Records the bucket before the first upload. If several processes start at once, all of them use the id
-   * of the first one.
+   * Records the bucket before the first upload and returns it. If several processes start at once, all of them use
+   * the id of the first one.
    */
   async claim(): Promise<Place> {
     for (;;) {

@@ -5,29 +5,24 @@ import type { BlobInfo } from '../../kernel/blobs.ts';
 export const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Length of every stub in bytes. A blob of any other length cannot be a stub, so it need not be read to find
- * out. A stub of this length has room for the block checksums of the largest blob in base64, and for the
- * other fields.
+ * Length of every stub in bytes. A blob of another length cannot be a stub, so it need not be read to find out. There
+ * is room for the block checksums of the largest blob in base64 and for the other fields.
  */
 export const STUB_BYTES = 5_807;
 
-/**
- * Key of the record with the address of the bucket and the id of the store. All object names start with this
- * id.
- */
+/** Key of the record with the address of the bucket and the id with which all object names of the store start. */
 export const BUCKET_RECORD = 'sys/bucket';
 
-/** Placeholder that the engine stores for a blob in the bucket. */
+/** Placeholder that the engine stores instead of a blob that is in the bucket. */
 export interface Stub extends BlobInfo {
-  /** Name of the object. It starts with the id of the store. */
+  /** Name of the object, which starts with the id of the store. */
   readonly name: string;
   /** Block checksums, in the format of `block-hashes.ts`. */
   readonly blocks: Uint8Array;
 }
 
 /**
- * Returns the first characters of a stub. They contain the secret id of the store, so no client can push a
- * fake stub.
+ * Returns the first characters of a stub. They contain the secret id of the store, so no client can push a fake stub.
  */
 function stubStart(storeId: string): string {
   return `{"bodyInBucketOf":"${storeId}",`;

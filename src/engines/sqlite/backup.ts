@@ -32,8 +32,8 @@ export interface CopyResult {
 }
 
 /**
- * Copies the store at `home` into a new or empty folder. The copy is a consistent snapshot. Other processes
- * can write during the copy. The result is a normal home.
+ * Copies the store at `home` into a new or empty folder. The copy is a consistent snapshot and a normal home. Other
+ * processes can write during the copy.
  */
 export async function backupSqlite(
   home: string,
@@ -95,12 +95,12 @@ interface BodyRow extends BlobInfo {
 
 const BODY_COLUMNS = 'id, key, file, offset, size, sha256, blocks, expires';
 
-/** Number of bodies that are copied at once. The bodies in one segment share an fsync. */
+/** Number of bodies that are copied at once. Those in one segment share an fsync. */
 const COPY_BATCH = 32;
 
 /**
- * Copies the bodies of the database `copy` from one home to another. Updates the rows of `copy` to the bytes
- * that were really copied. `live` is the source database, if other processes are using it.
+ * Copies the bodies of the database `copy` from one home to another, and updates the rows of `copy` to the bytes that
+ * were copied. `live` is the source database if other processes are using it.
  */
 async function copyBodies(copy: Database, from: string, to: string, live?: Database): Promise<CopyResult> {
   const segments = new Segments(to, systemEnv, true);
@@ -111,8 +111,8 @@ async function copyBodies(copy: Database, from: string, to: string, live?: Datab
     const copied = live
       ? await copyLiveBody(live, row, from, to, segments)
       : await copyBody(row, from, to, segments);
-    // At a chosen path, a newer body may have replaced the body of the row. The row in the copy then
-    // describes the newer body.
+    // At a path that `Place` chose, a newer body may have replaced the body of the row. Then update the row to the
+    // newer body.
     if (copied && (copied.sha256 === row.sha256 || (live && (await isCurrent(live, row, copied.sha256))))) {
       blobs++;
       bytes += copied.size;
@@ -137,14 +137,14 @@ function bodyRows(db: Database): BodyRow[] {
   return db.sql<BodyRow>(`SELECT ${BODY_COLUMNS} FROM blobs WHERE file IS NOT NULL ORDER BY id`).all();
 }
 
-/** Whether the source store now has this body at this location. */
+/** Returns whether the source store now has this body at this location. */
 async function isCurrent(db: Database, { key, file, offset }: BodyRow, sha256: string): Promise<boolean> {
   const sql = 'SELECT 1 FROM blobs WHERE key = ? AND file = ? AND offset IS ? AND sha256 = ?';
   return (await db.retryWhileBusy(() => db.sql(sql).get(key, file, offset, sha256))) !== undefined;
 }
 
 /**
- * Copies a body of a store in use. If compaction moves the body to another segment meanwhile, copies it from
+ * Copies a body of a store that is in use. If compaction moves the body to another segment meanwhile, copies it from
  * there.
  */
 async function copyLiveBody(db: Database, row: BodyRow, home: string, target: string, segments: Segments) {
@@ -159,8 +159,8 @@ async function copyLiveBody(db: Database, row: BodyRow, home: string, target: st
 }
 
 /**
- * Copies a body to another home, syncs it to disk, and returns its real hashes and its location. Returns
- * null if the body is missing, or if its place in a segment contains other bytes.
+ * Copies a body to another home and syncs it to disk. Returns its actual hashes and its location. Returns null if the
+ * body is missing, or if other bytes are at its place in a segment.
  */
 async function copyBody(
   row: BodyRow,
@@ -182,7 +182,7 @@ async function copyBody(
   return { ...written, file, offset };
 }
 
-/** Deletes the rows with damaged inline bodies from the copy and returns their keys. */
+/** Deletes the rows with damaged inline bodies from the copy. Returns their keys. */
 function dropDamagedRows(copy: Database): string[] {
   const next = `SELECT id, key, size, sha256, file, offset, blocks, body FROM blobs
     WHERE file IS NULL AND id > ? ORDER BY id LIMIT 1`;
@@ -198,10 +198,9 @@ function dropDamagedRows(copy: Database): string[] {
 }
 
 /**
- * Restores a backup into a home without a store. With `force`, replaces an existing store and moves the old
- * one to `before-restore-…`. The backup is copied and verified before anything is changed. A backup with
- * damaged bodies is rejected. With `partial`, it is restored without the damaged bodies, and their keys are
- * returned as `lost`.
+ * Restores a backup into a home without a store. With `force`, moves an existing store to `before-restore-…` first.
+ * The backup is copied and verified before anything is changed. A backup with damaged bodies is rejected; with
+ * `partial`, it is restored without them, and their keys are returned as `lost`.
  */
 export async function restoreSqlite(
   sourceDir: string,
@@ -239,7 +238,7 @@ export async function restoreSqlite(
   }
 }
 
-/** Copies and verifies the whole backup. Rejects damaged bodies, or leaves them out with `partial`. */
+/** Copies and verifies the whole backup. Rejects damaged bodies; with `partial`, leaves them out. */
 async function stageCopy(
   source: string,
   stage: string,
@@ -268,8 +267,8 @@ function damagedBackupError(from: string, lost: readonly string[]): RelayError {
 }
 
 /**
- * Copies the database after an integrity check. A backup has no WAL, so it is opened as immutable. A home
- * that was not closed properly has a WAL, which must be read too.
+ * Copies the database after an integrity check. A backup has no WAL, so it is opened as immutable. A home that was
+ * not closed properly has a WAL, which must be read.
  */
 function copyDatabase(from: string, to: string): void {
   closeSync(openSync(to, 'wx', 0o600));
@@ -280,7 +279,7 @@ function copyDatabase(from: string, to: string): void {
   db.sql('VACUUM INTO ?').run(to);
 }
 
-/** Moves the bodies first and the database last. Without the database, the bodies are not a store yet. */
+/** Moves the bodies first and the database last, because bodies without a database are not a store. */
 function installFiles(stage: string, home: string, files: ReadonlySet<string>): void {
   const touched = new Set([home]);
   for (const file of files) {
@@ -305,8 +304,8 @@ async function moveAside(home: string): Promise<void> {
 }
 
 /**
- * Throws `busy` if another process has the store open. SQLite cannot leave WAL mode in this case. An
- * unreadable store counts as unused.
+ * Throws `busy` if another process has the store open, because SQLite then cannot leave WAL mode. An unreadable store
+ * counts as unused.
  */
 async function refuseInUse(path: string): Promise<void> {
   try {

@@ -38,10 +38,7 @@ import { type DeletedBody, queueForWipe } from './secure-delete.ts';
 import { isSegment, Segments } from './segments.ts';
 import { translateError } from './translate-error.ts';
 
-/**
- * Size of the body cache in bytes. The cache is useful because many agents pull the same payload and SQLite
- * reads large rows slowly.
- */
+/** Size of the body cache in bytes. Many agents pull the same payload, and SQLite reads large rows slowly. */
 const CACHE_BYTES = 16 * 1024 * 1024;
 
 /** LRU cache of verified bodies, keyed by SHA-256. */
@@ -76,15 +73,15 @@ export class SqliteBlobs implements Blobs {
   readonly segments: Segments;
   readonly #usesSegments: boolean;
   /**
-   * Maximum bytes of a body that stays in memory until it is committed. A larger body is written to a file
-   * as it arrives.
+   * Maximum size in bytes of a body that stays in memory until it is committed. A larger body is written to a file as
+   * it arrives.
    */
   readonly #bufferedBytes: number;
   readonly #place: Place | undefined;
   readonly #cache = new BodyCache();
 
   /**
-   * With `usesSegments`, bodies that are too large for a row and too small for their own file are appended to
+   * With `usesSegments`, bodies that are too large for a row and too small for a file of their own are appended to
    * segment files.
    */
   constructor(store: Store, { place, usesSegments }: { place: Place | undefined; usesSegments: boolean }) {
@@ -98,8 +95,7 @@ export class SqliteBlobs implements Blobs {
   }
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
-    // Copy a body that stays in memory until the commit, because the caller may change its array while `put`
-    // waits.
+    // Copy a body that stays in memory until the commit, because the caller may change its array during `put`.
     const stable =
       body instanceof Uint8Array && body.length <= this.#bufferedBytes ? new Uint8Array(body) : body;
     const { content, ...info } = await this.#storeBytes(key, stable, o);
@@ -112,8 +108,8 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Stages a body. A large stream is stored at once, with its row. If the commit point never comes, deleting
-   * the row also deletes its file.
+   * Stages a body. A large stream is stored at once, with its row. If the commit point never comes, deleting the row
+   * also deletes its file.
    */
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
     const { content, ...info } = await this.#storeBytes(key, body, o);
@@ -123,8 +119,8 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Moves bodies from their rows into the files that `Place` assigns to them. This method is not part of the
-   * port. The store calls it to keep readable files for people.
+   * Moves bodies from their rows into the files that `Place` assigns to them. It is not part of the port: the app
+   * calls it to keep files that people can read.
    */
   async makeFiles(keys: readonly string[]): Promise<void> {
     const { db, queue } = this.#store;
@@ -154,7 +150,7 @@ export class SqliteBlobs implements Blobs {
       const body =
         row.offset === null && row.file !== null ? await openVerifiedBody(this.#store, row, range) : null;
       if (body) return { body, size: row.size };
-      // The row may have changed between the two reads. If the row is unchanged, the body is really damaged.
+      // The row may have changed between the two reads. If it is unchanged, the body is really damaged.
       if (before?.file === row.file && before.offset === row.offset && before.sha256 === row.sha256) {
         throw await describeDamage(this.#store, key, row);
       }
@@ -191,9 +187,9 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Deletes the file of a body that no row names. At a chosen path, another process may be storing a new
-   * body, so this file is deleted inside a transaction and only if no row names it. Never throws, because
-   * the row is already deleted.
+   * Deletes the file of a body to which no row refers. At a path that `Place` chose, another process may be storing a
+   * new body, so the file is deleted inside a transaction and only if no row refers to it. Never throws, because the
+   * row is already deleted.
    */
   async removeBody({ file, offset }: DeletedBody): Promise<void> {
     if (file === null || offset !== null) return;
@@ -207,8 +203,8 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Writes the bytes to their final location. `content` contains the values for the row. It is absent if the
-   * row is already written.
+   * Writes the bytes to their final location. `content` has the values for the row; it is absent if the row is
+   * already written.
    */
   async #storeBytes(key: string, body: BlobBody, o: BlobOptions): Promise<BlobInfo & { content?: Content }> {
     const limits: BodyLimits = { size: o.size, max: this.#store.limits.blobBytes };
@@ -246,7 +242,7 @@ export class SqliteBlobs implements Blobs {
     return this.#putFile(key, head, pieces, place, o.expiresAt);
   }
 
-  /** Prepares a body that fits into memory. Keeps it for its row, or appends it to a segment. */
+  /** Prepares a body that fits into memory: keeps it for its row, or appends it to a segment. */
   async #prepareInMemory(
     pieces: readonly Uint8Array[],
     expiry: Expiry | undefined,
@@ -258,7 +254,7 @@ export class SqliteBlobs implements Blobs {
     const info = { size, sha256 };
     const expires = (await resolveExpiry(expiry)) ?? null;
     const content = { ...info, blocks, expires, pieces };
-    // If no other write is running, put the body into its row. This needs one fsync instead of two.
+    // If no other write is running, put the body into its row, because that needs one fsync instead of two.
     const isOnlyWrite = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
     if (inRow || size < SEGMENT_BLOB_BYTES.min || isOnlyWrite()) return { ...info, content };
     const location = await this.segments.append(pieces, expires).catch((error) => {
@@ -268,8 +264,8 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Writes a small body as a draft file. The commit moves the draft to its place. A sweep deletes drafts
-   * that were never committed.
+   * Writes a small body as a draft file, which the commit moves to its path. A sweep deletes drafts that were never
+   * committed.
    */
   async #prepareDraft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
     const expires = (await resolveExpiry(expiry)) ?? null;
@@ -319,14 +315,13 @@ export class SqliteBlobs implements Blobs {
     if (before) await this.removeBody(before);
   }
 
-  /** Writes the row inside a transaction. Returns the body that the row replaces, if any. */
+  /** Writes the row inside a transaction. Returns the body that the row had before, if any. */
   #write(tx: Transaction, key: string, content: Content): DeletedBody | undefined {
     const { db, env } = this.#store;
     const { size, sha256, blocks, expires, pieces, draft } = content;
     let { location } = content;
     if (location && !draft && !this.#files.hasSync(location.file)) {
-      // A sweep deleted the file after it was written. If the bytes are still in memory, store them in the
-      // row.
+      // A sweep deleted the file after it was written. If the bytes are still in memory, store them in the row.
       if (!pieces) throw sweptAwayError();
       location = undefined;
     }

@@ -26,17 +26,17 @@ export interface StoredBody extends DeletedBody {
   readonly sha256: string;
   /** Block checksums. Null for a body of format 1 that no sweep has hashed yet. */
   readonly blocks: Uint8Array | null;
-  /** Bytes of the body if they are stored in the row, otherwise null. */
+  /** Bytes of the body. Null if the row does not contain them. */
   readonly body: Uint8Array | null;
 }
 
 type StoreHome = Pick<Store, 'home'>;
 
-/** Closes the file of a stream that is garbage-collected before it was read to its end. */
+/** Closes the file of a stream that was garbage-collected before it was read to its end. */
 const abandonedFiles = new FinalizationRegistry<promises.FileHandle>((file) => void file.close());
 
 /**
- * Opens the file of a body. Returns null if the file does not exist. An open file stays readable after it is
+ * Opens the file of a body. Returns null if the file does not exist. An open file stays readable even if it is
  * deleted or replaced.
  */
 export async function openBody(path: string): Promise<{ file: promises.FileHandle; size: number } | null> {
@@ -50,8 +50,8 @@ export async function openBody(path: string): Promise<{ file: promises.FileHandl
 }
 
 /**
- * Streams the bytes of a range. Ends early if the file is shorter or the disk cannot read it. Closes the
- * file at the end or when the stream is cancelled.
+ * Streams the bytes of a range. Ends early if the file is shorter or the disk cannot read it. Closes the file at the
+ * end, or when the stream is cancelled.
  */
 export function streamBody(file: promises.FileHandle, { start, end }: ByteRange): ReadableStream<Uint8Array> {
   let at = start;
@@ -59,7 +59,7 @@ export function streamBody(file: promises.FileHandle, { start, end }: ByteRange)
     {
       async pull(controller) {
         const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, end - at));
-        // Treat a read error as the end of the file. The caller then reports the body as damaged.
+        // Treat a read error as the end of the file: the caller then reports the body as damaged.
         const { bytesRead } = await file.read(buffer, 0, buffer.length, at).catch(() => ({ bytesRead: 0 }));
         at += bytesRead;
         if (bytesRead > 0) return controller.enqueue(buffer.subarray(0, bytesRead));
@@ -72,10 +72,7 @@ export function streamBody(file: promises.FileHandle, { start, end }: ByteRange)
   );
 }
 
-/**
- * Returns a body from its row or segment after verifying it. Returns null if the body has its own file or is
- * damaged.
- */
+/** Reads and verifies a body in a row or segment. Returns null if the body has its own file or is damaged. */
 export function readVerifiedBody({ home }: StoreHome, row: StoredBody): Uint8Array | null {
   const body = readInlineBody(home, row);
   if (body?.length !== row.size) return null;
@@ -83,7 +80,7 @@ export function readVerifiedBody({ home }: StoreHome, row: StoredBody): Uint8Arr
   return intact ? body : null;
 }
 
-/** Reads and hashes the whole body. Returns its fault, or null if it is intact. */
+/** Reads and hashes the whole body. Returns how it is damaged, or null if it is intact. */
 export async function findFault(store: StoreHome, row: StoredBody): Promise<BodyFault | null> {
   const found = await hashBody(store, row);
   if (!found) return row.file !== null && existsSync(join(store.home, row.file)) ? 'cut' : 'missing';
@@ -93,8 +90,8 @@ export async function findFault(store: StoreHome, row: StoredBody): Promise<Body
 }
 
 /**
- * Computes the hashes of the bytes that really exist, without comparing them with the row. Returns null if
- * there are no bytes or the segment is too short.
+ * Computes the hashes of the bytes that exist, without comparing them with the row. Returns null if there are no
+ * bytes or the segment is too short.
  */
 export async function hashBody({ home }: StoreHome, row: StoredBody): Promise<HashedBody | null> {
   const hashes = new BodyHashes();
@@ -114,8 +111,8 @@ function readInlineBody(home: string, { file, offset, size, body }: StoredBody):
 }
 
 /**
- * Opens the file of a body as a verified stream. Returns null if the file is missing or has the wrong size,
- * or if its first blocks are damaged.
+ * Opens the file of a body as a verified stream. Returns null if the file is missing, has the wrong size, or is
+ * damaged in its first blocks.
  */
 export async function openVerifiedBody(
   store: StoreHome,
@@ -140,15 +137,13 @@ export async function openVerifiedBody(
   }
 }
 
-/**
- * Computes the block checksums of a body of format 1. Returns null if the body does not match its SHA-256.
- */
+/** Computes the block checksums of a body of format 1. Returns null if the body does not match its SHA-256. */
 async function computeBlockHashes(store: StoreHome, row: StoredBody): Promise<Uint8Array | null> {
   const found = await hashBody(store, row);
   return found?.sha256 === row.sha256 ? found.blocks : null;
 }
 
-/** Returns the error that describes the damage. The hint is different for files that people can edit. */
+/** Returns the error for a damaged body. Files that people can edit have their own hint. */
 export async function describeDamage(store: StoreHome, key: string, row: StoredBody): Promise<RelayError> {
   const name = row.file ?? key;
   const fault = (await findFault(store, row)) ?? 'altered';
@@ -159,8 +154,7 @@ export async function describeDamage(store: StoreHome, key: string, row: StoredB
 }
 
 /**
- * Time in ms after which a body that looks damaged is checked again. The second check is needed because the
- * body may have been replaced during the first one.
+ * Pause in ms before a body that looks damaged is checked again, because it may have been replaced during the check.
  */
 const RECHECK_MS = 100;
 
@@ -194,7 +188,7 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
     let fault = await findFault(store, row);
     if (fault) {
       await pause(RECHECK_MS);
-      // The body was moved, replaced or deleted during the check. Read the row again.
+      // If the row changed, the body was moved, replaced or deleted during the check. Then read the row again.
       if (!(await db.retryWhileBusy(() => db.sql(isUnchangedSql).get(id, sha256, file, offset)))) continue;
       fault = await findFault(store, row);
     }
@@ -205,7 +199,7 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
 
 /** Time in ms between two steps of the background verification of a server. */
 const SCRUB_EVERY_MS = 5_000;
-/** Number of bytes that one step verifies. This is less than 1 MB/s, which other work does not notice. */
+/** Number of bytes that one step verifies: less than 1 MB/s, which does not slow down other work. */
 const SCRUB_BYTES = 4 * 1024 * 1024;
 
 /** Progress of a server's background verification. */
@@ -220,7 +214,7 @@ export interface ScrubState {
   readonly damaged: number;
 }
 
-/** Verifies all bodies in a slow endless loop, so that damage is found before a user needs the data. */
+/** Verifies all bodies slowly, again and again, so that damage is found before a user needs the data. */
 export class Scrub {
   readonly #store: Store;
   readonly #timer: NodeJS.Timeout;
@@ -234,8 +228,7 @@ export class Scrub {
 
   constructor(store: Store) {
     this.#store = store;
-    // Start at a random row. Otherwise servers that restart every day would never reach the end of a large
-    // store.
+    // Start at a random row. Otherwise a server that restarts every day would never reach the end of a large store.
     this.#after = Math.floor((store.env.randomBytes(1)[0]! / 256) * this.#last());
     this.#timer = setInterval(() => void this.step(), SCRUB_EVERY_MS).unref();
   }
@@ -244,7 +237,7 @@ export class Scrub {
     return { bodies: this.#bodies, bytes: this.#bytes, rounds: this.#rounds, damaged: this.#damaged.size };
   }
 
-  /** Verifies the next few megabytes. Never throws, because other operations report an unreadable store. */
+  /** Verifies the next few megabytes. Never throws: other operations report a store that cannot be read. */
   step(): Promise<void> {
     this.#reading ??= this.#read()
       .catch(() => {})
@@ -271,7 +264,7 @@ export class Scrub {
       if (fault) this.#damaged.add(id);
       else this.#damaged.delete(id);
       if (this.#closed || this.#bytes - before >= SCRUB_BYTES) return;
-      // Reads from the page cache never wait. Yield here, so that other work gets a turn.
+      // Reads from the page cache never wait, so yield here to let other work run.
       await new Promise(setImmediate);
     }
     for (const other of this.#damaged) if (other > this.#after) this.#damaged.delete(other);

@@ -10,8 +10,8 @@ import { makeFolder, syncFolder } from './fsync.ts';
 /** Folder with the bodies, relative to the home. */
 export const BODIES = 'blobs';
 /**
- * Folder for unfinished bodies that are moved to their place later. No reader uses it. Old files in it are
- * leftovers of crashed writes.
+ * Folder for bodies that are moved to their final path later. No reader uses it. Old files in it were left by crashed
+ * writes.
  */
 export const DRAFTS = `${BODIES}/draft`;
 
@@ -19,17 +19,17 @@ export const DRAFTS = `${BODIES}/draft`;
 export interface Place {
   /** Prefix of the keys that may have a file. */
   readonly prefix: string;
-  /** Returns the path of a key's file, relative to the home. Returns undefined if the key has no file. */
+  /** Returns the path of a key's file, relative to the home. Returns undefined if the key has no file of its own. */
   path(key: string): string | undefined;
 }
 
-/** A complete body in a file that no row names yet. */
+/** A complete body in a file to which no row refers yet. */
 export interface Draft extends HashedBody {
   /** Path relative to the home. */
   readonly file: string;
 }
 
-/** A body that is ready for its row. Its bytes are at `location`, or in the row if `location` is absent. */
+/** A body that is ready for its row. Its bytes are at `location`; without `location` they go into the row. */
 export interface Content extends HashedBody {
   readonly expires: number | null;
   readonly location?: { readonly file: string; readonly offset: number | null };
@@ -52,8 +52,8 @@ export class BodyFiles {
   }
 
   /**
-   * Writes `head` and then `rest` to a file with a random name. Syncs the file to disk if the store is
-   * durable. If anything fails, no file remains. With `placed`, creates the file in the draft folder.
+   * Writes `head` and then `rest` to a file with a random name, and syncs it to disk if the store is durable. If
+   * anything fails, no file remains. With `placed`, the file is in the draft folder.
    */
   async write(
     head: readonly Uint8Array[],
@@ -75,9 +75,8 @@ export class BodyFiles {
   }
 
   /**
-   * Moves a draft to its chosen path and replaces the file there. Must run inside a transaction, because the
-   * lock of the transaction keeps other processes from using the same path. A rollback restores the old
-   * file.
+   * Moves a draft to its final path and replaces a file there. Must run inside a transaction, whose lock keeps other
+   * processes from using the path. A rollback restores the old file.
    */
   placeSync(draft: Draft, place: string, tx: Transaction): void {
     if (!this.hasSync(draft.file)) throw sweptAwayError();
@@ -97,16 +96,16 @@ export class BodyFiles {
   }
 
   /**
-   * Whether the file exists. Call it inside a transaction. A sweep deletes files under the same lock, so
-   * either the file is already missing here, or the sweep sees the new row.
+   * Returns whether the file exists. Call it inside a transaction. A sweep deletes files under the lock of a
+   * transaction too, so either the file is already missing here, or the sweep will see the new row.
    */
   hasSync(file: string): boolean {
     return existsSync(join(this.home, file));
   }
 
   /**
-   * Deletes a file. Readers that have the file open can continue. Ignores errors, because no row names the
-   * file and a sweep deletes it later.
+   * Deletes a file. Readers that have it open can continue. Ignores errors, because no row refers to the file and a
+   * sweep deletes it later.
    */
   async remove(file: string): Promise<void> {
     await promises.unlink(join(this.home, file)).catch(() => {});
@@ -122,12 +121,12 @@ export function sweptAwayError(): RelayError {
   return new RelayError('busy', { what: 'a sweep deleted the body before it was stored' });
 }
 
-/** Whether the file is at a path that the caller chose. Another body may replace a file at such a path. */
+/** Returns whether `Place` chose the path of the file. At such a path, another body may replace the file. */
 export function isPlaced(file: string): boolean {
   return !file.startsWith(`${BODIES}/`);
 }
 
-/** Normalizes a path that the caller chose. Rejects paths outside the home or in the engine's own folders. */
+/** Normalizes a path that `Place` chose. Rejects paths outside the home or in the engine's own folders. */
 export function normalizePlace(place: string): string {
   const clean = normalize(place).split(sep).join('/');
   const first = clean.split('/')[0]!;
@@ -139,8 +138,8 @@ export function normalizePlace(place: string): string {
 }
 
 /**
- * Checks a path from the row of a backup. The backup may have been edited, so the path must be one of the
- * engine's own names or a valid chosen path.
+ * Checks a file path in a row of a backup, which may have been edited: it must be one of the engine's own names or a
+ * valid path of `Place`.
  */
 export function validateFile(file: string): string {
   return /^blobs\/([0-9a-f]{2}|segments)\/[0-9a-f]{32}$/.test(file) ? file : normalizePlace(file);

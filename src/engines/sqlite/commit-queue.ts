@@ -9,7 +9,7 @@ import { fsyncFolderSync } from './fsync.ts';
 import { endsTransaction, isFull, translateError } from './translate-error.ts';
 
 /**
- * Maximum number of operations in one transaction. The limit gives the event loop and other processes their
+ * Maximum number of operations in one transaction. It is limited so that the event loop and other processes get their
  * turn.
  */
 const BATCH_OPERATIONS = 512;
@@ -26,8 +26,8 @@ export interface Store {
 }
 
 /**
- * A write. It must be repeatable and synchronous, because no other code of this process may run between
- * BEGIN and COMMIT.
+ * A write. It must be repeatable, and synchronous, because no other code of this process may run between BEGIN and
+ * COMMIT.
  */
 export type Operation<T> = (tx: Transaction) => T;
 
@@ -40,8 +40,8 @@ interface Waiting {
 }
 
 /**
- * Group commit: all operations that wait in one turn of the event loop become one transaction. Each
- * operation has its own savepoint. Callers get their answers after COMMIT. One fsync serves all operations.
+ * Group commit: all operations that wait in one turn of the event loop become one transaction and share one fsync.
+ * Each operation has its own savepoint. Callers get their answers after COMMIT.
  */
 export class CommitQueue {
   readonly #db: Database;
@@ -53,9 +53,9 @@ export class CommitQueue {
   #closed = false;
 
   /**
-   * `committed` runs after each COMMIT with the changed streams, before the callers are answered. `sync`
-   * makes the commit durable if COMMIT itself does not wait for the disk. The queue waits for `sync` before
-   * it answers or starts the next transaction.
+   * `committed` runs after each COMMIT with the names of the changed streams, before the callers get their answers.
+   * `sync` makes the commit durable if COMMIT does not wait for the disk. The queue waits for `sync` before it
+   * answers or starts the next transaction.
    */
   constructor(
     db: Database,
@@ -74,8 +74,8 @@ export class CommitQueue {
   }
 
   /**
-   * Adds an operation to the next transaction. `bytes` is the approximate number of bytes that it writes.
-   * With `frees`, does the same as `free`.
+   * Adds an operation to the next transaction. `bytes` is about the number of bytes that it writes. With `frees`, it
+   * is treated as a deletion (see `free`).
    */
   run<T>(operation: Operation<T>, bytes = 0, frees = false): Promise<T> {
     if (frees) return this.free(operation);
@@ -86,7 +86,7 @@ export class CommitQueue {
     return this.#enqueue(operation, bytes, false);
   }
 
-  /** Like `run`, but for deletions. On a full disk, a deletion may use the space of the reserve file. */
+  /** Like `run`, but for deletions. On a full disk, they may use the space of the reserve file. */
   free<T>(operation: Operation<T>): Promise<T> {
     return this.#enqueue(operation, 0, true);
   }
@@ -152,7 +152,7 @@ export class CommitQueue {
     try {
       await this.#sync?.();
     } catch (error) {
-      // The commit may or may not survive a power cut, so report a failure.
+      // The commit may be lost in a power cut, so report a failure.
       for (const each of batch) each.reject(translateError(error, this.#db.path));
       return;
     }
@@ -162,15 +162,14 @@ export class CommitQueue {
   }
 
   /**
-   * Retries the operations of a failed batch one by one, so that only the faulty operations fail. Before
-   * that, runs a checkpoint. It lets SQLite overwrite the WAL from its start instead of extending it, which
-   * can help on a full disk.
+   * Retries the operations of a failed batch one by one, so that only the faulty ones fail. First runs a checkpoint:
+   * SQLite can then overwrite the WAL instead of extending it, which may help on a full disk.
    */
   async #oneByOne(batch: readonly Waiting[]): Promise<void> {
     try {
       this.#db.sql('PRAGMA wal_checkpoint(PASSIVE)').get();
     } catch {
-      // The disk has no room for a checkpoint either. Continue without it.
+      // The disk has no room for the checkpoint either. Continue without it.
     }
     for (const each of batch) await this.#commit([each], true);
   }
@@ -200,7 +199,7 @@ export class CommitQueue {
   }
 }
 
-/** Collects the side effects of the operations in one transaction, in addition to their SQL. */
+/** Collects side effects of the operations in one transaction, in addition to their SQL. */
 export class Transaction {
   readonly streams = new Set<string>();
   readonly #undo: (() => void)[] = [];
@@ -215,8 +214,8 @@ export class Transaction {
   }
 
   /**
-   * Returns the next number of the store. All revisions and sequence numbers come from this counter, so no
-   * number is used twice.
+   * Returns the next number of the store. All revisions and sequence numbers come from this counter, so no number is
+   * used twice.
    */
   next(): number {
     if (this.#last === 0) {
@@ -282,13 +281,13 @@ function runOperation(each: Waiting, tx: Transaction): () => void {
 }
 
 /**
- * A write that waits for the transaction of another write. Until then it exists only in memory. The bytes of
- * some bodies are already in a segment.
+ * A write that waits for the transaction of another write. Until then it exists only in memory; but the bytes of a
+ * body may already be in a segment.
  */
 export class StagedWrite implements Staged {
   readonly key: string;
   readonly write: Operation<void>;
-  /** Approximate number of bytes that the write adds to the transaction. */
+  /** About the number of bytes that the write adds to the transaction. */
   readonly bytes: number;
 
   constructor(key: string, write: Operation<void>, bytes: number) {
@@ -303,24 +302,21 @@ export function writeStaged(tx: Transaction, staged: readonly Staged[] = []): vo
   for (const each of staged) if (each instanceof StagedWrite) each.write(tx);
 }
 
-/** Returns the approximate bytes that the staged writes will write. */
+/** Returns about how many bytes the staged writes will write. */
 export function stagedBytes(staged: readonly Staged[] = []): number {
   return staged.reduce((sum, each) => sum + (each instanceof StagedWrite ? each.bytes : 0), 0);
 }
 
-/**
- * Size of the reserve file in bytes. It is enough for SQLite's WAL and shared-memory files and for a few
- * hundred deletions.
- */
+/** Size of the reserve file in bytes: enough for SQLite's WAL and shared-memory file and a few hundred deletions. */
 const RESERVE_BYTES = 1024 * 1024;
 
 /**
- * A file of zeros that reserves disk space. On a full disk the file is deleted, so that deletions and
- * revocations can still be written. Other writes are rejected until there is room for the file again.
+ * A file of zeros that reserves disk space. On a full disk it is deleted, so that deletions and revocations can still
+ * be written. Other writes are rejected until there is room for the file again.
  */
 export class Reserve {
   readonly #path: string;
-  /** False while the disk has no room for the file. */
+  /** Whether the file exists. False while the disk has no room for it. */
   held = false;
 
   constructor(home: string) {
@@ -340,7 +336,7 @@ export class Reserve {
       }
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // Ignore other errors, because the store itself reports them.
+      // Ignore other errors. The store itself reports them.
       if (code === 'ENOSPC' || code === 'EDQUOT') this.release();
     }
   }
@@ -351,13 +347,13 @@ export class Reserve {
     this.held = false;
   }
 
-  /** Returns the warning that `Engine.state` reports while the reserve is missing. */
+  /** Returns the warning that `Engine.state` reports while there is no reserve file. */
   warning(): string {
     const { message, hint } = this.fullError();
     return `${message.replace('Nothing was stored', 'Nothing new is stored')} ${hint}`;
   }
 
-  /** Returns the error for writes while the reserve is missing. */
+  /** Returns the error for writes while there is no reserve file. */
   fullError(): RelayError {
     return new RelayError('store_full', { what: `the disk under ${dirname(this.#path)} is full` });
   }

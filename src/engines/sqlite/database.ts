@@ -8,19 +8,19 @@ import { PAGE_BYTES } from './schema.ts';
 import { isBusy, translateError } from './translate-error.ts';
 
 /**
- * Time in ms that SQLite itself waits for a lock. The wait blocks the event loop, so it only covers a short
- * commit of another process. `retryWhileBusy` does the longer waits, asynchronously and with jitter.
+ * Time in ms that SQLite waits for a lock. It blocks the event loop, so it only covers a short commit of another
+ * process. `retryWhileBusy` waits longer, without blocking and with jitter.
  */
 const BUSY_TIMEOUT_MS = 5;
 
 /**
- * Maximum random pause between two retries, in ms. It is short, so that a writer that has waited long does
- * not lose its turn again.
+ * Maximum random pause between two retries, in ms. It is short, so that a writer that has waited long does not lose
+ * its turn again.
  */
 const RETRY_PAUSE_MS = 4;
 
 /**
- * Time in ms after which a lock holder is considered stuck. A normal wait for other writers is much shorter.
+ * Time in ms after which the process with the lock counts as stuck. A normal wait for other writers is much shorter.
  */
 const RETRY_TIMEOUT_MS = 30_000;
 
@@ -33,9 +33,8 @@ export interface Statement<Row> {
 }
 
 /**
- * A connection that prepares each statement once. No other code may open the database file. On POSIX,
- * closing any file handle of the file drops all locks that this process holds on it, and SQLite does not
- * notice.
+ * A connection that prepares each statement once. No other code may open the database file: on POSIX, closing any
+ * handle of a file drops all locks of this process on it, and SQLite does not notice.
  */
 export class Database implements Disposable {
   readonly path: string;
@@ -45,8 +44,8 @@ export class Database implements Disposable {
   #wal: number | undefined;
 
   /**
-   * With `immutable`, reads only the database file, without locks, and neither reads nor creates a WAL. With
-   * `readOnly`, also reads the WAL of a program that may be writing.
+   * With `immutable`, reads only the database file, without locks and without the WAL. With `readOnly`, also reads
+   * the WAL of a program that may be writing.
    */
   constructor(path: string, o: { immutable?: boolean; readOnly?: boolean } = {}) {
     const { DatabaseSync } = loadSqlite();
@@ -72,17 +71,17 @@ export class Database implements Disposable {
   }
 
   /**
-   * Returns a number that changes when another connection commits, in this process or in another process.
-   * Commits of this connection do not change the number.
+   * Returns a number that changes when another connection commits, in this process or another. Commits of this
+   * connection do not change it.
    */
   dataVersion(): number {
     return this.sql<{ data_version: number }>('PRAGMA data_version').get()!.data_version;
   }
 
   /**
-   * Syncs the WAL to disk without blocking the event loop. For connections with `synchronous = NORMAL`,
-   * whose COMMIT does not sync. Opening the WAL is safe: it stays the same file while the database is open,
-   * and SQLite holds no locks on it.
+   * Syncs the WAL to disk without blocking the event loop. It is for connections with `synchronous = NORMAL`, whose
+   * COMMIT does not sync. Opening the WAL is safe: SQLite holds no locks on it, and it stays the same file while the
+   * database is open.
    */
   async syncWal(): Promise<void> {
     this.#wal ??= openSync(`${this.path}-wal`, 'r+');
@@ -99,8 +98,8 @@ export class Database implements Disposable {
   }
 
   /**
-   * Runs `work` and retries it while other processes hold the lock. `work` must be repeatable, so it may
-   * only read or begin a transaction.
+   * Runs `work` and retries it while other processes hold the lock. `work` must be repeatable, so it may only read or
+   * begin a transaction.
    */
   async retryWhileBusy<T>(work: () => T): Promise<T> {
     let began: number | undefined;
@@ -108,8 +107,7 @@ export class Database implements Disposable {
       try {
         return work();
       } catch (error) {
-        // Read the clock only after a failure, because the first call costs a CLI command more than a
-        // millisecond.
+        // Read the clock only after a failure, because the first call takes more than a millisecond.
         began ??= performance.now();
         if (!isBusy(error) || performance.now() - began > RETRY_TIMEOUT_MS)
           throw translateError(error, this.path);
@@ -142,15 +140,15 @@ export function closedError(): RelayError {
 }
 
 /**
- * WAL size in pages at which a checkpoint starts. It is large enough that checkpoints are rare, and small
- * enough for fast reads.
+ * WAL size in pages at which a checkpoint starts: large enough that checkpoints are rare, and small enough for fast
+ * reads.
  */
 const WAL_PAGES = (16 * 1024 * 1024) / PAGE_BYTES;
 
 /** Maximum number of attempts to empty the WAL while other connections read and write. */
 const EMPTY_WAL_TRIES = 20;
 
-/** Source text of the worker. It is a text, because a bundle has no separate file to load. */
+/** Source text of the worker. It is a string, because a bundle has no separate file to load. */
 const CHECKPOINT_WORKER = `
 const { workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
@@ -160,11 +158,10 @@ db.close();
 `;
 
 /**
- * Keeps the WAL short without blocking commits. A worker thread copies most of the WAL into the database.
- * Then a short checkpoint on this thread copies the rest. With the main thread alone, a checkpoint would
- * block the event loop. With the worker alone, SQLite would never reuse the WAL from its start. CLI
- * processes use SQLite's automatic checkpoints. Old SQLite versions use them too, because they cannot report
- * the WAL size.
+ * Keeps the WAL short without blocking commits. A worker thread copies most of the WAL into the database; then a
+ * short checkpoint on this thread copies the rest. With only this thread, a checkpoint would block the event loop.
+ * With only the worker, SQLite would never reuse the WAL from its start. CLI processes, and SQLite versions that
+ * cannot report the WAL size, use SQLite's automatic checkpoints.
  */
 export class Checkpoints {
   readonly #db: Database;
@@ -177,7 +174,7 @@ export class Checkpoints {
     if (this.#active) db.exec('PRAGMA wal_autocheckpoint = 0');
   }
 
-  /** Starts a checkpoint if the WAL has grown too long. Call it after each COMMIT. */
+  /** Starts a checkpoint if the WAL is too long. Call it after each COMMIT. */
   committed(): void {
     if (!this.#active || this.#running) return;
     const { log, checkpointed } = this.#run('NOOP');
@@ -189,8 +186,8 @@ export class Checkpoints {
   }
 
   /**
-   * Copies everything into the database and empties the WAL. This returns freed space to the disk and
-   * removes overwritten data. Returns false if other connections prevented it.
+   * Copies everything into the database and empties the WAL, which frees disk space and removes overwritten data.
+   * Returns false if other connections prevented it.
    */
   async emptyWal(): Promise<boolean> {
     await this.#running;
@@ -206,9 +203,7 @@ export class Checkpoints {
     await this.#running;
   }
 
-  /**
-   * Runs a checkpoint in a worker thread. Never throws, because the next checkpoint does the remaining work.
-   */
+  /** Runs a checkpoint in a worker thread. Never throws: the next checkpoint does the rest. */
   async #inThread(): Promise<void> {
     try {
       const { Worker } = await import('node:worker_threads');
@@ -219,10 +214,7 @@ export class Checkpoints {
     }
   }
 
-  /**
-   * Runs a checkpoint. Never throws: if another connection prevents it, the next checkpoint does the
-   * remaining work.
-   */
+  /** Runs a checkpoint. Never throws: if another connection prevents it, the next checkpoint does the rest. */
   #run(mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): { busy: number; log: number; checkpointed: number } {
     try {
       const row = this.#db.sql(`PRAGMA wal_checkpoint(${mode})`).get();
@@ -234,7 +226,7 @@ export class Checkpoints {
 }
 
 /**
- * Whether SQLite knows the checkpoint mode NOOP, which came with 3.51. Older versions would run a passive
+ * Returns whether SQLite has the checkpoint mode NOOP, which came with 3.51. Older versions would run a passive
  * checkpoint instead.
  */
 function supportsNoop(): boolean {

@@ -24,14 +24,11 @@ export interface SqliteOptions {
   /** Folder of the store. Created with mode 0700 if it is missing. */
   readonly home: string;
   readonly env?: Env;
-  /** Failure that an acknowledged write survives. Default: a power cut. */
+  /** The strongest failure that an acknowledged write survives; a power cut by default. */
   readonly durability?: 'power' | 'process';
-  /**
-   * Kind of process. A server is long-lived and runs its own checkpoints. A CLI process ends before they
-   * would pay off.
-   */
+  /** Kind of process. A server runs its own checkpoints. A CLI process ends before they would pay off. */
   readonly role?: 'server' | 'cli';
-  /** Decides which bodies are stored as readable files with their own names. */
+  /** Chooses the bodies that are stored as readable files with their own names. */
   readonly place?: Place;
   /** Worker threads for searches and large index changes. Without them, the calling thread does this work. */
   readonly indexThreads?: IndexThreads;
@@ -43,13 +40,13 @@ export interface SqliteOptions {
 export interface SqliteEngine extends Engine {
   readonly moving: Moving;
   /**
-   * Deletes the reserve file on a full disk. Its space is then free for deletions and for the caller's own
-   * files. Other writes are rejected until the disk has room again.
+   * Deletes the reserve file on a full disk. Deletions and the caller's own files can then use its space. Other
+   * writes are rejected until the disk has room again.
    */
   releaseReserve(): void;
-  /** Creates the readable files of these keys, if they are still missing. */
+  /** Creates the readable files of these keys that are still missing. */
   makeFiles(keys: readonly string[]): Promise<void>;
-  /** Counts the bodies whose files are missing, and names a few of the files. */
+  /** Counts the bodies whose files are missing. `some` contains a few of the file names. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
   /** Reads and verifies all bodies, one after the other. */
   checkBodies(): AsyncIterable<CheckedBody>;
@@ -63,8 +60,8 @@ export interface SqliteEngine extends Engine {
 }
 
 /**
- * Opens a store on one machine. Any number of processes can share it without a daemon. All data is in one
- * SQLite database, except large bodies, which are files in the same folder.
+ * Opens a store on one machine, which any number of processes can share without a daemon. All data is in one SQLite
+ * database, except large bodies, which are files in the same folder.
  */
 export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const home = resolve(o.home);
@@ -125,7 +122,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     blobs,
     records: new SqliteRecords(store, logs),
     logs,
-    // A store that is opened exclusively rejects the connections of worker threads.
+    // A store that was opened exclusively rejects the connections of worker threads.
     index: new SqliteSearchIndex(store, alone ? undefined : o.indexThreads),
     limits,
     moving,

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Turns a call with a callback into a promise. Avoids `node:util`, because on Bun it takes 3 ms to load. */
+/** Turns a call with a callback into a promise. Does not use `node:util`, which takes 3 ms to load on Bun. */
 export function promised<T = void>(
   call: (done: (error: Error | null, result?: T) => void) => void,
 ): Promise<T> {
@@ -10,13 +10,10 @@ export function promised<T = void>(
   });
 }
 
-/**
- * Whether folders are synced. Windows cannot open folders and does not need to, because NTFS journals file
- * names.
- */
+/** Whether to sync folders. Windows cannot open folders; it need not, because NTFS journals file names. */
 const SYNCS_FOLDERS = process.platform !== 'win32';
 
-/** Syncs a folder to disk. Without this, a new file can lose its name in a power cut. */
+/** Syncs a folder to disk. Otherwise a new file can lose its name in a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
   if (!SYNCS_FOLDERS) return;
   const fd = openSync(folder, 'r');
@@ -43,9 +40,8 @@ export function fsyncFileSync(path: string): void {
 }
 
 /**
- * Creates a folder with mode 0700 and its missing parents. Returns the topmost folder that it created, if
- * any. Node's `recursive` option is not used, because it never returns on file systems that allow no
- * folders, such as /proc.
+ * Creates a folder with mode 0700 and its missing parents. Returns the topmost folder that it created, if any. Does
+ * not use Node's `recursive` option, which never returns on file systems without folders, such as /proc.
  */
 export function makeFolders(folder: string): string | undefined {
   const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -7,8 +7,8 @@ import { Database } from './database.ts';
 import { translateError } from './translate-error.ts';
 
 /**
- * Settings of a connection. The thread may block until the lock is free, because only the caller of the job
- * waits for it.
+ * Settings of a connection. The thread may block while it waits for the lock, because only the caller of the job
+ * waits for the thread.
  */
 const PRAGMAS =
   'PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
@@ -17,8 +17,7 @@ const PRAGMAS =
 const connections = new Map<string, Database>();
 
 /**
- * Runs a job of the full-text index in this thread. Returns the hits of a search, or an empty list after a
- * change.
+ * Runs a job of the full-text index in this thread. Returns the hits of a search, or an empty list after a change.
  */
 export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
   try {

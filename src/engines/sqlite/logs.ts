@@ -8,10 +8,7 @@ import { checkAfter, checkKey, checkLimit, encodeJson } from '../../kernel/valid
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Database } from './database.ts';
 
-/**
- * Maximum number of entries that one transaction deletes. With this limit, a transaction holds the lock for
- * a few milliseconds.
- */
+/** Maximum number of entries that one transaction deletes, so that it holds the lock only for a few milliseconds. */
 export const DELETE_ENTRIES = 1000;
 
 /** Maximum number of entries that a subscriber reads and holds at once. */
@@ -27,8 +24,8 @@ interface Stream {
 }
 
 /**
- * Logs in SQLite. Sequence numbers come from the store's single counter. The id of an entry is deleted
- * together with the entry, so a retry after a trim or drop appends a new entry.
+ * Logs in SQLite. Sequence numbers come from the store's single counter. The id of an entry is deleted together with
+ * the entry, so a retry after a trim or drop appends a new entry.
  */
 export class SqliteLogs implements Logs {
   readonly #store: Store;
@@ -116,8 +113,8 @@ export class SqliteLogs implements Logs {
   }
 
   /**
-   * Reads at most `limit` entries. Stops earlier when the entries have `maxChars` characters in total. Uses
-   * one statement, so that the entries and the trim position are consistent.
+   * Reads at most `limit` entries, or fewer once they have `maxChars` characters. Uses one statement, so that the
+   * entries and the trim position are consistent.
    */
   #page(stream: string, after: number, limit: number, maxChars = Number.POSITIVE_INFINITY): Entry[] {
     const sql = `SELECT e.seq, e.at, e.data, s.trimmed FROM streams s JOIN entries e ON e.stream = s.id
@@ -184,20 +181,19 @@ export class SqliteLogs implements Logs {
   }
 }
 
-/** Name of a file in the home. Processes write to it to wake each other. */
+/** Name of a file in the home to which processes write to wake each other. */
 const WAKE_FILE = 'wake';
 
-/** Time in ms between two polls. Polling is needed because a wake-up through the file can get lost. */
+/** Time in ms between two polls, which find commits whose wake-up was lost. */
 const POLL_INTERVAL_MS = 1000;
 
-/** Estimated cost of a poll in ms per followed stream. Polling is throttled to half of the wall time. */
+/** Estimated cost of a poll in ms per followed stream. Polling takes at most half of the time. */
 const POLL_COST_MS = 0.02;
 
 /**
- * Wakes subscribers after commits. Subscribers of this process are woken right after COMMIT. For other
- * processes, each commit writes to the wake file, and the other processes watch this file. The content of
- * the file is never read, and a wake-up may get lost. A process watches the file only while it has a
- * subscriber.
+ * Wakes subscribers after commits. Subscribers of this process are woken right after COMMIT. For other processes,
+ * each commit writes to the wake file, which they watch while they have a subscriber. Nobody reads the content of the
+ * file, and a wake-up may get lost.
  */
 export class Subscriptions {
   readonly #db: Database;
@@ -215,7 +211,7 @@ export class Subscriptions {
     this.#path = join(home, WAKE_FILE);
   }
 
-  /** Yields entries until the signal fires. `read` returns a page of the stream after a sequence number. */
+  /** Yields entries until the signal aborts. `read` returns the next page of the stream after a sequence number. */
   async *follow(
     stream: string,
     after: number,
@@ -230,7 +226,7 @@ export class Subscriptions {
     }
   }
 
-  /** Wakes the subscribers of these streams in this process, and the subscribers in all other processes. */
+  /** Wakes the subscribers of these streams in this process, and all subscribers in other processes. */
   committed(streams: ReadonlySet<string>): void {
     for (const stream of streams) this.#followers.wake(stream);
     try {
@@ -241,7 +237,7 @@ export class Subscriptions {
     }
   }
 
-  /** Ends all subscriptions. Later commits still wake other processes, until `close`. */
+  /** Ends all subscriptions. Until `close`, commits still wake other processes. */
   end(): void {
     this.#followers.end();
     this.#stop();
@@ -254,8 +250,8 @@ export class Subscriptions {
   }
 
   /**
-   * Starts polling and watching. The timer keeps the process alive, because a subscriber waits for entries.
-   * The watcher does not keep it alive.
+   * Starts polling and watching. The timer keeps the process alive, because a subscriber waits for entries. The
+   * watcher does not.
    */
   #start(): void {
     this.#timer = setInterval(() => this.#poll(), POLL_INTERVAL_MS);
@@ -264,8 +260,7 @@ export class Subscriptions {
       this.#watcher = watch(this.#path, { persistent: false }, () => this.#poll());
       this.#watcher.on('error', () => this.#unwatch());
     } catch {
-      // Continue without a watcher. Some file systems cannot be watched, and the system limits the number of
-      // watches.
+      // Continue without a watcher: some file systems cannot be watched, and the system limits the number of watches.
     }
   }
 
@@ -295,7 +290,7 @@ export class Subscriptions {
     else setImmediate(poll);
   }
 
-  /** Whether another process has committed since the last poll. */
+  /** Returns whether another process has committed since the last poll. */
   #changed(): boolean {
     try {
       const version = this.#db.dataVersion();

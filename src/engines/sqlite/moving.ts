@@ -16,7 +16,7 @@ import type { Store } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { MOVED, MOVING } from './translate-error.ts';
 
-/** Record in which older versions of the relay stored a clock. It is not copied to another store. */
+/** Record in which older versions of the relay stored a clock. It is not exported. */
 const FORMER_CLOCK = 'sys/clock';
 
 /** Number of rows that are read at once. Other work can run between two pages. */
@@ -26,10 +26,7 @@ const PAGE_DOCUMENTS = 50;
 
 /** Implements the export and import of a SQLite store. */
 export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Moving {
-  /**
-   * Reads rows page by page in key order. The parameters of the statement are the last key and the current
-   * time.
-   */
+  /** Reads rows in pages, in key order. The parameters of the statement are the last key and the current time. */
   const pages = async function* <Row extends { key: string }>(
     sql: string,
     size: number,
@@ -188,9 +185,9 @@ const NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 const LIVE = `OLD.expires IS NULL OR OLD.expires > ${NOW}`;
 
 /**
- * Writes that triggers block while a store is frozen. Triggers work in every process that has the store
- * open, whatever its version. They exist only during and after a move. Sweeps of expired or dropped data
- * stay allowed, and so do moves of bodies between segments.
+ * Writes that triggers block while a store is frozen. The triggers work in every process that has the store open,
+ * whatever its version, and exist only during and after a move. Sweeps and moves of bodies between segments stay
+ * allowed.
  */
 const BLOCKED_WRITES: readonly { readonly on: string; readonly when: string }[] = [
   { on: 'INSERT ON blobs', when: '1' },

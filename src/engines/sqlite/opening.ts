@@ -12,16 +12,16 @@ import { isBusy, translateError } from './translate-error.ts';
 export const DATABASE_FILE = 'relay.db';
 
 /**
- * Maximum bytes of the WAL after a burst of writes. SQLite truncates the file to this size when it writes
- * the WAL from its start again.
+ * Maximum bytes of the WAL after many writes. SQLite truncates the file to this size when it starts to overwrite the
+ * WAL.
  */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Opens the database in `home`, and creates or migrates it if necessary. Rejects a database that is damaged,
- * belongs to another program, or has a newer format, and does not change it. A server syncs commits itself
- * (`Database.syncWal`), so that its event loop does not block. With `alone`, opens the database even if the
- * disk has no free space, but excludes other processes while it is open.
+ * Opens the database in `home`; creates or migrates it if necessary. Rejects a database that is damaged, belongs to
+ * another program, or has a newer format, and leaves it unchanged. A server syncs commits itself
+ * (`Database.syncWal`), so that its event loop does not block. With `alone`, opens the database even on a full disk,
+ * but no other process can then use it.
  */
 export async function openDatabase(
   home: string,
@@ -39,7 +39,7 @@ export async function openDatabase(
     db = opened;
     // In this mode, SQLite keeps the WAL index in memory instead of in a shared file.
     if (o.alone) opened.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // Check the format again, because this connection also reads the WAL.
+    // Check the format again: this connection also reads the WAL.
     if ((await opened.retryWhileBusy(() => checkFormat(opened))) < FORMAT) {
       opened.close();
       await migrateWhenUnused(path, warn);
@@ -64,7 +64,7 @@ export async function openDatabase(
 }
 
 /**
- * Whether a store exists at this path. Throws if the file is damaged or not a relay store. Never changes the
+ * Returns whether a store exists at this path. Throws if the file is damaged or not a relay store. Never changes the
  * file.
  */
 export async function isStore(path: string): Promise<boolean> {
@@ -77,8 +77,8 @@ export async function isStore(path: string): Promise<boolean> {
     } catch (error) {
       const found = translateError(error, path);
       if (!isRelayError(found, 'store_damaged')) throw found;
-      // While another process checkpoints its WAL, the file may be shorter than its header says. Opening the
-      // file will show whether it is damaged.
+      // While another process checkpoints its WAL, the file may be shorter than its header says. Opening it will show
+      // whether it is damaged.
       if (wal > 0 || sizeOf(`${path}-wal`) > 0) return true;
       if (round > 0) throw found;
     }
@@ -94,9 +94,8 @@ function checkFile(path: string): void {
 }
 
 /**
- * Creates the database under a temporary name. Links it to its final name when it is complete, so that no
- * process sees a partial file. If several processes do this at once, one of them wins and all of them use
- * its file.
+ * Creates the database under a temporary name and links it to its final name when it is complete, so that no process
+ * sees a partial file. If several processes do this at once, all of them use the file that was linked first.
  */
 function createDatabase(path: string, durable: boolean): void {
   const drafts = join(dirname(path), DRAFTS);
@@ -128,17 +127,13 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/**
- * Maximum time in ms to wait until other processes close the store. CLI commands end soon, but a server does
- * not.
- */
+/** Maximum time in ms to wait until other processes close the store. CLI commands end soon; a server does not. */
 const MIGRATION_TIMEOUT_MS = 2000;
 
 /**
- * Migrates the store to the current format and keeps a copy of the old database. Waits until no other
- * process has the store open, because an older program would misread the new format. If this process is
- * killed, the next process that opens the store migrates it. Calls `warn` with one sentence after the
- * migration.
+ * Migrates the store to the current format and keeps a copy of the old database. Waits until no other process has the
+ * store open, because an older program would misread the new format. If this process is killed, the next process that
+ * opens the store migrates it. Calls `warn` with one sentence after the migration.
  */
 async function migrateWhenUnused(path: string, warn: (what: string) => void): Promise<void> {
   for (const began = performance.now(); ; ) {
@@ -159,7 +154,7 @@ async function migrateWhenUnused(path: string, warn: (what: string) => void): Pr
 }
 
 /**
- * Whether the store has an older format. Closes the database at once, so that waiting processes do not block
+ * Returns whether the store has an older format. Closes the database at once, so that waiting processes do not block
  * each other.
  */
 function isOlder(path: string): boolean {
@@ -168,8 +163,8 @@ function isOlder(path: string): boolean {
 }
 
 /**
- * Migrates the store. Returns the location and format of the copy of the old database, or null if another
- * process was faster.
+ * Migrates the store. Returns the path and format of the copy of the old database, or null if another process
+ * migrated it first.
  */
 function migrateExclusively(path: string): { readonly path: string; readonly format: number } | null {
   using db = new Database(path);
@@ -188,8 +183,8 @@ function migrateExclusively(path: string): { readonly path: string; readonly for
 }
 
 /**
- * Copies the database completely or not at all. The copy also contains data that is deleted later, so a
- * sweep deletes the copy after a week.
+ * Copies the database completely or not at all. A sweep deletes the copy after a week, because it also contains data
+ * that was deleted since.
  */
 function copyBeforeMigration(db: Database, copy: string): void {
   const drafts = join(dirname(copy), DRAFTS);
@@ -206,7 +201,10 @@ function copyBeforeMigration(db: Database, copy: string): void {
   }
 }
 
-/** Runs the missing migration steps. A step that replaces a table drops the triggers that block writes after a move. */
+/**
+ * Runs the missing migration steps. A step that replaces a table drops the triggers that block writes after a move,
+ * so they are created again.
+ */
 export function migrate(db: Database): void {
   const triggers = db.sql<{ name: string; sql: string }>(
     "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'",

@@ -23,7 +23,7 @@ import {
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { SqliteLogs } from './logs.ts';
 
-/** Maximum number of JSON characters of a page. If there are more, the page ends early and sets `next`. */
+/** Number of JSON characters after which a page ends early, with `next`. */
 const PAGE_CHARS = 4 * 1024 * 1024;
 
 /** Maximum number of rows that one page of a search reads, so that a search blocks other requests only briefly. */
@@ -118,14 +118,14 @@ export class SqliteRecords implements Records {
   #page(range: KeyRange, limit: number, contains: string | undefined): RecordPage {
     const { where, from } = range;
     const end = contains === undefined ? undefined : this.#searchEnd(range);
-    // A second upper bound would be checked per row, and the page would read to the end of the range.
+    // Use only one upper bound: SQLite would check a second one per row and read to the end of the range.
     const to = end === undefined ? range.to : `${end}\0`;
     const sql = `SELECT key, revision, value FROM records WHERE ${where} AND (expires IS NULL OR expires > ?)
       ${contains === undefined ? '' : 'AND instr(value, ?) > 0'} ORDER BY key`;
-    const searched = contains === undefined ? [] : [contains];
+    const parameters = contains === undefined ? [] : [contains];
     const items: RecordItem[] = [];
     let chars = 0;
-    for (const row of this.#store.db.sql<Row>(sql).iterate(from, to, this.#store.env.now(), ...searched)) {
+    for (const row of this.#store.db.sql<Row>(sql).iterate(from, to, this.#store.env.now(), ...parameters)) {
       if (items.length === limit || chars > PAGE_CHARS) return { items, next: items.at(-1)!.key };
       items.push({ key: row.key, ...stored(row) });
       chars += row.value.length;
@@ -133,7 +133,9 @@ export class SqliteRecords implements Records {
     return { items, ...(end === undefined ? {} : { next: end }) };
   }
 
-  /** Returns the last key that one page of a search reads; undefined if the page reaches the end of the range. */
+  /**
+   * Returns the last key that one page of a search reads. Returns undefined if the page reaches the end of the range.
+   */
   #searchEnd({ where, from, to }: KeyRange): string | undefined {
     const sql = `SELECT key FROM records WHERE ${where} ORDER BY key LIMIT 1 OFFSET ${SEARCHED_ROWS - 1}`;
     return this.#store.db.sql<Row>(sql).get(from, to)?.key;

@@ -2,27 +2,26 @@
 export const APPLICATION_ID = 0x52454c59;
 
 /**
- * Page size of new stores, in bytes. A push changes about ten pages at random positions. Each page is
- * written as a whole, first to the WAL and then to the database, so small pages mean fewer bytes.
+ * Page size of new stores, in bytes. A push changes about ten pages at random positions. Each page is written as a
+ * whole, to the WAL and to the database, so small pages mean fewer bytes.
  */
 export const PAGE_BYTES = 4096;
 
 /**
- * Migration steps in order: step N creates format N from format N-1. The format number is `user_version`. A
- * released step never changes. A new format adds a step at the end.
+ * Migration steps in order: step N creates format N from format N-1. The format number is `user_version`. A released
+ * step never changes. A new format adds a step at the end.
  *
- * - `blobs`: the bytes are in `body`, or in the file `file` relative to the home. `offset` is the position in
- *   a segment, which holds many bodies. `offset` is null if the file holds one body. `blocks` contains the
- *   block checksums (`src/kernel/block-hashes.ts`). `blocks` is null for a body of format 1 that no sweep has
- *   hashed yet.
+ * - `blobs`: the bytes are in `body`, or in the file `file` (relative to the home). If the file is a segment, which
+ * contains many bodies, `offset` is the position in it; otherwise `offset` is null. `blocks` contains the block
+ * checksums (`src/kernel/block-hashes.ts`), or is null for a body of format 1 that no sweep has hashed yet.
  * - `expires` is null if the row never expires.
- * - `records`: new rows are appended, which fills pages and writes half as many bytes as a table in the order of
- *   keys. `records_key` is descending, because lists put the newest entry first: SQLite leaves pages half empty if
- *   each key sorts before the previous key.
- * - `gone`: the queue of deleted bodies that must be wiped (`secure-delete.ts`). A row names a range in a
- *   segment. A row without a file stands for bytes that the WAL may still contain. Ids are never reused.
- * - `streams`: `first`, `last` and `count` describe the entries. `trimmed` is the largest trimmed sequence
- *   number. A dropped stream has no name, and a sweep deletes its entries.
+ * - `records`: new rows are appended. This fills the pages and writes half as many bytes as a table in key order.
+ * `records_key` is descending, because in lists the newest entry comes first: SQLite leaves pages half empty if each
+ * key sorts before the previous key.
+ * - `gone`: the queue of deleted bodies that must be wiped (`secure-delete.ts`). A row is a range in a segment.
+ * Without a file, it stands for bytes that the WAL may still contain. Ids are never reused.
+ * - `streams`: `first`, `last` and `count` describe the entries. `trimmed` is the largest trimmed sequence number. A
+ * dropped stream has no name; a sweep deletes its entries.
  * - `documents`: `scope` has one word for each folder in the key.
  */
 export const STEPS: readonly string[] = [

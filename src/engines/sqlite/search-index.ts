@@ -9,14 +9,14 @@ import { type IndexChange, IndexThread, type IndexThreads } from '../index-threa
 import type { Store } from './commit-queue.ts';
 
 /**
- * Factor by which an FTS5 insert takes longer than a plain write of the same bytes. With it, the commit
- * queue makes smaller batches.
+ * How many times longer an FTS5 insert takes than a plain write of the same bytes. The commit queue therefore makes
+ * smaller batches.
  */
 const INDEXING_COST = 8;
 
 /**
- * Full-text index in the store's own database. If there are worker threads, they run searches and index long
- * texts on their own connections. Short texts are indexed through the commit queue.
+ * Full-text index in the store's own database. Worker threads, if there are any, run searches and index long texts on
+ * their own connections. Short texts are indexed through the commit queue.
  */
 export class SqliteSearchIndex implements SearchIndex {
   readonly #store: Store;
@@ -48,8 +48,8 @@ export class SqliteSearchIndex implements SearchIndex {
   }
 
   /**
-   * Removes keys in a worker thread. Returns false if there is no thread or if it failed. It can fail on a
-   * full disk, where only the commit queue can use the reserve.
+   * Removes keys in a worker thread. Returns false if there is no thread, or if it failed: on a full disk, only the
+   * commit queue can use the reserve.
    */
   async #removeInThread(keys: readonly string[]): Promise<boolean> {
     if (!this.#thread) return false;

@@ -4,13 +4,13 @@ import { isPlaced } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
 import type { Checkpoints } from './database.ts';
 
-/** Time in ms between two wipes. With it, deleted bytes are off the disk well within a minute. */
+/** Time in ms between two wipes, so that deleted bytes are off the disk well within a minute. */
 const WIPE_INTERVAL_MS = 10_000;
 
 /** Number of queued rows that are wiped at once. */
 const BATCH_ROWS = 200;
 
-/** Former location of a deleted body. `file` is null if the body was in the row. */
+/** Location that a deleted body had. `file` is null if the body was in its row. */
 export interface DeletedBody {
   readonly file: string | null;
   readonly offset: number | null;
@@ -22,10 +22,10 @@ interface QueuedWipe extends DeletedBody {
 }
 
 /**
- * Makes deleted bytes unreadable on disk. The transaction that deletes or replaces a row also adds the
- * location of its body to the table `gone`. So any process can wipe the body later, even after a crash.
- * Bodies in segments are overwritten with zeros. SQLite itself overwrites bodies in rows (`secure_delete`),
- * but the WAL may still contain them, so the WAL is checkpointed and emptied.
+ * Makes deleted bytes unreadable on disk. The transaction that deletes or replaces a row adds the location of its
+ * body to the table `gone`, so that any process can wipe it later, even after a crash. Bodies in segments are
+ * overwritten with zeros. SQLite overwrites bodies in rows (`secure_delete`), but the WAL may still contain them, so
+ * the WAL is checkpointed and emptied.
  */
 export class SecureDelete {
   readonly #store: Store;
@@ -41,7 +41,7 @@ export class SecureDelete {
     this.#timer = setInterval(() => void this.wipe(), WIPE_INTERVAL_MS).unref();
   }
 
-  /** Wipes all queued bodies. Never throws, because bodies that could not be wiped stay in the queue. */
+  /** Wipes all queued bodies. Never throws: bodies that could not be wiped stay in the queue. */
   wipe(): Promise<void> {
     this.#wiping ??= this.#wipe()
       .catch(() => {})
@@ -52,8 +52,8 @@ export class SecureDelete {
   }
 
   /**
-   * Calls `compact` with the segments that lost bodies since the last call. `compact` returns the segments
-   * to try again later.
+   * Calls `compact` with the segments that lost bodies since the last call. `compact` returns the segments to try
+   * again later.
    */
   async compactWiped(compact: (files: Set<string>) => Promise<Set<string>>): Promise<void> {
     const files = this.#wipedSegments;
@@ -104,9 +104,9 @@ export class SecureDelete {
 }
 
 /**
- * Queues a deleted body for wiping. Must run inside the transaction that deletes its row. A body in its own
- * file is not queued, because the file is deleted at once. A body at a chosen path may have been in its row
- * before, so only the WAL is wiped for it.
+ * Queues a deleted body for wiping. Must run inside the transaction that deletes its row. A body in a file of its own
+ * is not queued, because the file is deleted at once. At a path of `Place`, the body may have been in its row before,
+ * so the WAL is wiped.
  */
 export function queueForWipe({ db }: Pick<Store, 'db'>, { file, offset, size }: DeletedBody): void {
   const isFile = file !== null && offset === null;
@@ -115,8 +115,8 @@ export function queueForWipe({ db }: Pick<Store, 'db'>, { file, offset, size }: 
 }
 
 /**
- * Deletes a file if no row names it. Returns whether the file is deleted. Checks this inside a transaction:
- * after a clock jump, a file that looks old may be about to get its row.
+ * Deletes a file to which no row refers, and returns whether it did. Checks the rows inside a transaction: after a
+ * clock jump, a file that looks old may be about to get its row.
  */
 export async function removeUnused({ db, queue, home }: Store, file: string): Promise<boolean> {
   const isUsed = () => db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file) !== undefined;

@@ -14,13 +14,13 @@ export const SEGMENTS = `${BODIES}/segments`;
 /** Number of bytes at which a segment is closed. */
 const SEGMENT_BYTES = 64 * 1024 * 1024;
 /**
- * Age in ms at which a segment is closed. Bodies of the same age often expire together, so most segments can
- * be deleted as a whole.
+ * Age in ms at which a segment is closed. Bodies of one age often expire together, so most segments can be deleted as
+ * a whole.
  */
 const SEGMENT_MS = 10 * 60_000;
 
 /**
- * Maximum number of bodies in one batch. The limit keeps the first body from waiting long for its fdatasync.
+ * Maximum number of bodies in one batch. It is limited so that the first body does not wait long for its fdatasync.
  */
 const BATCH_BODIES = 128;
 /** Maximum bytes of one batch. */
@@ -40,11 +40,10 @@ interface PendingBody {
 }
 
 /**
- * Appends many bodies to each file. Only this process appends to its segments. Waiting bodies are written
- * together and synced with one fdatasync. Rows define which bytes are in use, so unused bytes that a crash
- * left at the end are harmless, and segments are never truncated. A segment is deleted in a transaction that
- * finds no row with its name. A commit that names a segment checks, under the same lock, that the segment
- * still exists.
+ * Appends many bodies to each file. Only this process appends to its segments. Waiting bodies are written together
+ * and share one fdatasync. Rows define which bytes are in use, so unused bytes after a crash are harmless, and
+ * segments are never truncated. A segment is deleted in a transaction that finds no row with its name. A commit that
+ * refers to a segment checks, under the lock of its transaction, that the segment still exists.
  */
 export class Segments {
   readonly #expiring: SegmentWriter;
@@ -55,9 +54,7 @@ export class Segments {
     this.#lasting = new SegmentWriter(home, env, durable);
   }
 
-  /**
-   * Appends a body and resolves when it is on disk. Bodies with and without expiry use different segments.
-   */
+  /** Appends a body and resolves when it is on disk. Bodies with and without expiry go into different segments. */
   append(pieces: readonly Uint8Array[], expires: number | null): Promise<BodyLocation> {
     return (expires === null ? this.#lasting : this.#expiring).append(pieces);
   }
@@ -67,7 +64,7 @@ export class Segments {
     return this.#lasting.isIdle && this.#expiring.isIdle;
   }
 
-  /** Whether this process may still append to the segment. */
+  /** Returns whether this process may still append to the segment. */
   appendsTo(file: string): boolean {
     return this.#lasting.appendsTo(file) || this.#expiring.appendsTo(file);
   }
@@ -81,7 +78,7 @@ class SegmentWriter {
   #flushing: Promise<void> | undefined;
   #file = '';
   #began = 0;
-  /** Offset of the end of the acknowledged bytes. The file may be longer after a failed write. */
+  /** Offset of the end of the acknowledged bytes. After a failed write, the file may be longer. */
   #end = 0;
 
   constructor(home: string, env: Env, durable: boolean) {
@@ -135,7 +132,7 @@ class SegmentWriter {
   }
 
   /**
-   * Writes and syncs a batch and returns its offset. The file is open only during the write, so deleting a
+   * Writes and syncs a batch and returns its offset. The file is open only during the write, so that deleting a
    * segment frees its space at once.
    */
   async #write(batch: readonly PendingBody[]): Promise<number> {
@@ -160,7 +157,7 @@ class SegmentWriter {
       try {
         return openSync(join(this.#home, this.#file), 'r+');
       } catch (error) {
-        // If a sweep deleted the segment, begin a new one.
+        // If a sweep has deleted the segment, begin a new one.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }
     }
@@ -177,8 +174,7 @@ class SegmentWriter {
 }
 
 /**
- * Writes all pieces and returns the end offset. On an almost full disk, one call may write only some of the
- * bytes.
+ * Writes all pieces and returns the end offset. On an almost full disk, one call may write only some of the bytes.
  */
 async function writeAll(fd: number, pieces: readonly Uint8Array[], start: number): Promise<number> {
   let at = start;
@@ -195,7 +191,7 @@ async function writeAll(fd: number, pieces: readonly Uint8Array[], start: number
   return at;
 }
 
-/** Whether a path of a row names a segment. */
+/** Returns whether the file of a row is a segment. */
 export function isSegment(file: string): boolean {
   return file.startsWith(`${SEGMENTS}/`);
 }
@@ -232,8 +228,8 @@ interface MovedBody extends BodyLocation {
 }
 
 /**
- * Moves the remaining bodies out of segments that are less than half in use, so that the segments can be
- * deleted. Stops on a full disk. Returns the segments to try again later.
+ * Moves the remaining bodies out of segments that are less than half in use, so that the segments can be deleted.
+ * Stops on a full disk. Returns the segments to try again later.
  */
 export async function compact(
   store: Store,
@@ -271,9 +267,8 @@ export async function allSegments(home: string): Promise<string[]> {
 }
 
 /**
- * Copies a body to another segment and updates its row. If the row changed meanwhile, leaves the row
- * unchanged and wipes the copy. Readers use the old location until the row names the new location. An
- * unreadable body stays where it is.
+ * Copies a body to another segment and updates its row. If the row changed meanwhile, leaves it unchanged and wipes
+ * the copy. Readers use the old location until the row has the new one. An unreadable body stays where it is.
  */
 async function move({ db, queue, home }: Store, segments: Segments, row: MovedBody): Promise<void> {
   const body = readFromSegment(home, row, row.size);

@@ -13,10 +13,7 @@ import { DATABASE_FILE } from './opening.ts';
 import { type DeletedBody, queueForWipe, removeUnused, type SecureDelete } from './secure-delete.ts';
 import { allSegments, compact, isSegment, SEGMENTS } from './segments.ts';
 
-/**
- * Maximum number of records per transaction. With this limit, a transaction holds the lock for a few
- * milliseconds.
- */
+/** Maximum number of records per transaction, so that it holds the lock only for a few milliseconds. */
 const RECORD_BATCH = 500;
 /** Maximum number of blobs per transaction. */
 const BLOB_BATCH = 50;
@@ -26,7 +23,7 @@ const PAGE_BATCH = 256;
 /** Number of free pages (1 MiB) that stay in the file for the next writes. */
 const SPARE_PAGES = 256;
 
-/** Parts of the store that a sweep needs. */
+/** The parts of the store that a sweep needs. */
 export interface SweepStore extends Store {
   readonly blobs: SqliteBlobs;
   readonly checkpoints: Checkpoints;
@@ -34,9 +31,9 @@ export interface SweepStore extends Store {
 }
 
 /**
- * Deletes expired data, dropped streams and leftovers. Uses small transactions, so that other writers can
- * write between them. The first sweep of an engine checks everything. A server runs later sweeps every
- * minute. They check only what has changed, and one body folder in turn.
+ * Deletes expired data, dropped streams and leftover files, in small transactions, so that other writers can write
+ * between them. Round 0 checks everything. A later round, which a server runs every minute, checks only what has
+ * changed and one of the body folders.
  */
 export async function sweep(store: SweepStore, round: number): Promise<SweepResult> {
   const now = store.env.now();
@@ -109,8 +106,8 @@ interface OldRow extends StoredBody {
 }
 
 /**
- * Adds block checksums to the bodies of format 1, after a migration. Works in small steps and continues
- * after an interruption. A damaged body gets no checksums, so that readers still notice the damage.
+ * Adds block checksums to the bodies of format 1 after a migration, in small steps that can be interrupted. A damaged
+ * body gets no checksums, so that readers still notice the damage.
  */
 async function hashOldBodies(store: Store): Promise<void> {
   const { db, queue } = store;
@@ -131,8 +128,8 @@ async function hashOldBodies(store: Store): Promise<void> {
 }
 
 /**
- * Deletes old copies of the database from before a migration. The copies contain data that was deleted
- * since, and they become useless as the store changes.
+ * Deletes the copies of the database from before a migration. They contain data that was deleted since, and become
+ * useless as the store changes.
  */
 async function removeOldCopies(path: string, now: number): Promise<void> {
   const folder = dirname(path);
@@ -145,9 +142,9 @@ async function removeOldCopies(path: string, now: number): Promise<void> {
 }
 
 /**
- * Deletes old files that no row names. Young files stay, because their rows may not be committed yet. A
- * segment may be deleted at any age, because a commit first checks that its segment exists. The bodies of a
- * segment are not counted here, because they were already counted.
+ * Deletes old files to which no row refers. Young files stay, because their rows may not be committed yet. A segment
+ * may be deleted at any age, because a commit first checks that its segment exists. Segments are not counted here,
+ * because their bodies were already counted.
  */
 async function deleteOrphanedFiles(
   store: SweepStore,
@@ -188,7 +185,7 @@ async function repeatInBatches(queue: CommitQueue, size: number, step: () => num
   }
 }
 
-/** Counts what the store holds. Expired rows still use disk space until a sweep, but are not counted. */
+/** Counts what the store contains. Expired rows use disk space until a sweep, but are not counted. */
 export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   const now = env.now();
   const blobs = await countRows(db, 'blobs', now);
@@ -214,12 +211,12 @@ export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   };
 }
 
-/** Number of rows that are counted at once. Counting them takes less than a millisecond of processor time. */
+/** Number of rows that are counted at once. Counting them takes less than a millisecond of CPU time. */
 const COUNT_BATCH = 500;
 
 /**
- * Counts the rows of a table that have not expired, and the bytes of blobs. `placed` is the size of the bodies
- * in files. Pauses after each batch, so that counting a million rows does not hold the event loop.
+ * Counts the rows of a table that have not expired, and the bytes of blobs. `placed` is the total size of the bodies
+ * in files. Pauses after each batch, so that counting a million rows does not block the event loop.
  */
 async function countRows(
   db: Store['db'],
@@ -242,7 +239,7 @@ async function countRows(
   }
 }
 
-/** Maximum number of missing files to name. */
+/** Maximum number of missing files that are named. */
 const LISTED_FILES = 3;
 
 /** Counts the bodies that have a row but no file, and names a few of the files. */
@@ -273,14 +270,14 @@ export async function missingBodies({ db, home, env }: Store): Promise<{ count: 
 }
 
 /**
- * Names of the folders that every sweep checks, because they have few files. All other body folders may have
- * any number of files, so a sweep checks only one of them, in turn.
+ * Names of the body folders that every sweep checks, because they have few files. The others may have any number of
+ * files, so a sweep checks only one of them, in turn.
  */
 const ALWAYS_SWEPT: ReadonlySet<string> = new Set([DRAFTS, SEGMENTS].map((path) => basename(path)));
 
 /**
- * Lists the files in the body folders, including drafts. In round 0, lists all folders. In later rounds,
- * lists the folders of `ALWAYS_SWEPT` and one other folder in turn.
+ * Lists the files in the body folders, including drafts. In round 0, lists all folders. In later rounds, lists the
+ * folders of `ALWAYS_SWEPT` and one of the others, in turn.
  */
 async function* listBodyFiles(home: string, round = 0): AsyncGenerator<{ path: string; file: string }> {
   const root = join(home, BODIES);

@@ -34,45 +34,38 @@ const BY_ERRNO: { readonly [code: string]: Failure } = {
 };
 
 /**
- * Start of the error message of a trigger that blocks writes to a store during a move (`moving.ts`). The
- * target store follows.
+ * Start of the error message of a trigger that blocks writes during a move (`moving.ts`). The name of the target
+ * store follows.
  */
 export const MOVING = 'relay: moving to ';
-/**
- * Start of the error message of a trigger that blocks writes to a store after a move. The target store
- * follows.
- */
+/** Start of the error message of a trigger that blocks writes after a move. The name of the target store follows. */
 export const MOVED = 'relay: moved to ';
 
-/**
- * Number of seconds after which a rejected writer should retry. By then the last changes are usually copied.
- */
+/** Seconds after which a rejected writer should retry. By then the last changes are usually copied. */
 const MOVING_SECONDS = 5;
 
-/**
- * Number of free bytes on the disk below which an unspecific I/O error of SQLite is reported as a full disk.
- */
+/** Free bytes on the disk below which an unspecific I/O error of SQLite is reported as a full disk. */
 const ROOM_BYTES = 1024 * 1024;
 
-/** Whether the error means that another process holds the lock, so that a retry helps. */
+/** Returns whether another process has the lock, so that a retry helps. */
 export function isBusy(error: unknown): boolean {
   return BY_RESULT[resultCode(error) ?? 0] === 'busy';
 }
 
-/** Whether the error means that the disk is full. */
+/** Returns whether the error means that the disk is full. */
 export function isFull(error: unknown, path: string): boolean {
   return isRelayError(translateError(error, path), 'store_full');
 }
 
-/** Whether SQLite may have rolled back the whole transaction and not only the statement. */
+/** Returns whether SQLite may have rolled back the whole transaction and not only the statement. */
 export function endsTransaction(error: unknown): boolean {
   const code = resultCode(error);
   return code !== undefined && code !== 1 && code !== 19;
 }
 
 /**
- * Converts an error of SQLite or the file system to a RelayError, if there is an error row for it. Returns
- * any other error unchanged. `path` is the database file.
+ * Converts an error of SQLite or the file system to a RelayError if `error-rows.ts` has a row for it. Returns any
+ * other error unchanged. `path` is the database file.
  */
 export function translateError(error: unknown, path: string): unknown {
   if (isRelayError(error) || !(error instanceof Error)) return error;
