@@ -2,29 +2,29 @@ import { hmacSha256 } from '../base/hash.ts';
 import { toHex } from '../base/ids.ts';
 import { ANGLE_BRACKETS, neutralise } from './sanitize/neutralise.ts';
 
-/** Origin of a framed text. The frame shows the origin to the model. */
+/** Origin of a framed text, as the frame shows it to the model. */
 export interface Source {
-  /** Description such as `artifact 0191… "notes.md"`. */
+  /** Description, such as `artifact 0191… "notes.md"`. */
   readonly what: string;
   readonly by: string;
   /** Time at which the text was written, in ms since the epoch. */
   readonly at: number;
 }
 
-/** Returns the secret from which frame marks are made. Authors of framed texts must not know it. */
+/** Returns the secret from which frame marks are made. The authors of framed texts must not know it. */
 export type FrameSecret = () => Promise<Uint8Array<ArrayBuffer>>;
 
 /**
- * Puts a frame around foreign text, so that a model can tell data from instructions and sees the age of the
- * text. The text is always neutralised first, so that none of its lines can look like a frame marker. Both
- * marker lines contain the same mark, an HMAC of the source and the text. Equal input gives equal marks. The
- * author of the text cannot guess the mark.
+ * Puts a frame around foreign text, so that a model can tell data from instructions and knows the age of the text.
+ * The text is neutralised first, so that none of its lines looks like a frame marker. Both marker lines contain one
+ * mark, an HMAC of the source and the text: equal input gives equal marks, and the author of the text cannot guess
+ * the mark.
  */
 export function frame(text: string, source: Source, now: number, secret: FrameSecret): Promise<string> {
   return framed(text, source, age(now - source.at), secret);
 }
 
-/** Like `frame`, but with a timestamp instead of the age, so that equal prompts have equal bytes. */
+/** Like `frame`, but with the date of the text instead of its age, so that equal prompts have equal bytes. */
 export function datedFrame(text: string, source: Source, secret: FrameSecret): Promise<string> {
   return framed(text, source, new Date(source.at).toISOString(), secret);
 }
@@ -47,8 +47,8 @@ interface FramedArtifact {
 }
 
 /**
- * Frames an artifact for a prompt. By default the frame contains the artifact's preview. If the text is only
- * a part of the content, the marker line says so.
+ * Frames an artifact for a prompt, by default its preview. If the text is only a part of the content, the marker line
+ * says so.
  */
 export function artifactFrame(
   { ref, name, type, size, preview, provenance }: FramedArtifact,
@@ -59,10 +59,7 @@ export function artifactFrame(
   return datedFrame(text, { what, by: provenance.created_by, at: Date.parse(provenance.created_at) }, secret);
 }
 
-/**
- * Length of a mark in hexadecimal characters: 64 bits. This is enough, because an attacker can try only a
- * few marks.
- */
+/** Length of a mark in hexadecimal digits: 64 bits. This is enough, because an attacker can try only a few marks. */
 const MARK_CHARS = 16;
 
 async function framed(text: string, source: Source, when: string, secret: FrameSecret): Promise<string> {
@@ -84,15 +81,14 @@ export function age(ms: number): string {
   return `${Math.floor(hours / 24)} days ago`;
 }
 
-/** Makes a name safe for a frame or list: one line, no brackets that could end a marker, limited length. */
+/** Makes a name safe for a frame or list: one line, limited length, and no brackets that could end a marker. */
 export function oneLine(text: string, chars = 120): string {
   const flat = neutralise(text).replace(BLANKS_AND_BRACKETS, ' ').trim();
   return flat.length > chars ? `${[...flat].slice(0, chars - 1).join('')}…` : flat;
 }
 
 /**
- * Pattern for the characters that `oneLine` replaces by a space. A single character that only looks like a
- * bracket stays, because it may be a quotation mark. Two or more of them could look like the end of a
- * marker.
+ * Matches the characters that `oneLine` replaces by a space. A single character that looks like a bracket stays,
+ * because it may be a quotation mark. Two or more could look like the end of a marker.
  */
 const BLANKS_AND_BRACKETS = new RegExp(`[\\s<>]+|[${ANGLE_BRACKETS}]{2,}`, 'g');

@@ -1,12 +1,12 @@
-/** A line of a difference. */
+/** A line of a comparison of two texts. */
 export interface DiffLine {
   readonly kind: 'same' | 'added' | 'removed';
   readonly text: string;
 }
 
 /**
- * Maximum number of edits that `diffLines` searches for. If the texts differ more, all lines are shown as
- * removed and added, because the search would take too long.
+ * Maximum number of edits that `diffLines` finds. If the texts differ more, all lines are removed and added, because
+ * the search would take too long.
  */
 const MAX_EDITS = 1_500;
 

@@ -1,7 +1,7 @@
 import { SECRET_FINDINGS, SECRET_SCAN_CHARS } from '../base/limits.ts';
 import { CREDENTIAL_FORMATS, REDACTED, URL_PASSWORD } from '../base/redact.ts';
 
-/** Kind and line of a secret, never the secret itself. */
+/** Kind and line of a secret, without the secret itself. */
 export interface SecretFinding {
   readonly kind: string;
   /** Line number, from 1. */
@@ -9,9 +9,9 @@ export interface SecretFinding {
 }
 
 /**
- * Finds credentials in the first `SECRET_SCAN_CHARS` characters of a text. Returns them in order, at most
- * one of each kind per line. The result is only a warning. So the function may miss a secret, but rarely
- * reports ordinary code or documentation.
+ * Finds credentials in the first `SECRET_SCAN_CHARS` characters of a text. Returns them in order, at most one of each
+ * kind per line. The result is only a warning, so the function may miss a secret but rarely reports ordinary code or
+ * documentation.
  */
 export function findSecrets(text: string): SecretFinding[] {
   const scanned = text.slice(0, SECRET_SCAN_CHARS);
@@ -35,7 +35,7 @@ export function findSecrets(text: string): SecretFinding[] {
   return toFindings(scanned, found);
 }
 
-/** Masks everything that `findSecrets` would find, in the whole text. */
+/** Masks everything that `findSecrets` finds, in the whole text. */
 export function maskSecrets(text: string): string {
   // Mask the whole block of a private key, not only its first line.
   let masked = text.replace(PRIVATE_KEY_BLOCK, REDACTED);
@@ -60,13 +60,13 @@ const PRIVATE_KEY_BLOCK =
   /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,80}-----|$)/g;
 
 /**
- * Maximum number of matches to collect. It is much larger than the number of reported findings, because
- * several matches may be on one line.
+ * Maximum number of collected matches. It is much larger than the number of reported findings, because one line may
+ * have several matches.
  */
 const MAX_MATCHES = SECRET_FINDINGS * 50;
 
 /**
- * Matches an assignment such as `api_key: "…"`, `DB_PASSWORD=…` or `"clientSecret": "…"`. Captures name and
+ * Matches an assignment such as `api_key: "…"`, `DB_PASSWORD=…` or `"clientSecret": "…"`. Captures the name and the
  * value.
  */
 const ASSIGNMENT =
@@ -92,7 +92,7 @@ function isSecretValue(name: string, value: string): boolean {
   if (!/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
   const lower = name.toLowerCase();
   if (lower.startsWith('pass')) return entropy(value) >= 2.75;
-  // `token` is a common word in programs, so require a longer and more random value.
+  // Programs often use the word `token`, so require a longer and more random value.
   const [length, bits] = lower === 'token' ? [20, 3.5] : [16, 3];
   return value.length >= length && entropy(value) >= bits;
 }

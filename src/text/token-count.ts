@@ -3,10 +3,9 @@ import type { TokenCount } from '../base/tokens.ts';
 import { NO_TOKEN, TokenPieces, type TokenTable } from './token-table.ts';
 
 /**
- * Counts tokens with the vocabulary of o200k_base. Special tokens such as `<|endoftext|>` count as plain
- * text. Very long pieces are cut, and in a very long text only evenly spread slices are counted. In both
- * cases the result is marked as an estimate. So the time is linear in the length of the text and has an
- * upper bound.
+ * Returns a function that counts tokens with the vocabulary of o200k_base. Special tokens such as `<|endoftext|>`
+ * count as plain text. Very long pieces are cut, and in a very long text only evenly spread slices are counted; the
+ * result is then marked as an estimate. So the time is linear in the length of the text and has an upper limit.
  */
 export function tokenCounter({ charClasses, rankOf }: TokenTable): (text: string) => TokenCount {
   const merge = new Merge(rankOf);
@@ -34,19 +33,19 @@ export function tokenCounter({ charClasses, rankOf }: TokenTable): (text: string
 }
 
 /**
- * Maximum bytes of a piece. A UTF-16 code unit needs at most three bytes of UTF-8, and a contraction such as
- * `'ll` may follow a slice.
+ * Maximum bytes of a piece. A UTF-16 code unit has at most three bytes in UTF-8, and a contraction such as `'ll` may
+ * follow a slice.
  */
 const MAX_PIECE_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
 /**
- * Initial size of the buffer in bytes. It suffices for the pieces of most texts, so short commands use
- * little memory.
+ * Initial size of the buffer in bytes: enough for the pieces of most texts, so that short commands need little
+ * memory.
  */
 const FEW_BYTES = 1024;
 
 /**
- * Byte pair merging: repeatedly merges the two neighbours that form the token with the lowest rank, leftmost
- * first, until no two neighbours form a token. Uses a heap, so time grows almost linearly with the piece.
+ * Byte pair merging: repeatedly merges the two neighbours that form the token with the lowest rank, leftmost first,
+ * until no two neighbours form a token. With a heap, the time grows almost linearly with the piece.
  */
 class Merge {
   readonly #rankOf: TokenTable['rankOf'];
@@ -54,11 +53,10 @@ class Merge {
   #previous = new Int32Array(0);
   /** Start of the next part, indexed by the start of a part. */
   #next = new Int32Array(0);
-  /** Rank of the merge with the next part, indexed by the start of a part. */
+  /** Rank of the token that a part forms with the next part, indexed by the start of the part. */
   #ranks = new Int32Array(0);
   /**
-   * Heap of possible merges. Each number combines a rank and a position. Outdated entries stay until they
-   * are popped.
+   * Heap of possible merges. Each number combines a rank and a position. Outdated entries stay until they are popped.
    */
   #heap = new Float64Array(0);
   #size = 0;
@@ -131,5 +129,5 @@ class Merge {
   }
 }
 
-/** Factor that combines a rank and a position in one number. It is greater than any position in a piece. */
+/** Factor that combines a rank and a position in one number. It exceeds every position in a piece. */
 const POSITIONS = 2 ** 16;

@@ -15,12 +15,11 @@ export const NO_TOKEN = -1;
 type Token = string | readonly number[] | Uint8Array;
 
 /**
- * Builds the table. It starts with 32-bit integers: the slot count of each hash table, then the slots. A
- * slot has two integers. The first is a hash of the token. The second has the rank plus one in its low 18
- * bits (0 means empty) and bits of a second hash above. After the integers comes one byte per character,
- * with its class. Tokens of each length have their own hash table, so that lookups of short tokens, the most
- * frequent, touch few memory pages. Token bytes are not stored: 46 hash bits identify a token, with a false
- * match about once in 70 trillion lookups.
+ * Builds the table. It starts with 32-bit integers: the number of slots of each hash table, then the slots. A slot
+ * has two integers: a hash of the token; and the rank plus one in the low 18 bits (0 means empty) with bits of a
+ * second hash above. One byte per character follows, with its class. Tokens of each length have their own hash table,
+ * so that lookups of short tokens, the most frequent, touch few memory pages. Token bytes are not stored: 46 hash
+ * bits identify a token, with about one false match in 70 trillion lookups.
  */
 export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer> {
   const texts = tokens.map(bytesOf);
@@ -45,8 +44,8 @@ export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer
 }
 
 /**
- * Packs only the vocabulary: the number of tokens, the length of each token, then all bytes. Compressed, it
- * takes a quarter of the table's size.
+ * Packs the vocabulary alone: the number of tokens, the length of each token, then the bytes of all tokens.
+ * Compressed, it has a quarter of the table's size.
  */
 export function packTokens(tokens: readonly Token[]): Uint8Array {
   const texts = tokens.map(bytesOf);
@@ -66,7 +65,7 @@ export function unpackTokens(packed: Uint8Array): Uint8Array[] {
   });
 }
 
-/** Tells whether a stored table is complete. A crash can leave a file that is cut off or all zeros. */
+/** Returns whether a stored table is complete. A crash can leave a file that is cut off or all zeros. */
 export function isWholeTable(bytes: Uint8Array): boolean {
   if (bytes.length < 4 * TABLES) return false;
   const slots = integersOf(bytes).subarray(0, TABLES);
@@ -135,29 +134,24 @@ function classesOffset(slots: Int32Array): number {
 const RANK_MASK = 2 ** 18 - 1;
 /** Length of the longest token of o200k_base, in bytes. */
 const MAX_TOKEN_BYTES = 128;
-/**
- * Returns the FNV-1a hash. Its high bits are mixed into the low bits, because the low bits select the slot.
- */
+/** Returns the FNV-1a hash with its high bits mixed into the low bits, which select the slot. */
 function hash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x811c9dc5;
   for (let at = from; at < to; at++) sum = Math.imul(sum ^ text[at]!, 0x01000193);
   return sum ^ (sum >>> 15);
 }
 
-/** Returns a second hash, computed with other constants. It tells tokens with equal first hashes apart. */
+/** Returns a second hash with other constants, to distinguish tokens with equal first hashes. */
 function secondHash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x9747b28c;
   for (let at = from; at < to; at++) sum = Math.imul(sum ^ text[at]!, 0x5bd1e995);
   return sum;
 }
 
-/**
- * Character classes. The tokenizer o200k_base splits a text into pieces by these classes. No token spans two
- * pieces.
- */
+/** Character classes. o200k_base splits a text into pieces by these classes; no token spans two pieces. */
 const [OTHER, MARK, UPPER, LOWER, LETTER, NUMBER, SPACE, LINE_END] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/** Number of code points with a stored class. Higher ones are variation selectors (marks) or unassigned. */
+/** Number of code points with a stored class. Higher code points are variation selectors (marks) or unassigned. */
 const CLASSIFIED_CHARS = 0x40000;
 
 function charClass(code: number): number {
@@ -174,15 +168,15 @@ function charClass(code: number): number {
 const CONTRACTION = /'(?:[sdmt]|ll|ve|re)/iy;
 
 /**
- * Splits a text into pieces. Implements the tokenizer's regular expression by hand, because compiling it
- * takes longer than counting a page. Cuts pieces longer than TOKEN_SLICE_CHARS.
+ * Splits a text into pieces. Implements the tokenizer's regular expression by hand, because compiling it takes longer
+ * than counting a page. Cuts pieces that are longer than TOKEN_SLICE_CHARS.
  */
 export class TokenPieces {
   readonly #text: string;
   /** Class of each character below CLASSIFIED_CHARS. */
   readonly #kinds: Uint8Array;
   #limit = 0;
-  /** True if a piece reached TOKEN_SLICE_CHARS before the end of the text, so it may have been cut. */
+  /** Whether a piece reached TOKEN_SLICE_CHARS before the end of the text, so that it may have been cut. */
   cut = false;
 
   constructor(text: string, kinds: Uint8Array) {
@@ -220,7 +214,7 @@ export class TokenPieces {
   }
 
   /**
-   * Returns the end of a word: upper-case letters, then lower-case. Letters without case may belong to either
+   * Returns the end of a word: upper-case letters, then lower-case letters. Letters without case may be in either
    * part.
    */
   #wordEnd(start: number, lowerOnly: boolean): number {

@@ -2,22 +2,22 @@ import { Fields, JsonPairs } from './fields.ts';
 import type { Line } from './line-reader.ts';
 import type { ExcerptKind } from './recognisers.ts';
 
-/** Lines at the start of a text that decide whether it is a document. */
+/** Number of lines at the start of a text that show whether it is a document. */
 export const LOOK_LINES = 30;
 
 /** Reports an important line. */
 type Found = (line: Line, priority: number) => void;
 
-/** Ranks the lines of a text that is not the output of a run: JSON, a table, a listing, a diff, HTML. */
+/** Ranks the lines of a text that is not the output of a run, such as JSON, a table, a listing, a diff or HTML. */
 export interface DocumentReader {
   readonly kind: ExcerptKind;
-  /** Takes a line. Calls `found` for a line that is important whatever follows. */
+  /** Reads a line. Calls `found` at once if the line is important whatever follows. */
   add(line: Line, found: Found): void;
-  /** Calls `found` for lines whose importance is known only at the end. */
+  /** Calls `found` for the lines whose importance is known only at the end. */
   end(found: Found): void;
 }
 
-/** Returns the reader for a document, or null if the text looks like the output of a run. */
+/** Returns the reader for a document. Returns null if the text looks like the output of a run. */
 export function documentReader(start: readonly Line[]): DocumentReader | null {
   const lines = start
     .filter(({ text, column }) => column === 0 && text.trim() !== '')
@@ -45,13 +45,13 @@ function isDiff(lines: readonly string[]): boolean {
 const JSON_START = /^\s*(?:\{\s*(?:$|["}])|\[\s*(?:$|["{[\]]|-?\d+(?:\.\d+)?\s*[,\]]|true|false|null))/;
 const JSON_LINE = /^\s*(?:[{}[\]"]|-?\d|true|false|null)/;
 const DIFF_START = /^(?:diff --git |--- \S|@@ -\d)/;
-/** A file in the output of `git diff --stat`. */
+/** Matches a file in the output of `git diff --stat`. */
 const STAT = /^ \S.* \|\s+(?:(\d+)|Bin\b)/;
-/** A path without spaces, or a row of `ls -l`, `tree` or `du`. */
+/** Matches a path without spaces, or a row of `ls -l`, `tree` or `du`. */
 const LISTED =
   /^(?:total \d+$|[-dlbcps][rwxsStT-]{9}[.+@]?\s|[│├└\s]*[├└]── |\s*\d[\d.]*[KMGT]?\s+\S+$|\.?[\w@.~+-]*\/[^\s:,()]*:?$|[\w@+-][\w.@+-]*\.\w{1,8}$)/;
 
-/** Returns how to split the rows of a table into cells, or null if the lines are no table. */
+/** Returns a function that splits the rows of a table into cells. Returns null if the lines are not a table. */
 function cellSplitter(lines: readonly string[]): ((line: string) => string[]) | null {
   if (lines.length < 4) return null;
   for (const separator of [',', '\t', ';', '|', '│']) {
@@ -75,7 +75,10 @@ function splitCells(line: string, separator: string): string[] {
   return line.split(new RegExp(`\\${separator}(?=(?:[^"]*"[^"]*")*[^"]*$)`));
 }
 
-/** Reads documents whose lines have values: rare values and extreme numbers rank above examples of common values. */
+/**
+ * Reads documents whose lines have values. Lines with rare values and extreme numbers rank above examples of common
+ * values.
+ */
 abstract class FieldReader implements DocumentReader {
   abstract readonly kind: ExcerptKind;
   protected readonly fields = new Fields();
@@ -121,7 +124,7 @@ class ListingReader extends FieldReader {
   }
 }
 
-/** Keys and values of JSON that report a failure. */
+/** These patterns find keys and values of JSON that report a failure. */
 const FAILURE_KEY = /^"(?:err|error|exception|fault|failure)s?(?:_?(?:message|msg|code|reason))?"$/i;
 const NO_FAILURE = /^(?:null|false|0|"(?:none|ok|nil|0)?"?)$/i;
 const STATE_KEY = /^"(?:status|state|phase|result|outcome|conclusion|severity|level|type|event|reason)"$/i;
@@ -135,13 +138,13 @@ function isFailure(key: string, value: string): boolean {
   return STATE_KEY.test(key) && (FAILED.test(value) || (/^"level"$/i.test(key) && /^[56]0$/.test(value)));
 }
 
-/** Lines after the start of an error object that belong to the failure. */
+/** Number of lines after the start of an error object that belong to the failure. */
 const FAILURE_LINES = 6;
 
 class JsonReader extends FieldReader {
   readonly kind = 'json';
   readonly #pairs = new JsonPairs();
-  /** Elements of arrays around the current line of a pretty-printed document, with their first lines. */
+  /** Array elements around the current line of a pretty-printed document, each with its first lines. */
   #elements: { readonly indent: number; readonly lines: Line[] }[] = [];
   #failures = 0;
   #failureLines = 0;
@@ -178,7 +181,7 @@ class DiffReader implements DocumentReader {
 
   add(line: Line, found: Found): void {
     const { text } = line;
-    // Later files and later changes of a file come after earlier ones.
+    // Later files, and later changes of a file, rank lower.
     const behind = 3 * Math.min(100, this.#files);
     const stat = this.#part === 'hunk' ? null : STAT.exec(text);
     if (/^commit [0-9a-f]{7}/.test(text)) {
@@ -213,9 +216,9 @@ class DiffReader implements DocumentReader {
 class HtmlReader implements DocumentReader {
   readonly kind = 'html';
   #headings = 0;
-  /** Lines of text since the last heading. */
+  /** Number of lines of text since the last heading. */
   #texts = 0;
-  /** The element whose content is not the text of the page. */
+  /** Kind of the current element whose content is not the text of the page. */
   #aside: 'code' | 'nav' | null = null;
 
   add(line: Line, found: Found): void {

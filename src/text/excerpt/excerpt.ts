@@ -10,32 +10,34 @@ export type { ExcerptKind } from './recognisers.ts';
 export interface ExcerptOptions {
   /** Maximum tokens of the excerpt, 1 200 by default. */
   readonly budget?: number;
-  /** Lines that contain words of the question rank higher. */
+  /** Question about the text. Lines that contain its words rank higher. */
   readonly question?: string;
-  /** Counts tokens. Without it, tokens are estimated. */
+  /** Counts tokens. Without it, token counts are estimates. */
   readonly counter?: TokenCounter;
 }
 
 export interface Excerpt {
   /**
    * The whole text if it fits. Otherwise original lines in their order: `1204 text` is line 1204, `1204:300 text` is
-   * line 1204 from column 300 on, `…13-40` stands for lines that are left out.
+   * line 1204 from column 300 on, and `…13-40` stands for omitted lines.
    */
   readonly text: string;
   readonly kind: ExcerptKind;
   readonly lines: number;
   readonly bytes: number;
-  /** Tokens of the whole text. Of a long text, they are estimated from a sample. */
+  /** Tokens of the whole text. For a long text, an estimate from a sample. */
   readonly tokens: number;
   /** Tokens of the excerpt. */
   readonly shownTokens: number;
-  /** True if everything fitted and `text` is unchanged, except that bytes that are not UTF-8 are U+FFFD. */
+  /**
+   * True if the whole text fitted. `text` is then the original, except that bytes that are not UTF-8 became U+FFFD.
+   */
   readonly whole: boolean;
-  /** Line ranges that the excerpt does not show, in order. Lines of which a part is shown are not in it. */
+  /** Ranges of lines that the excerpt does not show, in order. Lines that are partly shown are not included. */
   readonly omitted: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** Original lines of a text that fit a token budget, chosen by importance, with their numbers. */
+/** Returns the most important original lines of a text that fit a token budget, with their line numbers. */
 export async function excerpt(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   options: ExcerptOptions = {},
@@ -62,7 +64,7 @@ export class ExcerptBuilder {
     );
   }
 
-  /** Takes the next bytes. The chunk is not kept. */
+  /** Reads the next bytes. Keeps no reference to the chunk. */
   write(chunk: Uint8Array): void {
     if (this.#start.length < START_BYTES) {
       const more = chunk.subarray(0, START_BYTES - this.#start.length);
@@ -74,7 +76,7 @@ export class ExcerptBuilder {
     this.#reader.write(chunk);
   }
 
-  /** Returns the excerpt of all that was written. Call it once. */
+  /** Returns the excerpt of everything that was written. Call it once. */
   async finish(): Promise<Excerpt> {
     const { budget = EXCERPT_TOKENS, counter = estimatingCounter } = this.#options;
     this.#reader.end();
@@ -100,13 +102,13 @@ export class ExcerptBuilder {
   }
 }
 
-/** Bytes at the start that tell the kind of binary data. */
+/** Number of bytes at the start that show the kind of binary data. */
 const START_BYTES = 512;
 
-/** Maximum length of a text whose tokens are counted exactly. Of a longer one, a sample is counted. */
+/** Maximum length of a text whose tokens are counted exactly. For a longer text, a sample is counted. */
 const SAMPLE_CHARS = 1024 * 1024;
 
-/** Keeps the text for counting its tokens: all of it, or evenly spread slices of a long text. */
+/** Stores the text whose tokens are counted: all of it, or evenly spread slices of a long text. */
 class TextSample {
   #slices: string[] = [];
   #kept = 0;
@@ -127,7 +129,7 @@ class TextSample {
     this.#stride *= 2;
   }
 
-  /** True if the text has many control characters or bytes that are not UTF-8. */
+  /** Whether the text has many control characters, or bytes that are not UTF-8. */
   get isBinary(): boolean {
     return this.#odd > 0.05 * Math.min(this.chars, this.#kept);
   }
@@ -143,10 +145,10 @@ interface Chosen {
   readonly omitted: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** Tokens of a mark such as `…13-40` between two lines. */
+/** Number of tokens of a mark such as `…13-40` between two lines. */
 const MARK_TOKENS = 8;
 
-/** Takes items by priority while they fit, and drops the least important ones if the text is still too long. */
+/** Chooses items by priority while they fit. Drops the least important ones if the text is still too long. */
 async function fit(
   items: Item[],
   scanner: Scanner,
@@ -155,17 +157,17 @@ async function fit(
   counter: TokenCounter,
 ): Promise<Chosen> {
   items.sort((a, b) => b.priority - a.priority || a.lines[0]!.number - b.lines[0]!.number);
-  const taken: Line[][] = [];
-  const shown = new Set<string>();
+  const chosen: Line[][] = [];
+  const shownPlaces = new Set<string>();
   const numbers = new Set<number>();
   const shapes = new Map<number, number>();
   const isNew = (line: Line) => (shapes.get(scanner.shapeOf(line)) ?? 0) < 2;
   for (let left = budget, pass = 0; ; pass++) {
-    const before = taken.length;
+    const before = chosen.length;
     let misses = 0;
     for (const { lines, novel } of items) {
-      const fresh = lines.filter((line) => !shown.has(placeOf(line)));
-      // The first pass prefers lines that are not similar to shown ones; later passes fill what is left.
+      const fresh = lines.filter((line) => !shownPlaces.has(placeOf(line)));
+      // The first pass prefers lines that differ from the shown ones. Later passes fill the rest of the budget.
       if (fresh.length === 0 || (novel && pass === 0 && !fresh.some(isNew))) continue;
       let cost = 0;
       for (const [i, line] of fresh.entries()) {
@@ -179,37 +181,37 @@ async function fit(
       }
       left -= cost;
       for (const line of fresh) {
-        shown.add(placeOf(line));
+        shownPlaces.add(placeOf(line));
         numbers.add(line.number);
         const shape = scanner.shapeOf(line);
         shapes.set(shape, (shapes.get(shape) ?? 0) + 1);
       }
-      taken.push(fresh);
+      chosen.push(fresh);
     }
-    const isLast = taken.length === before || pass === PASSES;
+    const isLast = chosen.length === before || pass === PASSES;
     for (;;) {
-      const { text, omitted } = layOut(taken.flat(), scanner, lines);
+      const { text, omitted } = layOut(chosen.flat(), scanner, lines);
       const { tokens } = await counter.count(text);
       left = budget - tokens;
       if (left >= 0 && isLast) return { text, omitted, shownTokens: tokens };
       if (left >= 0) break;
-      if (taken.length === 0) return { text: '', omitted, shownTokens: 0 };
-      taken.pop();
+      if (chosen.length === 0) return { text: '', omitted, shownTokens: 0 };
+      chosen.pop();
     }
   }
 }
 
-/** Further passes that fill the budget. */
+/** Maximum number of passes after the first one. */
 const PASSES = 3;
 
-/** Items that may be too large before the search for smaller ones ends. */
+/** Number of items that may be too large before a pass ends. */
 const MISSES = 60;
 
 function placeOf(line: Line): string {
   return `${line.number}:${line.column}`;
 }
 
-/** Mark at the end of a piece of a line if the next piece is left out. */
+/** Mark at the end of a piece of a line if the next piece is omitted. */
 const CUT = ' […]';
 
 function nextPlace({ number, column, text }: Line): string {
@@ -220,13 +222,13 @@ function rendered({ number, column, text }: Line): string {
   return column > 0 ? `${number}:${column} ${text}` : `${number} ${text}`;
 }
 
-/** Similar lines that are left out are counted from this number on. */
+/** Minimum number of omitted similar lines that a mark counts. */
 const MIN_SIMILAR = 5;
 
-/** Writes the lines in order, with a mark for each gap. */
+/** Returns the lines in order, with a mark for each gap. */
 function layOut(shown: Line[], scanner: Scanner, total: number): Pick<Chosen, 'text' | 'omitted'> {
   const lines = shown.toSorted((a, b) => a.number - b.number || a.column - b.column);
-  /** Number of shown lines by shape; deleted when the other similar lines have been counted in a mark. */
+  /** Number of shown lines by shape. An entry is deleted when a mark has counted the other lines of its shape. */
   const ofShape = new Map<number, number>();
   for (const line of lines) ofShape.set(scanner.shapeOf(line), (ofShape.get(scanner.shapeOf(line)) ?? 0) + 1);
   const out: string[] = [];
@@ -258,7 +260,7 @@ function layOut(shown: Line[], scanner: Scanner, total: number): Pick<Chosen, 't
   return { text: out.join('\n'), omitted };
 }
 
-/** Estimates tokens where no tokenizer is at hand, rather too many than too few. */
+/** Estimates token counts without a tokenizer, rather too high than too low. */
 const estimatingCounter: TokenCounter = {
   async count(text) {
     let tokens = 0;

@@ -1,6 +1,6 @@
 import { type Line, own } from './line-reader.ts';
 
-/** Different values that a column may have before it counts as free text. */
+/** Maximum number of different values of a column. A column with more is free text. */
 const VALUES = 48;
 const COLUMNS = 64;
 
@@ -9,11 +9,11 @@ interface Extreme {
   line: Line;
 }
 
-/** Columns with at most this many different values show an example of each. */
+/** Maximum number of different values for which a column shows an example of each. */
 const FEW_VALUES = 8;
-/** Largest numbers that one column shows. */
+/** Number of largest numbers that a column shows. */
 const LARGEST = 3;
-/** Rare values that one column shows. */
+/** Number of rare values that a column shows. */
 const RARE_VALUES = 4;
 
 /** The values of one column of a table or of one key of JSON objects. */
@@ -45,7 +45,7 @@ export class Column {
     }
   }
 
-  /** Calls `found` for lines with rare values and extreme numbers. The rarity is from 0 (first example) to 1. */
+  /** Calls `found` for lines with rare values or extreme numbers. The rarity ranges from 0 (an example) to 1. */
   unusual(found: (line: Line, rarity: number) => void): void {
     if (this.rows < 5) return;
     const values = [...(this.#values?.values() ?? [])].sort((a, b) => a.count - b.count);
@@ -62,7 +62,7 @@ export class Column {
 
 const NUMBER = /^\s*[-+]?\d{1,15}(?:\.\d+)?(?:\s?[%A-Za-z]{1,3})?\s*$/;
 
-/** Finds rows with rare values and extreme numbers, in one pass and with bounded memory. */
+/** Finds rows with rare values and extreme numbers, in one pass and with limited memory. */
 export class Fields {
   readonly #columns = new Map<string, Column>();
 
@@ -81,7 +81,7 @@ export class Fields {
   }
 }
 
-/** Reads keys and scalar values of JSON text that comes in lines or pieces. */
+/** Reads keys and scalar values of JSON text that arrives in lines or pieces. */
 export class JsonPairs {
   #depth = 0;
   #key = '';
@@ -89,7 +89,7 @@ export class JsonPairs {
   #inString = false;
   #escaped = false;
 
-  /** Calls `found` with each key and scalar value that ends in the line, and the depth of its object. */
+  /** Calls `found` with each key and its scalar value that end in the line, and the nesting depth of their object. */
   read(line: string, found: (key: string, value: string, depth: number) => void): void {
     for (let at = 0; at < line.length; at++) {
       const char = line[at]!;
@@ -112,7 +112,7 @@ export class JsonPairs {
         if (char !== ',') this.#depth = Math.max(0, this.#depth - 1);
       } else if (char > ' ' && this.#text.length < 60) this.#text += char;
     }
-    // A line end never ends a string, and a pretty-printed value ends with its line.
+    // The end of a line never ends a string, but it ends any other value.
     if (!this.#inString && this.#text !== '' && this.#key !== '') this.#end(found);
   }
 

@@ -1,19 +1,19 @@
-/** Facts about an output in the last line of its excerpt. */
+/** Facts about an output, for the last line of its excerpt. */
 export interface LastLineFacts {
   readonly lines: number;
   readonly tokens: number;
-  /** Line from which on nothing was stored. */
+  /** First line that was not stored. */
   readonly cut?: number;
   readonly exit?: number | null;
 }
 
-/** Lines in the range that the last line names as an example. */
+/** Number of lines in the example range of the last line. */
 const SAMPLE_LINES = 60;
 
 /**
- * Returns the last line of an excerpt: `[relay:128 · 4 812 lines · 61 204 tokens · exit 1 · relay pull 128 --lines 13-73 |
- * --grep PATTERN | --question TEXT | --outline]`. `pull` formats the command that reads the given lines. `omitted` is the first range of
- * lines that the excerpt leaves out.
+ * Returns the last line of an excerpt: `[relay:128 · 4 812 lines · 61 204 tokens · exit 1 · relay pull 128 --lines
+ * 13-73 | --grep PATTERN | --question TEXT | --outline]`. `pull` formats the command that reads lines. `omitted` is
+ * the first range of lines that the excerpt omits.
  */
 export function lastLine(
   handle: string,
@@ -38,7 +38,7 @@ function spaced(n: number): string {
   return String(n).replace(/\B(?=(?:\d{3})+$)/g, ' ');
 }
 
-/** Characters at the end of a text in which the last line of an excerpt is looked for. */
+/** Number of characters at the end of a text that may contain the last line of an excerpt. */
 export const LAST_LINE_CHARS = 1024;
 const LAST_LINE = /(?:^|\n)\[relay:\d+ · [^\n]* tokens · [^\n]* pull \d+ [^\n]* \| --outline\]\n?$/;
 
@@ -47,5 +47,5 @@ export function endsWithLastLine(text: string): boolean {
   return LAST_LINE.test(text.slice(-LAST_LINE_CHARS));
 }
 
-/** A shell line that pulls text. Its output is not shortened again. */
+/** Matches a shell line that pulls text. Its output is not shortened again. */
 export const PULLS = /\b(?:context)?relay\b.* pull\b/;

@@ -1,49 +1,49 @@
 import { PART_LINE_CHARS } from '../../base/limits.ts';
 
-/** A line of a text, or a piece of a long line, without ANSI codes and without overwritten progress. */
+/** A line of a text, or a piece of a long line, without ANSI codes and overwritten progress output. */
 export interface Line {
-  /** Line number from 1, the same as in `relay pull --lines`. */
+  /** Line number from 1, as in `relay pull --lines`. */
   readonly number: number;
-  /** Column from 0 at which the piece starts. It is above 0 only in a line that is longer than a piece. */
+  /** Column from 0 at which the piece starts. 0 unless the line has several pieces. */
   readonly column: number;
   readonly text: string;
   /** True if another piece of the line follows. */
   readonly more: boolean;
-  /** First lines of the objects around it, which usually name them. */
+  /** First lines of the JSON objects around the line, which usually name them. */
   readonly context?: readonly (readonly Line[])[];
 }
 
-/** Copies the text of a line, because a slice of a chunk keeps the whole chunk in memory. */
+/** Copies the text of a line, because a slice of a chunk would keep the whole chunk in memory. */
 export function own(line: Line): Line {
   return { ...line, text: ` ${line.text}`.slice(1) };
 }
 
-/** Characters of a piece of a long line. */
+/** Maximum characters of a piece of a line. */
 export const PIECE_CHARS = 240;
 
-/** Longest escape sequence that may be split between two chunks. */
+/** Maximum length of an escape sequence that may be split between two chunks. */
 const ESCAPE_CHARS = 256;
 
-/** Bytes that are decoded at once, so that a large chunk makes no large string. */
+/** Maximum bytes that are decoded at once, so that a large chunk creates no large string. */
 const DECODE_BYTES = 64 * 1024;
 
 /**
- * Escape sequences (CSI, OSC, DCS and two-character ones) and other control characters except tab. No part can
- * match an escape character, so the search takes linear time.
+ * Escape sequences (CSI, OSC, DCS and two-character ones) and other control characters except tab. No part of the
+ * pattern matches an escape character, so the search takes linear time.
  */
 const CONTROLS =
   /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]*[0-~]?|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\u2028\u2029]/g;
 const HAS_CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\u2028\u2029]/;
 
 /**
- * Splits chunks of bytes into lines and calls `onLine` for each. A line that is longer than PIECE_CHARS comes in
- * pieces. Of text that a carriage return overwrites, only the last version is passed on.
+ * Splits chunks of bytes into lines and calls `onLine` for each. A line that is longer than PIECE_CHARS arrives in
+ * pieces. If carriage returns overwrite a line, only its last version arrives.
  */
 export class LineReader {
   readonly #decoder = new TextDecoder('utf-8');
   readonly #onText: (text: string) => void;
   readonly #onLine: (line: Line) => void;
-  #held = '';
+  #pending = '';
   #column = 0;
   /** Whether the current line has a character. */
   #open = false;
@@ -73,35 +73,35 @@ export class LineReader {
     this.#onText(text);
     let from = 0;
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
-      this.#held = this.#held === '' ? text.slice(from, at) : this.#held + text.slice(from, at);
+      this.#pending = this.#pending === '' ? text.slice(from, at) : this.#pending + text.slice(from, at);
       this.#endLine();
       from = at + 1;
     }
     this.#open ||= from < text.length;
-    this.#held += text.slice(from);
-    if (this.#held.length > PART_LINE_CHARS) this.#cutHeld(false);
+    this.#pending += text.slice(from);
+    if (this.#pending.length > PART_LINE_CHARS) this.#cutPending(false);
   }
 
   #endLine(): void {
-    this.#cutHeld(true);
+    this.#cutPending(true);
     this.lines++;
     this.#column = 0;
     this.#open = false;
   }
 
-  /** Passes on the complete pieces of the held text; at the end of a line also the last piece. */
-  #cutHeld(last: boolean): void {
-    let text = this.#held;
+  /** Passes on the complete pieces of the pending text, and with `last` also the last piece. */
+  #cutPending(last: boolean): void {
+    let text = this.#pending;
     let rest = '';
     if (!last) {
-      // The end of an escape sequence or of a line end may follow.
+      // The end of an escape sequence, or a line feed, may follow. Keep its start.
       const open = Math.max(text.lastIndexOf('\x1b'), text.endsWith('\r') ? text.length - 1 : -1);
       if (open > text.length - ESCAPE_CHARS) [text, rest] = [text.slice(0, open), text.slice(open)];
     }
     if (HAS_CONTROLS.test(text)) text = text.replace(CONTROLS, '');
     if (text.includes('\r')) {
       const shown = lastVersion(text);
-      // More text may follow and overwrite the last version.
+      // Further text may overwrite this version.
       const overwritten = !last && text.lastIndexOf('\r') > text.lastIndexOf(shown);
       text = overwritten ? `${shown}\r` : shown;
       this.#column = 0;
@@ -112,7 +112,7 @@ export class LineReader {
       text = text.slice(length);
     }
     if (last && (text !== '' || this.#column === 0)) this.#pass(text, false);
-    this.#held = last ? '' : text + rest;
+    this.#pending = last ? '' : text + rest;
   }
 
   #pass(text: string, more: boolean): void {
@@ -121,13 +121,19 @@ export class LineReader {
   }
 }
 
-/** Returns the last version of a line that carriage returns overwrite, or an empty string if all are blank. */
+/**
+ * Returns the last version of a line that carriage returns overwrite. Returns an empty string if all versions are
+ * blank.
+ */
 function lastVersion(text: string): string {
   const end = text.trimEnd().length;
   return text.slice(text.lastIndexOf('\r', end - 1) + 1, end);
 }
 
-/** Returns the length of the next piece, at most PIECE_CHARS. It ends after a separator if the second half has one. */
+/**
+ * Returns the length of the next piece, at most PIECE_CHARS. The piece ends after a separator if its second half
+ * contains one.
+ */
 function pieceLength(text: string): number {
   for (let at = PIECE_CHARS; at > PIECE_CHARS / 2; at--) {
     const code = text.charCodeAt(at - 1);

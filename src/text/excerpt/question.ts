@@ -3,11 +3,11 @@ import { type Line, own } from './line-reader.ts';
 
 const TERMS = 24;
 const MATCHES = 400;
-/** Lines around a match that often contain the answer, such as the details below the name of a failed test. */
+/** Number of lines around a match that are shown, because they often contain the answer. */
 const BEFORE = 3;
 const AFTER = 6;
 
-/** Words that ask for an answer and rarely stand next to it. */
+/** Words that occur in questions but rarely near the answer. */
 const ASKING = /^(?:first|last|latest|newest|oldest|final|line|file|name|happen|come|long|large|size)$/;
 
 interface Match {
@@ -17,14 +17,17 @@ interface Match {
   readonly after: Line[];
 }
 
-/** Finds the lines that contain the rarest words of a question. Words of scripts without spaces match by two letters. */
+/**
+ * Finds the lines that contain the rarest words of a question. In scripts without spaces, two letters count as a
+ * word.
+ */
 export class QuestionMatches {
   readonly #terms: readonly (string | RegExp)[];
   readonly #counts: number[];
-  /** True if the question asks for the last of similar lines. */
+  /** Whether the question asks for the last of several similar lines. */
   readonly #wantsLast: boolean;
   #matches: Match[] = [];
-  /** Terms of the worst match that is kept. Lines with a lower score are not kept. */
+  /** Matched terms of the worst stored match. Lines that match worse are not stored. */
   #least: readonly number[] = [];
   #before: Line[] = [];
   #open: Match[] = [];
@@ -43,7 +46,7 @@ export class QuestionMatches {
         return Array.from({ length: Math.max(1, word.length - 1) }, (_, i) => word.slice(i, i + 2));
       });
     const telling = terms.filter((term) => !ASKING.test(term));
-    // A number does not match a part of a longer number.
+    // A number does not match inside a longer number.
     this.#terms = [...new Set(telling.length > 0 ? telling : terms)]
       .slice(0, TERMS)
       .map((term) => (/^\d+$/.test(term) ? new RegExp(`(?<!\\d)${term}(?!\\d)`) : term));
@@ -94,7 +97,9 @@ export class QuestionMatches {
   }
 }
 
-/** Removes a common English ending, so that other forms of the word match: "skipped" and "skip", "files" and "file". */
+/**
+ * Removes a common English ending, so that other forms of the word match: "skipped" and "skip", "files" and "file".
+ */
 function stemOf(word: string): string {
   const stem = word.replace(/(?<=s|x|z|ch|sh)es$|ies$|ied$|ing$|ed$|s$/, '').replace(/([bdgmnprt])\1$/, '$1');
   return stem.length >= 3 ? stem : word;

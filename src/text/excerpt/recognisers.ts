@@ -1,6 +1,6 @@
 import type { Line } from './line-reader.ts';
 
-/** Kind of a text. It says how the important lines are found. */
+/** Kind of a text. It decides how the important lines are found. */
 export type ExcerptKind =
   | 'tests'
   | 'build'
@@ -17,18 +17,21 @@ export type ExcerptKind =
 /** Importance of a line. A failure is an error that starts a block of details. */
 export type Rank = 'failure' | 'error' | 'summary' | 'warning' | 'quiet';
 
-/** A recogniser of one form of line. The first that matches decides. */
+/** Recognises one form of line. The first recogniser that matches decides. */
 export interface Recogniser {
   readonly kind: ExcerptKind;
   readonly rank: Rank;
   readonly test: RegExp;
-  /** The block ends before the first line that matches. Without it, the block ends with the indentation. */
+  /** The block ends before the first line that matches this. Without it, the block ends with the indentation. */
   readonly until?: RegExp;
-  /** Number of lines before it that belong to it, such as the file name in the output of eslint. */
+  /**
+   * Number of lines before the matching line that belong to it. `heading` is the last unindented line, such as the
+   * file name in the output of eslint.
+   */
   readonly before?: number | 'heading';
-  /** Number of unindented lines after it that belong to it. */
+  /** Number of unindented lines after the matching line that belong to it. */
   readonly after?: number;
-  /** The name of the broken rule. Lines with the same rule are similar. */
+  /** Matches the name of the broken rule. Lines with one rule are similar. */
   readonly rule?: RegExp;
 }
 
@@ -168,7 +171,7 @@ const LEVELS: readonly (readonly [Rank, RegExp])[] = [
   ['warning', /^(?:warn(?:ing)?|40)$/i],
   ['quiet', /^(?:info(?:rmation)?|debug|trace|notice|verbose|fine[rst]*|config|dbg|inf|[123]0)$/i],
 ];
-/** A level in a log line: a field, or a word in brackets or capitals near the beginning. */
+/** These patterns match the level of a log line: a field, or a word in brackets or capitals near the beginning. */
 const LEVEL_FIELD =
   /\b(?:level|severity|lvl|loglevel|log_level|levelname)"?\s*[=:]\s*"?([A-Za-z]+|[1-6]0\b)/i;
 const LEVEL_WORD =
@@ -179,17 +182,17 @@ const LEVEL_CJK =
   /^.{0,60}?(?:^|[\s[【(（<|:：])(?:(错误|錯誤|严重|致命|紧急|エラー|重大|致命的|오류|심각)|(警告|注意|경고)|(信息|資訊|调试|提示|情報|デバッグ|通知|정보|디버그))(?=$|[\s\]】)）>|:：,，])/;
 const GLOG = /^([EFWID])\d{4} \d\d:\d\d/;
 
-/** The status in a line of an access log. */
+/** Matches the status in a line of an access log. */
 const ACCESS = /HTTP\/[\d.]+"? ([1-5])\d\d\b/;
 
-/** Words of errors in lines without a level. */
+/** Words that report an error in a line without a level. */
 const ERROR_WORDS =
   /\b(?:error|exception|fail(?:ed|ure|s)?|fatal|panic(?:ked)?|abort(?:ed|ing)?|segmentation fault|core dumped|denied|refused|unreachable|timed out|timeout|cannot|could not|unable to|not found|no such file|killed|out of memory|invalid|unexpected|conflict|mismatch|corrupt(?:ed)?|crash(?:ed)?|rejected|exceeded|missing)\b|错误|錯誤|失败|失敗|异常|異常|致命|超时|拒绝|无法|エラー|例外|タイムアウト|できません|拒否|오류|실패/i;
 const NO_ERRORS =
   /\b(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?|failed|problems|exceptions?)\b|\b(?:err|errors?|failures?|failed)(?: count| rate)?[\s:="]*(?:0\b|\[\]|none|nil|null|false)|\bif\b.*\bfails?\b/i;
 const WARNING_WORDS =
   /\b(?:warn(?:ing)?|deprecat\w+|vulnerabilit\w+|skipp(?:ed|ing))\b|警告|非推奨|弃用|경고/i;
-/** Lines that count something, near the end of an output. */
+/** Lines with a count, which are usually near the end of an output. */
 const SUMMARY =
   /^\s*(?:total|summary|done|finished|completed|result|elapsed|real|user|sys)\b.*\d|\b\d+ (?:passed|failed|errors?|warnings?|skipped|packages?|vulnerabilities|files? changed)\b|合計|合计|总计|總計|完成|完了|共\s?\d/i;
 
@@ -201,7 +204,10 @@ export interface Recognised {
 
 const UNKNOWN: Recognised = { kind: null, rank: null };
 
-/** Beginnings and words without which no recogniser of RUN matches; two tests skip most lines of a log. */
+/**
+ * Every line that a recogniser of RUN matches begins like this or contains one of the words below. These two tests
+ * skip most lines of a log.
+ */
 const RUN_START = /^(?:\s*(?:[ℹ#✖✗✘×✕✔✓√▶●<﹣○↓]|not ok|ok |\d+(?:[:)]| [a-z]|\.\.)|[A-Z])|[_=-]{3})/;
 const RUN_WORD =
   /error|fail|warn|━|panic|test|found|checked|generated|make|npm|exception|cause|undefined|:\d+:|::|\.\.\. ok|ninja/i;
@@ -210,8 +216,7 @@ const RUN_WORD =
 const NUMBERS = /^[\d\s.,:%+]*$/;
 
 /**
- * Recognises a line of a program's output without ANSI codes. In a later piece of a long line, only words are
- * recognised.
+ * Recognises a line of a program's output without ANSI codes. In later pieces of a long line, looks only for words.
  */
 export function recognise({ text, column }: Line): Recognised {
   if (NUMBERS.test(text)) return UNKNOWN;
@@ -227,7 +232,7 @@ export function recognise({ text, column }: Line): Recognised {
   return UNKNOWN;
 }
 
-/** Returns the importance that the level of a log line gives it. An INFO line with the word "error" is quiet. */
+/** Returns the importance of a log line by its level. An INFO line with the word "error" is quiet. */
 function levelOf(text: string): Rank | null {
   const cjk = LEVEL_CJK.exec(text);
   if (cjk) return cjk[1] ? 'error' : cjk[2] ? 'warning' : 'quiet';
@@ -235,7 +240,7 @@ function levelOf(text: string): Rank | null {
   if (status) return status === '5' ? 'error' : status === '4' ? 'warning' : 'quiet';
   const glog = GLOG.exec(text)?.[1];
   if (glog) return glog === 'E' || glog === 'F' ? 'error' : glog === 'W' ? 'warning' : 'quiet';
-  // `ERROR: text` and `WARNING: text` at the start of a line are messages of a tool, not of a log.
+  // `ERROR: text` and `WARNING: text` at the start of a line come from a tool, not from a log.
   const word = LEVEL_FIELD.exec(text)?.[1] ?? (LEVEL_WORD.exec(text) ?? LEVEL_BRACKET.exec(text))?.[1];
   if (!word || /^(?:ERROR|WARNING|FATAL)(?::| \S+(?:::|\.py))/.test(text)) return null;
   return LEVELS.find(([, words]) => words.test(word))?.[0] ?? null;

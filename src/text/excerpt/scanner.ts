@@ -4,15 +4,15 @@ import { QuestionMatches } from './question.ts';
 import { type ExcerptKind, type Recognised, type Recogniser, recognise } from './recognisers.ts';
 import { shapeOf } from './shape.ts';
 
-/** Lines that belong together, with their importance. Higher priorities are shown first. */
+/** Lines that are shown together, with their importance. Higher priorities are shown first. */
 export interface Item {
   readonly lines: readonly Line[];
   readonly priority: number;
-  /** True if the lines are worth showing only while fewer than two similar lines are shown. */
+  /** True if the lines are shown only while fewer than two similar lines are shown. */
   readonly novel?: boolean;
 }
 
-/** Similar lines: those that a recogniser found, and the first examples of others. */
+/** Similar lines: all that a recogniser found, or the first examples of other lines. */
 interface Group {
   readonly rank: Recognised['rank'];
   readonly blocks: Block[];
@@ -24,49 +24,52 @@ interface Group {
 interface Block {
   readonly lines: Line[];
   readonly rank: Recognised['rank'];
-  /** The recogniser that found it; none if only words or a level tell the rank. */
+  /** The recogniser that found the block. Absent if only words or a level decided the rank. */
   readonly by?: Recogniser;
-  /** Index of the line that was recognised. Lines before it are context. */
+  /** Index of the recognised line. The lines before it are context. */
   readonly headline: number;
-  /** Position among the similar lines, from 1. */
+  /** Position among similar blocks, from 1. */
   readonly nth: number;
 }
 
-/** Stored examples per shape, by importance. Of summaries the last ones are kept. */
+/**
+ * Maximum number of stored examples per shape, by importance. The last summaries are stored, and the first of the
+ * others.
+ */
 const EXAMPLES = { failure: 24, error: 12, summary: 24, warning: 3, quiet: 1, none: 2 } as const;
-/** Maximum lines of the details of a failure, and of a warning. */
+/** Maximum number of detail lines of a failure, and of a warning. */
 const BLOCK_LINES = 48;
 const WARNING_LINES = 5;
-/** Lines of the first failure that come before everything else, and before other failures. */
+/** Number of lines of the first failure that come before everything else, and before the other failures. */
 const FIRST_LINES = 12;
 const WHOLE_LINES = 28;
-/** Lines after an error that has no indented details. */
+/** Number of lines shown after an error that has no indented details. */
 const CONTEXT_AFTER = 2;
 const FEW_SUMMARIES = 8;
-/** How much less important the lines around a line that matches the question are. */
+/** By how much the lines around a match of the question rank below it. */
 const CONTEXT_BEHIND = 30;
 const GROUPS = 3000;
 const DOCUMENT_ITEMS = 2000;
 const HEAD_LINES = 48;
 const TAIL_LINES = 64;
-/** Evenly spread lines that fill what is left of the budget. */
+/** Maximum number of evenly spread lines, which fill the rest of the budget. */
 const SPREAD_LINES = 48;
-/** One line in so many must be recognised to tell the kind of a text. */
+/** One in this many lines must be recognised to decide the kind of a text. */
 const KIND_SHARE = 50;
-/** A failure tells more about the kind than other lines. */
+/** Weight of a failure for the kind of a text. Other recognised lines have weight 1. */
 const FAILURE_VOTES = 20;
-/** Slots of the table that counts shapes. */
+/** Number of slots in the table that counts shapes. */
 const COUNTED_SHAPES = 2 ** 17;
 
-/** Stack frames of runtimes and libraries, which a block leaves out. */
+/** Matches stack frames of runtimes and libraries, which a block omits. */
 const LIBRARY_FRAME =
   /^\s+(?:at .*(?:node:|node_modules[/\\]|\/rustc\/|\b(?:java|jdk|sun|javax)\.\w)|\d+: .*\b(?:core|std|alloc|__rustc)::|File ".*(?:site-packages|lib\/python\d)|\/usr\/(?:local\/)?(?:lib\/)?go)/;
 
-/** Collects the important lines of a text while it is read. Its memory is bounded. */
+/** Collects the important lines of a text while it is read, with limited memory. */
 export class Scanner {
   readonly #question: QuestionMatches | null;
   readonly #votes = new Map<ExcerptKind, number>();
-  /** The first lines until it is known whether the text is a document. */
+  /** The first lines, until it is clear whether the text is a document. */
   #start: Line[] | null = [];
   #document: DocumentReader | null = null;
   #found: Item[] = [];
@@ -90,7 +93,7 @@ export class Scanner {
     this.#question = question ? new QuestionMatches(question) : null;
   }
 
-  /** The kind of the text, as far as it was read. */
+  /** Kind of the text, judged by what was read so far. */
   get kind(): ExcerptKind {
     if (this.#document) return this.#document.kind;
     let best: ExcerptKind = 'text';
@@ -151,7 +154,7 @@ export class Scanner {
     if (!blank && indentOf(line.text) === 0) this.#heading = line;
   }
 
-  /** Adds the line to the open block. Returns false if the block ended before it. */
+  /** Adds the line to the open block. Returns false if the block ended before the line. */
   #extend({ text, ...place }: Line, blank: boolean, found: Recognised | null): boolean {
     const open = this.#open!;
     const { block, by, indent } = open;
@@ -169,13 +172,13 @@ export class Scanner {
     return belongs;
   }
 
-  /** Counts the line with the similar ones, and keeps it if it is one of the first. */
+  /** Counts the line with the similar ones. Stores it if it is one of the first. */
   #count(line: Line, { rank, by }: Recognised, inside: boolean): void {
     const shape = groupKey(line.text, rank, by);
     const count = ++this.#counts[shape % COUNTED_SHAPES]!;
     let group = this.#groups.get(shape);
     if (!group) {
-      // A shape whose example was removed is frequent, or one of very many.
+      // If the example of a shape was removed, the shape is frequent or one of very many.
       if (inside || (count > 1 && (rank === null || rank === 'quiet'))) return;
       if (this.#groups.size >= GROUPS) this.#makeRoom();
       group = { rank, blocks: [], count: 0, last: 0 };
@@ -186,7 +189,7 @@ export class Scanner {
     if (inside) return;
     if (rank === 'summary' && group.blocks.length >= EXAMPLES.summary) group.blocks.shift();
     const isKept = group.blocks.length < EXAMPLES[rank ?? 'none'];
-    // Details of a failure that is not kept belong to its block too, so that they do not count as rare lines.
+    // Open a block for the details of a failure even if it is not stored, so that they do not count as rare lines.
     const opens = rank === 'failure' || rank === 'error' || (rank === 'warning' && by !== undefined);
     if (!isKept && !opens) return;
     const before = this.#before(line, by, rank);
@@ -215,7 +218,7 @@ export class Scanner {
     return lines.filter((near) => near.text.trim() !== '' && recognise(near).rank !== 'quiet');
   }
 
-  /** Removes examples of frequent shapes; if most are rare, every second one. */
+  /** Removes the examples of frequent shapes. If too many remain, removes every second one. */
   #makeRoom(): void {
     for (const [shape, { rank, count }] of this.#groups)
       if ((rank === null || rank === 'quiet') && count > 2) this.#groups.delete(shape);
@@ -259,19 +262,19 @@ export class Scanner {
     return items;
   }
 
-  /** Returns a number that similar lines of the same importance share. */
+  /** Returns a number that is equal for similar lines of one importance. */
   shapeOf(line: Line): number {
     const { rank, by } = recognise(line);
     return groupKey(line.text, rank, by);
   }
 
-  /** Returns how many lines are similar to this one, and the number of the last. */
+  /** Returns how many lines are similar to this one, and the number of the last such line. */
   similar(line: Line): { readonly count: number; readonly last: number } | undefined {
     return this.#groups.get(this.shapeOf(line));
   }
 
   #priority({ rank, count, blocks }: Group, i: number): number {
-    // A frequent line that counts something is no summary.
+    // A frequent line with a count is not a summary.
     const isSummary = rank === 'summary' && (blocks[i]!.by || count <= FEW_SUMMARIES);
     if (isSummary) return 700 + (50 * blocks[i]!.lines[0]!.number) / this.#lines;
     if (rank === 'warning') return 440 - 20 * Math.log2(count) - 60 * i;
@@ -279,10 +282,13 @@ export class Scanner {
   }
 }
 
-/** The first failure comes first and whole, then the headlines of the others, then their details in order. */
+/**
+ * Returns the failures as items: first the whole first failure, then the headlines of the others, then their details
+ * in order.
+ */
 function failureItems(blocks: Block[]): Item[] {
   blocks.sort((a, b) => a.lines[0]!.number - b.lines[0]!.number);
-  // A runner may list a failure twice: once in the list of tests, once with details.
+  // A runner may list a failure twice: in the list of tests and with details.
   const longest = new Map<string, Block>();
   for (const block of blocks) {
     const name = block.lines[block.headline]!.text.trim().replace(/\s*\(?\d[\d.]*\s?m?s\)?$/, '');
@@ -301,7 +307,8 @@ function failureItems(blocks: Block[]): Item[] {
         lines: [line],
         priority: (k < FIRST_LINES ? 1000 : k < WHOLE_LINES ? 740 : 600) - Math.abs(k - headline),
       }));
-    // Failures of another shape come before more of the same, and words of errors after recognised failures.
+    // A new shape of failure ranks above more failures of a known shape, and recognised failures above mere words of
+    // errors.
     const step =
       Math.min(90, i) +
       Math.min(200, (by?.kind === 'build' ? 40 : 6) * (nth - 1)) +
@@ -314,7 +321,10 @@ function failureItems(blocks: Block[]): Item[] {
   });
 }
 
-/** An error is not similar to a harmless line that differs only in a number, such as the status of a request. */
+/**
+ * Returns the number of a group of similar lines. An error is in another group than a harmless line that differs only
+ * in a number, such as the status of a request.
+ */
 function groupKey(text: string, rank: Recognised['rank'], by?: Recogniser): number {
   const important = rank === 'failure' || rank === 'error' ? 2 ** 32 : rank === 'warning' ? 2 ** 33 : 0;
   return shapeOf(by?.rule?.exec(text)?.[0] ?? text) + important;

@@ -1,14 +1,16 @@
-/** Characters and words that decide the shape of a line. Later ones are ignored. */
+/** Maximum number of characters and of words that decide the shape of a line. */
 const SHAPE_CHARS = 240;
 const SHAPE_WORDS = 10;
 
-/** A quoted text, or a word up to its separator with the value after `=`. No two parts can match the same character. */
+/**
+ * A quoted text, or a word with its separator or with `=` and a value. No two alternatives match at one character.
+ */
 const WORD = /(["'`])[^"'`]*\1|[^\s"'`=:,([]*(?:=\S*|[:,([])|[^\s"'`=:,([]+|["'`]/g;
 const VARIABLE = /^["'`/~]|\d/;
 
 /**
  * Returns a hash of a line without its variable parts: numbers, words with digits, paths, quoted texts and values
- * after `=`. Lines with the same shape are similar.
+ * after `=`. Lines with equal hashes are similar.
  */
 export function shapeOf(text: string): number {
   let hash = 0x811c9dc5;

@@ -9,25 +9,23 @@ interface Matcher {
 }
 
 /**
- * Compiles a pattern. A server passes a linear-time engine (`re2Matcher`). A client that searches on its own
- * machine may pass another engine. Throws if the pattern is invalid.
+ * Compiles a pattern. Throws if it is invalid. A server passes a linear-time engine (`re2Matcher`); a client that
+ * searches on its own machine may pass another.
  */
 export type MatcherFactory = (pattern: string, o: { ignoreCase: boolean }) => Matcher;
 
 /**
- * Number of characters at the end of a piece that are searched again together with the next piece. This
- * finds matches that cross the boundary of two pieces.
+ * Number of characters at the end of a piece that are searched again with the next piece, to find matches that cross
+ * the boundary.
  */
 const OVERLAP_CHARS = 256;
 
-/**
- * Time in ms after which the search yields to the event loop, so that other requests do not wait noticeably.
- */
+/** Time in ms after which the search yields to the event loop, so that other requests do not wait noticeably. */
 const TURN_MS = 20;
 
 /**
- * Searches lines while reading. Prints a matching line as `12:text`, a context line as `13-text`, and `--`
- * between separate blocks. Of a very long line, prints only the matching pieces.
+ * Searches lines while they are read. Prints a matching line as `12:text`, a context line as `13-text`, and `--`
+ * between separate blocks. Prints only the matching pieces of a very long line.
  */
 export async function takeGrep(
   body: PartBody,
@@ -73,10 +71,10 @@ export async function takeGrep(
 class GrepOutput {
   readonly #context: number;
   readonly text = new PartText();
-  /** Lines that may become context of the next match. */
-  #held: TextLine[] = [];
+  /** Latest lines, which become context if the next line matches. */
+  #recent: TextLine[] = [];
   #after = 0;
-  /** True if lines were skipped since the last printed line. */
+  /** Whether lines were skipped since the last printed line. */
   #gap = false;
   matches = 0;
   /** Number of the last printed line. */
@@ -91,9 +89,9 @@ class GrepOutput {
   pass(line: TextLine, matches: boolean): boolean {
     if (matches) {
       if (this.#context > 0 && this.#gap && this.lastLine > 0 && !this.text.add('--')) return false;
-      for (const held of this.#held) if (!this.#show(held, '-')) return false;
+      for (const recent of this.#recent) if (!this.#show(recent, '-')) return false;
       if (!this.#show(line, ':')) return false;
-      this.#held = [];
+      this.#recent = [];
       this.#gap = false;
       this.#after = this.#context;
       this.matches++;
@@ -103,9 +101,9 @@ class GrepOutput {
       this.#after--;
       return this.#show(line, '-');
     }
-    this.#held.push(line);
-    if (this.#held.length > this.#context) {
-      this.#held.shift();
+    this.#recent.push(line);
+    if (this.#recent.length > this.#context) {
+      this.#recent.shift();
       this.#gap = true;
     }
     return true;

@@ -5,8 +5,8 @@ import { badPart, type Part, parseJsonPointer, quoteForError } from './part-requ
 import { CUT_MARK, type PartBody, plural, wholeText } from './text-lines.ts';
 
 /**
- * Returns the value at a JSON Pointer (RFC 6901). A string is returned as plain text, any other value as
- * JSON. The JSON is indented if the indented form fits into a part.
+ * Returns the value at a JSON Pointer (RFC 6901): a string as plain text, any other value as JSON. The JSON is
+ * indented if that fits into a part.
  */
 export async function takeJson(body: PartBody, pointer: string): Promise<Part> {
   const segments = parseJsonPointer(pointer);
@@ -41,8 +41,8 @@ function missing(value: JsonSpan, path: string, segment: string): RelayError {
 }
 
 /**
- * Maximum length in characters of a value that is parsed and formatted. A longer value is returned as
- * written, because it would be cut anyway.
+ * Maximum length in characters of a value that is parsed and formatted. A longer value is returned as written,
+ * because it would be cut anyway.
  */
 const PARSED_CHARS = 2 * PART_CHARS;
 
@@ -56,14 +56,14 @@ function printValue(written: string, { kind }: JsonSpan): string {
   return indented.length > PART_CHARS ? compact : indented;
 }
 
-/** Parses JSON. Keeps digits that a JavaScript number cannot hold, if the platform supports it. */
+/** Parses JSON. Keeps the digits that a JavaScript number cannot represent, if the platform supports it. */
 function parse(text: string): Json {
   return LONG_NUMBER.test(text) && rawJson ? JSON.parse(text, keepDigits) : JSON.parse(text);
 }
 
 /**
- * Matches long numbers and numbers with an exponent of two or more digits. Only these can lose digits as
- * JavaScript numbers. A match inside a string does no harm.
+ * Matches long numbers, and numbers with an exponent of two or more digits. Only these can lose digits as JavaScript
+ * numbers. A match inside a string is harmless.
  */
 const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{2}/;
 
@@ -99,10 +99,10 @@ export interface OpenContainer<T> {
 }
 
 /**
- * Checks a JSON text in one pass and reports each value to the callbacks. Calls `begin` at the start of a
- * value, with the container of the value. Calls `end` after the value if `begin` did not return null. Stores
- * no part of the text. JSON.parse would need half a gigabyte for 24 MB of `{},{},…` and cannot be
- * interrupted. If it runs out of memory in a worker, the whole process crashes.
+ * Checks a JSON text in one pass and reports each value. Calls `begin` at the start of a value, with its container.
+ * Calls `end` after the value, unless `begin` returned null. Stores no part of the text. JSON.parse is not used: it
+ * would need half a gigabyte for 24 MB of `{},{},…`, cannot be interrupted, and crashes the whole process if it runs
+ * out of memory in a worker.
  */
 export function walkJson<T>(
   text: string,
@@ -159,9 +159,9 @@ export function walkJson<T>(
 }
 
 /**
- * Finds the values on a path in a JSON text: first the whole document, then the value of each segment. The
- * result ends before the first segment that does not exist. If a member name is repeated, the last member
- * counts, as in JSON.parse.
+ * Finds the values on a path in a JSON text: first the document, then the value at each segment. The result ends
+ * before the first segment that does not exist. If a member name is repeated, the last member counts, as in
+ * JSON.parse.
  */
 export function scanJson(text: string, path: readonly string[] = []): JsonSpan[] {
   const spans: JsonSpan[] = [];
@@ -228,7 +228,7 @@ function skipString(text: string, from: number): number {
   throw syntaxError(text, text.length);
 }
 
-/** Returns an error with the position. It does not quote the payload. */
+/** Returns the error with its position. The message does not quote the payload. */
 function syntaxError(text: string, at: number): RelayError {
   const start = skipSpace(text, 0);
   if (at === start && at < text.length)

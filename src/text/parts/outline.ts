@@ -6,9 +6,8 @@ import type { Part } from './part-request.ts';
 import { type PartBody, plural, wholeText } from './text-lines.ts';
 
 /**
- * Returns an outline of a text with line numbers: the structure of JSON, the headings of Markdown, the
- * definitions of code, or the first line of each paragraph of other text. The client can then request lines
- * or a JSON Pointer.
+ * Returns an outline of a text with line numbers: the structure of JSON, the headings of Markdown, the definitions of
+ * code, or the first line of each paragraph of other text. The client can then request lines or a JSON Pointer.
  */
 export async function takeOutline(body: PartBody): Promise<Part> {
   const { text, bytes } = await wholeText(body, 'outline');
@@ -19,8 +18,7 @@ export async function takeOutline(body: PartBody): Promise<Part> {
 }
 
 /**
- * Matches a Markdown heading. Excludes C preprocessor lines such as `# include`, which may also have a space
- * after the #.
+ * Matches a Markdown heading, but not a C preprocessor line such as `# include`, which may have a space after the #.
  */
 const HEADING = /^#{1,6}\s+(?!(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|pragma|error)\b)\S/;
 
@@ -82,8 +80,7 @@ function outlineText(text: string): Outline {
     if (previous === '') paragraphs.add(number, line);
     previous = line;
   }
-  // Comments in Python and shell look like headings. If the text has enough definitions and no code fences,
-  // it is code.
+  // Comments in Python and shell look like headings. A text with enough definitions and without code fences is code.
   const isCode = definitions.count > 0 && fences === 0 && definitions.count * 3 >= headings.count;
   if (isCode) return { kind: 'code', ...definitions.done() };
   if (headings.count > 0) return { kind: 'markdown', ...headings.done() };
@@ -121,9 +118,8 @@ function countLines(text: string): number {
 }
 
 /**
- * Tells whether a line looks like a definition in a common programming language. This is a heuristic,
- * because real parsers would need a dependency per language. Lines are already cut short, so no pattern
- * takes long.
+ * Returns whether a line looks like a definition in a common programming language. This is a guess, because real
+ * parsers would need a dependency per language. The lines were already shortened, so no pattern takes long.
  */
 function isDefinition(line: string): boolean {
   if (!HAS_WORD.test(line) && !/[{(]\s*$/.test(line)) return false;
@@ -134,8 +130,8 @@ const HAS_WORD =
   /\b(?:function|class|interface|enum|namespace|type|const|let|var|def|module|func|fn|struct|trait|impl|mod|macro_rules|union|fun|object|protocol|extension|record|public|private|protected|internal|typedef|define|extern|static|inline|create)\b|\(\)/i;
 
 /**
- * Pattern for the indentation of a definition: at most 8 spaces or 2 tabs, as for a class method.
- * Definitions with a larger indentation are not listed.
+ * Indentation of a definition: at most 8 spaces or 2 tabs, as for a class method. Definitions with more are not
+ * listed.
  */
 const INDENT = '^(?: {0,8}|\\t{0,2})';
 
@@ -175,9 +171,9 @@ interface OutlineEntry {
 }
 
 /**
- * Outlines JSON: lists pointer, type and length of each value. Of an array, lists only the first item. Lists
- * a nesting level only if the whole level fits, so that one large member does not hide its neighbours.
- * Throws if the text is not JSON.
+ * Outlines JSON: lists the pointer, type and length of each value, and only the first item of an array. Lists a
+ * nesting level only if the whole level fits, so that one large member does not hide the others. Throws if the text
+ * is not JSON.
  */
 function outlineJson(text: string): { entries: OutlineEntry[]; truncated: boolean } {
   const levels = shapeOf(text);
@@ -186,7 +182,7 @@ function outlineJson(text: string): { entries: OutlineEntry[]; truncated: boolea
   while (depth < levels.length && (depth === 0 || count + levels[depth]!.count <= OUTLINE_ENTRIES)) {
     count += levels[depth++]!.count;
   }
-  // If the first nesting level alone has too many entries, list its beginning instead of nothing.
+  // If even the second level has too many entries, list its beginning instead of nothing.
   const wide = depth === 1 && levels.length > 1;
   const listed = levels.slice(0, wide ? 2 : depth).flatMap((level) => level.entries);
   listed.sort((a, b) => a.order - b.order);
@@ -210,8 +206,8 @@ interface Level {
 }
 
 /**
- * Collects the values of a JSON text by nesting level. Scans the text instead of a parsed value, because
- * only the text has line numbers.
+ * Collects the values of a JSON text by nesting level. Scans the text instead of a parsed value, because only the
+ * text has line numbers.
  */
 function shapeOf(text: string): Level[] {
   const levels: Level[] = [];
@@ -240,12 +236,12 @@ function shapeOf(text: string): Level[] {
   return levels;
 }
 
-/** Maximum characters of a pointer to show. */
+/** Maximum number of characters of a pointer that are shown. */
 const POINTER_CHARS = OUTLINE_LINE_CHARS * OUTLINE_DEPTH;
 
 /**
- * Appends a segment to a pointer. A pointer that is already too long stays unchanged, otherwise a long name
- * would be copied for every value below it.
+ * Appends a segment to a pointer. A pointer that is too long stays unchanged; otherwise a long name would be copied
+ * for every value below it.
  */
 function below(pointer: string, segment: string): string {
   return pointer.length > POINTER_CHARS ? pointer : `${pointer}/${segment.slice(0, POINTER_CHARS)}`;

@@ -3,7 +3,7 @@ import { parsePath } from '../../base/json.ts';
 import { GREP_CONTEXT_LINES, GREP_PATTERN_CHARS, PART_QUESTION_CHARS } from '../../base/limits.ts';
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
 
-/** Request for a part of a text payload. It has exactly one of the five forms. */
+/** Request for a part of a text payload, in one of five forms. */
 export type PartRequest =
   /** Line range: `10-40`, `10-` to the end, `-20` for the last twenty, or `7`. The first line is 1. */
   | { readonly lines: string }
@@ -14,16 +14,16 @@ export type PartRequest =
   /** The lines that most likely answer a question, as an excerpt with line numbers. */
   | { readonly question: string };
 
-/** A part of a text, as returned. */
+/** A part of a text. */
 export interface Part {
   readonly text: string;
   /** Description of the part, such as `lines 10-40 of 1200`. */
   readonly about: string;
-  /** True if something was left out because of a limit. `about` says what. */
+  /** True if a limit cut the part. `about` says which limit. */
   readonly truncated: boolean;
 }
 
-/** Returns whether a part counts as a pull. An outline and a search without a match do not count. */
+/** Returns whether reading a part counts as a pull. An outline, or a search without a match, does not. */
 export function usesPull(request: PartRequest, { text }: Part): boolean {
   return !('outline' in request) && !('grep' in request && text === '');
 }
@@ -54,8 +54,8 @@ export function parsePartRequest(from: PartParameters): PartRequest | null {
 }
 
 /**
- * Parses a part request that a model wrote: `lines=10-40`, `grep=PATTERN`, `json=/a/b`, `question=WORDS` or `outline`.
- * Returns null for `all`.
+ * Parses a part request that a model wrote: `lines=10-40`, `grep=PATTERN`, `json=/a/b`, `question=WORDS` or
+ * `outline`. Returns null for `all`.
  */
 export function parsePartText(text: string): PartRequest | null {
   const [, name, value] = /^\s*(all|outline|lines|grep|json|question)(?:=(.*))?$/s.exec(text) ?? [];
@@ -68,7 +68,7 @@ export function parsePartText(text: string): PartRequest | null {
   throw badPart(`"${text.slice(0, 80)}" is not a known part`);
 }
 
-/** Rejects invalid requests before a payload is read. */
+/** Returns a valid request unchanged. Throws `bad_part` for an invalid one, before any payload is read. */
 export function checkPartRequest(part: PartRequest): PartRequest {
   const names = ['lines', 'grep', 'json', 'outline', 'question'].filter((name) => Object.hasOwn(part, name));
   if (names.length !== 1)
@@ -116,7 +116,7 @@ export function badPart(what: string, hint?: string): RelayError {
   return new RelayError('bad_part', hint ? { what, hint } : { what });
 }
 
-/** Shortens a value of the caller and removes control characters, for use in an error message. */
+/** Shortens a value from the caller and removes control characters, so that an error message can quote it. */
 export function quoteForError(value: unknown): string {
   const text = String(value).replace(/\p{Cc}/gu, ' ');
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
@@ -162,8 +162,8 @@ export interface CountedPart extends Part {
 }
 
 /**
- * Cuts a part to at most `budget` tokens, at the end of a line if one is near. The new `about` says that the
- * part was cut and how to continue.
+ * Cuts a part to at most `budget` tokens, at the end of a line if one is near. `about` then says that the part was
+ * cut and how to continue.
  */
 export async function cutToBudget(part: Part, budget: number, counter: TokenCounter): Promise<CountedPart> {
   let { text } = part;

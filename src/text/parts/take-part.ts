@@ -7,14 +7,14 @@ import { badPart, checkPartRequest, type Part, type PartRequest, parseLineRange 
 import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
 
 /**
- * Returns the requested part of a text body. Throws `not_text` if it is not UTF-8, and `bad_part` if there is
- * no such part.
+ * Returns the requested part of a text. Throws `not_text` if the body is not UTF-8, and `bad_part` if the part does
+ * not exist.
  */
 export async function takePart(body: PartBody, part: PartRequest, matcherFor: MatcherFactory): Promise<Part> {
   try {
     checkPartRequest(part);
   } catch (error) {
-    // This function owns the body now, so it must close it.
+    // This function must close the body, because it does not pass it on.
     if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
     throw error;
   }
@@ -25,7 +25,7 @@ export async function takePart(body: PartBody, part: PartRequest, matcherFor: Ma
   return takeOutline(body);
 }
 
-/** Returns an excerpt for a question. It is loaded here, because most clients never need it. */
+/** Returns an excerpt for a question. Loads the excerpt code only now, because most clients never need it. */
 async function takeAnswer(body: PartBody, question: string): Promise<Part> {
   const { excerpt } = await import('../excerpt/excerpt.ts');
   const chunks = body instanceof Uint8Array ? [body] : body;
@@ -38,7 +38,7 @@ async function takeAnswer(body: PartBody, question: string): Promise<Part> {
   };
 }
 
-/** Returns lines unchanged, without numbers. Reads a stream only to the end of the range. */
+/** Returns lines unchanged and without numbers. Reads a stream only to the end of the range. */
 export async function takeLines(body: PartBody, lines: string): Promise<Part> {
   const range = parseLineRange(lines);
   return 'last' in range ? takeLast(body, range.last) : takeRange(body, range.from, range.to);
@@ -95,7 +95,7 @@ async function takeLast(body: PartBody, count: number): Promise<Part> {
         chars -= lines[dropped]!.length + 1;
         lines[dropped++] = '';
       }
-      // Removing one line at a time would be quadratic. Compact when half of the array is unused.
+      // Removing one line at a time would take quadratic time. So remove them when half of the array is unused.
       if (dropped > 1024 && dropped * 2 > lines.length) {
         lines = lines.slice(dropped);
         dropped = 0;

@@ -4,8 +4,8 @@ import { PART_CHARS, PART_LINE_CHARS } from '../../base/limits.ts';
 export type PartBody = Uint8Array | ReadableStream<Uint8Array>;
 
 /**
- * A line, or a piece of a long line. Lines longer than PART_LINE_CHARS come in several pieces with the same
- * number, so that a reader holds only one piece in memory.
+ * A line, or a piece of a long line. A line that is longer than PART_LINE_CHARS arrives in pieces with one number, so
+ * that a reader holds only one piece in memory.
  */
 export interface TextLine {
   /** Line number, from 1. */
@@ -18,15 +18,14 @@ export interface TextLine {
 }
 
 /**
- * Yields the lines of a body without line ends, in batches, because one await per line would be slow. If the
- * consumer leaves the loop early, the stream is not read further. Throws `not_text` if the bytes are not
- * UTF-8.
+ * Yields the lines of a body without line ends, in batches, because an await per line would be slow. Reads no further
+ * if the consumer leaves the loop early. Throws `not_text` if the bytes are not UTF-8.
  */
 export async function* textLines(body: PartBody, what: string): AsyncGenerator<TextLine[]> {
-  let held = '';
+  let rest = '';
   let number = 1;
   let piece = 0;
-  /** Adds the full pieces of `text` to `lines` and returns the remaining characters. */
+  /** Adds the full pieces of `text` to `lines`. Returns the remaining characters. */
   const cut = (text: string, lines: TextLine[]): string => {
     let from = 0;
     while (text.length - from > PART_LINE_CHARS) {
@@ -48,19 +47,19 @@ export async function* textLines(body: PartBody, what: string): AsyncGenerator<T
     const lines: TextLine[] = [];
     let from = 0;
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
-      finish(held + text.slice(from, at), lines);
-      held = '';
+      finish(rest + text.slice(from, at), lines);
+      rest = '';
       from = at + 1;
     }
-    held = cut(held + text.slice(from), lines);
+    rest = cut(rest + text.slice(from), lines);
     yield lines;
   }
   const last: TextLine[] = [];
-  if (held !== '' || piece > 0) finish(held, last);
+  if (rest !== '' || piece > 0) finish(rest, last);
   yield last;
 }
 
-/** Returns the whole body as text without byte order mark, and its size in bytes. */
+/** Returns the whole body as text without a byte order mark, and its size in bytes. */
 export async function wholeText(body: PartBody, what: string): Promise<{ text: string; bytes: number }> {
   const counted = { bytes: 0 };
   const chunks: string[] = [];
@@ -69,8 +68,8 @@ export async function wholeText(body: PartBody, what: string): Promise<{ text: s
 }
 
 /**
- * Number of bytes that are decoded at once. A body in memory is also decoded in steps, so that the consumer
- * can stop early.
+ * Number of bytes that are decoded at once. A body in memory is decoded in steps too, so that the consumer can stop
+ * early.
  */
 const DECODE_BYTES = 64 * 1024;
 

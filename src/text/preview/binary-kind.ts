@@ -1,4 +1,4 @@
-/** Returns a description of the file type, which is recognized by the first bytes. */
+/** Describes the type of a file by its first bytes. */
 export function binaryKind(bytes: Uint8Array): string {
   const ascii = (start: number, length: number) =>
     String.fromCharCode(...bytes.subarray(start, Math.min(start + length, bytes.length)));
@@ -82,8 +82,8 @@ function jpegKind(view: DataView): string {
 }
 
 /**
- * Returns the kind of a ZIP archive. Office documents, packages and e-books are ZIP archives that begin with
- * typical files.
+ * Returns the kind of a ZIP archive. Office documents, packages and e-books are ZIP archives that contain typical
+ * files.
  */
 function zipKind(bytes: Uint8Array): string {
   const start = new TextDecoder('latin1').decode(bytes.subarray(0, 8192));

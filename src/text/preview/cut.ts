@@ -1,9 +1,9 @@
-/** Patterns for the places where a text may end, best first. */
+/** Patterns for places at which a text may be cut, best first. */
 const ENDS = [/\n/g, /[.!?…]["'’”)\]]*\s|[。！？]/gu, /\s/g];
 
 /**
- * Returns the beginning of a text, at most `bytes` bytes of UTF-8. Cuts at the end of a line, sentence or
- * word in the last quarter, if there is one. Otherwise cuts after any character.
+ * Returns the beginning of a text, at most `bytes` bytes of UTF-8. Cuts at the end of a line, sentence or word if one
+ * is in the last quarter, otherwise after any character.
  */
 export function cutNear(text: string, bytes: number): { text: string; cut: boolean } {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));

@@ -10,7 +10,7 @@ import { cutNear } from './cut.ts';
 
 export type PreviewKind = (typeof CONTENT_KINDS)[number];
 
-/** Facts about the content of an artifact, collected in one read. */
+/** Content of an artifact as a preview needs it, collected in one read. */
 export interface Content {
   /** Beginning of the content, long enough to make a preview. */
   readonly start: Uint8Array;
@@ -22,7 +22,7 @@ export interface Content {
 
 /** A short excerpt of an artifact, stored in its record. */
 export interface Preview {
-  /** Excerpt for models. Chat markup and known prompt-injection phrases are removed. */
+  /** Excerpt for models, without chat markup and known prompt-injection phrases. */
   readonly text: string;
   readonly line_count: number;
   readonly truncated: boolean;
@@ -31,8 +31,8 @@ export interface Preview {
 }
 
 /**
- * Returns the preview of an artifact's content. It has at most 2 KB, depends on the kind of content, and is
- * neutralised. The same kind and content always give the same preview.
+ * Returns the preview of an artifact's content: at most 2 KiB, neutralised, and made for its kind. Equal kind and
+ * content always give an equal preview.
  */
 export async function makePreview(kind: PreviewKind, content: Content): Promise<Preview> {
   const { size, lineCount, isText, start } = content;
@@ -40,15 +40,15 @@ export async function makePreview(kind: PreviewKind, content: Content): Promise<
     const text = `${binaryKind(start)}, ${String(size).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
     return { text, line_count: 0, truncated: size > 0, size };
   }
-  const { text, partial } = await shownText(kind, content);
-  // Neutralising can shorten the text. So neutralise three times the preview size first, and cut afterwards.
+  const { text, partial } = await previewText(kind, content);
+  // Neutralising may shorten the text. So neutralise three times the preview size and cut afterwards.
   const preview = cutNear(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
   const truncated = partial || preview.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
   return { text: preview.text, line_count: lineCount, truncated, size };
 }
 
-/** Prose is shown from its beginning, output of programs and data as an excerpt. */
-async function shownText(
+/** Returns the text to show: the beginning of prose, or an excerpt of program output and data. */
+async function previewText(
   kind: PreviewKind,
   { start, size, lineCount }: Content,
 ): Promise<{ text: string; partial: boolean }> {
@@ -63,7 +63,7 @@ async function shownText(
   return { text: found.text + unread, partial: true };
 }
 
-/** Bytes of the mark for lines after the beginning that was read. */
+/** Bytes reserved for the mark of lines that were not read. */
 const MARK_BYTES = 32;
 
 /** Measures an excerpt in bytes, because the size of a preview is limited in bytes. */
@@ -74,14 +74,14 @@ const byteCounter: TokenCounter = {
 };
 
 /**
- * Returns the visible text of an HTML page, without scripts, styles, comments and hidden parts. Blocks get
- * their own lines.
+ * Returns the visible text of an HTML page, without scripts, styles, comments and hidden parts. Each block starts a
+ * new line.
  */
 function htmlText(html: string): string {
   const title = /<title[^>]*>([\s\S]{0,500}?)<\/title\s*>/i.exec(html)?.[1]?.trim();
   let text = '';
   let at = 0;
-  /** Name of the current hidden element, and nesting depth inside it. */
+  /** Name of the hidden element around the current position, and the nesting depth in it. */
   let hidden: { name: string; depth: number } | null = null;
   for (const tag of html.matchAll(TOKENS)) {
     if (!hidden) text += html.slice(at, tag.index);
@@ -109,8 +109,8 @@ function htmlText(html: string): string {
   return title ? `${decodeEntities(title).replace(/\s+/g, ' ')}\n\n${body}` : body;
 }
 
-// Matches one tag, comment or markup declaration in HTML. No tag may contain another `<`, so the search takes
-// linear time even if the text has many unclosed tags.
+// Matches one tag, comment or declaration in HTML. A tag may not contain another `<`, so the search takes linear time
+// even if many tags are not closed.
 const TOKENS =
   /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[|\]\]>|<![^<>]*>|<\?[^<>]*>|<(\/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/g;
 
@@ -124,7 +124,7 @@ const BLOCKS = new Set(
   ),
 );
 
-/** Tells whether attributes hide an element from human readers. */
+/** Returns whether the attributes hide an element from human readers. */
 function isHidden(attributes: string): boolean {
   if (/(?:^|\s)hidden(?:\s|=|\/|$)/i.test(attributes)) return true;
   if (/aria-hidden\s*=\s*["']?true/i.test(attributes)) return true;
@@ -186,7 +186,7 @@ function emailText(raw: string): string {
   return `${excerpt.join('\n')}\n\n${bodyText(headers, body, 3).trim()}`;
 }
 
-/** Splits at the first empty line. Returns null if there is none. */
+/** Splits a message at the first empty line. Returns null if there is none. */
 function splitHead(text: string): [head: string, body: string] | null {
   const gap = /\r?\n\r?\n/.exec(text);
   return gap && [text.slice(0, gap.index), text.slice(gap.index + gap[0].length)];
@@ -204,8 +204,8 @@ function readHeaders(head: string): Headers {
 }
 
 /**
- * Returns the text of an email body. Of a multipart body, returns the plain-text part, or else the first
- * HTML or multipart part.
+ * Returns the text of an email body. From a multipart body, uses the plain-text part, otherwise the first HTML or
+ * multipart part.
  */
 function bodyText(headers: Headers, body: string, depth: number): string {
   const type = headers.get('content-type') ?? 'text/plain';

@@ -1,10 +1,10 @@
 /**
- * Prepares foreign text for a prompt. Removes invisible characters. Replaces chat-template and tool-call
- * markup, lines that look like frame markers (see frame.ts), and well-known English prompt-injection phrases
- * by a note. Turns links and images into plain text. Everything else stays unchanged. This is not a defence
- * by itself: other phrases, languages and encodings pass. The frame tells a model that a text is data, and
- * this function keeps the frame from being forged. Stored content is never changed. Repetitions in the
- * patterns are bounded or cannot overlap, so the time is linear in the text.
+ * Prepares foreign text for a prompt. Removes invisible characters. Replaces chat-template and tool-call markup,
+ * lines that look like frame markers (see frame.ts), and well-known English prompt-injection phrases by a note. Turns
+ * links and images into plain text. Leaves everything else unchanged. This is not a defence by itself, because other
+ * phrases, languages and encodings pass: the frame tells a model that a text is data, and this function keeps texts
+ * from forging a frame. Stored content is never changed. Repetitions in the patterns are limited or cannot overlap,
+ * so the time is linear in the length of the text.
  */
 export function neutralise(text: string): string {
   let out = withoutFrameLines(stripInvisible(text));
@@ -15,13 +15,10 @@ export function neutralise(text: string): string {
   return linksAsText(out);
 }
 
-/** Angle brackets and characters that look like them. Frame marker lines use these. */
+/** Angle brackets, and characters that look like them. The lines of frame markers begin and end with them. */
 export const ANGLE_BRACKETS = '<>＜＞﹤﹥‹›❬❭❮❯❰❱〈〉⟨⟩˂˃ᐸᐳ«»≪≫⋘⋙《》⟪⟫';
 
-/**
- * Replaces each line that could look like a frame marker: a line with three brackets at both ends and any
- * words between them.
- */
+/** Replaces each line that could look like a frame marker: three brackets at both ends and any words between them. */
 function withoutFrameLines(text: string): string {
   if (!THREE_BRACKETS.test(text)) return text;
   return text
@@ -57,14 +54,13 @@ const RULES =
   'instructions?|prompts?|rules?|guidelines?|commands?|orders?|directives?|constraints?|programming|policy|policies|restrictions';
 
 /**
- * At least one of these words occurs in every "ignore" phrase. Texts without any of them skip the slow
- * pattern.
+ * Strings of which every "ignore" phrase contains at least one. A text without any of them skips the slow pattern.
  */
 const DROPS = ['ignore', 'disregard', 'forget', 'overrid', 'bypass', 'follow', 'obey', 'attention'];
 
 /**
- * Prompt-injection phrases. A space in a phrase matches anything that is usual between words: spaces, a line
- * break, Markdown, quotes.
+ * Prompt-injection phrases. A space in a phrase matches whatever is usual between words: spaces, a line break,
+ * Markdown, quotes.
  */
 const PHRASES: readonly (readonly [needs: readonly string[], phrase: string])[] = [
   // Ignore all previous instructions. Disregard your system prompt.
@@ -119,16 +115,15 @@ const BETWEEN_WORDS = '[\\s,*_`"\'-]{1,6}';
 interface Replacement {
   readonly kind: string;
   /**
-   * Lower-case strings of which at least one occurs in every match. Checking them first is cheaper than the
-   * pattern.
+   * Lower-case strings of which every match contains at least one. Looking for them first is faster than the pattern.
    */
   readonly needs: readonly string[];
   readonly pattern: () => RegExp;
 }
 
 /**
- * Patterns to replace, in this order. No replacement creates text that a later pattern matches. Each pattern
- * is compiled on first use, because compiling all of them takes longer than a short command runs.
+ * Patterns to replace, in this order. No replacement creates text that a later pattern matches. Each pattern is
+ * compiled on first use, because compiling all of them takes longer than a short command.
  */
 const REPLACEMENTS: readonly Replacement[] = [
   {
@@ -190,10 +185,10 @@ const REPLACEMENTS: readonly Replacement[] = [
 ];
 
 /**
- * Removes characters that a model reads but people do not see: control characters, terminal escapes,
- * directional overrides, tag characters, variation selectors, zero-width characters. Keeps them where a
- * script or emoji needs them. Replaces blank-looking fillers by a space, unusual line breaks by a line feed,
- * lone surrogates by U+FFFD.
+ * Removes characters that a model reads but people do not see: control characters, terminal escapes, directional
+ * overrides, tag characters, variation selectors, zero-width characters. Keeps them where a script or emoji needs
+ * them. Replaces blank characters that are not spaces by a space, unusual line breaks by a line feed, and lone
+ * surrogates by U+FFFD.
  */
 function stripInvisible(text: string): string {
   if (!/[^\t\n -~]/.test(text)) return text;
@@ -216,7 +211,7 @@ const TERMINAL_ESCAPES =
   /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c\u009d]{0,4096}(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]{0,8}[0-~]/g;
 
 /**
- * First character of the flags of England, Scotland and Wales. Tag characters follow it. Anywhere else, tag
+ * First character of the flags of England, Scotland and Wales, which tag characters follow. Anywhere else, tag
  * characters can hide text, so they are removed.
  */
 const BLACK_FLAG = '\u{1f3f4}';
@@ -225,8 +220,8 @@ const INVISIBLE = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}\\p{Bidi_C}\\u2028\\u2029\\u2800
 let flagPattern: RegExp | undefined;
 
 /**
- * Returns the pattern for flags and invisible characters. It is compiled on first use, because compiling it
- * takes longer than a short command runs.
+ * Returns the pattern for flags and invisible characters. It is compiled on first use, because that takes longer than
+ * a short command.
  */
 function flagOrInvisible(): RegExp {
   flagPattern ??= new RegExp(
@@ -238,7 +233,7 @@ function flagOrInvisible(): RegExp {
 
 const LONE_SURROGATE = /\p{Cs}/u;
 const BREAKS = /[\u000b\f\u0085\u2028\u2029]/;
-/** Characters that look like a space but are not. */
+/** Characters that look like a space but are letters or symbols. */
 const BLANKS = /[\u115f\u1160\u3164\uffa0\u2800]/;
 
 function toTagCharacters(name: string): string {
@@ -258,14 +253,14 @@ const isSelectable = (char: string) =>
   /[\p{Emoji}\p{So}\p{Sm}\p{Script=Han}\p{Script=Mong}\p{Script=Mymr}]/u.test(char);
 
 /**
- * Invisible characters that may stay. For each, a function tells by the characters before and after whether
- * it is needed there. Invisible characters that are not listed are removed.
+ * Invisible characters that may stay, each with a function that decides by the characters before and after it whether
+ * the text needs it. Other invisible characters are removed.
  */
 const NEEDED_INVISIBLE: readonly (readonly [
   unseen: RegExp,
   isNeeded: (before: string, after: string) => boolean,
 ])[] = [
-  // Arabic number signs and the end-of-ayah sign. They are visible despite their Unicode category.
+  // Arabic number signs and the end-of-ayah sign are visible despite their Unicode category.
   [/[\u0600-\u0605\u06dd\u070f\u08e2]/, () => true],
   [/\u200c/, (before, after) => joins(before) && joins(after)],
   [/\u200d/, (before, after) => joins(before) || (isPicture(before) && isPicture(after))],
@@ -283,9 +278,9 @@ function joins(char: string): boolean {
 }
 
 /**
- * Turns Markdown and HTML links and images into plain text. A renderer then loads nothing, and no link can
- * hide its address behind another text. Inserts a space into the link syntax; the address stays readable.
- * Leaves bare URLs unchanged. Idempotent.
+ * Turns Markdown and HTML links and images into plain text, so that a renderer loads nothing and no link can hide its
+ * address behind another text. It inserts a space into the link syntax; the address stays readable. Bare URLs stay
+ * unchanged. Applying it twice changes nothing more.
  */
 function linksAsText(text: string): string {
   let out = text;
@@ -295,21 +290,17 @@ function linksAsText(text: string): string {
   return out.includes('<') ? out.replace(TAG, '< ') : out;
 }
 
-/**
- * Pattern for the start of an external address: a scheme, plain or encoded, or a host. All other addresses
- * stay within the same site.
- */
+/** Start of an external address: a scheme, plain or encoded, or a host. Any other address stays on its own site. */
 const EXTERNAL = '[^\\s<>()`]{0,60}[:&]|[\\\\/]{2}';
 
 /**
- * Matches `](address` of a link or image. The address is put in backticks, so that a renderer does not turn
- * it into a link.
+ * Matches `](address` of a link or image. The address is put in backticks, so that a renderer makes no link of it.
  */
 const INLINE = new RegExp(`\\]\\((?:(\\s{0,20})<?((?=${EXTERNAL})[^\\s<>()\`]{1,2000})>?)?`, 'g');
 
 /**
- * Matches the start of `[name]: address`, the definition for `[text][name]`. A digit after the colon is a
- * port or a time, not a scheme.
+ * Matches the start of `[name]: address`, the definition for `[text][name]`. A digit after the colon means a port or
+ * a time, not a scheme.
  */
 const DEFINITION = new RegExp(`\\]:(?=\\s*<?(?!\\d)(?:${EXTERNAL}))`, 'g');
 
