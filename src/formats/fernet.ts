@@ -4,9 +4,9 @@ import { RelayError } from '../base/errors.ts';
 import { toHex } from '../base/ids.ts';
 
 /**
- * Fernet encryption, compatible with the specification and with Python's `cryptography`. A token is padded
- * base64url of these bytes: version 0x80, time in seconds (64 bits), IV, AES-128-CBC ciphertext, and an
- * HMAC-SHA256 over all preceding bytes.
+ * Fernet encryption, compatible with the specification and with Python's `cryptography`. A token is padded base64url
+ * of these bytes: version 0x80, time in seconds (64 bits), IV, AES-128-CBC ciphertext, and an HMAC-SHA256 of all
+ * bytes before it.
  */
 
 const VERSION = 0x80;
@@ -15,9 +15,7 @@ const MAC_BYTES = 32;
 const BLOCK_BYTES = 16;
 const KEY_BYTES = 32;
 
-/**
- * Content type of encrypted payloads. With it, a pull without the encryption key can report `key_missing`.
- */
+/** Content type of encrypted payloads. It lets a pull without the encryption key report `key_missing`. */
 export const FERNET_CONTENT_TYPE = 'application/vnd.contextrelay.fernet';
 
 export function generateFernetKey(env: Env): string {
@@ -29,8 +27,8 @@ export function isFernetKey(text: string): boolean {
 }
 
 /**
- * Returns a check value of the encryption key: 8 bytes of an HKDF, as hex. It is stored unencrypted with the
- * payload, so that a wrong key is detected before a pull. It does not reveal the key.
+ * Returns a check value of the encryption key: 8 bytes of an HKDF, in hex. It is stored unencrypted with the payload,
+ * so that a wrong key is detected before a pull. It does not reveal the key.
  */
 export async function fernetKeyCheck(key: string): Promise<string> {
   const secret = await crypto.subtle.importKey('raw', keyBytes(key), 'HKDF', false, ['deriveBits']);
@@ -39,7 +37,7 @@ export async function fernetKeyCheck(key: string): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.deriveBits(hkdf, secret, 64)));
 }
 
-/** Encrypts data to an ASCII token. `now` is in ms since 1970. */
+/** Encrypts data to an ASCII token. `now` is in ms since the epoch. */
 export async function fernetEncrypt(
   key: string,
   data: Uint8Array<ArrayBuffer>,
@@ -59,8 +57,8 @@ export async function fernetEncrypt(
 }
 
 /**
- * Decrypts a token. Throws `decrypt_failed` if the token is damaged or was made with another key. The age of the token is not
- * checked, because pointers have their own expiry.
+ * Decrypts a token. Throws `decrypt_failed` if the token is damaged or was made with another key. Does not check the
+ * age of the token, because pointers have their own expiry.
  */
 export async function fernetDecrypt(
   key: string,
@@ -68,8 +66,8 @@ export async function fernetDecrypt(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { signing, encrypting } = await importKey(key);
   const text = typeof token === 'string' ? token : new TextDecoder('latin1').decode(token);
-  // The specification requires padding. Without this check, a text with padding and a text without it would
-  // decode to the same bytes.
+  // The specification requires padding. Otherwise a text with padding and a text without it would decode to the same
+  // bytes.
   const bytes = text.length % 4 === 0 ? fromBase64Url(text) : null;
   if (!bytes || bytes[0] !== VERSION) throw new RelayError('decrypt_failed');
   const blocks = bytes.length - HEADER_BYTES - MAC_BYTES;
@@ -106,7 +104,7 @@ function keyBytes(key: string): Uint8Array<ArrayBuffer> {
   return read;
 }
 
-/** Returns the bytes of an encryption key, or a text that says why the key is not valid. */
+/** Returns the bytes of an encryption key, or a text that says why the key is invalid. */
 function readKey(key: string): Uint8Array<ArrayBuffer> | string {
   const bytes = fromBase64Url(key);
   if (bytes?.length !== KEY_BYTES) return `${key.length} characters, not 44 of URL-safe base64`;

@@ -11,8 +11,8 @@ import {
 export type JsonPath = readonly (string | number)[];
 
 /**
- * A JSON file that can be edited without reformatting it. An edit does not change unknown fields, the order
- * of members, indentation, line ends, comments, a byte order mark, or the end of the file.
+ * A JSON file that can be edited without reformatting it. An edit changes neither unknown fields nor the order of
+ * members, indentation, line ends, comments, a byte order mark or the end of the file.
  */
 export class JsonDocument {
   #text: string;
@@ -52,7 +52,7 @@ export class JsonDocument {
     return placeOf(this.#text, this.find(path)?.start ?? 0, this.#lines);
   }
 
-  /** Sets a value. Creates missing parent objects. If the present value is equal, nothing changes. */
+  /** Sets a value and creates missing parent objects. Changes nothing if the current value is equal. */
   set(path: JsonPath, value: Json): this {
     const present = this.find(path);
     if (present) {
@@ -89,8 +89,8 @@ export class JsonDocument {
     let end = entry.comma === null ? entry.end : entry.comma + 1;
     const alone = before === parent.start + 1 && /^\s*$/.test(this.#text.slice(end, parent.end - 1));
     if (alone) end = parent.end - 1;
-    // The line before may end with a comment. Keep the end of that line. Otherwise the next value would
-    // become part of the comment.
+    // The previous line may end with a comment. Keep its line end; otherwise the next value would become part of the
+    // comment.
     else if (this.#comments && /[\r\n]/.test(this.#text.slice(before, entry.start))) {
       if (!/^[\t ]*[\r\n]/.test(this.#text.slice(end))) before = entry.start;
     }
@@ -130,10 +130,7 @@ export class JsonDocument {
     else this.#edit([at, at, `${member},`]);
   }
 
-  /**
-   * Returns the index after a comment that follows on the same line. This comment belongs to the member
-   * before it.
-   */
+  /** Returns the index after a comment that follows on the line. Such a comment belongs to the member before it. */
   #endOfLineRemark(at: number): number {
     if (!this.#comments) return at;
     const remark = /^[\t ]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/)(?=[\t ]*[\r\n])/.exec(this.#text.slice(at));
@@ -161,8 +158,8 @@ export class JsonDocument {
   }
 
   /**
-   * Returns whether the document is on one line. Returns false for an empty document, so that its first
-   * member gets its own line.
+   * Returns whether the document is on one line. False for an empty document, so that its first member gets a line of
+   * its own.
    */
   #flat(): boolean {
     const { kind, start, end } = this.#root;
@@ -190,7 +187,7 @@ export class JsonDocument {
     return this.#gapAfterColon() === '' ? '' : ' ';
   }
 
-  /** Replaces ranges of the text. The edits must be ordered from the last range to the first. */
+  /** Replaces ranges of the text. The edits must be in order from the last range to the first. */
   #edit(...edits: readonly (readonly [start: number, end: number, fresh: string])[]): void {
     for (const [start, end, fresh] of edits) {
       this.#text = this.#text.slice(0, start) + fresh + this.#text.slice(end);
@@ -200,7 +197,7 @@ export class JsonDocument {
   }
 }
 
-/** Finds a member or item. If two members have the same name, the later one is returned, as in JSON.parse. */
+/** Finds a member or item. If several members have the name, returns the last one, as JSON.parse does. */
 function entryAt(node: JsonNode, step: string | number): JsonEntry | undefined {
   if (node.kind === 'array' && typeof step === 'number') return node.entries[step];
   if (node.kind === 'object' && typeof step === 'string')

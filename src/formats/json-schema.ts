@@ -14,30 +14,28 @@ interface SchemaProblem {
   readonly what: string;
 }
 
-/** Checks for `format`, by format name. Any other `format` is only an annotation, as in the standard. */
+/** Checks for `format`, by the name of the format. Any other `format` is only an annotation, as in the standard. */
 type Formats = { readonly [name: string]: (text: string) => boolean };
 
-/**
- * Maximum depth of nested `$ref`s. If the depth is larger, the schema probably refers to itself without end.
- */
+/** Maximum depth of nested `$ref`s. A schema with more probably refers to itself without end. */
 const DEPTH = 64;
 
 /**
- * Validates values with the subset of JSON Schema (2020-12) that project files, pipelines and arguments use. The constructor
- * rejects a schema with keywords outside this subset, so that none is silently ignored.
+ * Validates values with the subset of JSON Schema (2020-12) that project files, pipelines and arguments use. The
+ * constructor rejects keywords outside this subset, so that none is silently ignored.
  */
 export class JsonSchema {
   readonly #root: Json;
   readonly #formats: Formats;
 
-  /** Throws an Error that names the unsupported keyword if there is one. */
+  /** Throws an Error that names the first unsupported keyword. */
   constructor(schema: Json, o: { formats?: Formats } = {}) {
     this.#root = schema;
     this.#formats = o.formats ?? {};
-    understand(schema, '#');
+    checkKeywords(schema, '#');
   }
 
-  /** Returns the first problem as `/path text`, or null if the value is valid. */
+  /** Returns the first problem as `/path text`. Returns null if the value is valid. */
   check(value: Json): string | null {
     for (const { path, what } of this.#check(this.#root, value, [], 0))
       return path.length === 0 ? what : `${joinPath(path)} ${what}`;
@@ -57,7 +55,7 @@ export class JsonSchema {
     const fits = (part: Json) => inner(part).next().done === true;
     if (typeof schema.$ref === 'string') yield* inner(this.#resolve(schema.$ref));
     const type = typeProblem(schema, value);
-    // A value of the wrong type needs no further checks.
+    // Check a value of the wrong type no further.
     if (type) return yield { path, what: type };
     for (const what of this.#plain(schema, value)) yield { path, what };
     for (const part of (schema.allOf as Json[] | undefined) ?? []) yield* inner(part);
@@ -193,20 +191,20 @@ const NOTES = new Set(
   'title description default examples $schema $id $comment deprecated format readOnly writeOnly'.split(' '),
 );
 
-function understand(schema: Json | undefined, at: string): void {
+function checkKeywords(schema: Json | undefined, at: string): void {
   if (typeof schema === 'boolean') return;
   if (!isJsonObject(schema)) throw new Error(`${at} is not a schema`);
   for (const [word, value] of Object.entries(schema)) {
     const place = `${at}/${word}`;
-    if (SCHEMA_WORDS.has(word)) understand(value, place);
+    if (SCHEMA_WORDS.has(word)) checkKeywords(value, place);
     else if (SCHEMA_LISTS.has(word)) {
       if (!Array.isArray(value)) throw new Error(`${place} is not a list`);
       value.forEach((part, i) => {
-        understand(part, `${place}/${i}`);
+        checkKeywords(part, `${place}/${i}`);
       });
     } else if (SCHEMA_MAPS.has(word)) {
       if (!isJsonObject(value)) throw new Error(`${place} is not an object`);
-      for (const [name, part] of Object.entries(value)) understand(part, `${place}/${name}`);
+      for (const [name, part] of Object.entries(value)) checkKeywords(part, `${place}/${name}`);
     } else if (!PLAIN_WORDS.has(word) && !NOTES.has(word)) throw new Error(`${place} is not supported`);
   }
   const { type, $ref, pattern } = schema;

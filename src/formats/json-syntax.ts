@@ -1,8 +1,8 @@
 import type { Json } from '../base/json.ts';
 
 /**
- * Parses JSON and records the position of each value, so that a file can be edited in place. With `comments`, comments and
- * trailing commas are allowed, as in settings files of editors. Throws a `JsonSyntaxError`.
+ * Parses JSON and records the position of each value, so that a file can be edited in place. With `comments`, allows
+ * comments and trailing commas, as in settings files of editors. Throws a `JsonSyntaxError`.
  */
 export function parseJsonText(text: string, o: { comments?: boolean } = {}): JsonNode {
   return new Reader(text, o.comments === true).document();
@@ -44,7 +44,7 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** Returns line and column. Both start at 1, as in editors. CRLF, LF and CR each end one line. */
+/** Returns the line and column, from 1 as in editors. CRLF, LF and CR each end one line. */
 export function placeOf(
   text: string,
   at: number,
@@ -66,12 +66,11 @@ export function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** Returns the value as `JSON.parse` would. If two members have the same name, the later one is used. */
+/** Returns the value as `JSON.parse` would. If several members have the name, the last one counts. */
 export function jsonValue(node: JsonNode): Json {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'array') return node.entries.map((entry) => jsonValue(entry.node));
-  // `fromEntries` keeps a member called __proto__. An assignment would set the prototype of the object
-  // instead.
+  // `fromEntries` keeps a member called __proto__. An assignment would set the prototype of the object.
   return Object.fromEntries(node.entries.map((entry) => [entry.key!, jsonValue(entry.node)]));
 }
 

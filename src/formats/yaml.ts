@@ -1,18 +1,17 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import type { Json } from '../base/json.ts';
 
-/** A parsed YAML text, with the line number of each part. */
+/** A parsed YAML text that knows the line of each part. */
 export interface YamlText {
   readonly value: Json;
   /**
-   * Returns the line of a member or item. Lines start at 1. If the path does not exist, returns the line of
-   * the nearest parent.
+   * Returns the line of a member or item, from 1. If the path does not exist, returns the line of the nearest parent.
    */
   lineOf(path: readonly (string | number)[]): number;
   readonly problems: readonly { readonly line: number; readonly what: string }[];
 }
 
-/** Parses YAML 1.2. Does not throw: errors are in `problems`. */
+/** Parses YAML 1.2. Does not throw; errors are in `problems`. */
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: false });
@@ -51,7 +50,7 @@ export function readYaml(text: string): YamlText {
   return { value: problems.length > 0 ? null : toJson(document.toJS()), lineOf, problems };
 }
 
-/** Converts a value to JSON. Dates and other special values become their JSON form. */
+/** Converts a value to JSON. Dates and other special values get their JSON form. */
 function toJson(value: unknown): Json {
   return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as Json);
 }

@@ -22,18 +22,15 @@ export interface PatchOp {
 }
 
 interface PatchOptions {
-  /** Returns the reason why a path must not be written, or undefined if it may be written. */
+  /** Returns the reason why a path must not be written, or undefined if it may be. */
   readonly guard?: (segments: readonly string[]) => string | undefined;
-  /** Size of the document as JSON in bytes, if the caller knows it. Otherwise it is measured. */
+  /** Size of the document as JSON in bytes. Measured if the caller does not know it. */
   readonly bytes?: number;
-  /**
-   * Maximum size of the result in bytes. While the operations are applied, the document may have twice this
-   * size.
-   */
+  /** Maximum size of the result in bytes. Between two operations, the document may have twice this size. */
   readonly maxBytes?: number;
   /**
-   * Counts the work steps and rejects a patch that needs too many. The steps are about the number of
-   * operations times the size of the data that they copy.
+   * Counts work steps and rejects a patch that needs too many: about the number of operations times the size of the
+   * data that they copy.
    */
   readonly meter?: WorkMeter;
 }
@@ -41,13 +38,13 @@ interface PatchOptions {
 export interface Patched {
   readonly doc: Json;
   readonly bytes: number;
-  /** Maps the first path segment of each change to the children that were changed, or to `all`. */
+  /** Changed parts, by the first segment of their path: the changed children, or `all`. */
   readonly touched: ReadonlyMap<string, Set<object> | 'all'>;
 }
 
 /**
- * Applies a JSON Patch (RFC 6902): all operations or none. The given document is not changed. The result
- * shares all unchanged parts with the given document. Errors name the index and the path of the operation.
+ * Applies a JSON Patch (RFC 6902): all operations or none. The original document stays unchanged; the result shares
+ * all unchanged parts with it. Errors name the index and the path of the operation.
  */
 export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patched {
   if (!Array.isArray(ops)) {
@@ -56,7 +53,7 @@ export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patch
   const draft = new Draft(doc, o.bytes, o.meter ?? new WorkMeter());
   for (const [index, raw] of ops.entries()) {
     const operation = isJsonObject(raw) ? raw : {};
-    const where = { index, op: shown(operation.op), path: shown(operation.path) };
+    const where = { index, op: quoteField(operation.op), path: quoteField(operation.path) };
     try {
       if (!applyOperation(draft, operation, o.guard)) throw new RelayError('patch_test_failed', where);
       if (o.maxBytes !== undefined && draft.bytes > 2 * o.maxBytes) {
@@ -70,7 +67,9 @@ export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patch
   return { doc: draft.root, bytes: draft.bytes, touched: draft.touched };
 }
 
-/** Applies one operation. Returns false for a `test` that fails. Throws a `PatchProblem` for any other failure. */
+/**
+ * Applies one operation. Returns false if it is a `test` that fails. Throws a `PatchProblem` for any other failure.
+ */
 function applyOperation(draft: Draft, operation: JsonObject, guard: PatchOptions['guard']): boolean {
   const { op } = operation;
   const path = pathIn(operation, 'path');
@@ -129,7 +128,7 @@ function pathIn(operation: JsonObject, field: 'path' | 'from'): string[] {
   return segments;
 }
 
-/** Member names that could change the prototype of an object in JavaScript. Documents must not contain them. */
+/** Member names that could change the prototype of a JavaScript object. Documents must not contain them. */
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
 
 function forbiddenKey(value: Json): string | null {
@@ -141,36 +140,35 @@ function forbiddenKey(value: Json): string | null {
   return null;
 }
 
-function shown(field: unknown): string {
+function quoteField(field: unknown): string {
   const text = typeof field === 'string' ? field : field === undefined ? '?' : JSON.stringify(field);
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
 type Container = Json[] | { [key: string]: Json };
 
-/** A problem with one operation. The message says what is wrong. */
+/** A problem with one operation, as the message says. */
 class PatchProblem extends Error {}
 
 /** Work steps for one operation. */
 const OPERATION = 250;
 /** Work steps for each object member that is copied. */
 const MEMBER = 150;
-/** Work steps per child for measuring the size of a container. */
+/** Work steps per child to measure the size of a container. */
 const MEASURED = 8;
-/** Number of array items that can be moved by one index for one work step. */
+/** Number of array items that one work step moves by one index. */
 const SHIFTED = 16;
 
 /**
- * A copy-on-write draft of a document. It copies only the containers on the path to a change. It copies each
- * container once and then changes the copy in place. If the draft owns a container, it also owns all
- * containers above it. It keeps track of the document's size in bytes. Throws a `PatchProblem` if a change is
- * not possible.
+ * A copy-on-write draft of a document. It copies each container on the path to a change once and then changes the
+ * copy in place. If it owns a container, it also owns all containers above it. It tracks the size of the document in
+ * bytes. Throws a `PatchProblem` if a change is not possible.
  */
 class Draft {
   root: Json;
   bytes: number;
   readonly touched = new Map<string, Set<object> | 'all'>();
-  /** Containers that this draft created, with the number of children of each. */
+  /** Containers that this draft created, each with its number of children. */
   readonly #own = new Map<object, number>();
   readonly #meter: WorkMeter;
 
@@ -180,7 +178,7 @@ class Draft {
     this.#meter = meter;
   }
 
-  /** Marks a value that will be in two places of the document, so that it is copied again before a change. */
+  /** Disowns a value that will be in two places of the document, so that it is copied before the next change. */
   share(value: Json): void {
     if (!isContainer(value)) return;
     const count = this.#own.get(value);
@@ -262,7 +260,7 @@ class Draft {
     if (Math.min(before, before + delta) > 0) this.bytes += delta;
   }
 
-  /** Returns the container of the last path segment, after copying all containers on the path. */
+  /** Copies all containers on the path and returns the last one, which contains the last segment. */
   #open(path: readonly string[]): Container {
     if (!isContainer(this.root)) throw new PatchProblem('the document is not an object or array');
     let at = this.#owned(this.root);
@@ -287,10 +285,7 @@ class Draft {
     return copy;
   }
 
-  /**
-   * Measures a value. Results are cached, except for the containers that this draft owns, because these may
-   * still change.
-   */
+  /** Measures a value. Results are cached, except for containers that this draft owns, which may still change. */
   #measure(value: Json): Measure {
     return measure(value, {
       has: (container) => {
@@ -326,7 +321,7 @@ function isContainer(value: Json | undefined): value is Container {
   return typeof value === 'object' && value !== null;
 }
 
-/** Sets a child. The segment must be an index or name that `childAt` found. */
+/** Sets a child. The segment must be an index or name that exists. */
 function setChild(container: Container, segment: string, value: Json): void {
   if (Array.isArray(container)) container[Number(segment)] = value;
   else container[segment] = value;
@@ -342,8 +337,8 @@ interface Measure {
 }
 
 /**
- * Measures a JSON value without serialising it. Results are cached by object identity, so a shared value is
- * measured only once. Containers in `open` may still change, so their results are not cached.
+ * Measures a JSON value without serialising it. Results are cached by object identity, so a shared value is measured
+ * once. Containers in `open` may still change, so their results are not cached.
  */
 export function measure(value: Json, open: { has(value: object): boolean }): Measure {
   if (typeof value !== 'object' || value === null) return { bytes: scalarBytes(value), depth: 0, count: 0 };

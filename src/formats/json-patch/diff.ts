@@ -2,8 +2,8 @@ import { escapeSegment, isJsonObject, type Json, type JsonObject, jsonEqual } fr
 import type { PatchOp } from './apply.ts';
 
 /**
- * Returns a patch that changes `from` to `to`. The patch is short, but not always the shortest. Objects that
- * both values share are skipped.
+ * Returns a patch that changes `from` to `to`. It is short, but not always the shortest. Skips objects that both
+ * values share.
  */
 export function diffJson(from: Json, to: Json, path = ''): PatchOp[] {
   const ops: PatchOp[] = [];
@@ -46,7 +46,7 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): 
     return;
   }
   const kept = commonItems(gone, come);
-  // First remove items from the end, then add items from the start. So every index is valid when it is used.
+  // First remove items from the end, then add items from the start, so that every index is valid when it is used.
   const staying = new Set(kept.map(([i]) => i));
   for (let i = gone.length - 1; i >= 0; i--) {
     if (!staying.has(i)) ops.push({ op: 'remove', path: `${path}/${start + i}` });
@@ -58,9 +58,9 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): 
 }
 
 /**
- * Returns items that both lists have in the same order, as pairs of indexes. Each item of `a` is paired with
- * the next equal item of `b`. Then the longest sequence of pairs with increasing indexes is kept. If no list
- * has duplicates, this is the longest common subsequence.
+ * Returns items that both lists contain in one order, as pairs of indexes. Pairs each item of `a` with the next equal
+ * item of `b`, and keeps the longest sequence of pairs with increasing indexes. Without duplicates, this is the
+ * longest common subsequence.
  */
 function commonItems(a: Json[], b: Json[]): [number, number][] {
   const places = Map.groupBy([...b.keys()].reverse(), (j) => JSON.stringify(b[j]));
@@ -69,8 +69,8 @@ function commonItems(a: Json[], b: Json[]): [number, number][] {
     return j === undefined ? [] : [[i, j]];
   });
   /**
-   * For each length, the last pair of an increasing sequence of that length. Of several such sequences, it is
-   * the one whose last index is smallest.
+   * For each length, the last pair of an increasing sequence of that length. If there are several, the one with the
+   * smallest last index.
    */
   const ends: number[] = [];
   const before: number[] = [];

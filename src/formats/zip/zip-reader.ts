@@ -15,14 +15,13 @@ interface ZipItem {
   readonly method: number;
   readonly crc: number;
   readonly offset: number;
-  /** True if the sizes and the checksum come after the content. */
+  /** True if the sizes and the checksum are stored after the content. */
   readonly trailer: boolean;
 }
 
 /**
- * Opens an untrusted archive. Rejects links, folders, encryption, overlapping entries, and bytes that the
- * directory does not list. Also rejects entries that unpack to more bytes than they declare, or whose
- * compression ratio is suspiciously high.
+ * Opens an untrusted archive. Rejects links, folders, encryption, overlapping entries, and bytes that the directory
+ * does not list, and suspiciously high compression ratios. Reading an entry rejects more bytes than it declares.
  */
 export async function openZip(source: ZipSource): Promise<ZipArchive> {
   if (source.size > BUNDLE_BYTES) throw bad(`it is larger than ${BUNDLE_BYTES} bytes`);
@@ -50,19 +49,19 @@ export class ZipArchive {
       const chunks = item.method === 0 ? packed : packed.pipeThrough(new DecompressionStream('deflate-raw'));
       for await (const chunk of chunks) {
         size += chunk.length;
-        if (size > item.size) throw bad(`${shown(item.name)} unpacks to more than its declared size`);
+        if (size > item.size) throw bad(`${quoteName(item.name)} unpacks to more than its declared size`);
         crc = crc32(chunk, crc);
         yield chunk;
       }
     } catch (error) {
-      throw isRelayError(error) ? error : bad(`${shown(item.name)} cannot be unpacked`);
+      throw isRelayError(error) ? error : bad(`${quoteName(item.name)} cannot be unpacked`);
     }
-    if (size !== item.size) throw bad(`${shown(item.name)} unpacks to less than its declared size`);
-    if (crc !== item.crc) throw bad(`the checksum of ${shown(item.name)} is wrong`);
+    if (size !== item.size) throw bad(`${quoteName(item.name)} unpacks to less than its declared size`);
+    if (crc !== item.crc) throw bad(`the checksum of ${quoteName(item.name)} is wrong`);
   }
 
   async bytes(item: ZipItem, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-    if (item.size > limit) throw bad(`${shown(item.name)} is larger than ${limit} bytes`);
+    if (item.size > limit) throw bad(`${quoteName(item.name)} is larger than ${limit} bytes`);
     const all = new Uint8Array(item.size);
     let at = 0;
     for await (const chunk of this.stream(item)) {
@@ -127,7 +126,7 @@ function parseDirectory(bytes: Uint8Array, count: number): ZipItem[] {
     const next = at + CENTRAL + length + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
     if (next > bytes.length) throw bad('its directory is broken');
     const item = parseItem(view, at, nameOf(bytes.subarray(at + CENTRAL, at + CENTRAL + length)));
-    if (names.has(item.name.toLowerCase())) throw bad(`${shown(item.name)} occurs twice`);
+    if (names.has(item.name.toLowerCase())) throw bad(`${quoteName(item.name)} occurs twice`);
     names.add(item.name.toLowerCase());
     total += item.size;
     if (total > BUNDLE_BYTES) throw bad(`it unpacks to more than ${BUNDLE_BYTES} bytes`);
@@ -145,28 +144,30 @@ function parseItem(view: DataView, at: number, name: string): ZipItem {
   const size = view.getUint32(at + 24, true);
   const host = view.getUint8(at + 5);
   const mode = view.getUint32(at + 38, true) >>> 16;
-  // Allowed flags: compression hints (bits 1 and 2), sizes after the content (bit 3) and UTF-8 names (bit
-  // 11).
-  if ((flags & ~0x080e) !== 0) throw bad(`${shown(name)} is encrypted or has unsupported flags`);
-  if (method !== 0 && method !== 8) throw bad(`${shown(name)} uses an unsupported compression method`);
+  // Allowed flags: compression hints (bits 1 and 2), sizes after the content (bit 3) and UTF-8 names (bit 11).
+  if ((flags & ~0x080e) !== 0) throw bad(`${quoteName(name)} is encrypted or has unsupported flags`);
+  if (method !== 0 && method !== 8) throw bad(`${quoteName(name)} uses an unsupported compression method`);
   if (host === 3 && (mode & 0o170000) !== 0 && (mode & 0o170000) !== 0o100000)
-    throw bad(`${shown(name)} is not a file`);
-  if (size === 0xffffffff || packedSize === 0xffffffff) throw bad(`${shown(name)} is too large`);
-  if (method === 0 && size !== packedSize) throw bad(`the sizes of ${shown(name)} do not match`);
+    throw bad(`${quoteName(name)} is not a file`);
+  if (size === 0xffffffff || packedSize === 0xffffffff) throw bad(`${quoteName(name)} is too large`);
+  if (method === 0 && size !== packedSize) throw bad(`the sizes of ${quoteName(name)} do not match`);
   if (size > packedSize * BUNDLE_RATIO + 1024)
-    throw bad(`${shown(name)} has a suspiciously high compression ratio`);
+    throw bad(`${quoteName(name)} has a suspiciously high compression ratio`);
   const crc = view.getUint32(at + 16, true);
   const offset = view.getUint32(at + 42, true);
   return { name, size, packedSize, method, crc, offset, trailer: (flags & 8) !== 0 };
 }
 
-/** Checks that the header of every entry matches the directory, and that each entry begins where the previous one ends. */
+/**
+ * Checks that the header of every entry matches the directory, and that each entry begins where the previous one
+ * ends.
+ */
 async function checkPlaces(source: ZipSource, items: readonly ZipItem[], end: number): Promise<void> {
   let free = 0;
   let room = 0;
   for (const item of items.toSorted((a, b) => a.offset - b.offset)) {
     if (item.offset < free || item.offset > free + room || item.offset + LOCAL > end)
-      throw bad(`${shown(item.name)} is not at the declared position`);
+      throw bad(`${quoteName(item.name)} is not at the declared position`);
     const header = await source.read(item.offset, Math.min(item.offset + LOCAL + item.name.length, end));
     const view = viewOf(header);
     const length = view.getUint16(26, true);
@@ -176,23 +177,23 @@ async function checkPlaces(source: ZipSource, items: readonly ZipItem[], end: nu
       name !== item.name ||
       view.getUint16(8, true) !== item.method
     ) {
-      throw bad(`${shown(item.name)} does not match the directory`);
+      throw bad(`${quoteName(item.name)} does not match the directory`);
     }
     free = item.offset + LOCAL + length + view.getUint16(28, true) + item.packedSize;
     room = item.trailer ? TRAILER : 0;
-    if (free > end) throw bad(`${shown(item.name)} overlaps the directory`);
+    if (free > end) throw bad(`${quoteName(item.name)} overlaps the directory`);
   }
   if (end > free + room) throw bad('it contains data that its directory does not list');
 }
 
 /**
- * Decodes the name of an entry. Each part of the name has only letters, digits, underscores, dots and dashes,
- * and does not begin with a dot.
+ * Decodes the name of an entry. Each part has only letters, digits, underscores, dots and dashes, and does not begin
+ * with a dot.
  */
 function nameOf(bytes: Uint8Array): string {
   const name = new TextDecoder('latin1').decode(bytes);
   if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(name) || name.length > 255)
-    throw bad(`${shown(name)} is not a valid entry name`);
+    throw bad(`${quoteName(name)} is not a valid entry name`);
   return name;
 }
 
@@ -200,7 +201,7 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function shown(name: string): string {
+function quoteName(name: string): string {
   return JSON.stringify(name.slice(0, 80));
 }
 

@@ -2,24 +2,20 @@ import { crc32 } from '../../base/hash.ts';
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/**
- * An entry of an archive: either small content in memory, or a stream whose size and checksum are known in
- * advance.
- */
+/** An entry of an archive: small content in memory, or a stream whose size and checksum are known in advance. */
 export type ZipEntry = { readonly name: string } & (
   | { readonly bytes: Uint8Array }
   | { readonly size: number; readonly crc: number; open(): Promise<Chunks> }
 );
 
 /**
- * Maximum compression ratio. Content that compresses better is stored uncompressed, so that the reader does
- * not take it for a ZIP bomb.
+ * Maximum compression ratio. Content that compresses better is stored uncompressed; otherwise a reader could take it
+ * for a ZIP bomb.
  */
 const RATIO = 50;
 
 /**
- * Yields a ZIP archive as chunks, without holding streamed entries in memory. The same entries always give
- * the same bytes.
+ * Yields a ZIP archive in chunks, without holding streamed entries in memory. Equal entries always give equal bytes.
  */
 export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const directory: Uint8Array<ArrayBuffer>[] = [];
@@ -68,14 +64,14 @@ async function deflate(bytes: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Date of all entries: 1 January 1980. The bytes of an archive must not depend on the time of writing. */
+/** Date of all entries: 1 January 1980. It is fixed, so that the bytes do not depend on the time of writing. */
 const DATE = 0x21;
 const UTF8_NAME = 0x0800;
 
 function localHeader(name: Uint8Array, packed: Packed): Uint8Array<ArrayBuffer> {
   const view = new DataView(new ArrayBuffer(30 + name.length));
   view.setUint32(0, 0x04034b50, true);
-  return described(view, 4, name, packed);
+  return writeFields(view, 4, name, packed);
 }
 
 function centralHeader(name: Uint8Array, packed: Packed, offset: number): Uint8Array<ArrayBuffer> {
@@ -85,14 +81,14 @@ function centralHeader(name: Uint8Array, packed: Packed, offset: number): Uint8A
   // File mode: a regular file that only its owner can read and write.
   view.setUint32(38, (0o100600 << 16) >>> 0, true);
   view.setUint32(42, offset, true);
-  return described(view, 6, name, packed);
+  return writeFields(view, 6, name, packed);
 }
 
 /**
- * Writes the name and the fields that the local header and the directory header of an entry share. The fields
- * start at `at`, and the name is at the end.
+ * Writes the name and the fields that the local header and the directory header of an entry have in common. The
+ * fields start at `at`; the name is at the end.
  */
-function described(view: DataView<ArrayBuffer>, at: number, name: Uint8Array, packed: Packed) {
+function writeFields(view: DataView<ArrayBuffer>, at: number, name: Uint8Array, packed: Packed) {
   view.setUint16(at, 20, true);
   view.setUint16(at + 2, UTF8_NAME, true);
   view.setUint16(at + 4, packed.method, true);
