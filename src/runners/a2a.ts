@@ -25,13 +25,15 @@ import type { ContextRelay } from '../sdk/context-relay.ts';
 import { collect } from '../sdk/payload.ts';
 import { endWhenAborted } from './processes.ts';
 
-/** Poll interval for a task of an agent that does not stream. */
+/** Interval in ms at which a task of an agent that does not stream is polled. */
 const POLL_MS = 1_000;
 
-/** Stores texts that are too large for a message. */
+/** The part of the SDK that stores texts that are too large for a message. */
 type Parcels = Pick<ContextRelay, 'push'>;
 
-/** Connects to an agent by the address of its card, its folder or its host. Older protocol versions are supported. */
+/**
+ * Connects to an agent at the address of its host, its folder or its agent card. Supports older protocol versions.
+ */
 export async function connectAgent(
   address: string,
   o: { readonly token?: string; readonly relay?: Parcels } = {},
@@ -65,7 +67,7 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
 
     async run(task) {
       if (!card.capabilities?.streaming) {
-        // Its id is known before it ends, so that it can be canceled.
+        // The id is known before the task ends, so that the task can be canceled.
         let answer = await ask(task, true);
         while (answer.task_id !== null && !isFinal(answer.state)) {
           task.onState?.(answer);
@@ -87,7 +89,7 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
         refused(error);
       }
       if (!outcome) throw failed('The agent ended its answer without sending anything.');
-      // A stream that broke says nothing about the task, so ask the agent.
+      // If the stream broke off, ask the agent for the state of the task.
       return isFinal(outcome.state) || outcome.task_id === null ? outcome : find(outcome.task_id);
     },
 
@@ -114,7 +116,7 @@ function failed(what: string): RelayError {
   return new RelayError('failed', { what });
 }
 
-/** Turns an agent's own error into ours. */
+/** Throws an error of the agent as a RelayError. */
 function refused(error: unknown): never {
   if (!(error instanceof A2AError)) throw error;
   const hint = 'This error comes from the remote agent. relay a2a tasks <url> lists its tasks.';
@@ -122,8 +124,8 @@ function refused(error: unknown): never {
 }
 
 async function messageRequest(task: AgentTask, returnImmediately: boolean, relay?: Parcels) {
-  const given = task.parts?.map((part) => Part.fromJSON(part)) ?? [await textPart(task.text, relay)];
-  const parts = [...given, ...(task.attached ?? []).map(attachment)];
+  const sent = task.parts?.map((part) => Part.fromJSON(part)) ?? [await textPart(task.text, relay)];
+  const parts = [...sent, ...(task.attached ?? []).map(attachment)];
   const { contextId = '', taskId = '' } = task;
   const message = { messageId: uuid(systemEnv), contextId, taskId, role: Role.ROLE_USER, parts };
   return {
@@ -134,7 +136,7 @@ async function messageRequest(task: AgentTask, returnImmediately: boolean, relay
   };
 }
 
-/** Returns a message part. A long text is pushed and sent as a pointer if there is a relay. */
+/** Returns a text as a message part. With a relay, a long text is pushed and sent as a pointer. */
 async function textPart(text: string, relay?: Parcels): Promise<Part> {
   const large = new TextEncoder().encode(text).byteLength > ENVELOPE_PAYLOAD_BYTES;
   if (large && relay)
@@ -164,13 +166,13 @@ function cardAddress(address: string): { base: string; path: string | undefined 
   return { base: `${url.origin}${url.pathname.replace(/\/*$/, '/')}`, path: undefined };
 }
 
-/** Sends the token only to the agent's own origin. */
+/** Returns a `fetch` that sends the token only to the agent's own origin. */
 function tokenFetch(origin: string, token: string | undefined): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     const own = new URL(request.url).origin === origin;
     if (own && token) request.headers.set('Authorization', `Bearer ${token}`);
-    // A redirect could send the token elsewhere.
+    // Do not follow redirects, because a redirect could send the token elsewhere.
     return fetch(request, { redirect: own && token ? 'error' : 'follow' });
   };
 }
@@ -190,7 +192,7 @@ function outcomeOf(answer: Task | Message): AgentOutcome {
   };
 }
 
-/** Returns the outcome with a stream event applied. */
+/** Returns the outcome after a stream event. */
 function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): AgentOutcome | null {
   if (payload?.$case === 'task' || payload?.$case === 'message') return outcomeOf(payload.value);
   if (!outcome || !payload) return outcome;
@@ -200,7 +202,7 @@ function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): Ag
   }
   const { artifact, append } = payload.value;
   const added = artifact?.parts.map(toAgentPart) ?? [];
-  // Chunks of one text arrive one after another.
+  // An event with `append` continues the text of the previous event.
   const [last, next] = [outcome.parts.at(-1), added[0]];
   if (append && added.length === 1 && last && next && 'text' in last && 'text' in next)
     return { ...outcome, parts: [...outcome.parts.slice(0, -1), { text: last.text + next.text }] };
@@ -211,22 +213,22 @@ function isFinal(state: string): boolean {
   return ['completed', 'failed', 'canceled', 'rejected', 'input_required', 'auth_required'].includes(state);
 }
 
-/** Converts the agent's answer to ours (`src/client/bridge/answer.ts`). */
+/** Converts the outcome of a remote agent to an answer of the bridge (`src/client/bridge/answer.ts`). */
 export function answerOf({ task_id, state, note, parts }: AgentOutcome): JsonObject {
-  const given = parts.map((part): JsonObject => {
+  const outputParts = parts.map((part): JsonObject => {
     if ('text' in part || 'data' in part) return { ...part };
     const { name: filename, media_type: mediaType, ...content } = part;
     return { ...content, filename, mediaType };
   });
-  if (task_id === null) return { a2a: '1.0', message: { parts: given } };
-  const said: JsonObject = note === null ? {} : { message: { parts: [{ text: note }] } };
+  if (task_id === null) return { a2a: '1.0', message: { parts: outputParts } };
+  const message: JsonObject = note === null ? {} : { message: { parts: [{ text: note }] } };
   const status: JsonObject = isFinal(state)
-    ? { state: `TASK_STATE_${(state === 'canceled' ? 'failed' : state).toUpperCase()}`, ...said }
+    ? { state: `TASK_STATE_${(state === 'canceled' ? 'failed' : state).toUpperCase()}`, ...message }
     : {
         state: 'TASK_STATE_FAILED',
         message: { parts: [{ text: `The agent stopped in the state ${state}.` }] },
       };
-  return { a2a: '1.0', task: { status, artifacts: given.length > 0 ? [{ parts: given }] : [] } };
+  return { a2a: '1.0', task: { status, artifacts: outputParts.length > 0 ? [{ parts: outputParts }] : [] } };
 }
 
 function stateName(state: TaskState | undefined): string {
@@ -248,15 +250,18 @@ function noteOf(parts: readonly Part[] | undefined): string | null {
 
 type BridgeJob = Pick<Job, 'prompt' | 'signal' | 'message'>;
 
-/** Maximum of conversations that a bridge remembers. A forgotten one starts anew at the other agent. */
+/**
+ * Maximum number of conversations that a bridge remembers. A forgotten conversation starts again at the remote agent.
+ */
 const MAX_CONVERSATIONS = 1_000;
 
-/** Ids of one of our conversations at the other agent: the context, and the task that waits for an answer. */
+/** Ids of a conversation at the remote agent: the context, and the task that waits for an answer. */
 type Conversation = Pick<AgentTask, 'contextId' | 'taskId'>;
 
 /**
- * A remote A2A agent as a runner: each task is a message to it, and its artifacts are the output. A task that came
- * over A2A is forwarded unchanged with its parts, one remote context per context here, and so is the answer.
+ * Runs each task as a message to a remote A2A agent; the artifacts of the answer are the output. A task that came
+ * over A2A is forwarded unchanged with its parts, and so is its answer. Each of its contexts has its own remote
+ * context.
  */
 export function a2aBridgeRunner(url: string): Runner & { run(job: BridgeJob): Promise<Ran> } {
   let agent: Promise<RemoteAgent> | null = null;
@@ -281,7 +286,7 @@ async function perform(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Co
   const { message, prompt: text } = job;
   let started: string | null = null;
   const leaving = new AbortController();
-  // Wait for the first answer, so that the id is known and the task can be canceled.
+  // Wait for the first answer: only then the id is known and the task can be canceled.
   using _ = endWhenAborted(job.signal, (force) => {
     if (started !== null || force) leaving.abort();
   });
@@ -306,7 +311,7 @@ async function perform(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Co
       failed: `The agent reports ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}`,
     };
   } catch (error) {
-    // Cancel the remote task, because nobody waits for it. Report the error that ended the wait.
+    // Cancel the remote task, because nobody waits for it any more. Throw the error that ended the wait.
     if (job.signal.aborted && started !== null) await agent.cancel(started).catch(() => {});
     throw error;
   }

@@ -16,8 +16,8 @@ import type { AcpOptions, Job, Ran, Runner } from '../client/bridge/runner.ts';
 import { endWhenAborted, signalGroup, startSupervised, whyEnded } from './processes.ts';
 
 /**
- * An agent that speaks the Agent Client Protocol: one process, one session per task. A process that died is restarted
- * for the next task.
+ * Runs tasks with an agent that speaks the Agent Client Protocol: one process, one session per task. If the process
+ * has ended, the next task starts it again.
  */
 export class AcpRunner implements Runner {
   readonly kind = 'acp';
@@ -38,21 +38,21 @@ export class AcpRunner implements Runner {
   async run(job: Job): Promise<Ran> {
     const agent = await this.#running();
     const session = await agent.newSession();
-    // Before there is a prompt an agent has nothing to cancel.
+    // The agent can cancel nothing before it has a prompt.
     if (job.signal.aborted) return { output: '', failed: WHY_STOPPED.cancelled };
-    let said = '';
+    let output = '';
     using _ = endWhenAborted(job.signal, (force) => {
       if (force) agent.kill();
       else void session.cancel();
     });
     try {
       const reason = await session.prompt(job.prompt, (text) => {
-        said = (said + text).slice(-TASK_OUTPUT_BYTES);
+        output = (output + text).slice(-TASK_OUTPUT_BYTES);
       });
       const failed = WHY_STOPPED[reason];
-      return { output: said, ...(failed === undefined ? {} : { failed }) };
+      return { output, ...(failed === undefined ? {} : { failed }) };
     } catch (error) {
-      return { output: said, failed: error instanceof Error ? error.message : String(error) };
+      return { output, failed: error instanceof Error ? error.message : String(error) };
     }
   }
 
@@ -74,7 +74,7 @@ export class AcpRunner implements Runner {
   }
 }
 
-/** Stop reasons of the protocol that are no success. */
+/** Stop reasons of the protocol that mean failure, with their messages. */
 const WHY_STOPPED: { readonly [reason: string]: string | undefined } = {
   cancelled: 'The agent was stopped.',
   refusal: 'The agent refused the task.',
@@ -82,13 +82,16 @@ const WHY_STOPPED: { readonly [reason: string]: string | undefined } = {
   max_turn_requests: 'The agent reached its limit of requests before it was done.',
 };
 
-/** Time for an agent to start and introduce itself: some download themselves first. */
+/**
+ * Maximum time in ms for an agent to start and introduce itself. It is long, because some agents download themselves
+ * first.
+ */
 const START_MS = 120_000;
 const STDERR_CHARS = 4_096;
 
-/** An agent's process and the connection to it. */
+/** The process of an agent and the connection to it. */
 class AcpProcess {
-  /** Resolves with the reason when the process has ended. */
+  /** Resolves with a sentence about the end when the process has ended. */
   readonly ended: Promise<string>;
   readonly #child: ReturnType<typeof startSupervised>;
   readonly #cwd: string;
@@ -107,7 +110,7 @@ class AcpProcess {
     child.stderr.on('data', (chunk) => {
       stderr = (stderr + chunk).slice(-STDERR_CHARS);
     });
-    // An ended process does not read; `ended` reports it.
+    // Ignore the error of a write to a process that has ended. `ended` reports the end.
     child.stdin.on('error', () => {});
     this.ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(`The agent could not be started (${error.message}).`));
@@ -136,7 +139,7 @@ class AcpProcess {
       await agent.#waitFor(
         agent.#connection.agent.request(methods.agent.initialize, {
           protocolVersion: PROTOCOL_VERSION,
-          // The agent reads and writes files itself, as it does in a terminal.
+          // The agent reads and writes files itself, as in a terminal.
           clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
         }),
         START_MS,
@@ -154,11 +157,10 @@ class AcpProcess {
     const { sessionId } = await this.#waitFor(opened, START_MS);
     return {
       /**
-       * Sends a prompt and resolves with the agent's stop reason. `told` is called with the agent's text as it
-       * arrives.
+       * Sends a prompt and resolves with the agent's stop reason. Calls `onText` with the agent's text as it arrives.
        */
-      prompt: async (text: string, told: (text: string) => void): Promise<string> => {
-        this.#listeners.set(sessionId, told);
+      prompt: async (text: string, onText: (text: string) => void): Promise<string> => {
+        this.#listeners.set(sessionId, onText);
         const request = { sessionId, prompt: [{ type: 'text' as const, text }] };
         try {
           const asked: Promise<PromptResponse> = agent.request(methods.agent.session.prompt, request);
@@ -167,7 +169,7 @@ class AcpProcess {
           this.#listeners.delete(sessionId);
         }
       },
-      // An agent that ignores it is killed later.
+      // If the agent ignores this, it is killed later.
       cancel: () => agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {}),
     };
   }
@@ -176,7 +178,7 @@ class AcpProcess {
     this.#signal('SIGKILL');
   }
 
-  /** Closes the agent's input, which asks it to exit, and terminates it otherwise. */
+  /** Closes the agent's input and sends SIGTERM. Kills the agent if it is still running after two seconds. */
   async close(): Promise<void> {
     this.#child.stdin.end();
     this.#signal('SIGTERM');
@@ -185,7 +187,7 @@ class AcpProcess {
     clearTimeout(forced);
   }
 
-  /** Returns the answer, or rejects with why there will be none. */
+  /** Returns the answer. Rejects with `agent_gone` if the process ends or the time is over. */
   async #waitFor<T>(asked: Promise<T>, withinMs?: number): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const gone = this.ended.then((why) => {
@@ -199,14 +201,14 @@ class AcpProcess {
     try {
       return await Promise.race([asked, gone, late]);
     } catch (error) {
-      // A broken pipe is often the first sign of an ended process.
+      // A broken pipe is often the first sign that the process has ended, so wait for its end.
       if (!isRelayError(error)) await Promise.race([this.ended, pause(200)]);
       if (!isRelayError(error) && this.#why !== null)
         throw new RelayError('agent_gone', { what: this.#why }, error);
       throw error;
     } finally {
       clearTimeout(timer);
-      // This promise rejects when the process ends, maybe long after the answer.
+      // `gone` rejects when the process ends, even long after the answer. Ignore that.
       gone.catch(() => {});
     }
   }
@@ -218,7 +220,9 @@ class AcpProcess {
 
 const READS: readonly (string | null | undefined)[] = ['read', 'search', 'think', 'fetch'];
 
-/** Answers a permission request, since no person can: allows once what the options allow, and rejects the rest. */
+/**
+ * Answers a permission request in place of a person: allows once what the options allow, and rejects everything else.
+ */
 function permit(
   { options, toolCall }: RequestPermissionRequest,
   allow: NonNullable<AcpOptions['allow']>,

@@ -13,13 +13,13 @@ import type { PromptWay } from '../client/prompts/types.ts';
 import { findProgram } from './find-program.ts';
 import { type CommandLine, promptFile, runSupervised, Tail } from './processes.ts';
 
-/** How to run an installed coding agent non-interactively. Programs without a profile are called by a template. */
+/** How to run an installed coding agent non-interactively. A program without a profile needs a template. */
 interface CliProfile {
-  /** Arguments before the user's own. `{file}` is replaced by a file with the prompt, `{prompt}` by the prompt itself. */
+  /** Arguments before the user's own. `{file}` is replaced by a file with the prompt, `{prompt}` by the prompt. */
   readonly args: readonly string[];
   /** How the prompt is passed. */
   readonly prompt: PromptWay;
-  /** Whether it starts a conversation at a terminal if it gets no prompt. */
+  /** Whether the program starts a conversation in a terminal if it gets no prompt. */
   readonly converses: boolean;
   readonly about: string;
 }
@@ -54,19 +54,19 @@ export function installedClis(env: NodeJS.ProcessEnv): string[] {
 }
 
 interface CliChoice {
-  /** A name on the PATH, or a path. */
+  /** Name of a program on the PATH, or a path. */
   readonly cli: string;
   readonly args: readonly string[];
   readonly promptBy?: PromptWay;
 }
 
-/** Linux limits one argument to 128 KiB; longer prompts must be passed another way. */
+/** Maximum bytes of an argument. Linux allows 128 KiB; a longer prompt must be passed in another way. */
 const ARGUMENT_BYTES = 120 * 1024;
 
 /**
- * Returns the command line that passes a prompt to a program: by its profile, or by a template in the user's arguments
- * with `{prompt}` or `{file}`. Otherwise the prompt goes to stdin. `writeFile` is called if a file is needed and
- * returns its path.
+ * Returns the command line that passes a prompt to a program: as its profile says, as a template with `{prompt}` or
+ * `{file}` in the user's arguments says, or on stdin. If a file is needed, `writeFile` writes it and returns its
+ * path.
  */
 export async function commandLine(
   choice: CliChoice,
@@ -76,7 +76,7 @@ export async function commandLine(
   const profile = profileOf(choice.cli);
   const marked = choice.args.some((arg) => /\{(?:prompt|file)\}/.test(arg));
   const own = profile && !marked ? profile.args : [];
-  // A single dash means "prompt from stdin" and must stay last.
+  // A single dash means "prompt from stdin" and must stay the last argument.
   const [before, last] = own.at(-1) === '-' ? [own.slice(0, -1), ['-']] : [own, []];
   const template = [...before, ...choice.args, ...last];
   const placed = template.some((arg) => arg.includes('{prompt}') || arg.includes('{file}'));
@@ -90,10 +90,10 @@ export async function commandLine(
   throw tooLarge('a prompt that is passed as an argument', ARGUMENT_BYTES, hint);
 }
 
-/** Where a program runs, what stops it, and who gets its output. */
+/** Folder and environment of a program, its abort signal, and the receiver of its output. */
 type ProgramPlace = { readonly env: NodeJS.ProcessEnv; readonly cwd: string } & Parameters<StepRunner>[1];
 
-/** Runs a step in the shell: its own command with the prompt on stdin, or the prompt as the command. */
+/** Runs a step in the shell: the agent's command with the prompt on stdin, or else the prompt as the command. */
 export function shellStep(
   call: StepCall<ShellAgent>,
   input: string,
@@ -119,7 +119,7 @@ export async function cliStep(
 async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): Promise<StepResult> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  /** Both streams in the order of arrival, for a failed attempt. */
+  /** Both streams in the order of arrival, for the error of a failed attempt. */
   const both: Uint8Array[] = [];
   let bothBytes = 0;
   const keep = (chunk: Uint8Array) => {
@@ -159,11 +159,11 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
     throw failure(`its output is larger than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
   if (place.signal.aborted) throw failure(new RelayError('aborted', { what: call.step }).message);
   const output = Buffer.concat(chunks);
-  // Output that is not text is kept as bytes.
+  // Output that is not text stays bytes.
   if (code === 0) return { content: decodeUtf8(output) ?? output };
   const how = signal ? `was ended by ${signal}` : `exit code ${code}`;
-  // The end of stderr, or of stdout if stderr is empty.
-  const words = complaint.text().trim() || output.toString('utf8').slice(-STEP_COMPLAINT_CHARS).trim();
-  const last = words.split('\n').slice(-3).join(' ').trim().slice(-300);
+  // Quote the end of stderr, or of stdout if stderr is empty.
+  const errorText = complaint.text().trim() || output.toString('utf8').slice(-STEP_COMPLAINT_CHARS).trim();
+  const last = errorText.split('\n').slice(-3).join(' ').trim().slice(-300);
   throw failure(last === '' ? how : `${how}: ${last}`, signal ? undefined : code);
 }

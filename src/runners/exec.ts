@@ -2,12 +2,12 @@ import { TASK_OUTPUT_BYTES } from '../base/limits.ts';
 import type { ExecOptions, Job, Runner } from '../client/bridge/runner.ts';
 import { promptFile, runSupervised, Tail, whyEnded } from './processes.ts';
 
-/** Maximum of stderr kept, to explain a failure. */
+/** Maximum bytes of stderr that are kept to explain a failure. */
 const STDERR_BYTES = 8 * 1024;
 
 /**
- * Runs a command per task: the prompt on standard input, the answer on standard output. It ends with the bridge, with
- * everything it started.
+ * Runs a command per task, with the prompt on standard input and the answer on standard output. The command and all
+ * processes that it started end with the bridge.
  */
 export function execRunner(o: ExecOptions): Runner {
   return {
@@ -16,7 +16,7 @@ export function execRunner(o: ExecOptions): Runner {
     async run(job) {
       await using file = promptFile();
       let command = o.command.replaceAll('{url}', quoted(job.url));
-      // For programs that do not read standard input.
+      // Programs that do not read standard input get the prompt in a file.
       if (command.includes('{file}'))
         command = command.replaceAll('{file}', quoted(await file.write(job.prompt)));
       const [out, err] = [new Tail(TASK_OUTPUT_BYTES), new Tail(STDERR_BYTES)];
@@ -40,8 +40,8 @@ export function execRunner(o: ExecOptions): Runner {
 }
 
 /**
- * Returns the task's variables. Those of an A2A message are unset for other tasks, even if the bridge itself runs for
- * an A2A task.
+ * Returns the environment variables of a task. Those about an A2A message are undefined for other tasks, which unsets
+ * them if the bridge itself runs for an A2A task.
  */
 function taskEnv({ id, url, message }: Job): { readonly [name: string]: string | undefined } {
   return {

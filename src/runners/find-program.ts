@@ -1,7 +1,7 @@
 import { accessSync, constants as fileModes, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Returns the path of a program on the PATH; null if there is none. */
+/** Returns the path of a program on the PATH, or null if there is none. */
 export function findProgram(name: string, env: NodeJS.ProcessEnv): string | null {
   const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '');
   const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];

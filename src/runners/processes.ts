@@ -11,32 +11,33 @@ import { isatty } from 'node:tty';
 import { RelayError } from '../base/errors.ts';
 import { findProgram, isProgram } from './find-program.ts';
 
-/** A program to start. Without `args`, the command is run by the shell. */
+/** A program to start. Without `args`, the shell runs the command. */
 export interface CommandLine {
   readonly command: string;
   readonly args?: readonly string[];
-  /** Input on stdin. */
+  /** Text that the program gets on stdin. */
   readonly input?: string;
 }
 
 interface ProgramOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Called with stdout as it arrives; the program waits for the promise. */
+  /** Called with stdout as it arrives. The program waits for the promise. */
   onOutput?(chunk: Uint8Array): Promise<void> | void;
   /** Called with stderr as it arrives. */
   onComplaint?(chunk: Uint8Array): void;
 }
 
 interface ProgramEnd {
-  /** Exit code as in a shell: 128 plus the number of the signal that ended it. */
+  /** Exit code as in a shell: 128 plus the number of the signal if a signal ended the program. */
   readonly code: number;
   readonly signal: NodeJS.Signals | null;
 }
 
 /**
- * Runs a program in the foreground, as if the user had started it: it gets our signals and the streams that nobody
- * here reads. With `terminal` it gets all three streams. Rejects only if the program could not be started.
+ * Runs a program in the foreground, as if the user had started it. It gets our signals, and our own streams except
+ * those that this process reads or writes. With `terminal`, it gets all three streams. Rejects only if the program
+ * could not be started.
  */
 export async function runInForeground(
   line: CommandLine,
@@ -50,8 +51,8 @@ export async function runInForeground(
 }
 
 /**
- * Starts a program whose standard input and output this process reads and writes. It gets our signals and our standard
- * error. `end` rejects if the program could not be started.
+ * Starts a program whose standard input and output this process writes and reads. The program gets our signals and
+ * our standard error. `end` rejects if the program could not be started.
  */
 export function startPiped(
   line: Required<Omit<CommandLine, 'input'>>,
@@ -67,17 +68,20 @@ export function startPiped(
       throw notStarted(line, error);
     },
   );
-  // A write fails if the program has ended. `end` reports this.
+  // A write fails if the program has ended, which `end` reports.
   child.stdin.on('error', () => {});
   return { input: child.stdin, output: child.stdout, end: end.finally(() => signals[Symbol.dispose]()) };
 }
 
-/** Time without output after which a program that has ended is not read further, because others hold its pipe. */
+/**
+ * Time in ms without output after which a program that has ended is read no further: background processes may keep
+ * its pipe open.
+ */
 const BACKGROUND_MS = 1_000;
 
 /**
- * Runs a program in the foreground and reads stdout and stderr through one pipe, so that their order is kept.
- * `env` gets the read end of the pipe, or null if there are two pipes. `isOpen` is true if background processes of the
+ * Runs a program in the foreground and reads stdout and stderr through one pipe, which keeps their order. `env`
+ * receives the read end of the pipe, or null if there are two pipes. `isOpen` is true if background processes of the
  * program may still write.
  */
 export async function runCaptured(
@@ -89,11 +93,11 @@ export async function runCaptured(
   const child = spawn(line.command, line.args, { env: o.env(readEnd), stdio: ['inherit', output, output] });
   using _ = passSignals(child);
   const ended = once(child, pipe ? 'exit' : 'close');
-  // The error is thrown below, after the output is read.
+  // The error is thrown below, after the output was read.
   ended.catch(() => {});
   let isOpen = false;
   if (pipe) {
-    // The program has its own copies of the write end. The pipe ends when all of them are closed.
+    // The program has its own copies of the write end. The pipe ends when all copies are closed.
     closeSync(pipe[1]);
     isOpen = await drain(pipe[0], ended, o.onOutput);
     closeSync(pipe[0]);
@@ -110,7 +114,10 @@ export async function runCaptured(
   }
 }
 
-/** Runs a supervised program to its end. `signal` stops it with everything it started: SIGTERM first, SIGKILL later. */
+/**
+ * Runs a supervised program to its end. `signal` stops it and all processes that it started: first with SIGTERM, then
+ * with SIGKILL.
+ */
 export async function runSupervised(
   line: CommandLine,
   o: ProgramOptions & { readonly signal: AbortSignal; readonly graceful?: boolean },
@@ -122,7 +129,7 @@ export async function runSupervised(
 
 async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOptions): Promise<ProgramEnd> {
   const ended = once(child, 'close');
-  // A failure to start is reported below. Without a handler it would end this process first.
+  // A failure to start is reported below. Without this handler it would end this process as an unhandled rejection.
   ended.catch(() => {});
   // A program may end without reading its input.
   child.stdin?.on('error', () => {});
@@ -131,7 +138,7 @@ async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOption
   try {
     for await (const chunk of child.stdout ?? []) await o.onOutput?.(chunk as Uint8Array);
   } catch {
-    // A broken stream says nothing about how the program ends.
+    // Continue after a broken stream: the exit code says how the program ended.
   }
   try {
     return endOf((await ended) as ExitArguments);
@@ -148,7 +155,7 @@ function endOf([code, signal]: ExitArguments): ProgramEnd {
 
 /**
  * Opens a named pipe for stdout and stderr of one program. The pipes of `spawn` are sockets: a program cannot open
- * /dev/stderr on them, and there is one for each stream. Returns null on systems without named pipes.
+ * /dev/stderr on them, and each stream has its own. Returns null on systems without named pipes.
  */
 function openSharedPipe(): [readEnd: number, writeEnd: number] | null {
   if (process.platform === 'win32') return null;
@@ -156,18 +163,21 @@ function openSharedPipe(): [readEnd: number, writeEnd: number] | null {
   try {
     const path = join(folder, 'output');
     if (spawnSync('mkfifo', ['-m', '600', path]).status !== 0) return null;
-    // Without O_NONBLOCK, opening would wait for a writer, and a waiting read would keep this process from exiting.
+    // Without O_NONBLOCK, opening would wait for a writer, and a pending read would keep this process from exiting.
     return [openSync(path, files.O_RDONLY | files.O_NONBLOCK), openSync(path, files.O_WRONLY)];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Longest pause between two reads of a pipe that is empty. */
+/** Maximum pause in ms between two reads of an empty pipe. */
 const POLL_MS = 32;
 const CHUNK_BYTES = 64 * 1024;
 
-/** Reads a pipe to its end, or until it is silent after the program has ended. Returns true in the second case. */
+/**
+ * Reads a pipe to its end, or until nothing arrives for a while after the program has ended. Returns true in the
+ * second case.
+ */
 async function drain(
   fd: number,
   ended: Promise<unknown>,
@@ -177,7 +187,7 @@ async function drain(
   const restart = () => {
     quietSince = performance.now();
   };
-  // The caller reports a program that could not be started.
+  // Ignore that the program could not be started, because the caller reports it.
   const end = ended.then(restart, restart);
   const buffer = new Uint8Array(CHUNK_BYTES);
   for (let wait = 1; ; ) {
@@ -201,7 +211,7 @@ async function drain(
   }
 }
 
-/** Returns the number of bytes that were read from a pipe: null if it is empty, and 0 at its end. */
+/** Returns the number of bytes that were read from a pipe: 0 at its end, and null if it is empty. */
 function readAvailable(fd: number, buffer: Uint8Array): number | null {
   try {
     return readSync(fd, buffer);
@@ -211,14 +221,14 @@ function readAvailable(fd: number, buffer: Uint8Array): number | null {
   }
 }
 
-/** Time between SIGTERM and SIGKILL. */
+/** Time in ms between SIGTERM and SIGKILL. */
 const GRACE_MS = 5_000;
 
 /**
- * A watcher that runs next to the command, in its process group, and reads a pipe from us. A line means that all is
- * done. End of file without a line means that we are gone, even by SIGKILL: then it ends the group. It signals group
- * 0, its own, so it can never hit a process that reuses a pid. It is no child of the command, because the command may
- * wait for its children.
+ * Shell code of a watcher that runs in the process group of the command and reads a pipe from this process. A line
+ * means that all is done. The end of the pipe without a line means that this process has ended, even by SIGKILL: then
+ * the watcher ends the group. It signals group 0, its own, so it can never hit a process that reuses a pid. It is not
+ * a child of the command, because the command may wait for its children.
  */
 const watch = (endGroup: string) => `( { trap '' TERM INT HUP
 read -r done || { ${endGroup}; }
@@ -231,9 +241,9 @@ const AT_ONCE = watch('kill -KILL 0');
 
 /**
  * Starts a program in its own process group, so that Ctrl-C in the terminal does not reach it. When the program ends,
- * the processes that it started end too. If this process is killed, the group is killed at once, so that the program
- * never runs twice after a restart. With `graceful` it first gets a SIGTERM. Windows has no process groups, so there the
- * program keeps running.
+ * the processes that it started end too. If this process is killed, the group is killed at once, so that a restart
+ * does not run the program a second time in parallel; with `graceful`, the group gets SIGTERM first. Windows has no
+ * process groups, so there the program keeps running.
  */
 export function startSupervised(
   line: CommandLine,
@@ -243,7 +253,7 @@ export function startSupervised(
   const piped = ['pipe', 'pipe', 'pipe'] as ['pipe', 'pipe', 'pipe'];
   if (process.platform === 'win32')
     return spawn(command, args ?? [], { shell: args === undefined, cwd, env, stdio: piped });
-  // Look for the program first, because the shell that starts it does not report a missing program.
+  // Look for the program first, because the shell that starts it would not report that it is missing.
   const missing = command.includes('/')
     ? !isProgram(resolve(cwd ?? '', command))
     : !findProgram(command, env);
@@ -256,10 +266,10 @@ export function startSupervised(
     stdio: [...piped, 'pipe'],
   }) as ChildProcessByStdio<Writable, Readable, Readable>;
   const watched = child.stdio[3] as unknown as Writable & Readable;
-  // The watcher may end before us.
+  // Ignore write errors: the watcher may end before this process.
   watched.on('error', () => {});
   watched.resume();
-  // Also wait for background processes of the program that still write to us.
+  // Also wait for background processes of the program that still write to this process.
   let open = 3;
   const ended = () => {
     if (--open === 0) watched.end('done\n');
@@ -269,17 +279,19 @@ export function startSupervised(
   return child;
 }
 
-/** Signals a command and everything it started. */
+/** Sends a signal to a command and all processes that it started. */
 export function signalGroup({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
-    // It has already ended.
+    // The command has already ended.
   }
 }
 
-/** Calls `end` when the signal fires, and again with force a while later. Dispose it when the process has ended. */
+/**
+ * Calls `end` when the signal aborts, and again with `force` a while later. Dispose it when the process has ended.
+ */
 export function endWhenAborted(signal: AbortSignal | undefined, end: (force: boolean) => void): Disposable {
   let forced: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {
@@ -296,16 +308,16 @@ export function endWhenAborted(signal: AbortSignal | undefined, end: (force: boo
   };
 }
 
-/** Describes how a process ended, with the last line of its stderr. */
+/** Describes how a process ended, and adds the last line of its stderr. */
 export function whyEnded(who: string, code: number | null, signal: string | null, stderr: string): string {
   const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-  const said = stderr.trim().split('\n').at(-1)!.trim();
-  return `The ${who} ${how}${said === '' ? '.' : `: ${said}`}`;
+  const lastLine = stderr.trim().split('\n').at(-1)!.trim();
+  return `The ${who} ${how}${lastLine === '' ? '.' : `: ${lastLine}`}`;
 }
 
-/** Signals for the program: it decides, and we end when it has ended. */
+/** Signals that are passed on to the program. The program decides, and this process ends after it. */
 const PASSED: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
-/** A terminal sends these to the whole foreground, so the program already got them. */
+/** Signals that a terminal sends to the whole foreground group, so the program already got them. */
 const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT']);
 
 function passSignals(child: ChildProcess): Disposable {
@@ -330,7 +342,7 @@ function notStarted({ command, args }: CommandLine, error: NodeJS.ErrnoException
   return new RelayError('failed', { what: `${command} cannot be started (${error.code ?? error.message}).` });
 }
 
-/** Keeps the end of a byte stream. */
+/** Keeps the last bytes of a stream. */
 export class Tail {
   readonly #limit: number;
   readonly #chunks: Uint8Array[] = [];
@@ -350,20 +362,20 @@ export class Tail {
     }
   }
 
-  /** Returns the bytes if they are not UTF-8 and nothing is missing, otherwise null. */
+  /** Returns all bytes if none were dropped and they are not UTF-8. Returns null otherwise. */
   binary(): Uint8Array | null {
     const whole = Buffer.concat(this.#chunks);
     return this.#cut || isUtf8(whole) ? null : whole;
   }
 
-  /** Returns the text, with a note if the beginning is missing. */
+  /** Returns the text, with a note if its beginning was dropped. */
   text(): string {
     const text = Buffer.concat(this.#chunks).toString('utf8');
     return this.#cut ? `[… only the end of a long output]\n${text}` : text;
   }
 }
 
-/** A temporary file for a prompt, deleted when disposed. */
+/** Returns a temporary file for a prompt, which is deleted when it is disposed. */
 export function promptFile(): AsyncDisposable & { write(text: string): Promise<string> } {
   let folder: string | null = null;
   return {

@@ -34,10 +34,10 @@ interface Block {
   signature?: string;
 }
 
-/** Marks the end of a cached prefix, so that the next question or round need not be processed again. */
+/** Marks the end of a prefix to cache, so that the next question or round need not process it again. */
 const MARK = { cache_control: { type: 'ephemeral' } };
 
-/** The Messages API. */
+/** Anthropic's Messages API. */
 export const anthropic: Format = {
   body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
     model,
@@ -108,7 +108,7 @@ function assembleTurn(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<nu
     const written = inputs.get(index) || '{}';
     if (type === 'tool_use') {
       calls.push({ id, name, arguments: written });
-      // Invalid arguments become empty; the tool then tells the model what is missing.
+      // Invalid arguments become empty. The tool then tells the model which ones are missing.
       turn.push({ ...block, input: jsonObjectIn(written) ?? {} });
       // The API rejects empty text.
     } else if (type !== 'text' || block.text?.trim()) turn.push(block);
@@ -116,7 +116,7 @@ function assembleTurn(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<nu
   return { calls, turn };
 }
 
-/** All input is billed, cached or not. */
+/** Returns the token counts. All input is billed, cached or not. */
 function counts(usage: Usage = {}): Piece {
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage;
   if (input_tokens === undefined) return { output_tokens };

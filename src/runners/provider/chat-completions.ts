@@ -26,15 +26,15 @@ interface CallPiece {
 }
 
 /**
- * Chat completions, the API of OpenAI and compatible servers. Newer OpenAI models accept only the new name of the
- * limit, most others only the old one.
+ * Chat completions, the API of OpenAI and compatible servers. Newer OpenAI models accept only
+ * `max_completion_tokens`, most other servers only `max_tokens`.
  */
 export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): Format {
   return {
     body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
       model,
       [limit]: maxTokens,
-      // Only OpenAI has the new name, and only OpenAI takes the key.
+      // Only OpenAI has `max_completion_tokens`, and only OpenAI accepts the cache key.
       ...(limit === 'max_completion_tokens' ? cacheKeyField(prompt) : {}),
       messages: [...systemAndUser(prompt), ...rounds.flatMap(turns)],
       ...(tools.length > 0 ? { tools: tools.map(functionTool) } : {}),
@@ -43,7 +43,7 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
       stream_options: { include_usage: true },
     }),
     async *pieces(body) {
-      let said = '';
+      let text = '';
       let thought = '';
       const parts = new Map<number, CallPiece>();
       for await (const data of eventData(body)) {
@@ -55,7 +55,7 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
         if (error) yield { error: error.message ?? NO_MESSAGE };
         const choice = choices?.[0];
         const { content, refusal, reasoning_content, tool_calls } = choice?.delta ?? {};
-        said += content ?? '';
+        text += content ?? '';
         thought += reasoning_content ?? '';
         for (const piece of tool_calls ?? []) addCall(parts, piece);
         const ended = typeof choice?.finish_reason === 'string';
@@ -67,7 +67,7 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
           input_tokens: usage?.prompt_tokens,
           output_tokens: usage?.completion_tokens,
           cached_input_tokens: usage?.prompt_tokens_details?.cached_tokens,
-          ...(ended ? answered(said, thought, [...parts.values()]) : {}),
+          ...(ended ? answered(text, thought, [...parts.values()]) : {}),
         };
       }
     },
@@ -75,8 +75,8 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
 }
 
 /**
- * Collects the pieces of a call. Servers that send a call in one piece may omit its index. Unknown fields are sent
- * back.
+ * Adds a piece of a tool call. A server that sends a call in one piece may omit its index. Unknown fields are kept,
+ * because they must be sent back.
  */
 function addCall(parts: Map<number, CallPiece>, piece: CallPiece): void {
   const { index = parts.size, ...fields } = piece;
@@ -87,12 +87,12 @@ function addCall(parts: Map<number, CallPiece>, piece: CallPiece): void {
   parts.set(index, { id: `call_${index}`, ...before, ...fields, function: called });
 }
 
-function answered(said: string, thought: string, parts: readonly CallPiece[]) {
+function answered(text: string, thought: string, parts: readonly CallPiece[]) {
   const tool_calls = parts.map((part) => ({ type: 'function', ...part }));
   const message = {
     role: 'assistant',
-    content: said === '' ? null : said,
-    // Some servers reject the next round without it.
+    content: text === '' ? null : text,
+    // Some servers reject the next round without this field.
     ...(thought === '' ? {} : { reasoning_content: thought }),
     tool_calls,
   };

@@ -74,7 +74,7 @@ function turns({ answer: { calls = [], turn }, results }: Round): object[] {
   ];
 }
 
-/** Each chunk contains the totals so far. Thoughts are billed as output. */
+/** Returns the token counts. Each chunk contains the totals so far. Thoughts are billed as output. */
 function counts(usage: Chunk['usageMetadata']): Piece {
   if (!usage) return {};
   const { promptTokenCount, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = usage;

@@ -5,26 +5,26 @@ import { pause } from '../../base/pause.ts';
 import { redact } from '../../base/redact.ts';
 import type { AnswerListener } from '../../client/prompts/types.ts';
 
-/** How to reach a provider, and its names for messages. */
+/** How to reach a provider, with names for messages. */
 export interface Connection {
   /** Name as in --provider: `anthropic`. */
   readonly provider: string;
   readonly url: string;
   readonly headers: { readonly [name: string]: string };
   readonly model: string;
-  /** Variable with the key, for hints. */
+  /** Name of the environment variable with the key, for hints. */
   readonly keyName: string;
-  /** How to list its models. */
+  /** Sentence that says how to list the models of the provider, for hints. */
   readonly models: string;
-  /** How long it may send nothing; 0 for no limit. */
+  /** Time in ms without data after which the provider times out; 0 for no limit. */
   readonly timeoutMs?: number;
-  /** Waits between attempts; tests replace it. */
+  /** Waits between attempts. Tests replace it. */
   pause?(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 /**
- * Sends a request and returns the body once the answer has begun. A busy or temporarily broken provider is asked
- * again. An answer that has begun is not retried, because its text is already displayed.
+ * Sends a request and returns the body when the answer has begun. Retries if the provider is busy or temporarily
+ * fails. Does not retry an answer that has begun, because its text is already displayed.
  */
 export async function callProvider(
   connection: Connection,
@@ -47,7 +47,10 @@ export async function callProvider(
   }
 }
 
-/** Aborts `late` when the provider is silent for too long, and calls `onSilence` after a part of that time. */
+/**
+ * Returns a function that waits for the provider. It aborts `late` if the provider is silent for too long, and calls
+ * `onSilence` after a tenth of that time.
+ */
 function silenceGuard(
   { provider, url, timeoutMs: ms = MODEL_SILENCE_MS }: Connection,
   late: AbortController,
@@ -71,10 +74,10 @@ function silenceGuard(
   };
 }
 
-/** Silence is reported after this fraction (one tenth) of the timeout. */
+/** `onSilence` is called after the timeout divided by this number. */
 const NOTICE_FRACTION = 10;
 
-/** Returns null if it could not be reached and another attempt is due. */
+/** Sends a request. Returns null if the connection was reset and another attempt is due. */
 async function send(
   { provider, url, headers }: Connection,
   body: object,
@@ -86,7 +89,7 @@ async function send(
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
-      // Never send the key to another host.
+      // Do not follow redirects, so that the key never reaches another host.
       redirect: 'error',
       signal: signal ?? null,
     });
@@ -109,7 +112,7 @@ function wait(attempt: number, retryAfter?: string | null): number {
   return 1000 * 2 ** attempt;
 }
 
-/** Returns a provider's error: the message inside its JSON, without the key that was sent. */
+/** Returns a provider's error with the message from its JSON. Removes the key that was sent. */
 async function failureOf(
   response: Response,
   connection: Connection,
@@ -118,27 +121,28 @@ async function failureOf(
   const { provider, url, headers, model, keyName, models } = connection;
   const { status } = response;
   const text = (await response.text().catch(() => '')).slice(0, 20_000);
-  let said = text;
+  let message = text;
   let code: unknown;
   try {
     const parsed = JSON.parse(text);
-    said = parsed.error?.message ?? parsed.error ?? parsed.message ?? text;
+    message = parsed.error?.message ?? parsed.error ?? parsed.message ?? text;
     code = parsed.error?.code;
   } catch {
-    // Not JSON: use the text.
+    // The body is not JSON. Use its text.
   }
-  let plain = redact(String(said)).replace(/\s+/g, ' ').trim().slice(0, 300);
+  let plain = redact(String(message)).replace(/\s+/g, ' ').trim().slice(0, 300);
   for (const value of Object.values(headers)) {
     const secret = value.replace(/^Bearer /, '');
     if (secret.length > 7) plain = plain.replaceAll(secret, '…');
   }
   const what = `${status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`;
-  // Providers have no common error code for this.
-  const aboutTools = /\btools?\b|\btool_|function.call/i.test(String(said));
+  // Providers have no common error code for unsupported tools.
+  const aboutTools = /\btools?\b|\btool_|function.call/i.test(String(message));
   if (withTools && aboutTools && ![401, 403, 429].includes(status))
     return new RelayError('tools_refused', { provider, model, what });
-  // OpenAI has a code for it, even if the model exists for others. The others answer 404 with the model's name.
-  if (code === 'model_not_found' || (status === 404 && String(said).includes(model)))
+  // OpenAI has an error code for this, even if the model exists for others. Other providers answer 404 and name the
+  // model.
+  if (code === 'model_not_found' || (status === 404 && String(message).includes(model)))
     return new RelayError('model_unknown', { provider, model, what, list: models });
   if (status === 401 || status === 403)
     return new RelayError('provider_refused', { provider, what, key: keyName, model });

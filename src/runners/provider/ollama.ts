@@ -22,8 +22,8 @@ interface Called {
 }
 
 /**
- * Ollama's own chat API, one JSON object per line. It cannot be told to make no calls, so in the last round it gets no
- * tools.
+ * Ollama's own chat API, with one JSON object per line. Ollama has no option to forbid tool calls, so the last round
+ * has no tools.
  */
 export const ollama: Format = {
   body({ prompt, model, maxTokens, tools, rounds, last }) {
@@ -57,15 +57,15 @@ export const ollama: Format = {
   },
 };
 
-/** Ollama's own default. */
+/** Minimum context window: Ollama's own default. */
 const MIN_WINDOW = 4096;
 
 /**
- * Returns a context window in tokens that holds the request and the answer. Ollama silently drops the beginning of a
- * prompt that does not fit. It loads the model again when the window changes, so the size is a power of two.
+ * Returns the size in tokens of a context window that fits the request and the answer. Ollama silently drops the
+ * beginning of a prompt that does not fit. It reloads the model when the size changes, so the size is a power of two.
  */
 function contextWindow(bytes: number, answerTokens: number): number {
-  // A token has about four bytes of English and three of Chinese.
+  // A token has about four bytes of English, or three bytes of Chinese.
   return Math.max(MIN_WINDOW, 2 ** Math.ceil(Math.log2(bytes / 3 + answerTokens)));
 }
 

@@ -17,20 +17,20 @@ import { responses } from './responses.ts';
 import type { Format } from './stream.ts';
 import { gather } from './stream.ts';
 
-/** Configuration of models. */
+/** Settings of the configuration that concern models. */
 export interface Preferences {
   readonly provider: string | null;
   /** Model by provider. */
   readonly models: { readonly [provider: string]: string };
-  /** How long a model may send nothing; 0 for no limit. */
+  /** Time in ms without data after which a model times out; 0 for no limit. */
   readonly timeoutMs?: number;
 }
 
 type Variables = { readonly [name: string]: string | undefined };
 
-/** HTTP details of a provider. */
+/** How to call a provider over HTTP. */
 interface Wire {
-  /** `{model}` is replaced by the model's name. */
+  /** Path, in which `{model}` is replaced by the name of the model. */
   readonly path: string;
   headers(key: string): { readonly [name: string]: string };
   readonly format: Format;
@@ -66,9 +66,9 @@ const WIRES: { readonly [provider in ProviderName]: Wire } = {
 };
 
 /**
- * Opens the model that the choice, the environment, the preferences and the table of providers select, in this order.
- * The default is Anthropic; another provider only if its variable is set and Anthropic's is not. `found` names
- * installed programs to suggest instead.
+ * Opens the model that is selected by the choice, the environment, the preferences or the table of providers, in this
+ * order. The default provider is Anthropic, or the first one whose variable is set. `found` contains installed
+ * programs, which an error suggests instead.
  */
 export function openModel(
   choice: ModelChoice,
@@ -108,7 +108,7 @@ export function openModel(
 
 const NO_TOOLS: ToolUse = { tools: [], rounds: [], last: true };
 
-/** A model over HTTP. If the server does not know the path, `older` is used from then on. */
+/** Returns a model that is called over HTTP. If the server does not know the path, uses `older` from then on. */
 export function providerModel(
   connection: Connection,
   format: Format,
@@ -167,7 +167,7 @@ function noKey(provider: string, key: string, found: readonly string[]): RelayEr
   return new RelayError('no_model', { what: `${key} is not set`, hint });
 }
 
-/** `OLLAMA_HOST` is often a bare host and port. */
+/** Adds the scheme to an address, because `OLLAMA_HOST` is often a bare host and port. */
 function address(base: string, name: string): string {
   const whole = /^https?:\/\//.test(base) ? base : `http://${base}`;
   if (URL.canParse(whole)) return whole.replace(/\/+$/, '');

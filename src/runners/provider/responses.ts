@@ -27,10 +27,12 @@ interface Item {
   readonly arguments?: string;
 }
 
-/** Models with reasoning. Others reject requests for encrypted reasoning. */
+/** Matches models with reasoning. Other models reject requests for encrypted reasoning. */
 const THINKING = /^(?:o\d|gpt-[5-9])(?!.*chat)/;
 
-/** OpenAI's Responses API, without server-side storage: reasoning between two calls is sent back in encrypted form. */
+/**
+ * OpenAI's Responses API, without storage on the server: reasoning between two calls is sent back in encrypted form.
+ */
 export const responses: Format = {
   body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
     model,
@@ -81,7 +83,10 @@ function ended(items: readonly Item[], response: Event['response']): Piece {
   };
 }
 
-/** Reasoning without encrypted content is stored nowhere, so it is omitted, and calls must not refer to it. */
+/**
+ * Returns an item as it is sent back. Without encrypted content, nobody has stored the reasoning, so it is omitted
+ * and calls must not refer to it.
+ */
 function sentBack({ id, ...item }: Item): object[] {
   if (item.type === 'function_call') return [item];
   return item.type === 'reasoning' && !item.encrypted_content ? [] : [{ id, ...item }];

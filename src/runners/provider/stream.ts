@@ -2,7 +2,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { PROVIDER_EVENT_CHARS } from '../../base/limits.ts';
 import type { AnswerOptions, ModelAnswer, PromptText, Tool, ToolUse } from '../../client/prompts/types.ts';
 
-/** How to ask a provider and parse its stream. */
+/** How to build a request to a provider and parse its stream. */
 export interface Format {
   body(asking: ModelRequest): object;
   pieces(body: ReadableStream<Uint8Array>): AsyncIterable<Piece>;
@@ -14,7 +14,7 @@ export interface ModelRequest extends ToolUse {
   readonly maxTokens: number;
 }
 
-/** One piece of a stream, in a common form. A repeated field replaces the earlier value. */
+/** One piece of a stream, in a form that all providers share. A later field replaces an earlier one. */
 export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut' | 'refused'> {
   readonly text?: string;
   readonly input_tokens?: number;
@@ -26,23 +26,26 @@ export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut' | 'ref
 
 export const NO_MESSAGE = 'an error without a message';
 
-/** Returns OpenAI's field that sends prompts with an equal beginning to the same cache. */
+/** Returns OpenAI's field that makes prompts with an equal beginning use one cache. */
 export function cacheKeyField({ cacheKey }: PromptText): { prompt_cache_key?: string } {
   return cacheKey === undefined ? {} : { prompt_cache_key: cacheKey };
 }
 
-/** Returns a tool in the format of OpenAI's chat API, which others adopted. */
+/** Returns a tool in the format of OpenAI's chat API, which others have adopted. */
 export function functionTool({ name, description, parameters }: Tool) {
   return { type: 'function', function: { name, description, parameters } };
 }
 
-/** Assembles an answer from its stream. A stream that ends too early is a failure, not a short answer. */
+/**
+ * Assembles an answer from its stream. Throws if the stream ends too early, so that a cut answer does not look
+ * complete.
+ */
 export async function gather(
   provider: string,
   pieces: AsyncIterable<Piece>,
   o: AnswerOptions,
 ): Promise<ModelAnswer> {
-  const said: string[] = [];
+  const texts: string[] = [];
   const counts: { input_tokens?: number; output_tokens?: number; cached_input_tokens?: number } = {};
   let ending: Pick<ModelAnswer, 'calls' | 'turn'> = {};
   let cut = false;
@@ -52,7 +55,7 @@ export async function gather(
     for await (const piece of pieces) {
       if (piece.error !== undefined) throw new RelayError('provider_failed', { provider, what: piece.error });
       if (piece.text) {
-        said.push(piece.text);
+        texts.push(piece.text);
         o.onText?.(piece.text);
       }
       for (const name of COUNTS) counts[name] = piece[name] ?? counts[name];
@@ -72,7 +75,7 @@ export async function gather(
   const isBilled = input_tokens !== undefined || output_tokens !== undefined;
   const billed = { input_tokens: input_tokens ?? 0, output_tokens: output_tokens ?? 0, ...cached };
   return {
-    text: said.join(''),
+    text: texts.join(''),
     ...(isBilled ? { billed } : {}),
     ...(cut ? { cut } : {}),
     ...(refused ? { refused } : {}),
@@ -82,7 +85,7 @@ export async function gather(
 
 const COUNTS = ['input_tokens', 'output_tokens', 'cached_input_tokens'] as const;
 
-/** Parses JSON, or throws an error that quotes the data. */
+/** Parses JSON. Throws an error that quotes invalid data. */
 export function parsePiece<T>(data: string): T {
   try {
     return JSON.parse(data) as T;
@@ -109,7 +112,7 @@ export async function* streamLines(body: ReadableStream<Uint8Array>): AsyncGener
   if (rest !== '') yield rest;
 }
 
-/** Yields the data of server-sent events. Event names and comments are skipped, because the data repeats the name. */
+/** Yields the data of server-sent events. Skips event names and comments, because the data repeats the name. */
 export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = [];
   for await (const line of streamLines(body)) {

@@ -6,36 +6,44 @@ import { promisify } from 'node:util';
 import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 
 /**
- * How to recognize a coding agent in a terminal, and whether it works, waits for input or asks a person. Plain data:
- * `agents.json` in the relay's home has the same shape, by name. Patterns are regular expressions, matched against the
- * terminal's title and against its screen without trailing blank lines, so `$` is the end of the screen.
+ * How to recognize a coding agent in a terminal, and whether it works, waits for input or asks a person. It is plain
+ * data, and `agents.json` in the relay's home maps names to it. Patterns are regular expressions. They are matched
+ * against the terminal's title and against its screen without trailing blank lines, so `$` is the end of the screen.
  */
 export interface AgentProfile {
-  /** Matches the name of the running program. */
+  /** Matches the name of the program that is running. */
   readonly command?: string;
-  /** Matches the screen of a program with an unspecific name, such as `node`. */
+  /** Matches the screen of the program. It is needed if its name is ambiguous, such as `node`. */
   readonly screen?: string;
-  /** Matches while the agent works. */
+  /** Matches the screen while the agent works. */
   readonly busy?: string;
-  /** Matches while the agent waits for input. Tasks are pasted, and end, only while it matches. */
+  /** Matches the screen while the agent waits for input. Only then a task is pasted, and only then it can end. */
   readonly ready?: string;
-  /** Matches while the agent waits for a person's decision. The first group is the question. */
+  /** Matches the screen while the agent waits for a person's decision. The first group is the question. */
   readonly asks?: string;
-  /** The program also writes its state to a file, which is more reliable than the screen. Claude Code does. */
+  /** Set if the program also writes its state to a file, which is more reliable than the screen. */
   readonly status?: 'claude-code';
-  /** Matches what the screen shows instead of a long paste. */
+  /** Matches the placeholder that the screen shows for a long paste. */
   readonly pasted?: string;
-  /** True if a multi-line paste stays one input until Enter. Otherwise the agent gets one line with the pointer. */
+  /**
+   * True if a paste with several lines stays one input until Enter. Otherwise the agent gets one line with the
+   * pointer.
+   */
   readonly multiline?: boolean;
-  /** The key that stops the work but not the program. Without one, nothing is sent. */
+  /** Key that stops the work but not the program. Without it, no key is sent. */
   readonly interrupt?: string;
-  /** How long the screen must be unchanged before it is evaluated. */
+  /** Time in ms for which the screen must be unchanged before it is evaluated. */
   readonly settle_ms?: number;
-  /** Time without a change of the screen after which a task is reported as stuck. `--stuck-after` overrides it. */
+  /**
+   * Time in ms without a change of the screen after which a task is reported as stuck. `--stuck-after` overrides it.
+   */
   readonly quiet_ms?: number;
 }
 
-/** A line that is a rule or the top of a box. Patterns start at a line, so that matching stays linear. */
+/**
+ * Matches a horizontal line, such as the top of a box. Patterns begin at the start of a line, so that matching takes
+ * linear time.
+ */
 const RULE = '(?:^|\\n)[╭ ]*─{8}[^\\n]*\\n';
 const ANSWER_KEYS = '(?:Esc to cancel|Enter to (?:confirm|select))[^\\n]*$';
 
@@ -57,7 +65,7 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     command: '^gemini',
     screen: 'Gemini CLI|Type your message or @path',
     busy: 'esc to cancel|^✦ +Working',
-    // The input box at the bottom, followed by at most the footer's lines.
+    // The input box at the bottom, and at most the lines of the footer after it.
     ready: '▄{8}▄*\\n *[>!*] [^▄▀]*\\n▀{8}▀*(?:\\n[^\\n▀]*){0,4}$|Type your message',
     asks: '╭[^╭]*(?:╭[^╭╯]*╯[^╭]*)?● \\d+\\. [^●]*╯$|^✋ +Action Required',
     pasted: '\\[Pasted Text: \\d+',
@@ -85,12 +93,12 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
   },
   claude: {
     command: '^claude',
-    // Codex and Gemini CLI show the shortcuts too, so this profile comes after theirs.
+    // Codex and Gemini CLI also show the shortcuts, so this profile comes after theirs.
     screen: 'Claude Code|\\? for shortcuts',
     busy: 'esc to interrupt',
     // The input box: the prompt sign between the last two horizontal lines.
     ready: `${RULE}[│ ]*[❯>!](?![ \\u00a0]*\\d+\\. )[^─]*\\n[^\\n]*─{8}[^─]*$`,
-    // A dialog: from a rule down to the selected answer. The last line names the keys that answer it.
+    // A dialog: from a horizontal line to the selected answer. The last line names the keys that answer it.
     asks:
       `^(?=[^]*${ANSWER_KEYS})[^]*${RULE}((?:(?![^\\n]*─{8})[^\\n]*\\n)*?)[│ ]*❯ [^\\n]*\\n` +
       `|${ANSWER_KEYS}`,
@@ -99,22 +107,22 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     multiline: true,
     interrupt: 'Escape',
   },
-  /** Any other program. Only an outcome block or `relay task done` ends a task there. */
+  /** Any other program. There, only an outcome block or `relay task done` ends a task. */
   other: { multiline: false },
 };
 
 const SETTLE_MS = 1_500;
 const QUIET_MS = 60_000;
-/** Maximum number of lines from the input box to the bottom. */
+/** Maximum number of lines from the input box to the bottom of the screen. */
 const INPUT_LINES = 12;
 /** Maximum length of a question. */
 const QUESTION_CHARS = 400;
 
-/** One observation of an agent: its screen, terminal title and status file. */
+/** What was observed of an agent at one moment: its screen, terminal title and status file. */
 export interface Sight {
   readonly title: string;
   readonly screen: string;
-  /** From the program's status file; null if there is none. */
+  /** State in the program's status file. Null if there is no such file. */
   readonly status?: AgentStatus | null;
 }
 
@@ -123,14 +131,14 @@ interface AgentStatus {
   readonly asked?: string;
 }
 
-/** `unclear`: nothing on the screen matches. */
+/** State of an agent. `unclear` means that no pattern matches the screen. */
 export type AgentState =
   | { readonly name: 'ready' | 'busy' | 'unclear' }
   | { readonly name: 'asks'; readonly asked: string };
 
 export type CompiledProfile = ReturnType<typeof compileProfile>;
 
-/** A profile with compiled patterns. */
+/** Compiles the patterns of a profile. */
 export function compileProfile(name: string, profile: AgentProfile) {
   const pattern = (source: string | undefined) => (source === undefined ? null : new RegExp(source, 'g'));
   const busy = pattern(profile.busy);
@@ -161,22 +169,22 @@ export function compileProfile(name: string, profile: AgentProfile) {
       if (status?.state === 'ready' || shows(ready, sight)) return { name: 'ready' };
       return { name: 'unclear' };
     },
-    /** Returns the screen's text above the input box. */
+    /** Returns the text above the input box. */
     aboveInput(screen: string): string {
       const last = ready === null ? undefined : [...screen.trimEnd().matchAll(ready)].at(-1);
       if (!last) return screen;
       const above = screen.slice(0, screen.lastIndexOf('\n', last.index) + 1);
-      // A match further up is old output.
+      // A match further up is old output, not the input box.
       const lines = screen.slice(above.length).trimEnd().split('\n').length;
       return lines <= INPUT_LINES ? above.trimEnd() : screen;
     },
-    /** Returns the collapsed pastes on the screen; the value changes with each paste. */
+    /** Returns the placeholders of pastes on the screen as one text. The text changes with each new paste. */
     pastes: (screen: string) => (pasted === null ? '' : [...screen.matchAll(pasted)].join('|')),
   };
 }
 
 /**
- * Returns a dialog as one line, without frames and choices. A long one is cut at its start, because the question is at
+ * Returns a dialog as one line, without frames and choices. Cuts the start of a long one, because the question is at
  * its end.
  */
 function questionIn(dialog: string): string {
@@ -184,14 +192,14 @@ function questionIn(dialog: string): string {
     .replace(/[│┃╭╮╰╯─━╌┄▔▁▄▀╹╻]+/gu, ' ')
     .replace(/[●❯›] *\d+\. [\s\S]*$/u, '')
     .trim()
-    // Rules and blank lines separate the parts of a dialog.
+    // Horizontal and blank lines separate the parts of a dialog.
     .replace(/\s*\n\s*\n\s*/g, ' · ')
     .replace(/\s+/g, ' ');
   const characters = [...line];
   return characters.length > QUESTION_CHARS ? `…${characters.slice(1 - QUESTION_CHARS).join('')}` : line;
 }
 
-/** Returns which agent runs there: by its name first, then by its screen. */
+/** Returns the profile of the agent that is running. Looks at the program's name first, then at its screen. */
 export function findAgent(
   profiles: { readonly [name: string]: AgentProfile },
   seen: { readonly command: string; readonly screen: string },
@@ -216,13 +224,13 @@ const STATES: { readonly [status: string]: AgentStatus['state'] } = {
   waiting: 'asks',
 };
 
-/** Returns the state file of the session on this terminal; null if there is none. */
+/** Returns the path of the status file of the session on this terminal. Returns null if there is none. */
 export async function claudeStatusFile(tty: string, env: Environment): Promise<string | null> {
   const folder = env.CLAUDE_CONFIG_DIR || join(homedir(), '.claude');
   for (const pid of await processesOn(tty)) {
     const path = join(folder, 'sessions', `${pid}.json`);
     const session = await readSession(path);
-    // A tool may have started `claude -p` on the same terminal.
+    // Ignore sessions that are not interactive: a tool may have started `claude -p` on this terminal.
     if (session?.kind === 'interactive') return path;
   }
   return null;
@@ -247,7 +255,7 @@ async function processesOn(tty: string): Promise<string[]> {
       .map((line) => line.trim())
       .filter(Boolean);
   } catch {
-    // Without `ps` only the screen is used.
+    // Without `ps`, only the screen is used.
     return [];
   }
 }

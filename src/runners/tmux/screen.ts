@@ -1,18 +1,18 @@
 import { readOutcome } from '../../client/bridge/outcome.ts';
 
-/** Functions on a screen that do not depend on the program that draws it. */
+/** Functions on screens, whatever program draws them. */
 
-/** Long enough to contain the task's id, with which every prompt ends, so the mark is unique. */
+/** Length of a mark. It is long enough to contain the task's id, which ends every prompt, so a mark is unique. */
 const MARK_CHARS = 40;
-/** More than the last line of a prompt, which agents often repeat. */
+/** Length of a longer mark. It exceeds the last line of a prompt, which agents often repeat. */
 const SURE_CHARS = 120;
 
-/** Removes white space, frames and prompt signs, because programs break lines anywhere. */
+/** Removes white space, frames and prompt signs, because programs break lines at any place. */
 export function squeezed(screen: string): string {
   return screen.replace(/[\s│┃║|╭╮╰╯─━═>❯›]+/gu, '');
 }
 
-/** Returns the end of a text, by which it is found on a screen. */
+/** Returns the end of a text as a mark, by which the text is found on a screen. */
 export function markOf(text: string): string {
   return squeezed(text).slice(-MARK_CHARS);
 }
@@ -28,16 +28,16 @@ export interface ScreenText {
 }
 
 /**
- * Returns the output of the program since the text was pasted. If the text is visible, the output starts after the
- * first new occurrence of the text, because agents repeat their input later. If the text has scrolled out, the output
- * starts after the last occurrence, because repainting leaves several copies. If that output has no outcome block, an
- * earlier start is tried.
+ * Returns the output of the program since the text was pasted. If the text is visible, the output starts after its
+ * first new occurrence, because agents may repeat their input later. If it has scrolled out, the output starts after
+ * its last occurrence, because repainting leaves several copies. If that output has no outcome block, tries an
+ * earlier start.
  */
 export function outputBehind(now: ScreenText, text: string, before: ScreenText): string {
-  const told = squeezed(text);
-  const [much, little] = [told.slice(-SURE_CHARS), markOf(text)];
+  const pasted = squeezed(text);
+  const [much, little] = [pasted.slice(-SURE_CHARS), markOf(text)];
   const found =
-    behindSight(now.view, much, (ends) => newest(now.view, told, ends, count(before.view, much))) ??
+    behindSight(now.view, much, (ends) => newest(now.view, pasted, ends, count(before.view, much))) ??
     behindSight(now.all, much, (ends) => ends.length - 1) ??
     behindSight(now.all, little, () => 0) ??
     withoutBeginning(now.all, before.all).trim();
@@ -46,7 +46,10 @@ export function outputBehind(now: ScreenText, text: string, before: ScreenText):
   return whole !== null && readOutcome(whole).found ? whole : found;
 }
 
-/** Returns the text after one occurrence of the mark, which `choose` selects by their ends; null if there is none. */
+/**
+ * Returns the text after one occurrence of the mark. `choose` gets the ends of all occurrences and selects one.
+ * Returns null if there is none.
+ */
 function behindSight(
   screen: string,
   mark: string,
@@ -64,15 +67,18 @@ function behindSight(
   return lines.slice(line).join('\n').trim();
 }
 
-/** Skips occurrences that were there before. If nothing but the text is between two of them, the program repeated it. */
-function newest(screen: string, told: string, ends: readonly number[], old: number): number {
+/**
+ * Returns the occurrence from which the output starts: the first new one, or a later one if only repetitions of the
+ * text are between them.
+ */
+function newest(screen: string, pasted: string, ends: readonly number[], old: number): number {
   const whole = squeezed(screen);
   let sight = Math.min(old, ends.length - 1);
-  while (sight + 1 < ends.length && told.endsWith(whole.slice(ends[sight]!, ends[sight + 1]!))) sight++;
+  while (sight + 1 < ends.length && pasted.endsWith(whole.slice(ends[sight]!, ends[sight + 1]!))) sight++;
   return sight;
 }
 
-/** If the text has scrolled out: returns what was not there before. */
+/** Returns the lines after those that were already there before, for a text that has scrolled out. */
 function withoutBeginning(screen: string, before: string): string {
   const old = before.trimEnd().split('\n');
   const lines = screen.split('\n');

@@ -17,23 +17,29 @@ import { count, markOf, outputBehind, squeezed } from './screen.ts';
 import { agentGone, type Pane, type PaneView, Tmux } from './tmux.ts';
 
 const POLL_MS = 150;
-/** A screen unchanged for this long accepts input. */
+/** Time in ms for which the screen must be unchanged before the agent accepts input. */
 const STILL_MS = 500;
-/** A blank screen for less than this may be a program that is still starting. */
+/** Time in ms after which a blank screen is no longer taken for a program that is starting. */
 const BLANK_MS = 10_000;
-/** Time for a paste to appear. */
+/** Maximum time in ms until a paste appears. */
 const LAND_MS = 8_000;
-/** Time before and after Enter. Programs treat keys right after a paste as part of it. */
+/** Pauses in ms before and after Enter. Programs treat keys right after a paste as a part of it. */
 const BEFORE_ENTER_MS = 150;
 const ENTER_MS = 2_000;
 const ENTERS = 4;
-/** An agent that was never seen working is done only after its ready mark was visible for this long below new output. */
+/**
+ * Time in ms for which the ready mark must be visible below new output before the task counts as done, if the agent
+ * was never seen working.
+ */
 const UNSEEN_WORK_MS = 10_000;
 
-/** Control characters except line breaks and tabs. In a paste they could end it, and the rest would be typed as keys. */
+/**
+ * Matches control characters except line breaks and tabs. They could end a paste, and the rest would be typed as
+ * keys.
+ */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
-/** One observation: the screen, its meaning, and how long it has not changed. */
+/** One observation: the screen, the state of the agent, and for how many ms the screen has not changed. */
 interface Observation {
   readonly view: PaneView;
   readonly state: AgentState;
@@ -42,7 +48,7 @@ interface Observation {
 
 const SHELL = /^-?(?:ba|z|da|k|fi)?sh$/;
 
-/** An agent that someone started in a terminal and may be watching. */
+/** Runs tasks with an agent that someone started in a terminal and may be watching. */
 export class TmuxRunner implements Runner {
   readonly kind = 'tmux';
   readonly target: string;
@@ -51,9 +57,9 @@ export class TmuxRunner implements Runner {
   readonly #profiles: { readonly [name: string]: AgentProfile };
   readonly #options: TmuxOptions;
   #agent: CompiledProfile = compileProfile('other', {});
-  /** The program that was recognized. */
+  /** Name of the program for which the profile was chosen. */
   #command = '';
-  /** The program's status file. */
+  /** Path of the program's status file. */
   #statusFile: string | null = null;
 
   constructor(o: TmuxOptions) {
@@ -80,23 +86,23 @@ export class TmuxRunner implements Runner {
     const over = AbortSignal.any([job.signal, job.settled]);
     if (pane.inMode) await this.#tmux.leaveMode(pane.id);
     await this.#untilReady(pane.id, job, over);
-    // The agent may be recognizable only now.
+    // The agent may be recognizable only now, after it has started.
     const { name } = this.#agent;
     await this.#findAgent();
     if (this.#agent.name !== name) await this.#untilReady(pane.id, job, over);
-    const shown = async () => ({
+    const capture = async () => ({
       view: await this.#tmux.capture(pane.id),
       all: await this.#tmux.capture(pane.id, { all: true }),
     });
-    const before = await shown();
-    const said = async () => outputBehind(await shown(), job.prompt, before);
+    const before = await capture();
+    const readOutput = async () => outputBehind(await capture(), job.prompt, before);
     await this.#putIn(pane.id, job, over);
-    // Text below the program's input, such as a frame, is no answer.
-    const idle = squeezed(await said());
+    // Text below the pasted input, such as a frame, is not an answer.
+    const idle = squeezed(await readOutput());
     if (over.aborted) return { output: '' };
     await this.#enter(pane.id, job, over);
-    const output = await this.#untilDone(pane.id, job, { said, idle, over });
-    // If it cannot be interrupted it continues, but the task is given up anyway.
+    const output = await this.#untilDone(pane.id, job, { readOutput, idle, over });
+    // If the agent cannot be interrupted, it continues, but the task ends.
     if (job.signal.aborted) await this.#interrupt(pane).catch(() => {});
     if (over.aborted || readOutcome(output).found) return { output };
     const words = this.#agent.aboveInput(output);
@@ -106,7 +112,7 @@ export class TmuxRunner implements Runner {
 
   async close(): Promise<void> {}
 
-  /** Finds the pane and its agent, because agents may change while the bridge runs. */
+  /** Finds the pane and its agent again, because the agent may change while the bridge runs. */
   async #findAgent(): Promise<Pane> {
     const pane = await this.#tmux.pane(exactly(this.target));
     if (pane.dead) throw agentGone(`the program in ${this.target} has ended.`);
@@ -115,7 +121,7 @@ export class TmuxRunner implements Runner {
     if (profile !== undefined) this.#agent = compileProfile(profile, this.#profiles[profile]!);
     else {
       const found = findAgent(this.#profiles, { command: pane.command, screen });
-      // The text that identified it may have scrolled out since.
+      // The text that identified the agent may have scrolled out of the screen.
       if (found.name !== 'other' || pane.command !== this.#command) this.#agent = found;
       this.#command = pane.command;
     }
@@ -123,7 +129,7 @@ export class TmuxRunner implements Runner {
     return pane;
   }
 
-  /** Waits until the agent accepts input, through slow starts and dialogs, as long as the job has time. */
+  /** Waits until the agent accepts input, during slow starts and dialogs too, as long as the job has time. */
   async #untilReady(pane: string, job: Job, over: AbortSignal): Promise<void> {
     await this.#watch(pane, over, (look) => {
       const { view, state, still } = look;
@@ -136,7 +142,7 @@ export class TmuxRunner implements Runner {
     job.stuck?.(null);
   }
 
-  /** Pastes the prompt and checks that it appears. A paste that leaves no trace is retried once. */
+  /** Pastes the prompt and waits until it appears. Repeats a paste that leaves no trace once. */
   async #putIn(pane: string, job: Job, over: AbortSignal): Promise<void> {
     for (let attempt = 1; !over.aborted; ) {
       const before = await this.#tmux.capture(pane);
@@ -149,7 +155,7 @@ export class TmuxRunner implements Runner {
       if (await this.#watch(pane, over, landed, LAND_MS)) return;
       const { view, state } = last! as Observation;
       if (state.name === 'asks') {
-        // A dialog that just opened accepts no paste.
+        // A dialog that has just opened accepts no paste.
         await this.#untilReady(pane, job, over);
         if (this.#shows(job, await this.#tmux.capture(pane), before)) return;
       } else if (attempt++ === 2 || view.screen !== before) {
@@ -166,11 +172,11 @@ export class TmuxRunner implements Runner {
     );
   }
 
-  /** Never presses Enter while a dialog is open, because Enter would answer it. */
+  /** Presses Enter until the screen changes. Waits while a dialog is open, because Enter would answer it. */
   async #enter(pane: string, job: Job, over: AbortSignal): Promise<void> {
     await pause(BEFORE_ENTER_MS, over);
-    const shown = async () => `${(await this.#tmux.pane(pane)).cursor} ${await this.#tmux.capture(pane)}`;
-    const before = await shown();
+    const snapshot = async () => `${(await this.#tmux.pane(pane)).cursor} ${await this.#tmux.capture(pane)}`;
+    const before = await snapshot();
     for (let attempt = 0; attempt < ENTERS && !over.aborted; attempt++) {
       await this.#watch(pane, over, (look) => {
         // A prompt such as "1. Do this" in the input box looks like a dialog.
@@ -181,19 +187,19 @@ export class TmuxRunner implements Runner {
       if (over.aborted) return;
       await this.#tmux.key(pane, 'Enter');
       await pause(POLL_MS, over);
-      if (await this.#watch(pane, over, async () => (await shown()) !== before, ENTER_MS)) return;
+      if (await this.#watch(pane, over, async () => (await snapshot()) !== before, ENTER_MS)) return;
     }
     if (!over.aborted) throw agentGone(`${this.target} did not react to Enter.`);
   }
 
   /**
-   * Waits until the agent is ready again, has printed an outcome, or the result came another way, and returns its
-   * output. A screen that is only unchanged ends nothing, because the agent may be waiting for a person.
+   * Waits until the agent is ready again, has printed an outcome, or the result came in another way. Returns the
+   * agent's output. An unchanged screen alone ends nothing, because the agent may be waiting for a person.
    */
   async #untilDone(
     pane: string,
     job: Job,
-    o: { said: () => Promise<string>; idle: string; over: AbortSignal },
+    o: { readOutput: () => Promise<string>; idle: string; over: AbortSignal },
   ): Promise<string> {
     const { settleMs, showsBusy } = this.#agent;
     let worked = false;
@@ -203,15 +209,15 @@ export class TmuxRunner implements Runner {
       this.#report(job, look);
       worked ||= state.name === 'busy' || state.name === 'asks';
       if (still < settleMs || state.name === 'busy' || state.name === 'asks') return false;
-      const output = await o.said();
+      const output = await o.readOutput();
       if (readOutcome(output).found) return true;
       if (state.name !== 'ready') return false;
       return worked || !showsBusy || (still >= UNSEEN_WORK_MS && squeezed(output) !== o.idle);
     });
-    return o.said();
+    return o.readOutput();
   }
 
-  /** Reports to the bridge why the task is stuck, as far as the screen says. */
+  /** Reports to the bridge why the task is stuck, as far as the screen shows it. */
   #report(job: Job, { state, still }: Observation): void {
     const { stuckAfter = this.#agent.quietMs } = this.#options;
     const where = `tmux ${this.target}`;
@@ -224,8 +230,8 @@ export class TmuxRunner implements Runner {
   }
 
   /**
-   * Stops the work of our task only: of a known agent while it works or asks, or of a shell that ran nothing when the
-   * task was pasted. In an unknown program the key could end it, and its session with it.
+   * Stops only the work of our task: it interrupts a known agent that works or asks, or a command in a shell that was
+   * idle when the task was pasted. In an unknown program, the key could end the program and its session.
    */
   async #interrupt(pane: Pane): Promise<void> {
     const now = await this.#tmux.pane(pane.id);
@@ -245,14 +251,11 @@ export class TmuxRunner implements Runner {
     return { view, state: this.#agent.state({ ...view, status }) };
   }
 
-  /**
-   * Observes the agent repeatedly until `seen` returns true. Returns false if it never did before the time or the job
-   * was over.
-   */
+  /** Observes the agent until `isDone` returns true. Returns false if the time or the job is over before that. */
   async #watch(
     pane: string,
     over: AbortSignal,
-    seen: (look: Observation) => boolean | Promise<boolean>,
+    isDone: (look: Observation) => boolean | Promise<boolean>,
     withinMs = Number.POSITIVE_INFINITY,
   ): Promise<boolean> {
     const began = Date.now();
@@ -262,14 +265,14 @@ export class TmuxRunner implements Runner {
       const look = await this.#observe(pane);
       if (look.view.screen !== last) since = Date.now();
       last = look.view.screen;
-      if (await seen({ ...look, still: Date.now() - since })) return true;
+      if (await isDone({ ...look, still: Date.now() - since })) return true;
       await pause(POLL_MS, over);
     }
     return false;
   }
 }
 
-/** Merges profiles of agents.json into those of the same name, so that older files get newer fields. */
+/** Merges the profiles of agents.json with ours of equal name, so that older files get newer fields. */
 function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): typeof PROFILES {
   const merged = Object.entries(own).map(([name, profile]) => [
     name,
@@ -278,7 +281,9 @@ function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): typeof PROF
   return { ...PROFILES, ...Object.fromEntries(merged) };
 }
 
-/** Returns an exact session name: tmux would match `work` with `workshop` if there is no `work`. */
+/**
+ * Returns a target that matches only this session name. Otherwise tmux would use `workshop` if there is no `work`.
+ */
 function exactly(target: string): string {
   if (/^[%@$=]/.test(target)) return target;
   return `=${target}${target.includes(':') ? '' : ':'}`;

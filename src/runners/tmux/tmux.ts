@@ -15,21 +15,20 @@ export class Tmux {
   }
 
   /**
-   * Returns the pane: its id (`%3`, which stays when windows move), the foreground program, the cursor, which moves
-   * with Enter even if nothing is displayed, whether someone scrolls in it (keys would go there), and its terminal
-   * device.
+   * Returns a pane: its id (`%3`, which stays when windows move), the foreground program, the cursor (Enter moves it
+   * even if nothing is displayed), whether someone scrolls in it (it would get the keys), and its terminal device.
    */
   async pane(target: string) {
     const format =
       '#{pane_id} #{pane_dead} #{pane_in_mode} #{cursor_x},#{cursor_y} #{pane_tty} #{pane_current_command}';
     const answer = await this.#run(['display-message', '-p', '-t', target, format]);
     const [id, dead, inMode, cursor = '', tty = '', ...command] = answer.trimEnd().split(' ');
-    // tmux answers with empty fields if there is no such pane.
+    // tmux answers with empty fields if the pane does not exist.
     if (!id?.startsWith('%')) throw agentGone(await this.#noTarget(target));
     return { id, dead: dead === '1', inMode: inMode !== '0', cursor, tty, command: command.join(' ') };
   }
 
-  /** Says that a target does not exist, and lists the targets that there are. */
+  /** Says that a target does not exist, and lists the targets that do. */
   async #noTarget(target: string): Promise<string> {
     const format = '#{session_name}:#{window_index}.#{pane_index} (#{pane_current_command})';
     const panes = await this.#run(['list-panes', '-a', '-F', format]).catch(() => '');
@@ -39,7 +38,7 @@ export class Tmux {
     return `tmux has no target ${wanted}. A target is SESSION, SESSION:WINDOW or SESSION:WINDOW.PANE. ${list}`;
   }
 
-  /** Returns title and screen of the same moment. */
+  /** Returns the title and the screen of one moment. */
   async view(pane: string) {
     const title = ['display-message', '-p', '-t', pane, '#{pane_dead} #{pane_title}'];
     const answer = await this.#run([...title, ';', ...captureArgs(pane)]);
@@ -70,20 +69,20 @@ export class Tmux {
   #run(args: readonly string[], input?: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const options = { maxBuffer: Number.POSITIVE_INFINITY };
-      // Force UTF-8: in other locales tmux replaces other characters by _.
+      // Force UTF-8: in other locales tmux replaces characters that are not ASCII by _.
       const child = execFile('tmux', ['-u', ...this.#args, ...args], options, (error, out, err) => {
         if (!error) resolve(out);
         else if (child.pid === undefined) reject(agentGone(`tmux could not be started: ${error.message}`));
         else reject(agentGone(`tmux says: ${err.trim() || `exit code ${child.exitCode}`}.`));
       });
-      // tmux may end without reading its input; its exit code says why.
+      // tmux may end without reading its input. Its exit code says why.
       child.stdin!.on('error', () => {});
       child.stdin!.end(input ?? '');
     });
   }
 }
 
-/** -J joins wrapped lines. */
+/** Arguments to capture a pane; -J joins wrapped lines. */
 function captureArgs(pane: string): string[] {
   return ['capture-pane', '-p', '-J', '-t', pane];
 }
