@@ -3,7 +3,7 @@ import { verbs } from './verb.ts';
 
 export type * from '../schemas/activity.ts';
 
-/** Client-side callbacks. They are not sent to the server. */
+/** Callbacks in the client. They are not sent to the server. */
 export interface WatchState {
   /** Called when the connection is established (`live`) and when it breaks and is being reopened (`lost`). */
   readonly state?: (state: 'live' | 'lost') => void;
@@ -11,14 +11,13 @@ export interface WatchState {
 
 const verb = verbs({ scope: 'subscribe', args: [] });
 
-/** The activity log of a tenant. It omits entries that the API key of the caller may not see. */
+/** The activity log of a tenant. It omits entries that the caller's API key may not see. */
 export const activity = {
   list: verb<
     (o?: { after?: string; limit?: number; kind?: shapes.ActivityKind }) => Promise<shapes.ActivityPage>
   >('activity.list')({ summary: 'List recent activity, newest first', route: 'GET /activity' }),
   /**
-   * Yields new activity entries. With `after`, it first yields the entries after this id. Ends when the
-   * signal aborts.
+   * Yields new activity entries. With `after`, first yields the entries after this id. Ends when the signal aborts.
    */
   watch: verb<
     (o: { after?: string; signal: AbortSignal } & WatchState) => AsyncIterable<shapes.Activity>,
@@ -36,7 +35,7 @@ export const activity = {
     summary: 'Get activity figures of the last hours, per hour or per day',
     route: 'GET /figures',
   }),
-  /** Returns nothing for an API key with a channel prefix, because the figures are about all threads. */
+  /** Returns an empty report for an API key with a channel prefix, because the figures are about all threads. */
   spending: verb<(o?: { days?: number }) => Promise<shapes.SpendingReport>>('activity.spending')({
     summary: 'Get the tokens of prompts by day, thread, agent and model, and the configured prices',
     scope: 'threads',

@@ -4,14 +4,17 @@ import { type Api, verbs } from './verb.ts';
 export type * from '../schemas/agents.ts';
 
 /**
- * Returns the channel name that stands for the messages of an agent. Such a channel does not exist. An API key with
- * a channel prefix may use the messages of an agent only if this name has the prefix.
+ * Returns the channel name that stands for the messages of an agent. No such channel exists: an API key with a
+ * channel prefix may use the messages of an agent only if this name begins with the prefix.
  */
 export function agentChannel(agent: string): string {
   return `@${agent}`;
 }
 
-/** Names the sender of a message for a model. With API keys, the name of the key is verified, and the agent's is not. */
+/**
+ * Returns the sender of a message as a model is told it. With API keys, the name of the key is verified; the name of
+ * the agent is not.
+ */
 export function senderOf({ from, agent }: Pick<shapes.AgentMessage, 'from' | 'agent'>): string {
   return agent === undefined ? from : `${agent} (key ${from})`;
 }
@@ -19,7 +22,7 @@ export function senderOf({ from, agent }: Pick<shapes.AgentMessage, 'from' | 'ag
 /** Result of waking the session of an agent. */
 export interface Woken {
   readonly name: string;
-  /** How its messages were passed on. Null if the session cannot be woken now. */
+  /** How the session was woken, such as `claude-socket`. Null if it cannot be woken now. */
   readonly route: string | null;
 }
 
@@ -40,7 +43,7 @@ export const agents = {
     status: 204,
     repeatable: true,
   }),
-  /** Removes a bridge from the list of agents, because it stops. A session stays in the list as ended. */
+  /** Removes a bridge from the list of agents because it stops. A session stays in the list as ended. */
   leave: verb<(name: string, instance: string) => Promise<void>>('agents.leave')({
     summary: 'Sign a bridge or a session off',
     route: 'DELETE /agents/:name/:instance',
@@ -50,8 +53,8 @@ export const agents = {
     repeatable: true,
   }),
   /**
-   * Registers a session of a coding agent, or reports its current state, and renews its claims. Returns the name
-   * that the session has.
+   * Registers a session of a coding agent or reports its current state, and renews its claims. Returns the name of
+   * the session.
    */
   enter: verb<(name: string, session: shapes.Session) => Promise<shapes.Entered>>('agents.enter')({
     summary: 'Register a session of a coding agent',
@@ -59,7 +62,7 @@ export const agents = {
     channels: ofAgent,
     repeatable: true,
   }),
-  /** Lets an agent receive the messages of a sender that it does not know. */
+  /** Lets an agent receive the messages of a sender that it does not know yet. */
   allow: verb<(name: string, sender: string) => Promise<void>>('agents.allow')({
     summary: 'Let an agent receive the messages of a sender',
     route: 'POST /agents/:name/allow',
@@ -69,8 +72,9 @@ export const agents = {
     repeatable: true,
   }),
   /**
-   * Sends a text to agents by name. A long text is stored as a payload, and the message has an excerpt. An unknown
-   * name is refused unless `queue` is set. With `reply_to` and the name null, the sender of that message gets the reply.
+   * Sends a text to agents by name. A long text is stored as a payload, and the message contains an excerpt. Rejects
+   * an unknown name unless `queue` is set. With `reply_to` and null as the name, the reply goes to the sender of that
+   * message.
    */
   send: verb<
     (
@@ -86,7 +90,7 @@ export const agents = {
     headers: { idempotency_key: 'Idempotency-Key' },
     status: 201,
   }),
-  /** Lists the messages that the agent has neither been shown nor read, oldest first. */
+  /** Lists the messages that were neither shown to the agent nor read by it, oldest first. */
   messages: verb<
     (
       name: string,
@@ -98,8 +102,8 @@ export const agents = {
     channels: ofAgent,
   }),
   /**
-   * Takes messages that the agent has not been shown. For 30 seconds no other process gets them. The caller shows
-   * them and calls `mark`.
+   * Leases messages that were not shown to the agent yet. For 30 seconds no other process gets them. The caller shows
+   * them and then calls `mark`.
    */
   take: verb<
     (
@@ -111,7 +115,7 @@ export const agents = {
     route: 'POST /agents/:name/take',
     channels: ofAgent,
   }),
-  /** Records what happened to messages. A receipt is never taken back. */
+  /** Records what happened to messages. A receipt cannot be withdrawn. */
   mark: verb<
     (name: string, mark: shapes.MessageMark) => Promise<{ readonly messages: readonly shapes.AgentMessage[] }>
   >('agents.mark')({
@@ -137,7 +141,7 @@ export const agents = {
     route: 'GET /conversations/:id',
     args: ['id'],
   }),
-  /** Allows more messages in a conversation that has reached its limit. A person decides this. */
+  /** Allows more messages in a conversation that has reached its limit. Only a person should decide this. */
   proceed: verb<(id: string) => Promise<shapes.Conversation>>('agents.proceed')({
     summary: 'Allow more messages in a conversation',
     route: 'POST /conversations/:id/proceed',
@@ -150,7 +154,7 @@ export const agents = {
     route: 'GET /claims',
     args: [],
   }),
-  /** Claims files or a todo, or renews a claim. Rejects with `claimed` if another agent holds it. */
+  /** Claims files or a todo, or renews a claim. Rejects with `claimed` if another agent has claimed it. */
   claim: verb<(project: string, what: string, o?: { readonly ttl?: number }) => Promise<shapes.AgentClaim>>(
     'agents.claim',
   )({

@@ -3,10 +3,10 @@ import { type Caller, isAnonymous } from './caller.ts';
 import type { Verb } from './verb.ts';
 
 /**
- * Throws unless the caller may call the verb. The API key needs the scope of the verb, and access to every
- * channel that the verb touches. A share link may only read its thread. All interfaces use this check.
+ * Throws unless the caller may call the verb. The API key needs the scope of the verb and access to every channel
+ * that the verb touches. A share link may only read its thread. All interfaces use this check.
  *
- * Without `input`, it checks only the scope. Servers do this before they read a request body.
+ * Without `input`, checks only the scope. Servers do this before they read a request body.
  */
 export function authorize<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): void {
   const beyond = beyondShare(caller, verb, input);
@@ -18,8 +18,8 @@ export function authorize<V extends Verb>(caller: Caller, verb: V, input?: Chann
 }
 
 /**
- * Returns whether the caller may call the verb. It is the boolean form of `authorize`. It is used to filter
- * lists, and to hide that something exists.
+ * Returns whether the caller may call the verb: the boolean form of `authorize`. It filters lists, and hides what a
+ * caller may not know.
  */
 export function may<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): boolean {
   return refusal(caller, verb, input) === null;
@@ -30,25 +30,22 @@ export function mayUseChannel({ channelPrefix }: Caller, channel: string): boole
   return channelPrefix === undefined || channel.startsWith(channelPrefix);
 }
 
-/**
- * The origin of a pointer, thread, file or share link: its channel, and the id of the API key that created
- * it.
- */
+/** Where a pointer, thread, file or share link comes from: its channel, and the id of the API key that created it. */
 export interface Origin {
   readonly channel?: string | null;
   readonly by?: string | null;
 }
 
 /**
- * Returns whether the caller may access something with this origin. An API key with a channel prefix may
- * access what is on its channels and what it created. Any other API key may access everything of its tenant.
+ * Returns whether the caller may access something with this origin. An API key with a channel prefix may access what
+ * is on its channels and what it created. Any other API key may access everything of its tenant.
  */
 export function reaches(caller: Caller, { channel, by }: Origin): boolean {
   if (caller.channelPrefix === undefined || caller.asRelay) return true;
   return (typeof channel === 'string' && mayUseChannel(caller, channel)) || hasMade(caller, by);
 }
 
-/** Returns whether `by` is the id of the caller's API key, or of a key that this key replaced by rotation. */
+/** Returns whether `by` is the id of the caller's API key, or of an earlier key that was rotated into it. */
 export function hasMade({ keyId, formerKeys = [] }: Caller, by: string | null | undefined): boolean {
   return by === keyId || (typeof by === 'string' && formerKeys.includes(by));
 }
@@ -74,8 +71,8 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
 }
 
 /**
- * Returns an error if the caller uses a share link and the verb does more than read the thread of this share
- * link. Otherwise returns null.
+ * Returns an error if the caller uses a share link and the verb does more than read the thread of the link. Otherwise
+ * returns null.
  */
 function beyondShare({ thread }: Caller, verb: Verb, input?: object): RelayError | null {
   if (thread === undefined) return null;

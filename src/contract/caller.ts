@@ -5,34 +5,29 @@ import { AGENT_NAME_CHARS } from '../base/limits.ts';
 export { SCOPES };
 
 /**
- * The authenticated client of a request. A verb returns only data of the caller's tenant, or pointers that
- * anyone with the link may read.
+ * The authenticated client of a request. A verb returns only data of the caller's tenant, and pointers that anyone
+ * with the link may read.
  */
 export interface Caller {
   readonly tenant: string;
-  /** Id of the API key. It is `local` in open mode (without API keys). */
+  /** Id of the API key; `local` in open mode (without API keys). */
   readonly keyId: string;
-  /** Name of the API key. The server sets it. Other clients see it as `from`. */
+  /** Name of the API key, which the server sets. Other clients see it as `from`. */
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Name of the agent, as the client states it. Only with an API key, where nothing verifies it. */
+  /** Name of the agent, as the client states it. Set only with an API key. Nothing verifies it. */
   readonly agent?: string;
-  /** The caller may only use channels whose names begin with this prefix. Absent: all channels of the tenant. */
+  /** Prefix of the channel names that the caller may use. Absent if the caller may use all channels of the tenant. */
   readonly channelPrefix?: string;
-  /**
-   * Ids of API keys that this API key replaced by rotation. What these keys created belongs to the caller.
-   */
+  /** Ids of earlier API keys that were rotated into this one. What they created belongs to the caller. */
   readonly formerKeys?: readonly string[];
-  /** Set for a share link: the only thread that the caller may read. */
+  /** For a share link: the only thread that the caller may read. */
   readonly thread?: string;
-  /** Set if the relay itself acts for this caller. It may then use reserved idempotency keys. */
+  /** Set if the relay itself acts for this caller and may use reserved idempotency keys. */
   readonly asRelay?: true;
 }
 
-/**
- * A caller, with the base URL at which the caller reaches this relay. Pointer URLs in the answers begin with
- * this base URL.
- */
+/** A caller with the base URL at which it reaches this relay. Pointer URLs in answers begin with this base URL. */
 export interface CallerAt extends Caller {
   readonly base: string;
   /** Called with the number of bytes of text that were read to extract a part or to count tokens. */
@@ -41,19 +36,15 @@ export interface CallerAt extends Caller {
 
 export type Scope = (typeof SCOPES)[number];
 
-/**
- * The tenant of the operator. Everything that is created in open mode belongs to it. Its admins manage all
- * tenants.
- */
+/** The tenant of the operator. What is created in open mode belongs to it. Its admins manage all tenants. */
 export const RELAY_TENANT = 'local';
 
 /** The caller in open mode (without API keys). */
 export const LOCAL_CALLER: Caller = { tenant: RELAY_TENANT, keyId: 'local', name: 'local', scopes: SCOPES };
 
 /**
- * Returns the caller with the name of the agent that the client states. This is the one place that decides
- * who sent something. Without API keys, the agent is the sender. With API keys, the name of the key stays the
- * sender, and the agent is a second, unverified field.
+ * Returns the caller with the name of the agent that the client states. Only this function decides who counts as the
+ * sender: without API keys the agent; with API keys the name of the key, and the agent is a second, unverified field.
  */
 export function actingAs(caller: Caller, agent: string | null | undefined, open: boolean): Caller {
   if (!agent || agent === caller.name || isAnonymous(caller) || caller.thread !== undefined) return caller;
@@ -75,8 +66,8 @@ export function doneBy({ name, agent }: Pick<Caller, 'name' | 'agent'>): { by: s
 }
 
 /**
- * A caller without an API key. It may only read pointers that anyone with the link may read. No real tenant
- * has an empty name.
+ * A caller without an API key, who may only read pointers that anyone with the link may read. No real tenant has an
+ * empty name.
  */
 export const ANONYMOUS: Caller = { tenant: '', keyId: 'anonymous', name: 'anonymous', scopes: [] };
 
@@ -84,14 +75,13 @@ export function isAnonymous(caller: Caller): boolean {
   return caller.tenant === ANONYMOUS.tenant;
 }
 
-/** Returns whether the caller is an admin of the whole relay, not only of one tenant or of some channels. */
+/** Returns whether the caller is an admin of the whole relay, not only of a tenant or of some channels. */
 export function isRelayAdmin({ tenant, scopes, channelPrefix }: Caller): boolean {
   return tenant === RELAY_TENANT && scopes.includes('admin') && channelPrefix === undefined;
 }
 
 /**
- * Returns the tenant that a request is about: the tenant of the caller, or the tenant that a relay admin
- * names in `wanted`.
+ * Returns the tenant that a request is about: the caller's, or the tenant in `wanted` if the caller is a relay admin.
  */
 export function tenantOf(caller: Caller, wanted: string | undefined): string {
   if (wanted === undefined || wanted === caller.tenant) return caller.tenant;
@@ -99,10 +89,7 @@ export function tenantOf(caller: Caller, wanted: string | undefined): string {
   throw new RelayError('forbidden', { what: `The key "${caller.name}" belongs to another tenant.` });
 }
 
-/**
- * Allowed form of a tenant name. Tenant names are part of store keys and stream names, so they contain no
- * separator characters.
- */
+/** Allowed form of a tenant name. It contains no separators, because it is part of store keys and stream names. */
 const TENANT = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/;
 
 function checkTenant(tenant: unknown): string {

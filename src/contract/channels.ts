@@ -6,26 +6,26 @@ export type * from '../schemas/channels.ts';
 
 export interface SubscribeOptions {
   /**
-   * Position after which to start. Default: only new messages. An existing group continues at its own
-   * position instead.
+   * Position after which to start. By default only new messages come. An existing group continues at its own position
+   * instead.
    */
   readonly since?: shapes.Since;
-  /**
-   * Name of the group that shares the messages. Each message goes to one member of the group, which holds a
-   * lease on the message.
-   */
+  /** Name of a group that shares the messages: each message goes to one member, which gets a lease on it. */
   readonly group?: string;
-  /** Maximum number of messages of the group to hold at once. Default: 1. */
+  /** Maximum number of messages of the group that this member leases at once. Default: 1. */
   readonly prefetch?: number;
   readonly signal?: AbortSignal;
 }
 
 const onChannel = ({ name }: { name: string }) => [name];
-/** A pattern matches only channels that the caller may read, so it needs no access itself. */
+/**
+ * Returns the channels to authorise. A pattern needs no access itself, because it matches only channels that the
+ * caller may read.
+ */
 const onChannels = ({ name }: { name: string }) => (isPattern(name) ? [] : [name]);
 
 /**
- * Returns whether a channel name has wildcards, as in NATS: `*` stands for one part between dots, `>` at the end for one
+ * Returns whether a channel name has wildcards, as in NATS: `*` stands for one part between dots, a final `>` for one
  * or more parts.
  */
 export function isPattern(name: string): boolean {
@@ -87,9 +87,9 @@ export const channels = {
     only: 'http',
   }),
   /**
-   * Yields the stored messages from `since` on, then new messages. Each message comes once and in order. Ends
-   * when the signal aborts. A name with wildcards (`reviews.*`, `reviews.>`) follows all matching channels, unless a
-   * channel has exactly this name. Its messages have the field `channel`.
+   * Yields the stored messages from `since` on, then new messages, each once and in order. Ends when the signal
+   * aborts. A name with wildcards (`reviews.*`, `reviews.>`) follows all matching channels unless a channel has
+   * exactly this name; its messages have the field `channel`.
    */
   subscribe: verb<(name: string, o?: SubscribeOptions) => AsyncIterable<shapes.Message>, 'input'>(
     'channels.socket',
@@ -100,7 +100,9 @@ export const channels = {
     byHand: 'both',
     streams: true,
   }),
-  /** Creates a ticket that opens one WebSocket within 30 seconds. Browsers need it: they cannot send an API key header. */
+  /**
+   * Creates a ticket that opens one WebSocket within 30 seconds, for browsers, which cannot send an API key header.
+   */
   ticket: verb<() => Promise<{ ticket: string; expires_at: string }>>('channels.ticket')({
     summary:
       'Create a ticket that opens one WebSocket within 30 seconds, for browsers, which cannot send an API key header',
@@ -109,8 +111,7 @@ export const channels = {
     repeatable: true,
   }),
   /**
-   * Acknowledges a message, because the work on it is done. Rejects with `conflict` if another member holds
-   * the message now.
+   * Acknowledges a message after the work on it is done. Rejects with `conflict` if another member has the lease now.
    */
   ack: verb<Settle<{ seq: number }>>('channels.ack')({
     ...member,
@@ -119,8 +120,8 @@ export const channels = {
     repeatable: true,
   }),
   /**
-   * Gives a message back to the group. The message is delivered again later. After too many attempts, it
-   * becomes a dead letter instead.
+   * Gives a message back to the group, which delivers it again later. After too many attempts, it becomes a dead
+   * letter instead.
    */
   nack: verb<
     (name: string, group: string, claim: shapes.Claim & { readonly why?: string }) => Promise<shapes.Nacked>
@@ -129,7 +130,7 @@ export const channels = {
     summary: 'Give a message back, to be delivered again later',
     route: 'POST /channels/:name/groups/:group/nack',
   }),
-  /** Renews the lease of a message. Use it for work that takes longer than the lease. */
+  /** Renews the lease of a message, for work that takes longer than the lease. */
   extend: verb<Settle<{ seq: number; lease_until: number }>>('channels.extend')({
     ...member,
     summary: 'Renew the lease of a message',
@@ -137,8 +138,8 @@ export const channels = {
     repeatable: true,
   }),
   /**
-   * Lists the dead letters of the channel, oldest first. These are messages that its groups could not
-   * process, and that nobody has retried or dropped.
+   * Lists the dead letters of the channel, oldest first: messages that its groups could not process and that nobody
+   * has retried or dropped.
    */
   deadLetters: verb<(name: string) => Promise<{ readonly letters: readonly shapes.BuriedMessage[] }>>(
     'channels.dead',
@@ -148,8 +149,8 @@ export const channels = {
     channels: onChannel,
   }),
   /**
-   * Delivers a dead letter to its group again and resets the number of its attempts. Rejects with `conflict`
-   * if the message has expired.
+   * Delivers a dead letter to its group again and resets its number of attempts. Rejects with `conflict` if the
+   * message has expired.
    */
   retryDead: verb<(name: string, seq: number) => Promise<shapes.RevivedLetter>>('channels.retry_dead')({
     summary: 'Deliver a dead letter to its group again',
@@ -164,9 +165,7 @@ export const channels = {
     channels: onChannel,
     status: 204,
   }),
-  /**
-   * Changes the settings of a group. Returns all settings of the group. Without options, it changes nothing.
-   */
+  /** Changes settings of a group and returns all its settings. Without options, changes nothing. */
   setGroup: verb<
     (name: string, group: string, o?: shapes.GroupOptions) => Promise<Required<shapes.GroupOptions>>
   >('channels.set_group')({
@@ -208,8 +207,7 @@ export const inbox = {
     args: ['agent'],
   }),
   /**
-   * Moves the read cursors forward. A cursor never moves back: after two concurrent calls, it has the higher
-   * position.
+   * Moves read cursors forward. A cursor never moves back: after two concurrent calls, it has the higher position.
    */
   markRead: inboxVerb<(agent: string, cursors: { readonly [channel: string]: number }) => Promise<void>>(
     'inbox.mark_read',
@@ -222,8 +220,8 @@ export const inbox = {
     repeatable: true,
   }),
   /**
-   * Makes the agent follow a channel from now on, or from `since`. If the agent already follows the channel,
-   * this changes nothing. Returns the cursor.
+   * Subscribes the agent's inbox to a channel from now on, or from `since`. Changes nothing if it is already
+   * subscribed. Returns the cursor.
    */
   follow: inboxVerb<
     (agent: string, channel: string, o?: { since?: shapes.Since }) => Promise<shapes.Followed>
@@ -241,7 +239,5 @@ export const inbox = {
   }),
 };
 
-/**
- * Inboxes: unread messages of named agents. They are for agents and hooks that cannot keep a connection open.
- */
+/** Inboxes: unread messages of named agents, for agents and hooks that cannot keep a connection open. */
 export interface InboxApi extends Api<typeof inbox> {}

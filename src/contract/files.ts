@@ -10,10 +10,7 @@ export interface FileInput extends shapes.FileOptions {
   readonly body: BlobBody;
   /** Number of bytes of the body, if known in advance. */
   readonly size?: number;
-  /**
-   * Idempotency key. It makes a retry safe: repeating the latest write with the same idempotency key changes
-   * nothing.
-   */
+  /** Idempotency key. Repeating the latest write with its idempotency key changes nothing, so a retry is safe. */
   readonly idempotency_key?: string;
 }
 
@@ -119,8 +116,8 @@ export const files = {
     repeatable: true,
   }),
   /**
-   * Writes several files. Each file succeeds or fails by itself. The answer has one result per file, in the
-   * same order.
+   * Writes several files. Each file succeeds or fails by itself. Returns one result per file, in the order of the
+   * files.
    */
   write: verb<
     (
@@ -132,10 +129,7 @@ export const files = {
     summary: 'Write several small files at once; each succeeds or fails by itself',
     route: 'POST /files/:space/write',
   }),
-  /**
-   * Deletes several files. A missing file is not an error. If the answer has `more`, call it again to delete
-   * the remaining files.
-   */
+  /** Deletes several files. A missing file is not an error. If the answer has `more`, call it again for the rest. */
   remove: verb<
     (
       space: string,

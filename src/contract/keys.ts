@@ -13,8 +13,8 @@ export const keys = {
     status: 201,
   }),
   /**
-   * Returns the caller. Any API key may call it. Rejects with `unauthorized` if the relay requires API keys
-   * and the caller has none.
+   * Returns the caller, for any API key. Rejects with `unauthorized` if the relay requires API keys and the caller
+   * has none.
    */
   self: verb<() => Promise<shapes.Self>>('keys.self')({
     summary: 'Get the caller: tenant, scopes, and whether the relay requires keys',
@@ -23,26 +23,22 @@ export const keys = {
     route: 'GET /keys/self',
     args: [],
   }),
-  /**
-   * Lists API keys, newest first. With `all`, it also lists the API keys that were revoked in the last 30
-   * days.
-   */
+  /** Lists API keys, newest first. With `all`, also those that were revoked in the last 30 days. */
   list: verb<(o?: { all?: boolean; tenant?: string }) => Promise<shapes.KeyInfo[]>>('keys.list')({
     summary: 'List the keys of the tenant, newest first, without their secrets',
     route: 'GET /keys',
     args: [],
     answer: 'keys',
   }),
-  /** Revokes an API key and the share links that it created. All of them stop working at once. */
+  /** Revokes an API key and the share links that it created. They stop working at once. */
   revoke: verb<(id: string, o?: { tenant?: string }) => Promise<shapes.RevokedKey>>('keys.revoke')({
     summary: 'Revoke a key, and the share links it created, at once',
     route: 'DELETE /keys/:id',
     repeatable: true,
   }),
   /**
-   * Creates a new API key with the same name and rights as the old one. The old key works for `grace` more
-   * seconds (default: 0). A key can be rotated once. A key that replaced another key can be rotated only
-   * after that other key has stopped working.
+   * Creates a new API key with the name and rights of the old one, which still works for `grace` seconds (default:
+   * 0). A key can be rotated only once, and its successor only after the old key has stopped working.
    */
   rotate: verb<(id: string, o?: { grace?: number; tenant?: string }) => Promise<shapes.CreatedKey>>(
     'keys.rotate',

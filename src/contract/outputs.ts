@@ -4,7 +4,7 @@ import type { JsonObject } from '../base/json.ts';
 export const OUTPUT = 'output';
 /** `metadata.kind` of a pointer to a further part of an output that exceeds the size of a payload. */
 export const OUTPUT_PART = 'output-part';
-/** Beginning of the agent's name in a pull that passes an output to an MCP tool: `mcp SERVER TOOL`. */
+/** Beginning of the agent name in a pull that gives an output to an MCP tool: `mcp SERVER TOOL`. */
 export const TOOL_READER = 'mcp ';
 
 /** Returns the ids of the further parts of an output, in order. */

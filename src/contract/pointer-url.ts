@@ -4,13 +4,11 @@ import { isUuid } from '../base/ids.ts';
 export interface PointerRef {
   /** Id of the pointer, or its handle, such as `relay:128`. */
   readonly id: string;
-  /**
-   * Base URL: `https://host`, with the path before `/pull/` if there is one. Null if only an id was given.
-   */
+  /** Base URL: `https://host`, with the path before `/pull/` if there is one. Null for a bare id or handle. */
   readonly base: string | null;
   /** The Fernet key from the fragment. It is never sent to a server. */
   readonly key: string | null;
-  /** The whole URL, if it is not a pointer URL. `id` is then also the whole URL. */
+  /** The whole URL, if it is not a pointer URL. Then `id` is the whole URL too. */
   readonly address?: string;
 }
 
@@ -18,7 +16,9 @@ export function pointerUrl(base: string, id: string, key?: string | null): strin
   return `${base.replace(/\/+$/, '')}/pull/${id}${key ? `#key=${key}` : ''}`;
 }
 
-/** Returns the short name of a pointer, such as `relay:128`. It is a name within a tenant and not a capability. */
+/**
+ * Returns the handle with this number, such as `relay:128`. A handle is a name within a tenant and grants no access.
+ */
 export function formatHandle(number: number): string {
   return `${HANDLE_PREFIX}${number}`;
 }
@@ -28,7 +28,7 @@ export function handleOf({ handle }: { readonly handle?: number }): { handle?: s
   return handle === undefined ? {} : { handle: formatHandle(handle) };
 }
 
-/** Returns the number of a handle, or null if the text is not a handle. Throws `bad_url` for a mistyped handle. */
+/** Returns the number of a handle, or null if the text is not a handle. Throws `bad_url` for a mistyped one. */
 export function parseHandle(text: string): number | null {
   if (!text.startsWith(HANDLE_PREFIX)) return null;
   const digits = text.slice(HANDLE_PREFIX.length);
@@ -42,8 +42,8 @@ export function parseHandle(text: string): number | null {
 const HANDLE_PREFIX = 'relay:';
 
 /**
- * Parses `https://host/pull/<uuid>#key=…`, a bare id or a handle. A URL never contains a handle, because the
- * handles of two relays are the same numbers.
+ * Parses `https://host/pull/<uuid>#key=…`, a bare id or a handle. A URL never contains a handle, because handles of
+ * two relays are equal numbers.
  */
 export function parsePointer(text: string): PointerRef {
   const trimmed = text.trim();
@@ -67,8 +67,8 @@ export function parsePointer(text: string): PointerRef {
 }
 
 /**
- * Parses a pointer or any other HTTP URL. A server that is not a relay may answer at this URL in the same
- * format as a relay.
+ * Parses a pointer or any other HTTP URL. A server that is not a relay may answer at that URL in the format of a
+ * relay.
  */
 export function parseReadable(text: string): PointerRef {
   try {
@@ -93,8 +93,8 @@ function fragmentKey(hash: string): string | null {
 }
 
 /**
- * Returns whether a host name or IP address, with or without brackets, is a loopback address. Only programs
- * on this machine can reach a loopback address, and DNS cannot point it to another machine.
+ * Returns whether a host name or IP address, with or without brackets, is a loopback address: only programs on this
+ * machine can reach it, and DNS cannot point it to another machine.
  */
 export function isLoopback(host: string): boolean {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;

@@ -18,13 +18,13 @@ export interface PushOptions {
   readonly max_pulls?: number;
   readonly visibility?: shapes.Visibility;
   /**
-   * The payload key, encrypted with the encryption key of the channel. Subscribers of the channel can decrypt
-   * it. The relay cannot.
+   * The payload key, encrypted with the key of the channel. Subscribers of the channel can decrypt it; the relay
+   * cannot.
    */
   readonly sealed_key?: string;
   /**
-   * Check value of the payload key, 16 hexadecimal digits. It shows that a key is wrong before a pull. It
-   * does not reveal the payload key.
+   * Check value of the payload key, 16 hexadecimal digits. It reveals a wrong key before a pull, but not the payload
+   * key.
    */
   readonly key_check?: string;
 }
@@ -34,20 +34,17 @@ export interface PushInput extends PushOptions {
   /** Number of bytes of the body, if known in advance. */
   readonly size?: number;
   readonly idempotency_key?: string;
-  /** Counts the tokens. The answer then includes the number. */
+  /** Whether to count the tokens and return their number. */
   readonly count?: boolean;
   /** Maximum tokens of an excerpt. The answer then includes the excerpt. */
   readonly excerpt?: number;
-  /**
-   * Returns options that are known only after the body has been read. In JSON, these fields may come after
-   * the data.
-   */
+  /** Returns options that are known only after the body has been read: in JSON, they may come after the data. */
   readonly late?: () => PushOptions;
 }
 
 /**
- * Like `Peeked`, for a pointer of any server. A field is null if the server does not report it. The original
- * ContextRelay server reports only metadata.
+ * Like `Peeked`, for a pointer of any server. A field is null if the server does not report it, as the original
+ * ContextRelay server, which reports only metadata.
  */
 export type Inspected = Pick<shapes.Peeked, KnownFields> & {
   readonly [F in Exclude<keyof shapes.Peeked, KnownFields>]: shapes.Peeked[F] | null;
@@ -64,24 +61,21 @@ export interface Pulled {
 
 export interface PullOptions {
   readonly range?: ByteRange;
-  /**
-   * Idempotency key. It makes a retry free: two repeated pulls by the same caller with this idempotency key
-   * within five minutes do not count.
-   */
+  /** Idempotency key. Two repeated pulls of the caller with this key within five minutes are not counted. */
   readonly idempotency_key?: string;
   /**
-   * Set if the caller has no decryption key. An encrypted payload is then refused with `key_missing`, and
-   * this does not count as a pull.
+   * True if the caller has no decryption key. An encrypted payload is then refused with `key_missing`, which does not
+   * count as a pull.
    */
   readonly keyless?: boolean;
   /**
-   * Set if the caller makes an outline, a count or a search of an encrypted payload. The first look reserves a
-   * pull for the caller: further looks, and the caller's next pull, do not count.
+   * True for an outline, a count or a search of an encrypted payload. The first look reserves a pull for the caller:
+   * further looks and the next pull are then not counted.
    */
   readonly look?: boolean;
 }
 
-/** Options of calls within one process. They are not sent to a server. */
+/** Options of calls within one process, which are not sent to a server. */
 export interface LocalOptions {
   /** Aborts when the caller no longer waits. The relay then stops extracting the part. */
   readonly signal?: AbortSignal;
@@ -99,8 +93,7 @@ export const pointers = {
     scope: 'push',
     route: 'POST /push',
     args: [],
-    // A task names the channel for its result in its metadata. The relay itself may announce a failure on
-    // that channel.
+    // The metadata of a task contains the channel for its result, on which the relay itself may announce a failure.
     channels: ({ channel, metadata }) => [channel, channel ? text(metadata?.done_channel) : null],
     headers: { idempotency_key: 'Idempotency-Key' },
     query: ['count', 'excerpt'],
@@ -121,7 +114,7 @@ export const pointers = {
     args: ['id', 'part'],
     byHand: 'variant',
   }),
-  /** Returns the number of tokens of a payload or of a part. It does not count as a pull. */
+  /** Returns the number of tokens of a payload or of a part of it. This does not count as a pull. */
   cost: verb<(id: string, part?: PartRequest, o?: LocalOptions) => Promise<shapes.Cost>>('pointers.cost')({
     ...pull,
     summary: 'Count the tokens of a payload or of a part of it',
@@ -135,8 +128,8 @@ export const pointers = {
     byHand: 'both',
   }),
   /**
-   * Lists pointers of the tenant, newest first. An API key with a channel prefix sees the pointers on its
-   * channels and the pointers that it created.
+   * Lists pointers of the tenant, newest first. An API key with a channel prefix sees only pointers on its channels
+   * and those that it created.
    */
   list: verb<(o?: shapes.PointerQuery) => Promise<shapes.PointerPage>>('pointers.list')({
     summary: 'List pointers, newest first, without their payloads',
@@ -144,15 +137,15 @@ export const pointers = {
     args: [],
     channels: ({ channel }) => [channel],
   }),
-  /** Sums the tokens of the stored outputs of commands that the caller may list. */
+  /** Sums the tokens of the stored command outputs that the caller may list. */
   outputs: verb<() => Promise<shapes.OutputReport>>('pointers.outputs')({
     summary: 'Sum the tokens of stored outputs by command: shown, kept back, pulled later, net',
     route: 'GET /pointers/outputs',
     args: [],
   }),
   /**
-   * Extends the lifetime of pointers to at least `ttl` seconds from now. Default: as long as the plan allows.
-   * It never shortens a lifetime.
+   * Extends the lifetime of pointers to at least `ttl` seconds from now, by default as long as the plan allows. Never
+   * shortens a lifetime.
    */
   renew: verb<(ids: readonly string[], o?: { ttl?: number }) => Promise<shapes.Renewed>>('pointers.renew')({
     summary: 'Extend the lifetime of pointers',

@@ -5,7 +5,7 @@ export type * from '../schemas/projects.ts';
 
 const verb = verbs({ scope: 'threads', args: [] });
 
-/** Projects. Only the tenant of the operator sees them. Other tenants get an empty list. */
+/** Projects, which only the tenant of the operator can see. Other tenants get an empty list. */
 export const projects = {
   list: verb<() => Promise<{ readonly projects: readonly shapes.ProjectItem[] }>>('projects.list')({
     summary: 'List the projects whose folders the server is configured to show',

@@ -6,7 +6,7 @@ export type * from '../schemas/questions.ts';
 const verb = verbs({ scope: 'threads', args: ['id'] });
 
 export const questions = {
-  /** Asks a person a question. With an idempotency key, a repeated call returns the same question. */
+  /** Asks a person a question. A repeated call with the idempotency key returns the first question. */
   ask: verb<(input: shapes.NewQuestion) => Promise<shapes.AskedQuestion>>('questions.ask')({
     summary: 'Ask a person a question',
     route: 'POST /questions',

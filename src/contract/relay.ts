@@ -29,10 +29,7 @@ export const VERBS = {
   questions,
 };
 
-/**
- * The whole API for one caller. The embedded relay implements it with a storage engine. The SDK implements it
- * over HTTP.
- */
+/** The whole API for one caller. The embedded relay implements it over a storage engine, the SDK over HTTP. */
 export interface Relay extends AsyncDisposable, RelayParts {}
 
 type RelayParts = { readonly [P in keyof typeof VERBS]: Api<(typeof VERBS)[P]> };

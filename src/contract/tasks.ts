@@ -12,40 +12,31 @@ export const TASK_CHANNEL = 'agent-tasks';
 /** Default channel on which results are announced. */
 export const DONE_CHANNEL = 'agent-done';
 
-/**
- * Channel for tasks that run pipelines. It is a separate channel, so that agents that expect text tasks never
- * receive these tasks.
- */
+/** Channel for tasks that run pipelines. It is separate, so that agents that expect text tasks never receive them. */
 export const PIPELINE_CHANNEL = 'pipeline-tasks';
 /** Name of the runner that a bridge for pipeline runs reports. */
 export const PIPELINE_RUNNER = 'pipelines';
 
-/**
- * Name of the group in which bridges share the tasks of a channel. Each task runs in only one bridge of the
- * group.
- */
+/** Name of the group in which bridges share the tasks of a channel: each task goes to one bridge. */
 export const TASK_GROUP = 'bridges';
 
-/**
- * Returns the channel for tasks to one named agent. On the shared channel, any free bridge could take the
- * task.
- */
+/** Returns the channel for tasks to one named agent. From the shared channel, any free bridge could take the task. */
 export function directChannel(channel: string, agent: string): string {
   return `${channel}@${agent}`;
 }
 
 /**
- * Returns the idempotency key for the result of a task. All results of a task have the same key, so a second,
- * different result is a conflict. If the sender of the result may settle the task, the relay stores the key
- * in a reserved namespace that other callers cannot use.
+ * Returns the idempotency key for the result of a task. All results of a task share it, so a second, different result
+ * is a conflict. If the sender may settle the task, the relay stores the key in a reserved namespace that other
+ * callers cannot use.
  */
 export function resultKey(taskId: string): string {
   return `task-result:${taskId}`;
 }
 
 /**
- * Returns the id and the status of the task that a push with this metadata settles. Returns null if the push
- * is not a result.
+ * Returns the id and the status of the task that a push with this metadata settles. Returns null if the push is not a
+ * result.
  */
 export function settledTask(
   metadata: JsonObject | undefined,
@@ -92,8 +83,8 @@ export const tasks = {
     repeatable: true,
   }),
   /**
-   * Cancels a task. The task is not delivered any more, and a bridge that works on it stops. Repeating the
-   * call returns the first answer. If the task already has a result, the call is refused with `conflict`.
+   * Cancels a task: it is no longer delivered, and a bridge that works on it stops. Repeating the call returns the
+   * first answer. Rejects with `conflict` if the task already has a result.
    */
   cancel: verb<(id: string, o?: { readonly reason?: string }) => Promise<shapes.TaskResult>>('tasks.cancel')({
     summary: 'Cancel a task and stop the work on it',

@@ -18,7 +18,7 @@ export type { Preview };
 
 export interface ArtifactFields {
   readonly name?: string;
-  /** Default: guessed from the name and the media type. */
+  /** Type of the content. By default it is guessed from the name and the media type. */
   readonly type?: shapes.ArtifactType;
   readonly mime?: string;
   readonly source_refs?: readonly string[];
@@ -29,8 +29,8 @@ export interface ArtifactInput extends ArtifactFields {
   readonly size?: number;
   readonly idempotency_key?: string;
   /**
-   * Returns fields that are known only after the body has been read. They override the fields above, which
-   * are only a guess.
+   * Returns fields that are known only after the body has been read. They override the fields above, which are
+   * guesses.
    */
   readonly late?: () => ArtifactFields;
 }
@@ -42,14 +42,14 @@ export interface ArtifactContent {
 }
 
 /**
- * Returns whether the relay generated this artifact as a report. Token figures ignore reports, because nobody
- * would paste a report into a prompt.
+ * Returns whether the relay generated this artifact as a report. Token figures ignore reports, because nobody would
+ * paste one into a prompt.
  */
 export function isReport({ name, provenance }: shapes.Artifact): boolean {
   return /^report-v\d+\.(?:md|json)$/.test(name) && /^v\d+$/.test(provenance.source_refs[0] ?? '');
 }
 
-/** Describes in one line which content a search did not cover. */
+/** Describes in one line the content that a search did not cover. */
 export function unsearchedText({ indexing, artifacts }: shapes.Unsearched): string {
   const parts = artifacts.map(
     ({ ref, size, searched }) => `${bytes(searched)} of the ${bytes(size)} of ${ref}`,
@@ -66,7 +66,7 @@ export function partlyShown({ name, size }: Pick<shapes.Artifact, 'name' | 'size
   return `${bytes(Math.min(shown, size))} of ${bytes(size)} of ${name.replace(/\s+/g, ' ').slice(0, 80)}`;
 }
 
-/** Reads from an event how much of its context a prompt showed, and whether the answer is incomplete. */
+/** Reads from an event which context its prompt showed only in part, and why its answer is incomplete. */
 export function readShortcomings(payload: { readonly [field: string]: Json | undefined }): Shortcomings {
   const incomplete = INCOMPLETE.find((why) => why === payload.incomplete);
   return {
@@ -84,7 +84,7 @@ const INCOMPLETE_ANSWER: { readonly [why in Incomplete]: (who: string) => string
   empty: (who) => `The answer of ${who} is empty.`,
 };
 
-/** Returns sentences about a prompt that showed only a part of its context, or got an incomplete answer. */
+/** Returns sentences about a prompt whose context was shown only in part, or whose answer is incomplete. */
 export function promptWarnings(
   who: string,
   { partial = [], pulled_tokens: pulled = 0, incomplete }: Shortcomings,
@@ -97,7 +97,7 @@ export function promptWarnings(
 }
 
 type OfThread<T> = (thread_id: string) => Promise<T>;
-/** With `counted: false`, the read is not counted in the token ledger. Use it if no model sees the result. */
+/** With `counted: false`, the token ledger does not count the read. Use it if no model sees the result. */
 type Counted = { counted?: boolean };
 type Events = { events: shapes.ThreadEvent[]; next?: string };
 
@@ -154,7 +154,7 @@ export const threads = {
     body: 'ops',
     headers: { if_match: 'If-Match', ...idempotent },
   }),
-  /** Creates a new version that equals an old version. The versions in between stay in the history. */
+  /** Creates a new version that equals an old one. The versions in between stay in the history. */
   revert: verb<(thread_id: string, input: shapes.RevertInput) => Promise<shapes.PatchAnswer>>(
     'threads.revert',
   )({
@@ -169,10 +169,7 @@ export const threads = {
     summary: 'Get the difference between two versions as JSON Patch',
     route: 'GET /threads/:thread_id/state/diff',
   }),
-  /**
-   * Returns, for each item of the state, which version last changed it, who changed it, when, and from which
-   * source.
-   */
+  /** Returns for each item of the state which version last changed it, who, when, and from which source. */
   blame: verb<(thread_id: string, o?: { at?: shapes.VersionRef }) => Promise<shapes.BlameAnswer>>(
     'threads.blame',
   )({
@@ -196,7 +193,7 @@ export const threads = {
     route: 'GET /threads/:thread_id/events',
     byHand: 'server',
   }),
-  /** Yields the events after the event `after`, then new events until the signal aborts. */
+  /** Yields the events after `after`, then new events until the signal aborts. */
   watch: verb<
     (thread_id: string, o: { after?: string; signal: AbortSignal }) => AsyncIterable<shapes.ThreadEvent>
   >('threads.watch')({
@@ -230,8 +227,7 @@ export const threads = {
     route: 'GET /threads/:thread_id/envelopes',
   }),
   /**
-   * Takes or renews an exclusive lease on a thread. If another client holds the lease, the answer names this
-   * client.
+   * Takes or renews an exclusive lease on a thread. If another client has the lease, the answer names that client.
    */
   hold: verb<(thread_id: string, o: shapes.HoldInput) => Promise<shapes.HoldAnswer>>('threads.hold')({
     summary: 'Take or renew an exclusive lease on a thread',
@@ -260,8 +256,8 @@ export const threads = {
     route: 'GET /threads/:thread_id/stats',
   }),
   /**
-   * Records tokens that a client showed to a model. It is for clients that read with `counted: false` and
-   * show only a part of what they read.
+   * Records tokens that a client showed to a model, for clients that read with `counted: false` and show only a part
+   * of what they read.
    */
   shown: verb<(thread_id: string, o: { what: shapes.ReadKind; tokens: number }) => Promise<void>>(
     'threads.shown',
@@ -277,8 +273,7 @@ export const threads = {
     args: [],
   }),
   /**
-   * Exports the thread as a ZIP bundle. `damaged` lists up to 100 artifacts whose content is missing in the
-   * bundle.
+   * Exports the thread as a ZIP bundle. `damaged` lists up to 100 artifacts whose content is missing in the bundle.
    */
   export: verb<
     OfThread<{ body: ReadableStream<Uint8Array>; name: string; damaged: readonly string[] }>,
@@ -335,10 +330,7 @@ export const threads = {
     route: 'GET /threads/:thread_id/artifacts/:ref/content',
     byHand: 'both',
   }),
-  /**
-   * Returns a part of the content, cut at `max_tokens`. Only the tokens of the returned part are counted as
-   * read.
-   */
+  /** Returns a part of the content, cut at `max_tokens`. Only the returned tokens are counted as read. */
   part: verb<(thread_id: string, ref: string, o: Counted & shapes.PartInput) => Promise<shapes.ArtifactPart>>(
     'artifacts.part',
   )({
@@ -376,10 +368,7 @@ export const threads = {
     summary: 'Generate a report for a thread and store it as an artifact',
     route: 'POST /reports/:thread_id',
   }),
-  /**
-   * Renders a thread as a prompt. If the call is repeated, the token ledger may count it twice, unless `dry`
-   * is set.
-   */
+  /** Renders a thread as a prompt. Unless `dry` is set, the token ledger may count a repeated call twice. */
   render: verb<(thread_id: string, o?: shapes.RenderOptions) => Promise<shapes.Rendered>>('threads.render')({
     shared,
     summary: 'Render a thread as prompt messages: its state, and artifact previews in frames',
@@ -390,7 +379,7 @@ export const threads = {
   }),
 };
 
-/** The thread API for one caller. A version is given as `v7` or 7. */
+/** The thread API for one caller. A version is `v7` or 7. */
 export interface ThreadsApi extends Api<typeof threads> {}
 
 export const capabilities = {

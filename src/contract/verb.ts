@@ -2,25 +2,25 @@ import { badRequest } from '../base/errors.ts';
 import type { Scope } from './caller.ts';
 
 /**
- * Signature of a verb as an API method. Some input fields are positional arguments. The last argument is an
- * object with the other fields.
+ * Signature of a verb as an API method. Some input fields are positional arguments; the last argument is an object
+ * with the other fields.
  */
 // biome-ignore lint/suspicious/noExplicitAny: methods take arguments of any types
 export type Method = (...args: any[]) => Promise<unknown> | AsyncIterable<unknown>;
 
 /**
- * Whether the input, the output or both of a verb have another form over HTTP than in the API method. The
- * schema describes the HTTP form.
+ * Whether the input or the output of a verb has another form over HTTP than in the API method. The schema describes
+ * the HTTP form.
  */
 export type Wire = 'input' | 'output';
 
 /**
- * A verb of the relay, declared once. The method of `Relay`, the HTTP route, the HTTP client, the binding to
- * the domain and the authorisation are derived from this declaration. It depends on no package, so clients
- * stay small. `src/schemas` adds the input and output schemas.
+ * A verb of the relay, declared once. The method of `Relay`, the HTTP route, the HTTP client, the binding to the
+ * domain and the authorisation are derived from it. It imports no package, so clients stay small; `src/schemas` adds
+ * the schemas.
  *
- * Over HTTP, the input consists of the path parameters, the query (GET, DELETE) or JSON body (POST), and the
- * headers that `headers` lists.
+ * Over HTTP, the input consists of the path parameters, the query (GET, DELETE) or the JSON body (POST), and the
+ * headers in `headers`.
  */
 export interface Verb<
   F extends Method | null = Method | null,
@@ -32,11 +32,11 @@ export interface Verb<
     Fields<F, A, H, K> {
   /** Unique and stable name, such as `threads.patch`. It is the operationId in OpenAPI. */
   readonly name: string;
-  /** Used only for types: the signature, and whether the input or output differs over HTTP. */
+  /** Only for types: the signature, and whether the input or output differs over HTTP. */
   readonly types?: readonly [method: F, wire: W];
 }
 
-/** Defaults that most verbs of a group share. */
+/** Defaults for the verbs of a group. */
 interface GroupDefaults<A extends readonly string[]> {
   /** Scope that the API key needs. Null if any caller may call the verb. */
   readonly scope: Scope | null;
@@ -52,31 +52,30 @@ interface Fields<
 > {
   readonly summary: string;
   /**
-   * The verb also works without an API key, for pointers that anyone with the link may read. The domain
-   * checks this.
+   * Set if the verb also works without an API key, for pointers that anyone with the link may read. The domain checks
+   * this.
    */
   readonly byLink?: true;
   /**
-   * The verb only reads, and reads at most one thread. A caller with a share link for that thread may call
-   * it.
+   * Set if a caller with a share link may call the verb for the thread of the link. Such a verb only reads, and at
+   * most one thread.
    */
   readonly shared?: true;
   /**
-   * Route in Hono syntax, such as `GET /threads/:thread_id`. It is also served under `/v1`. Absent for verbs
-   * of other protocols.
+   * Route in Hono syntax, such as `GET /threads/:thread_id`, which is also served under `/v1`. Absent for verbs of
+   * other protocols.
    */
   readonly route?: `${HttpMethod} ${string}`;
-  /** Second HTTP method for the same path, with the input in the query. Old clients use it. */
+  /** Second HTTP method for the path, with the input in the query, for old clients. */
   readonly alsoBy?: HttpMethod;
   /**
-   * Returns the channels that the verb touches. The API key of the caller must have access to all of them. If
-   * a channel is known only from a stored record, the domain adds the channel to the input and authorises
-   * again.
+   * Returns the channels that the verb touches. The caller's API key must have access to all of them. If a channel is
+   * known only from a stored record, the domain adds it to the input and authorises again.
    */
   channels?(
     input: Omit<InputOf<F, A>, keyof FromRecord> & FromRecord,
   ): readonly (string | null | undefined)[];
-  /** HTTP status of a successful answer. Default: 200. An answer with 204 has no body. */
+  /** HTTP status of a successful answer; 200 by default. A 204 answer has no body. */
   readonly status?: 200 | 201 | 202 | 204;
   /** Name of the input field that is the whole JSON body, such as a JSON Patch array. */
   readonly body?: string;
@@ -85,30 +84,28 @@ interface Fields<
   /** Input fields that are sent in the query, although the request has a body. */
   readonly query?: readonly string[];
   /**
-   * The body may be the raw payload, with any content type except JSON. Then these fields are sent in the
-   * query.
+   * Fields that are sent in the query if the body is the raw payload, which may have any content type except JSON.
    */
   readonly raw?: readonly string[];
-  /** Name of the answer's field that the method returns instead of the whole answer. */
+  /** Name of the field of the answer that the method returns instead of the whole answer. */
   readonly answer?: K;
   /**
-   * The verb is idempotent, so clients may retry it. GET requests and requests with an Idempotency-Key are
-   * always idempotent.
+   * Set if the verb is idempotent, so that clients may retry it. GET requests and requests with an Idempotency-Key
+   * always are.
    */
   readonly repeatable?: true;
   /**
-   * Which HTTP code is written by hand, because the verb sends bytes or keeps a connection open. `both`: in
-   * client and server. `server`: only in the server. `variant`: the verb uses the route of another verb,
-   * which documents it.
+   * Which HTTP code is written by hand, because the verb sends bytes or keeps a connection open. `both`: client and
+   * server. `server`: only the server. `variant`: the verb uses the route of another verb, which documents it.
    */
   readonly byHand?: H;
-  /** The method returns an AsyncIterable instead of a promise. */
+  /** Set if the method returns an AsyncIterable instead of a promise. */
   readonly streams?: true;
-  /** Set if the verb exists only in this protocol. Then it has no API method. */
+  /** Protocol that the verb is limited to. It then has no API method. */
   readonly only?: 'http' | 'a2a';
 }
 
-/** Channels that come from a stored record, not from the request. */
+/** Channels that come from a stored record and not from the request. */
 export interface FromRecord {
   readonly channel?: string | null;
   readonly done_channel?: string | null;
@@ -118,7 +115,7 @@ type HandMade = 'both' | 'server' | 'variant';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Returns a function that declares the verbs of a group. `defaults` applies to every verb that does not override it. */
+/** Returns a function that declares the verbs of a group. `defaults` applies unless a verb overrides it. */
 export function verbs<const D extends readonly string[]>(defaults: GroupDefaults<D>) {
   return <F extends Method | null, W extends Wire = never>(name: string) =>
     <
@@ -138,7 +135,7 @@ export type Api<V extends Verbs> = {
   readonly [M in keyof V as MethodOf<V[M]> extends Method ? M : never]: Extract<MethodOf<V[M]>, Method>;
 };
 
-/** The verbs of a group whose HTTP client is written by hand. */
+/** Names of the methods in a group whose HTTP client is written by hand. */
 export type ByHand<V extends Verbs> = {
   [M in keyof V]: V[M] extends Verb<Method, readonly string[], Wire, 'both' | 'variant'> ? M : never;
 }[keyof V];
@@ -182,7 +179,7 @@ export function routeOf({ name, route }: Verb): { readonly method: HttpMethod; r
 export function pathOf(verb: Verb, fields: { readonly [field: string]: unknown }): string {
   return routeOf(verb).path.replace(/:(\w+)(\{[^}]*\})?/g, (_, field, rest) => {
     const names = rest ? String(fields[field]).split('/') : [String(fields[field])];
-    // URL parsers resolve these segments to another path, even when they are escaped.
+    // URL parsers resolve these segments to another path, even if they are escaped.
     const odd = names.find((name) => ['', '.', '..'].includes(name) || !name.isWellFormed());
     if (odd !== undefined)
       throw badRequest(`"${field}" must not contain the segment ${JSON.stringify(odd)}.`);
