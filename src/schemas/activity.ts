@@ -23,7 +23,7 @@ const entry = z.object({
   id: text,
   at: time,
   kind,
-  /** Name of the caller; `relay` for the relay itself. */
+  /** Name of the caller; `relay` if the relay itself did it. */
   by: text,
   by_agent: statedAgent.agent,
   pointer: optionalText,
@@ -46,7 +46,7 @@ const entry = z.object({
   name: optionalText,
   status: optionalText,
   size: optionalCount,
-  /** Number of events that this entry stands for. Absent if it is one event. */
+  /** Number of events that this entry counts. Absent if it is one event. */
   count: optionalCount,
 });
 /** One entry of the activity log. It never contains a payload, metadata, an API key or an encryption key. */
@@ -79,12 +79,9 @@ const point = z.object({
   prompts: count,
   pasted_tokens: count,
   shown_tokens: count,
-  /**
-   * Number of tokens that were saved. Null if there were no prompts. Negative if pasting would have been
-   * cheaper.
-   */
+  /** Number of tokens that were saved. Null if there were no prompts, negative if pasting would have cost less. */
   avoided_tokens: count.nullable().describe('null if there were no prompts'),
-  /** Last value that was measured within the hour or day. Null if none was measured. */
+  /** Last value that was measured in the hour or day. Null if none was measured. */
   storage_bytes: count.nullable().describe('null if it was not measured'),
 });
 /** Activity figures of one hour or day, in UTC. */
@@ -106,10 +103,10 @@ const spendingRow = z.object({
   /** Name of the caller who recorded the answer. */
   agent: text,
   model: text,
-  /** Name of the repository's folder where the model was called. Empty if unknown. */
+  /** Name of the repository's folder in which the model was called. Empty if unknown. */
   project: text,
   prompts: count,
-  /** Tokens as the provider reported them, with the cached ones. 0 if it reported none. */
+  /** Tokens that the provider reported, including cached ones. 0 if it reported none. */
   input_tokens: count,
   cached_input_tokens: count,
   output_tokens: count,

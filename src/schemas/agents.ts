@@ -35,7 +35,7 @@ const bridge = z.object({
   concurrency: count,
   /** Ids of the tasks that the bridge works on. */
   running: z.array(text),
-  /** Maps a task id to the reason why the task is stuck, such as a question that a person has to answer. */
+  /** Why tasks are stuck, by task id, such as a question that a person has to answer. */
   stuck: z
     .record(text, text)
     .optional()
@@ -65,22 +65,22 @@ const session = z.object({
   /** Process id of the client on its machine. */
   pid: count.optional(),
   /**
-   * How a message reaches the session. `now`: it is woken. `turn`: it is told at its next turn. `start`: it is
-   * told when it starts. `no`: it has to read its messages itself.
+   * How a message reaches the session. `now`: it wakes the session. `turn`: it is shown at the next turn. `start`: it
+   * is shown when the session starts again. `no`: the session has to read it.
    */
   reach: z.enum(AGENT_REACH),
   /** True while the session works on a prompt. */
   busy: z.boolean(),
-  /** What the session works on, such as the current task of its project. */
+  /** Current work of the session, such as the current task of its project. */
   works_on: text.max(AGENT_TEXT_CHARS).optional(),
   /** Why the session waits for a person. */
   waiting_for: text.max(AGENT_TEXT_CHARS).optional(),
   /**
-   * Whose messages the session is shown. `known`: those of people, of agents with a name that a person chose, and
-   * of agents that it wrote to or that a person allowed. Other messages wait.
+   * Senders whose messages are shown to the session. `known`: people, agents with a name that a person chose, agents
+   * to which the session wrote, and agents that a person allowed. Messages of other senders wait.
    */
   inbound: z.enum(INBOUND),
-  /** True if a person chose the name. Otherwise a number is added to a name that another session has. */
+  /** True if a person chose the name. Otherwise a number is added if another session has the name. */
   named: z.boolean(),
 });
 /** A session of a coding agent, as its hooks report it. */
@@ -90,23 +90,23 @@ const agent = z.object({
   name: text,
   kind: z.enum(['bridge', 'follower', 'session']),
   /**
-   * True if a bridge sent a heartbeat recently, or if a session has not ended. Null for a follower, which sends no
+   * True if a bridge sent a heartbeat recently, or a session has not ended. Null for a follower, which sends no
    * heartbeats.
    */
   alive: z.boolean().nullable(),
   /**
-   * State of a bridge or a session. `working`: it has a task. `idle`: it has no task. `stuck`: it waits for a
-   * person, or the bridge stopped sending heartbeats while it had a task. `silent`: it sends no heartbeats and
-   * had no task, or the session has ended. Null for a follower.
+   * State of a bridge or a session. `working`: it has a task. `idle`: it has no task. `stuck`: it waits for a person,
+   * or it is a bridge that stopped sending heartbeats while it had a task. `silent`: it is a bridge that sends no
+   * heartbeats and had no task, or a session that has ended. Null for a follower.
    */
   state: z.enum(['working', 'idle', 'stuck', 'silent']).nullable(),
-  /** Time of the last heartbeat of a bridge, of the last hook of a session, or of the last read of a follower. */
+  /** Time of the last heartbeat of a bridge, the last hook of a session, or the last read of a follower. */
   last_seen: time.nullable(),
-  /** Channels that a bridge serves, or that a follower follows. A session has the channel `@NAME`. */
+  /** Channels that a bridge serves or a follower reads. A session has the channel `@NAME`. */
   channels: z.array(text),
   bridge: bridge.optional(),
   session: session.optional(),
-  /** For a session: number of messages that it has not been shown. */
+  /** For a session: number of messages that were not shown to it. */
   unread: count.optional(),
   /** For a session: number of unread messages that wait until a person allows their senders. */
   held: count.optional(),
@@ -147,7 +147,7 @@ const message = z.object({
   shown_at: time.optional(),
   read_at: time.optional(),
   answered_at: time.optional(),
-  /** Set if the message was passed to a queue of the client, which has not confirmed it yet. */
+  /** Set if the message is in a queue of the client, which has not confirmed it yet. */
   sent_at: time.optional(),
   /** True if the message waits until a person allows its sender. */
   held: z.literal(true).optional(),
@@ -166,7 +166,7 @@ export interface MessageOptions extends Shape<typeof sendOptions> {}
 
 const mark = z.object({
   ids: z.array(text).min(1).max(AGENT_MESSAGES_LISTED),
-  /** `queued` gives a taken message back. `sent`: it is in a queue of the client. */
+  /** `queued` gives a leased message back. `sent`: the message is in a queue of the client. */
   as: z.enum(['queued', 'sent', 'shown', 'read']),
   route: text.max(64).optional(),
 });
@@ -177,7 +177,7 @@ const conversation = z.object({
   agents: z.array(text),
   /** Number of messages. */
   messages: count,
-  /** Number of messages after which a person has to allow more. */
+  /** Number of messages after which a person must allow more. */
   limit: count,
   started_at: time,
   last_at: time,
@@ -195,10 +195,10 @@ const claim = z.object({
   what: text,
   by: text,
   since: time,
-  /** Time at which the claim lapses unless its holder renews it. */
+  /** End of the claim, unless its owner renews it. */
   until: time,
 });
-/** A lease on files or on a todo. It is advisory. */
+/** An advisory lease on files or on a todo. */
 export interface AgentClaim extends Shape<typeof claim> {}
 
 const project = z.string().min(1).max(256);

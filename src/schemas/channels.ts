@@ -30,8 +30,8 @@ const seq = count;
 
 const sincePoint = z.union([text, z.number()]);
 /**
- * Start position: `all`, a sequence number, or a time in ISO 8601 or in ms since 1970. Numbers from 10¹² on
- * are times.
+ * Start position: `all`, a sequence number, or a time in ISO 8601 or in ms since the epoch. Numbers from 10¹² on are
+ * times.
  */
 export type Since = Shape<typeof sincePoint>;
 
@@ -48,11 +48,11 @@ const deadLetter = z.object({
   ts: z.number(),
   attempts: count,
   /**
-   * Why the message is dead. `attempts`: it had too many attempts. `age`: it expired before a member took it.
-   * `gone`: its pointer expired or was revoked.
+   * Why the message is dead. `attempts`: too many attempts failed. `age`: it expired before a member took it. `gone`:
+   * its pointer expired or was revoked.
    */
   reason: deadReason,
-  /** What the last member reported when it gave the message back, such as its exit code and last lines. */
+  /** Report of the last member that gave the message back, such as an exit code and the last lines. */
   why: optionalText.describe('what the last attempt reported'),
 });
 export interface DeadLetter extends Shape<typeof deadLetter> {}
@@ -69,11 +69,11 @@ const replyTo = {
 const message = z.object({
   url: z.url().optional().describe('a pushed pointer'),
   msg: json.optional().describe('a signal'),
-  /** Time when the message was published, in ms since 1970. */
+  /** Time of publication, in ms since the epoch. */
   ts: z.number().describe('ms since 1970'),
   /**
-   * Sequence number. It increases within the channel, possibly with gaps. Pass it as `since` to continue
-   * after this message.
+   * Sequence number. It increases within the channel, possibly with gaps. Pass it as `since` to continue after this
+   * message.
    */
   seq,
   /** Name of the sender, set by the relay. */
@@ -82,30 +82,30 @@ const message = z.object({
   metadata: jsonObject.optional(),
   ...replyTo,
   channel: optionalText.describe('the channel, in a subscription with wildcards'),
-  /** The payload key, encrypted with the encryption key of the channel (a Fernet token). */
+  /** The payload key, encrypted with the key of the channel (a Fernet token). */
   sealed_key: optionalText,
-  /** In a group: token that proves that this member holds the lease. */
+  /** In a group: token that proves that this member has the lease. */
   token: seq.optional().describe('in a group: proves that you hold the lease'),
   /** In a group: number of deliveries of this message, including this one. */
   attempt: count.optional(),
-  /** In a group: end of the lease, in ms since 1970. */
+  /** In a group: end of the lease, in ms since the epoch. */
   lease_until: z.number().optional().describe('ms since 1970'),
-  /** On a dead-letter channel: describes the original message and why it failed. */
+  /** On a dead-letter channel: the original message, and why it failed. */
   dead: deadLetter.optional(),
-  /** Set if messages before this one have expired, although the client requested them. */
+  /** Set if requested messages before this one have expired. */
   gap: z.literal(true).optional().describe('messages before this one have expired'),
 });
 /** A message of a channel: a pointer (`url`) or a signal (`msg`). */
 export interface Message extends Shape<typeof message> {}
 
-/** A dead letter. Its `seq` is its sequence number among the dead letters of its channel. */
+/** A dead letter. Its `seq` counts the dead letters of its channel. */
 export type BuriedMessage = Message & { readonly dead: DeadLetter };
 
 const published = z.object({
   channel: text,
   /** Sequence number. 0 for a delayed message, which gets its number when it is sent. */
   seq: seq.describe('0 for a delayed message'),
-  /** Time of the message in ms since 1970. For a delayed message, the time at which it is due. */
+  /** Time of the message in ms since the epoch. For a delayed message, the time at which it is due. */
   ts: z.number(),
 });
 export interface Published extends Shape<typeof published> {}
@@ -113,7 +113,7 @@ export interface Published extends Shape<typeof published> {}
 const about = {
   name: text,
   messages: count,
-  /** Sequence number of the newest message. 0 if there has been no message. */
+  /** Sequence number of the newest message. 0 if there is none yet. */
   last_seq: seq,
   last_at: time.nullable(),
 };
@@ -149,7 +149,7 @@ const groupDetail = z.object({
   backlog: count,
   members: z.array(z.object({ name: text, ...statedAgent, since: time })),
   leases: z.array(lease),
-  /** The oldest messages that wait for a member, at most 100. `backlog` counts all. */
+  /** The oldest messages that wait for a member, at most 100. `backlog` counts all of them. */
   waiting: z.array(waiting).describe('the oldest waiting messages, at most 100'),
 });
 export interface GroupDetail extends Shape<typeof groupDetail> {}
@@ -170,10 +170,7 @@ const revived = z.object({
   group: text,
   /** Sequence number of the message that is delivered again. */
   seq,
-  /**
-   * For a task: id of the new task. The old task already has a failed result, so the task is sent again as a
-   * new task.
-   */
+  /** For a task: id of the new task. The old task already has a failed result, so a new task is sent. */
   task: z.uuid().optional(),
 });
 export interface RevivedLetter extends Shape<typeof revived> {}
@@ -185,15 +182,15 @@ const waits = z
 
 const groupOptions = z.object({
   /**
-   * Delays before a failed message is delivered again, in ms. After the last delay in the list, the last one
-   * is used again. Null: the defaults of the relay. Absent: no change.
+   * Delays before a failed message is delivered again, in ms; the last one repeats. Null: the defaults of the relay.
+   * Absent: no change.
    */
   retry: waits.nullable().optional(),
 });
 export interface GroupOptions extends Shape<typeof groupOptions> {}
 
 const proof = z.object({ seq, token: seq });
-/** Identifies a message, with the token that proves that the caller holds its lease. */
+/** Identifies a message, with the token that proves that the caller has its lease. */
 export interface Claim extends Shape<typeof proof> {}
 
 const why = z.string().max(DEAD_WHY_CHARS).optional().describe('why the work failed, for the dead letter');
@@ -202,12 +199,12 @@ const claim = z.object({ name, group: groupName, ...proof.shape });
 
 const nacked = z.object({
   seq,
-  /** True if the message became a dead letter, because it had too many attempts. */
+  /** True if the message became a dead letter after too many attempts. */
   dead: z.boolean().describe('true if the message became a dead letter'),
-  /** Time of the next delivery, in ms since 1970. */
+  /** Time of the next delivery, in ms since the epoch. */
   retry_at: z.number().optional().describe('time of the next delivery, in ms since 1970'),
 });
-/** Says what happens next to a message that was given back. */
+/** What happens to a message that was given back. */
 export interface Nacked extends Shape<typeof nacked> {}
 
 const subscription = {
@@ -286,7 +283,7 @@ const inbox = z.object({
   messages: z.array(inboxMessage),
   /** True if there are more unread messages than this answer contains. */
   more: z.boolean(),
-  /** Sequence number by channel. Pass it to `markRead` after these messages have been read. */
+  /** Sequence number by channel. Pass it to `markRead` after reading these messages. */
   cursors,
 });
 export interface Inbox extends Shape<typeof inbox> {}

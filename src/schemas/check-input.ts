@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { nearest } from '../base/did-you-mean.ts';
 
 /**
- * Validates an input with its schema. Returns the parsed data, or one sentence that says what is wrong with
- * the input.
+ * Validates an input with its schema. Returns the parsed data, or one sentence that says what is wrong with the
+ * input.
  */
 export function checkInput<T extends z.ZodObject>(
   schema: T,
@@ -23,10 +23,7 @@ function describeIssue(issue: Issue, known: readonly string[]): string {
   return `${name} ${isMissing(issue) ? 'is missing' : problemText(issue)}.`;
 }
 
-/**
- * Matches the beginnings of Zod's own messages. Any other message comes from our schemas and is kept
- * unchanged.
- */
+/** Matches the beginnings of Zod's own messages. Other messages come from our schemas and stay unchanged. */
 const LIBRARY = /^(Invalid|Too (big|small))/;
 
 function unknownField(
@@ -38,18 +35,12 @@ function unknownField(
   return `There is no field ${named([...path, key])}. ${near ? `Did you mean "${near}"?` : `Known fields: ${known.join(', ')}.`}`;
 }
 
-/**
- * Quotes the path of a field. The path is cut at 100 characters, because clients can send names of any
- * length.
- */
+/** Quotes the path of a field, cut at 100 characters, because clients can send names of any length. */
 function named(path: readonly PropertyKey[]): string {
   return `"${path.map(String).join('/').slice(0, 100)}"`;
 }
 
-/**
- * Returns whether the problem is a missing value. A custom check reports a missing value with the code
- * `custom`.
- */
+/** Returns whether the problem is a missing value. A custom check reports it with the code `custom`. */
 function isMissing({ code, input }: Issue): boolean {
   return input === undefined && (code === 'invalid_type' || code === 'invalid_value' || code === 'custom');
 }

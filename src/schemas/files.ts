@@ -32,10 +32,10 @@ const after = z.string().optional().describe('`next` of the previous page, or an
 const file = z.object({
   space,
   path,
-  /** Version number, starting at 1. A file that was deleted and created again starts at 1 again. */
+  /** Version number from 1. A file that was deleted and created again starts at 1 again. */
   version: count,
   /**
-   * Identifies content and version, such as `v3-9f86d081884c7d65`. It stays unique even after the file was
+   * Identifies the content and the version, such as `v3-9f86d081884c7d65`. It stays unique even if the file is
    * deleted and created again with other content.
    */
   etag: z.string().describe('`v3-9f86d081884c7d65`; also in the header ETag'),
@@ -98,7 +98,7 @@ const draft = z.object({
 export interface FileDraft extends Shape<typeof draft> {}
 
 const refused = z.object({ path, error: text, code: text, hint: text });
-/** A file of a batch that was not written, and the error. */
+/** A file of a batch that was not written, with the error. */
 export interface FileRefused extends Shape<typeof refused> {}
 
 const listOptions = z.object({

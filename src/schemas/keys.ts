@@ -27,9 +27,7 @@ const newKey = z.object({
     .positive()
     .optional()
     .describe('seconds; by default the key is valid until it is revoked'),
-  /**
-   * Tenant of the new API key. Default: the tenant of the caller. Only relay admins may name another tenant.
-   */
+  /** Tenant of the new API key. Default: the tenant of the caller. Only relay admins may name another one. */
   tenant,
   plan: z.string().max(64).optional().describe('assigns this plan to the tenant'),
 });
@@ -149,10 +147,7 @@ export const shareSchemas = {
 
 const usageQuery = z.object({
   month: z.string().max(7).optional().describe('`2026-11`, in UTC; the current month by default'),
-  /**
-   * Tenant whose usage is reported. Default: the tenant of the caller. Only relay admins may name another
-   * tenant.
-   */
+  /** Tenant whose usage is reported. Default: the tenant of the caller. Only relay admins may name another one. */
   tenant,
   store: flag
     .optional()
@@ -162,7 +157,7 @@ export interface UsageQuery extends Shape<typeof usageQuery> {}
 
 const meter = z.object({
   used: count,
-  /** Limit of the plan. Null means that there is no limit. */
+  /** Limit of the plan. Null if there is none. */
   limit: count.nullable(),
 });
 export interface Meter extends Shape<typeof meter> {}
@@ -195,11 +190,11 @@ const usageReport = z.object({
   reset: time,
   pushes: meter,
   pulls: meter.describe('reported, not enforced'),
-  /** Bytes that threads, files and channel messages use now. It does not depend on the month. */
+  /** Bytes that threads, files and channel messages use now, whatever the month. */
   storage: meter.describe('bytes that threads, files and channel messages use now'),
   /**
-   * Usage per day, API key and operation. An admin sees all API keys, other callers only their own. The
-   * figures may be some seconds old.
+   * Usage per day, API key and operation. An admin sees all API keys, another caller only its own. The figures may be
+   * some seconds old.
    */
   rows: z.array(usageRow),
   store: storeSize.optional().describe('the whole store, as `relay du` reports it'),

@@ -39,9 +39,9 @@ const pushed = z.object({
   channel: nullableText,
   expires_at: time,
   size: count,
-  /** Number of tokens. Present only if the tokens have been counted. */
+  /** Number of tokens. Present only if they were counted. */
   tokens: tokenCount.optional(),
-  /** Present only if it was requested and the relay could read the payload. */
+  /** Present only if an excerpt was requested and the relay could read the payload. */
   excerpt: z.string().optional().describe('the most important lines of the payload, with their numbers'),
   visibility: z
     .literal('tenant')
@@ -50,10 +50,7 @@ const pushed = z.object({
 });
 export interface Pushed extends Shape<typeof pushed> {}
 
-/**
- * Fields of a JSON push. Old clients send null for an omitted option, and an empty channel name for no
- * channel.
- */
+/** Fields of a JSON push. Old clients send null for an omitted option, and an empty channel name for no channel. */
 const pushFields = z.object({
   data: z.string().describe('the payload; with another content type the raw body is the payload'),
   channel: channelName.or(z.literal('')).nullish(),
@@ -91,11 +88,11 @@ const about = {
   visibility,
   from: text,
   ...statedAgent,
-  /** Number of tokens. Present only if the tokens have been counted. */
+  /** Number of tokens. Present only if they were counted. */
   tokens: tokenCount.optional(),
   /**
-   * Check value of the payload key, if the sender set it. An encryption key with another check value cannot
-   * decrypt the payload.
+   * Check value of the payload key, if the sender set it. An encryption key with another check value cannot decrypt
+   * the payload.
    */
   key_check: optionalText,
   handle,
@@ -120,7 +117,7 @@ export interface PointerQuery extends Shape<typeof pointerQuery> {}
 
 const pointerPage = z.object({
   pointers: z.array(listed),
-  /** Pass it as `after` to get the next page. Even a page with few items may have a next page. */
+  /** Pass it as `after` to get the next page. A page with few items may have a next page too. */
   next: optionalText,
 });
 export interface PointerPage extends Shape<typeof pointerPage> {}
@@ -134,28 +131,28 @@ const outputFigures = {
   shown: count,
   /** `tokens` minus `shown`. */
   kept_back: count,
-  /** Tokens that were pulled later, estimated from the bytes. */
+  /** Estimated tokens that were pulled later, computed from the bytes. */
   pulled: count,
   /** `kept_back` minus `pulled`. Negative if more was pulled than kept back. */
   net: count,
 };
 
 const outputReport = z.object({
-  /** One entry per command, the largest net saving first. */
+  /** One entry per command, in descending order of the net saving. */
   commands: z.array(z.object({ command: text, ...outputFigures })),
   total: z.object(outputFigures),
   /** Time of the oldest output that was counted. Null if there is none. */
   since: time.nullable(),
   /** True if there are older outputs that were not counted. */
   truncated: z.boolean(),
-  /** How the figures are calculated, in a few sentences. */
+  /** A few sentences that say how the figures are calculated. */
   method: text,
 });
 /** Tokens of the stored outputs of commands. */
 export interface OutputReport extends Shape<typeof outputReport> {}
 
 const renewed = z.object({ pointers: z.array(z.object({ id: pointerId, handle, expires_at: time })) });
-/** The pointers of the request that exist in the tenant, with their new expiry times. */
+/** The requested pointers that exist in the tenant, with their new expiry times. */
 export interface Renewed extends Shape<typeof renewed> {}
 
 export interface Cost extends Shape<typeof cost> {}
@@ -224,9 +221,9 @@ export const receipt = z.object({
   count: count.optional(),
   /** Number of pulls that were retries and did not count against `max_pulls`. */
   retries: count.optional(),
-  /** Number of bytes stored, or total number of bytes read. */
+  /** Number of bytes that were stored, or total number of bytes that were read. */
   bytes: count.optional(),
-  /** Group that acknowledged the message, or that gave the message up as a dead letter. */
+  /** Group that acknowledged the message, or that made it a dead letter. */
   group: optionalText,
   /** For a dead letter: the reason. */
   reason: deadReason.optional(),
@@ -237,7 +234,7 @@ export const receipt = z.object({
   status: optionalText,
   summary: optionalText,
 });
-/** One stage of the receipts, with its evidence: who did it, when, and how often or how many bytes. */
+/** One stage of the receipts with its evidence: who, when, how often and how many bytes. */
 export interface Receipt extends Shape<typeof receipt> {}
 
 const receiptLadder = z.object({
@@ -248,9 +245,8 @@ const receiptLadder = z.object({
   receipts: z.array(receipt),
 });
 /**
- * The receipts of a pointer in stages: stored → notified → pulled → acked → dead → result. Stages without
- * evidence are absent. Receipts are written shortly after the event, so the newest evidence may be missing
- * for a moment.
+ * The receipts of a pointer in stages: stored → notified → pulled → acked → dead → result. A stage without evidence
+ * is absent. Receipts are written shortly after the event, so the newest evidence may be missing for a moment.
  */
 export interface ReceiptLadder extends Shape<typeof receiptLadder> {}
 

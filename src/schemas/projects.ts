@@ -5,7 +5,7 @@ const about = {
   id: text,
   name: text,
   description: nullableText,
-  /** Name of the folder of the repository. Claims, sessions and costs of the project have this name. */
+  /** Name of the folder of the repository. Claims, sessions and costs refer to the project by this name. */
   folder: text,
   /** Problems of the project files, one sentence each. */
   broken: z.array(text),
@@ -18,7 +18,7 @@ const projectItem = z.object({
   todos: z.object({ open: count, blocked: count, done: count }),
   decisions: count,
 });
-/** A project whose folder the server is configured to show. The server never writes to this folder. */
+/** A project whose folder the server is configured to show. The server never writes to the folder. */
 export interface ProjectItem extends Shape<typeof projectItem> {}
 
 const todo = z.object({

@@ -42,7 +42,7 @@ export interface NewQuestion extends Shape<typeof newQuestion> {}
 const question = z.object({
   id: text,
   question: text,
-  /** Allowed answers. Empty if any text is an answer. */
+  /** Allowed answers. Empty if any text is allowed. */
   choices: z.array(text),
   who: z.array(text),
   default: nullableText,
@@ -54,10 +54,10 @@ const question = z.object({
   status,
   answer: nullableText,
   comment: nullableText,
-  /** Name of the key or link that answered. `timeout` if the default became the answer. */
+  /** Name of the key or link that answered; `timeout` if the default became the answer. */
   answered_by: nullableText,
   answered_at: time.nullable(),
-  /** Whether a one-time link or a key answered. Null if nobody did. */
+  /** Whether a key or a one-time link answered. Null if neither did. */
   via: z.enum(['key', 'link']).nullable(),
 });
 /** A question to a person. */
@@ -75,7 +75,7 @@ const answerLink = z.object({
   url: text,
   expires_at: time,
 });
-/** A link that lets anyone who has it answer one question once. */
+/** A link with which anyone who has it can answer one question once. */
 export interface AnswerLink extends Shape<typeof answerLink> {}
 
 const id = z.string().min(1).max(64);

@@ -9,17 +9,16 @@ import {
 } from '../base/limits.ts';
 
 /**
- * Building blocks of the schemas. A schema is the only definition of a shape. Its type is inferred: `export
- * interface Task extends Shape<typeof task> {}`. In their editor, SDK users see the comment of a field, or
- * the text of `.describe()` if there is no comment. OpenAPI contains the text of `.describe()`.
+ * Building blocks of the schemas. A schema is the only definition of a shape; its type is inferred: `export interface
+ * Task extends Shape<typeof task> {}`. The editors of SDK users show the comment of a field, or the text of
+ * `.describe()` if it has no comment. OpenAPI contains the text of `.describe()`.
  */
 
 /** The type of a schema, deeply read-only. */
 export type Shape<S extends z.ZodType> = Frozen<z.output<S>>;
 
 /**
- * Makes a type deeply read-only. `Json` stays unchanged. For objects with extra fields, the index signature
- * is omitted.
+ * Makes a type deeply read-only. `Json` stays unchanged. The index signature of objects with extra fields is omitted.
  */
 export type Frozen<T> = [Json] extends [T]
   ? T
@@ -35,22 +34,22 @@ export type Frozen<T> = [Json] extends [T]
             >;
           };
 
-/** Schemas of the input and the output of a verb. Only servers need them. */
+/** Schemas of the input and the output of a verb. Only servers load them. */
 export interface Schemas {
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
-  /** Content types of the answer in addition to JSON. */
+  /** Content types that the answer may have besides JSON. */
   readonly content?: readonly string[];
-  /** Further HTTP statuses of a successful answer, with their meaning. */
+  /** Other HTTP statuses of a successful answer, with their meaning. */
   readonly also?: { readonly [status: number]: string };
-  /** Error codes that the declaration of the verb does not already imply. */
+  /** Error codes that do not already follow from the declaration of the verb. */
   readonly codes?: readonly ErrorCode[];
 }
 
 /** The schemas of a group of verbs, by method name. */
 export type SchemaRows = { readonly [method: string]: Schemas };
 
-/** Properties of an answer that consists of bytes: the whole content, or the requested range. */
+/** For an answer of bytes: the whole content, or the requested range. */
 export const BYTES = {
   content: ['text/plain', 'application/octet-stream'],
   also: { 206: 'The requested range.' },
@@ -63,30 +62,24 @@ export const nullableText = z.string().nullable();
 export const count = z.number().int();
 export const time = z.iso.datetime();
 export const pointerId = z.uuid();
-/** Id or handle of a pointer. The domain reports a malformed id as not found, like an unknown id. */
+/** Id or handle of a pointer. The schema accepts any string; the domain reports a malformed id as not found. */
 export const pointerName = z.string().describe('the id, or the handle, such as `relay:128`');
 /** Handle of a pointer. Pointers of earlier versions have none. */
 export const handle = z.string().optional().describe('short name within your tenant, such as `relay:128`');
-/**
- * Id of a thread. The schema accepts any string. The domain reports a malformed id as not found, like an
- * unknown id.
- */
+/** Id of a thread. The schema accepts any string; the domain reports a malformed id as not found. */
 export const threadId = z.string().meta({ format: 'uuid' });
 export const stateRef = z.string().describe('`v7`');
 /** Id of an artifact. */
 export const ref = z.string().describe('25 or 26 hex characters');
 
-/** Any JSON value. It comes from a JSON parser, so it needs no further validation. */
+/** Any JSON value. It comes from a JSON parser, so it needs no validation. */
 export const json = z.custom<Json>((value) => value !== undefined);
 export const jsonObject: z.ZodType<JsonObject, JsonObject> = z.record(z.string(), json);
 
 /** A boolean in a query: `0` or `1`. */
 export const flag = z.enum(['0', '1']).transform((value) => value === '1');
 
-/**
- * A boolean in the query of a hand-written route. These routes have always accepted more spellings than `0`
- * and `1`.
- */
+/** A boolean in the query of a route written by hand. These routes have always accepted more than `0` and `1`. */
 export const looseFlag = z
   .enum(['0', '1', 'true', 'false', ''])
   .transform((value) => value !== '0' && value !== 'false');
@@ -94,10 +87,10 @@ export const looseFlag = z
 /** A time to live, in seconds. */
 export const seconds = (most: number) => z.number().min(1).max(most);
 
-/** A time to live in seconds. The schema only documents the bounds. The domain checks them. */
+/** A time to live in seconds. The schema documents its bounds; the domain checks them. */
 export const documentedSeconds = (most: number) => z.number().meta({ minimum: 1, maximum: most });
 
-/** A whole number from a query. The schema checks its bounds. */
+/** A whole number in a query. The schema checks its bounds. */
 export const queryNumber = (least: number, most: number) =>
   z.coerce.number().int().min(least).max(most).optional();
 
@@ -114,7 +107,7 @@ export const partFields = {
   ),
 };
 
-/** A whole number from a query. The schema only documents its bounds. The domain checks them. */
+/** A whole number in a query. The schema documents its bounds; the domain checks them. */
 export const limit = (most: number) => z.coerce.number().int().meta({ minimum: 1, maximum: most }).optional();
 
 /** Words that select items of a listing. */
@@ -132,14 +125,14 @@ export const next = {
   next: optionalText,
 };
 
-/** The tenant that a relay admin selects with the request. */
+/** A tenant that only a relay admin may select. */
 export const otherTenant = z
   .string()
   .max(63)
   .optional()
   .describe('another tenant; only relay admins may set it');
 
-/** Name of a channel. Its length is counted in code points, not in UTF-16 units. */
+/** Name of a channel. Its length is counted in code points, not in UTF-16 code units. */
 export const channelName = z
   .string()
   .min(1)
@@ -151,7 +144,7 @@ export const tokenCount = z.object({
   estimated: z.boolean(),
 });
 
-/** The number of tokens of a content, or of a part of the content. */
+/** The number of tokens of some content or of a part of it. */
 export const cost = tokenCount.extend({ bytes: count });
 
 /** On a relay with API keys: name of the agent, as its client states it. Nothing verifies it. */

@@ -34,7 +34,7 @@ const lease = z.object({ group: text, member: text, attempt: count, lease_until:
 export interface TaskLease extends Shape<typeof lease> {}
 
 const taskInfo = z.object({
-  /** Id of the task. It is the id of its pointer. */
+  /** Id of the task, which is the id of its pointer. */
   id: pointerId,
   url: z.url(),
   channel: text,
@@ -43,25 +43,25 @@ const taskInfo = z.object({
   from: text,
   created_at: time,
   state,
-  /** Number of times the task was delivered to a bridge. */
+  /** Number of deliveries of the task to a bridge. */
   attempt: count,
-  /** Summary that the sender wrote. Null if there is none. */
+  /** Summary by the sender. Null if there is none. */
   summary: nullableText,
-  /** Name of the bridge that works on the task, or that delivered its result. */
+  /** Name of the bridge that works on the task or delivered its result. */
   agent: nullableText,
   /** Why the task is stuck, such as a question of the agent to a person. Null if the task is not stuck. */
   stuck: nullableText.describe('why the task is stuck, such as a question of the agent to a person'),
   lease: lease.nullable(),
   result: result.nullable(),
 });
-/** Work that is sent to an agent: a pointer on a task channel. */
+/** Work that was sent to an agent: a pointer on a task channel. */
 export interface TaskInfo extends Shape<typeof taskInfo> {}
 
 const task = taskInfo.extend({
   /** Size of the payload in bytes. */
   size: count,
   metadata: jsonObject,
-  /** The receipts of the task. Empty after the pointer of the task has expired. */
+  /** The receipts of the task. Empty if the pointer of the task has expired. */
   receipts: z.array(receipt),
 });
 export interface Task extends Shape<typeof task> {}

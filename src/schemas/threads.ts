@@ -52,7 +52,7 @@ import {
 /** A version of a state: `v7` or 7. */
 export type VersionRef = string | number;
 
-/** A version of a state. Over HTTP it is text. Callers of the API method may also pass a number. */
+/** A version of a state. Over HTTP it is text; the API method also accepts a number. */
 const version = (about: string): z.ZodType<VersionRef, VersionRef> => z.string().describe(about);
 
 const pageOptions = z.object(page);
@@ -62,7 +62,7 @@ const threadItem = z.object({
   thread_id: threadId,
   name: text,
   created_at: time,
-  /** Time when the thread expires with all its content. Absent if the thread stays until it is deleted. */
+  /** Time at which the thread expires with all its content. Absent if the thread stays until it is deleted. */
   expires_at: time.optional(),
   /** Name of the caller that created the thread. */
   by: text,
@@ -132,7 +132,7 @@ export interface Action extends Shape<typeof action> {}
 const metrics = z.object({
   cache_hits: count,
   cache_misses: count,
-  /** Tokens that it would take to paste every artifact once. */
+  /** Tokens needed to paste every artifact once. */
   tokens_estimate: count,
   /** `tokens_estimate` minus the tokens of previews and pulled contents up to this version. */
   tokens_avoided: count,
@@ -155,7 +155,7 @@ const state = z.object({
   session_summary: optionalText,
   metrics,
 });
-/** The state of a thread. It is changed only by JSON Patch. */
+/** The state of a thread. Only JSON Patches change it. */
 export interface State extends Shape<typeof state> {}
 
 const header = z.object({
@@ -169,12 +169,9 @@ const header = z.object({
   artifact_refs: z.array(artifactLink),
   last_actions: z.array(action),
   metrics,
-  /** True if items were omitted so that the header does not exceed its maximum size. */
+  /** True if items were omitted to keep the header below its maximum size. */
   truncated: z.literal(true).optional(),
-  /**
-   * Number of current items that the header does not show, for each list of the state. Absent if the header
-   * shows all.
-   */
+  /** Number of current items that the header omits, for each list of the state. Absent if it omits none. */
   omitted: z
     .object({
       facts: count.optional(),
@@ -186,7 +183,7 @@ const header = z.object({
     })
     .optional(),
 });
-/** A view of the state with a limited size, for prompts. The same state always gives the same bytes. */
+/** A view of the state with a limited size, for prompts. Equal states give equal bytes. */
 export interface Header extends Shape<typeof header> {}
 
 // Changes of the state.
@@ -195,7 +192,7 @@ const key = { idempotency_key: optionalText };
 const ifMatch = { if_match: version('reject unless the state is at this version, such as `v7`').optional() };
 
 /**
- * The schema does not validate the operations. The domain validates them and reports which operation is
+ * One operation of a patch. The schema accepts anything; the domain validates it and reports which operation is
  * wrong.
  */
 const anyOp: z.ZodType<PatchOp, PatchOp> = z.any();
@@ -243,7 +240,7 @@ const blameLine = z.object({
   /** The source of the item: an artifact, or the version that was restored. */
   from: optionalText,
 });
-/** The origin of one item of the state. */
+/** Where one item of the state comes from. */
 export interface BlameLine extends Shape<typeof blameLine> {}
 
 const blameAnswer = z.object({ thread_id: threadId, version: count, lines: z.array(blameLine) });
@@ -259,7 +256,7 @@ export interface CompactAnswer extends Shape<typeof compactAnswer> {}
 const replayAnswer = z.object({
   version: count,
   events: count,
-  /** SHA-256 hash of the state that was rebuilt from the event log. */
+  /** SHA-256 of the state that was rebuilt from the event log. */
   sha256: text,
   matches: z.boolean(),
 });
@@ -271,10 +268,7 @@ const importAnswer = z.object({
   state_ref: stateRef,
   artifacts: count,
   events: count,
-  /**
-   * Up to 100 artifacts that were imported without content, because their content was already damaged at the
-   * export.
-   */
+  /** Up to 100 artifacts that were imported without content, because it was already damaged at the export. */
   damaged: z.array(ref).optional().describe('artifacts that were imported without their content'),
 });
 export interface ImportAnswer extends Shape<typeof importAnswer> {}
@@ -307,7 +301,7 @@ const envelope = z.object({
   $schema: z.literal(ENVELOPE_SCHEMA),
   msg_id: z.uuid(),
   thread_id: threadId,
-  /** Name of the sender. The relay sets it. */
+  /** Name of the sender, set by the relay. */
   from: text,
   to_capability: text,
   type: text,
@@ -320,19 +314,18 @@ const envelope = z.object({
   /** Seconds until the envelope expires. */
   ttl: z.number(),
 });
-/** A typed message from one agent to another, in a thread. */
+/** A typed message from one agent to another in a thread. */
 export interface Envelope extends Shape<typeof envelope> {}
 
 const holdInput = z.object({
-  /** Secret that the holder of the lease chose. A request with the same token renews the lease. */
+  /** Secret that the holder of the lease chose. A request with the token renews the lease. */
   token: z.string().describe('secret chosen by the holder; the same token renews the lease'),
   holder: z.string().describe('name of the holder, shown to others'),
   ttl: documentedSeconds(THREAD_HOLD_S).describe(
     'seconds after which the lease expires unless it is renewed',
   ),
   /**
-   * Only renews: the request succeeds only if this token still holds the lease. Without `renew`, the request
-   * also takes a free lease.
+   * With `renew`, only renews: succeeds only if this token still holds the lease. Otherwise also takes a free lease.
    */
   renew: z.boolean().optional().describe('only renew, if this token still holds the lease'),
   instead_of: z.string().optional().describe('take the lease from this holder even if it has not expired'),
@@ -341,7 +334,7 @@ export interface HoldInput extends Shape<typeof holdInput> {}
 
 const holdAnswer = z.object({
   granted: z.boolean(),
-  /** The current holder. Null if nobody holds the lease, which is possible only after a failed renewal. */
+  /** The current holder. Null if there is none, which is possible only after a failed renewal. */
   hold: z.object({ holder: text, since: time, until: time }).nullable(),
 });
 export interface HoldAnswer extends Shape<typeof holdAnswer> {}
@@ -351,8 +344,8 @@ export interface HoldAnswer extends Shape<typeof holdAnswer> {}
 /** Kinds of content that the relay knows. */
 export type ArtifactKind = (typeof CONTENT_KINDS)[number];
 /**
- * A kind of content that the relay knows, or a kind of your own. Your own kind is stored unchanged, and the
- * content is treated as text or binary.
+ * A kind of content that the relay knows, or a kind of your own, which is stored unchanged; its content is treated as
+ * text or binary.
  */
 export type ArtifactType = ArtifactKind | (string & {});
 
@@ -423,16 +416,13 @@ const searchHit = z.object({
   score: z.number(),
   /** A passage with `**` around the matches. Markup and phrases that could instruct a model are replaced. */
   snippet: z.string().describe('a passage, with ** around the matches'),
-  /** Line of the content at which the passage begins. */
+  /** Line of the content on which the passage begins. */
   line: count.describe('line at which the passage begins'),
 });
 export interface SearchHit extends Shape<typeof searchHit> {}
 
 const unsearched = z.object({
-  /**
-   * True while the missing content is being indexed. False if this relay will never search the missing
-   * content.
-   */
+  /** True while the missing content is being indexed. False if this relay will never search it. */
   indexing: z.boolean().describe('true while the rest is being indexed; false if the rest is never searched'),
   /** Up to 20 artifacts that were searched only in part: the first `searched` of `size` bytes. */
   artifacts: z.array(
@@ -469,7 +459,7 @@ const runStatus = z.enum(RUN_STATUSES);
 export type RunStatus = Shape<typeof runStatus>;
 
 const runItem = z.object({
-  /** Id of the run. It is the id of its thread. */
+  /** Id of the run, which is the id of its thread. */
   run: threadId,
   pipeline: text,
   status: runStatus,
@@ -481,7 +471,7 @@ export interface RunItem extends Shape<typeof runItem> {}
 
 const runPage = z.object({
   runs: z.array(runItem),
-  /** Pass it as `after` to get the next page. Even a page with few items may have a next page. */
+  /** Pass it as `after` to get the next page. A page with few items may have a next page too. */
   next: optionalText,
 });
 export interface RunPage extends Shape<typeof runPage> {}
@@ -494,13 +484,13 @@ const pipelineStep = z.object({
 });
 export interface PipelineStep extends Shape<typeof pipelineStep> {}
 
-/** Says how much of the state and of the pinned artifacts a prompt showed, if it did not show everything. */
+/** Parts of the state and of the pinned artifacts that a prompt showed, if it did not show everything. */
 const partial = z
   .array(text)
   .describe('context that was shown only in part, such as "4.4 KiB of 205 KiB of app.diff"');
 
 const stepInstance = z.object({
-  /** Name of the instance: `review`, or `review[3]` for the item 3 of a list. */
+  /** Name of the instance: `review`, or `review[3]` for item 3 of a list. */
   step: text,
   of: text,
   status: z.enum(INSTANCE_STATUSES),
@@ -513,10 +503,10 @@ const stepInstance = z.object({
   why: nullableText,
   /**
    * Id of the thread event that contains the prompt. Null if the step has not started, or for old runs, which
-   * did not record prompts.
+   * recorded no prompts.
    */
   prompt_event: nullableText.describe('thread event that has the prompt'),
-  /** Reference of the artifact that contains the result. */
+  /** Ref of the artifact that contains the result. */
   ref: nullableText,
   model: nullableText,
   prompt_tokens: z.number().nullable(),
@@ -539,9 +529,11 @@ export interface StepInstance extends Shape<typeof stepInstance> {}
 
 const pipelineRun = runItem.extend({
   inputs: jsonObject,
-  /** Name of the process that holds the run. Null if no process holds it, even if the status is `running`. */
+  /**
+   * Name of the process that has the lease of the run. Null if no process has it, even if the status is `running`.
+   */
   held_by: nullableText.describe('current holder of the run'),
-  /** The earlier run whose results this run reuses, and the first step that this run executes again. */
+  /** The earlier run whose results this run reuses, and the first step that is executed again. */
   of: z.object({ run: threadId, from: text }).nullable().describe('the earlier run whose results it reuses'),
   /** Steps in the order of the file. */
   steps: z.array(pipelineStep),
@@ -559,15 +551,15 @@ const promptLedger = z.object({
   /** Number of prompts (answered or rendered) and hand-offs. */
   prompts: count,
   /**
-   * Tokens that the same prompts would have with everything pasted: the whole state, and the whole content of
-   * every artifact that was shown or pulled.
+   * Tokens that the prompts would have with everything pasted: the whole state, and the whole content of every
+   * artifact that was shown or pulled.
    */
   pasted_tokens: count.describe(
     'tokens of the same prompts made by pasting the state as lines and all used artifacts',
   ),
   /** Tokens that models were shown: the sum of `prompt_tokens`, `tool_call_tokens` and `read_tokens`. */
   shown_tokens: count.describe('tokens that models were shown: prompts, tool calls and reads'),
-  /** `pasted_tokens` minus `shown_tokens`. Negative if pasting would have been cheaper. */
+  /** `pasted_tokens` minus `shown_tokens`. Negative if pasting would have cost less. */
   avoided_tokens: count.describe('pasted_tokens minus shown_tokens; may be negative'),
   /** Tokens of the prompt texts. */
   prompt_tokens: count,
@@ -577,15 +569,12 @@ const promptLedger = z.object({
   /** Tokens that agents read in addition to the prompts: the sum of `breakdown`. */
   read_tokens: count.describe('sum of breakdown'),
 });
-/** Compares the tokens that models were shown with the tokens of pasting everything. docs/tokens.md has the definitions. */
+/** The tokens that models were shown, and those of pasting everything. docs/tokens.md has the definitions. */
 export interface PromptLedger extends Shape<typeof promptLedger> {}
 
 const ledger = {
   artifacts: count,
-  /**
-   * Tokens of the contents of all artifacts, each counted once. Reports that the relay generated are not
-   * included.
-   */
+  /** Tokens of the contents of all artifacts, each counted once, without reports that the relay generated. */
   naive_tokens: count.describe('tokens of the contents of all artifacts, each once'),
   actual_tokens: count.describe('tokens of their previews, each once'),
   avoided_tokens: count.describe('naive_tokens minus actual_tokens'),
@@ -608,13 +597,13 @@ const ledger = {
     })
     .describe('what agents read in addition to the prompts: tokens and number of reads'),
   tokenizer: text,
-  /** True if some content was too long to be counted completely, so that the figures are estimates. */
+  /** True if some content was too long to be counted completely. The figures are then estimates. */
   estimated: z.boolean(),
-  /** Figures that model providers reported. They are not part of the other figures. */
+  /** Figures that model providers reported. The other figures do not include them. */
   billed: z.object({
     input_tokens: count,
     output_tokens: count,
-    /** Part of `input_tokens` that came from the cache of the model provider. */
+    /** Part of `input_tokens` that came from the provider's cache. */
     cached_input_tokens: count,
   }),
   prompts: promptLedger.nullable().describe('null if there were no prompts'),
@@ -679,15 +668,13 @@ const shownArtifact = z.object({
   size: count,
   hash: text,
   created_by: text,
-  /**
-   * Line numbers at which the shown passages begin. Absent if only the beginning of the artifact is shown.
-   */
+  /** Line numbers at which the shown passages begin. Absent if only the beginning of the artifact is shown. */
   lines: z.array(count).optional().describe('first lines of the passages shown'),
   question: optionalText.describe(
     'the question that it answers, if it is shown as a turn of the conversation',
   ),
 });
-/** An artifact that a prompt shows in part. */
+/** An artifact of which a prompt shows a part. */
 export interface ShownArtifact extends Shape<typeof shownArtifact> {}
 
 const renderedMessage = z.object({ role: z.enum(['system', 'user']), content: text });
@@ -698,10 +685,7 @@ const rendered = z.object({
   thread_id: threadId,
   state_ref: stateRef,
   truncated: z.boolean().describe('true if the header omits something'),
-  /**
-   * System message for Anthropic, which takes the system message separately. Absent for OpenAI, where it is
-   * the first message.
-   */
+  /** System message for Anthropic, which takes it separately. Absent for OpenAI, where it is the first message. */
   system: optionalText,
   messages: z.array(renderedMessage),
   /** The header that the user message contains. Empty if the state is empty. */
@@ -712,10 +696,7 @@ const rendered = z.object({
   partial: partial.optional(),
   /** Tokens of the whole prompt. */
   tokens: tokenCount,
-  /**
-   * Tokens that the same prompt would have with the whole state pasted as plain lines, and with these
-   * artifacts pasted.
-   */
+  /** Tokens that the prompt would have with the whole state pasted as plain lines and these artifacts pasted. */
   pasted: tokenCount.describe(
     'tokens of the same prompt made by pasting the state as lines and these artifacts',
   ),
@@ -882,7 +863,7 @@ const capabilityInfo = z.object({
   args_schema: jsonObject,
   cacheable: z.boolean(),
   cache_ttl_sec: z.number(),
-  /** False if the configuration must allow the capability first. Absent if the capability can be used. */
+  /** False if the configuration must first allow the capability. Absent if it can be used. */
   enabled: z.literal(false).optional().describe('false if the configuration must allow it first'),
 });
 /** Description of a capability. */
