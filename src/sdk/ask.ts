@@ -3,13 +3,13 @@ import { QUESTION_POLL_MS } from '../base/limits.ts';
 import { pause } from '../base/pause.ts';
 import type { AskedQuestion, NewQuestion, QuestionsApi } from '../contract/questions.ts';
 
-/** A question to a person. */
+/** Options of a question to a person. */
 export interface AskOptions extends Omit<NewQuestion, 'question' | 'expires_in'> {
   /** Seconds until the question expires. Default: one week. */
   readonly timeout?: number;
   /** Stops waiting and withdraws the question. */
   readonly signal?: AbortSignal;
-  /** Called with the question when it has been asked, before the wait. */
+  /** Called with the question after it was asked, before the wait for the answer. */
   onAsked?(question: AskedQuestion): void | Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function askPerson(
   }
 }
 
-/** Waits until a question is answered. The wait can be repeated after a crash. */
+/** Waits until a question is answered. A program that has crashed can call it again. */
 export async function waitForAnswer(
   questions: QuestionsApi,
   asked: AskedQuestion,

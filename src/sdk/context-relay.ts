@@ -55,8 +55,8 @@ import { type MessageHandler, Subscription, type SubscriptionOptions } from './s
 import { Threads } from './threads.ts';
 
 /**
- * Client of a relay. It stores payloads and returns short URLs (pointers) to them. It also reads pointers of
- * other relays, and any URL that answers with `{data, metadata}`. It sends its API key only to its own relay.
+ * Client of a relay. It stores payloads and returns short URLs (pointers) to them. It also reads pointers of other
+ * relays, and any URL that answers with `{data, metadata}`. It sends its API key only to its own relay.
  */
 export class ContextRelay {
   /** Lists channels, publishes to them and manages their consumer groups. */
@@ -77,17 +77,17 @@ export class ContextRelay {
   readonly #counter: ContextRelayOptions['counter'];
   readonly #channelKeys: ContextRelayOptions['channelKeys'];
   /**
-   * Maps a pointer id to the idempotency key of its last pull, if that pull has not succeeded yet. The next
-   * pull of the pointer sends the same idempotency key, so the relay does not count it again.
+   * Idempotency key of the last pull, by pointer id, while that pull has not succeeded. The next pull of the pointer
+   * sends the key again, so that the relay does not count it twice.
    */
   readonly #unfinished = new Map<string, string>();
 
   /**
-   * Creates a client, without contacting the relay. `new ContextRelay('http://…')` is enough for a relay without API
+   * Creates a client without contacting the relay. `new ContextRelay('http://…')` is enough for a relay without API
    * keys. Throws if the base URL or the API key is malformed, or if an option does not exist.
    */
-  constructor(given: ContextRelayOptions | string = {}) {
-    const options = toOptions(given);
+  constructor(optionsOrUrl: ContextRelayOptions | string = {}) {
+    const options = toOptions(optionsOrUrl);
     this.#choice = new RelayChoice(options);
     const part = <P extends keyof ClientRelay>(name: P) =>
       withSignal<ClientRelay[P]>(this.#choice.own()[name], (signal) => this.#choice.own(signal)[name]);
@@ -103,9 +103,8 @@ export class ContextRelay {
   }
 
   /**
-   * Returns whether this client has the shared encryption key of a channel. Without this key, a payload that
-   * the client pushes encrypted is announced without its payload key, so subscribers of the channel cannot
-   * decrypt it.
+   * Returns whether this client has the shared encryption key of a channel. Without it, an encrypted payload is
+   * announced without its payload key, and subscribers of the channel cannot decrypt it.
    */
   async hasChannelKey(channel: string): Promise<boolean> {
     return (await channelKey(this.#channelKeys, channel)) !== undefined;
@@ -113,7 +112,7 @@ export class ContextRelay {
 
   /**
    * Returns a message of a channel with the payload key in its URL, if this client has the key of the channel.
-   * Otherwise returns the message unchanged. `subscribe` does this by itself.
+   * Otherwise returns it unchanged. `subscribe` does this by itself.
    */
   async unseal(channel: string, message: Message): Promise<Message> {
     return message.sealed_key === undefined
@@ -131,10 +130,7 @@ export class ContextRelay {
     return (await this.pushDetailed(data, options)).url;
   }
 
-  /**
-   * Stores a payload like `push`. Returns the full answer of the relay: URL, id, size, expiry and token
-   * count.
-   */
+  /** Stores a payload like `push`. Returns the whole answer of the relay: URL, id, size, expiry and token count. */
   async pushDetailed(data: PushData, options: PushOptions = {}): Promise<Pushed> {
     refuseUnknown(options, PUSH_OPTION_NAMES);
     const sealed = options.contentType === FERNET_CONTENT_TYPE && !options.encrypted;
@@ -157,25 +153,24 @@ export class ContextRelay {
   }
 
   /**
-   * Returns a part of a payload, with a note about the position of the part. For an encrypted payload, the
-   * client pulls all of it and cuts the part itself.
+   * Returns a part of a payload, with a note about its position. The client pulls an encrypted payload completely and
+   * cuts the part itself.
    */
   async pullPart(url: string, part: PartRequest, options: CallOptions = {}): Promise<Part> {
     if (parseReadable(url).key !== null) {
-      let taken: Part | undefined;
-      const counts = 'outline' in part ? false : () => taken !== undefined && usesPull(part, taken);
+      let partRead: Part | undefined;
+      const counts = 'outline' in part ? false : () => partRead !== undefined && usesPull(part, partRead);
       return this.#pullAndUse(url, { ...options, counts }, async (pulled, key) => {
         const plain = key === null ? pulled.body : await decryptPulled(pulled, key);
         const isOutput = pulled.about.metadata.kind === OUTPUT;
-        taken = await takePart(isOutput ? replaceInvalid(toStream(plain)) : plain, part, nativeMatcher);
-        return taken;
+        partRead = await takePart(isOutput ? replaceInvalid(toStream(plain)) : plain, part, nativeMatcher);
+        return partRead;
       });
     }
     const result = await this.#ask(parseReadable(url), options, 'pull', ({ pointers }, id) =>
       pointers.part(id, part, { signal: options.signal }),
     );
-    // The relay treats ciphertext as plain text, so it returns lines of ciphertext. These lines are useless
-    // without the encryption key.
+    // The relay treats ciphertext as plain text, so it returns lines of ciphertext, which are useless.
     if (CIPHERTEXT.test(result.text) && isCiphertext(await this.inspect(url, options)))
       throw new RelayError('key_missing');
     return result;
@@ -183,9 +178,9 @@ export class ContextRelay {
 
   /** Returns the payload as bytes, or only the requested byte range. */
   async pullBytes(url: string, options: PullBytesOptions = {}): Promise<Uint8Array> {
-    // A range of ciphertext cannot be decrypted, so the whole payload is pulled and cut after decryption.
+    // A range of ciphertext cannot be decrypted, so pull the whole payload and cut it after decryption.
     const range = parseReadable(url).key === null ? options.range : undefined;
-    // Count the pull after the range was cut: a range out of bounds must not use up a pull.
+    // Count the pull only after the range was cut, because a range out of bounds must not use up a pull.
     const counts = options.range && !range ? () => true : undefined;
     return this.#pullAndUse(url, { ...options, range, counts }, async (pulled, key) => {
       const bytes = await decryptPulled(pulled, key);
@@ -193,7 +188,9 @@ export class ContextRelay {
     });
   }
 
-  /** Returns the payload as a stream. An encrypted payload is buffered first, because its signature covers all of it. */
+  /**
+   * Returns the payload as a stream. An encrypted payload is buffered first, because its signature covers all of it.
+   */
   async pullStream(url: string, options: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
     return this.#pullAndUse(url, options, async (pulled, key) =>
       toStream(key === null && !isCiphertext(pulled.about) ? pulled.body : await decryptPulled(pulled, key)),
@@ -211,8 +208,8 @@ export class ContextRelay {
   }
 
   /**
-   * Returns how many tokens a payload, or a part of it, would cost a model. For an encrypted payload, this
-   * client reads the payload and counts the tokens with the `counter` option. It does not use up a pull.
+   * Returns how many tokens a payload, or a part of it, costs a model. For an encrypted payload, this client reads it
+   * and counts with the `counter` option, which uses up no pull.
    */
   async cost(url: string, part?: PartRequest, options: CallOptions = {}): Promise<Cost> {
     const ref = parsePointer(url);
@@ -237,8 +234,8 @@ export class ContextRelay {
   }
 
   /**
-   * Extends the expiry of pointers to at least `ttl` seconds from now, but not beyond the maximum of the
-   * relay. Returns the pointers that exist, with their new expiry.
+   * Extends the expiry of pointers to at least `ttl` seconds from now, within the limits of the relay. Returns the
+   * pointers that exist, with their new expiry.
    */
   async renew(
     urls: readonly string[],
@@ -255,9 +252,9 @@ export class ContextRelay {
   }
 
   /**
-   * Subscribes to a channel. Pass a handler, or loop over the returned subscription. After a lost connection,
-   * the subscription reconnects and continues after the last message. In a group, a message is acknowledged
-   * when the handler returns, and given back to the group when the handler throws.
+   * Subscribes to a channel. Pass a handler, or loop over the subscription. After a lost connection, the subscription
+   * reconnects and continues after the last message. In a group, a message is acknowledged when the handler returns,
+   * and given back when it throws.
    */
   subscribe(channel: string, options?: SubscriptionOptions): Subscription;
   subscribe(channel: string, handler: MessageHandler, options?: SubscriptionOptions): Subscription;
@@ -287,12 +284,12 @@ export class ContextRelay {
     return askPerson(this.questions, question, options);
   }
 
-  /** Returns the receipts of a pointer: who was notified, who pulled it, who acknowledged or answered it. */
+  /** Returns the receipts of a pointer: who was notified, pulled it, acknowledged it or answered. */
   async receipts(url: string, options: CallOptions = {}): Promise<ReceiptLadder> {
     return this.#ask(parsePointer(url), options, 'receipts', ({ receipts }, id) => receipts.get(id));
   }
 
-  /** Joins the parts of an output that exceeds the size of a payload, decrypted. Other payloads stay as they are. */
+  /** Joins the parts of an output that is larger than a payload, decrypted. Returns any other payload unchanged. */
   #withParts(
     ref: PointerRef,
     first: Pulled,
@@ -329,24 +326,24 @@ export class ContextRelay {
     const pushed = await this.#send(new TextEncoder().encode(token), {
       ...options,
       contentType: FERNET_CONTENT_TYPE,
-      // The relay sees only the ciphertext. This client counts the plain text and makes its excerpt below.
+      // The relay sees only ciphertext, so this client counts the tokens and makes the excerpt below.
       count: false,
       excerpt: undefined,
       sealedKey: shared && (await sealKey(shared, key)),
       keyCheck: await fernetKeyCheck(key),
     });
     const tokens = text === null ? {} : { tokens: await this.#counter!.count(text) };
-    const shown = options.excerpt ? { excerpt: await this.#excerptOf(plain, options.excerpt) } : {};
+    const excerpt = options.excerpt ? { excerpt: await this.#excerptOf(plain, options.excerpt) } : {};
     return {
       ...pushed,
       url: pointerUrl(parsePointer(pushed.url).base!, pushed.id, key),
       ...tokens,
-      ...shown,
+      ...excerpt,
     };
   }
 
   async #excerptOf(plain: Uint8Array, budget: number): Promise<string> {
-    // Few programs need an excerpt of an encrypted payload, so a page does not load this code with the SDK.
+    // Few programs need an excerpt of an encrypted payload, so web pages do not load this code with the SDK.
     const { excerpt } = await import('../text/excerpt/excerpt.ts');
     return (await excerpt([plain], { budget, counter: this.#counter })).text;
   }
@@ -381,10 +378,10 @@ export class ContextRelay {
   }
 
   /**
-   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as the pull starts. If `use`
-   * fails (wrong encryption key, bytes instead of text), the next pull sends the same idempotency key, so the
-   * relay does not count that pull again. With `counts`, the pull is a look: it is counted afterwards, if
-   * `counts` is a function and returns true.
+   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. If `use` fails (wrong
+   * encryption key, bytes instead of text), the next pull sends the same idempotency key, so that it is not counted
+   * again. With `counts`, the pull is a look, which is counted afterwards only if `counts` is a function that returns
+   * true.
    */
   async #pullAndUse<T>(
     url: string,
@@ -418,7 +415,7 @@ export class ContextRelay {
     }
   }
 
-  /** Counts a pull after a look: pulls one byte, which uses the reserved pull. */
+  /** Counts a pull after a look: pulls one byte, which uses the pull that the look has reserved. */
   async #countLook(ref: PointerRef, options: CallOptions): Promise<void> {
     const request = { range: { start: 0, end: 1 }, idempotency_key: uuid(systemEnv) };
     const { body } = await this.#ask(ref, options, 'pull', ({ pointers }, id) => pointers.pull(id, request));
@@ -435,7 +432,7 @@ function sliceRange(bytes: Uint8Array, { start, end }: { start: number; end: num
   return bytes.slice(start, end);
 }
 
-/** Error for a relay, or an anonymous caller, for which a look counts as a pull. */
+/** Returns the error for a look that would count as a pull, at an older relay or for an anonymous caller. */
 function wouldCount({ max_pulls, size }: Inspected): RelayError {
   const often = max_pulls === 1 ? 'once' : `${max_pulls} times`;
   return new RelayError('bad_request', {
@@ -457,7 +454,7 @@ function checkMetadata(metadata: unknown): JsonObject | undefined {
     const plain: unknown = JSON.parse(JSON.stringify(metadata));
     if (isJsonObject(plain)) return plain;
   } catch {
-    // The metadata cannot be converted to JSON. The error below covers this case too.
+    // The metadata cannot be converted to JSON. Throw the error below.
   }
   throw new RelayError('bad_request', { what: 'Metadata must be a JSON object.' });
 }

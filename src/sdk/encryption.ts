@@ -14,8 +14,8 @@ import type { ChannelKeys } from './options.ts';
 import { collect } from './payload.ts';
 
 /**
- * Returns the shared encryption key of a channel, or undefined if this client has none for the channel.
- * Throws `bad_key` if the key is malformed.
+ * Returns the shared encryption key of a channel. Returns undefined if this client has none. Throws `bad_key` if the
+ * key is malformed.
  */
 export async function channelKey(
   keys: ChannelKeys | undefined,
@@ -39,8 +39,8 @@ export function sealKey(channelKey: string, payloadKey: string): Promise<string>
 }
 
 /**
- * Decrypts the payload key in a message and appends it to the URL of the message. Without the channel's key,
- * returns the message unchanged.
+ * Decrypts the payload key in a message and appends it to the URL of the message. Returns the message unchanged
+ * without the key of the channel.
  */
 export async function unsealMessage(message: Message, channelKey: string | undefined): Promise<Message> {
   const { url, sealed_key } = message;
@@ -49,32 +49,31 @@ export async function unsealMessage(message: Message, channelKey: string | undef
     const key = new TextDecoder().decode(await fernetDecrypt(channelKey, sealed_key));
     return { ...message, url: `${url}#key=${key}` };
   } catch (error) {
-    // The sender used another channel key, so return the message without the payload key. A later pull
-    // reports `key_missing`. Any other error means that our own channel key is malformed.
+    // The sender used another channel key. Return the message without the payload key; a later pull reports
+    // `key_missing`. Any other error means that our own channel key is malformed.
     if (isRelayError(error, 'decrypt_failed')) return message;
     throw error;
   }
 }
 
 /**
- * Returns whether a ContextRelay client encrypted the payload. It does not recognize payloads that other
- * tools encrypted.
+ * Returns whether a ContextRelay client encrypted the payload. Does not recognize payloads that other tools
+ * encrypted.
  */
 export function isCiphertext({ content_type }: Pick<Inspected, 'content_type'>): boolean {
   return content_type === FERNET_CONTENT_TYPE;
 }
 
 /**
- * Matches text that starts with a Fernet token, with or without a line before the token or a line number in
- * front of it. A Fernet token starts with a version byte and a timestamp. The first characters stay the same
- * for centuries.
+ * Matches text that starts with a Fernet token, possibly after one line or a line number. A Fernet token starts with
+ * a version byte and a timestamp, so its first characters stay equal for centuries.
  */
 export const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
 
 /**
- * Checks an encryption key with a peek, so that a wrong key does not use up a pull. Throws if the key is
- * malformed or does not match the key check of the sender. Returns the result of the peek, or null if the
- * server cannot answer a peek. After null, the caller pulls anyway, and the pull reports the error.
+ * Checks an encryption key with a peek, so that a wrong key does not use up a pull. Throws if the key is malformed or
+ * does not match the sender's key check. Returns the result of the peek, or null if the server does not support it;
+ * the pull then reports the error.
  */
 export async function checkKey(key: string, peek: () => Promise<Inspected>): Promise<Inspected | null> {
   const check = await fernetKeyCheck(key);
@@ -86,14 +85,14 @@ export async function checkKey(key: string, peek: () => Promise<Inspected>): Pro
   return found;
 }
 
-/** Returns whether the error means that the server cannot answer a peek. */
+/** Returns whether the error means that the server does not support peeks. */
 function knowsNoPeek(error: unknown): boolean {
   return isRelayError(error) && ([404, 405].includes(error.status) || error.details.final === true);
 }
 
 /**
- * Reads a pulled payload, and decrypts it if `key` is not null. Throws `key_missing` if the payload is
- * encrypted and `key` is null.
+ * Reads a pulled payload, and decrypts it if `key` is not null. Throws `key_missing` if `key` is null and the payload
+ * is encrypted.
  */
 export async function decryptPulled(pulled: Pulled, key: string | null): Promise<Uint8Array<ArrayBuffer>> {
   if (key === null && isCiphertext(pulled.about)) throw new RelayError('key_missing');

@@ -5,7 +5,7 @@ import { type HttpCall, HttpClient, type HttpOptions, isTransient } from './http
 import { toQuery } from './verb-calls.ts';
 
 /**
- * Returns a client for event streams. It does not retry. It times out if nothing arrives for the time of four
+ * Returns a client for event streams. It does not retry, and times out if nothing arrives for the time of four
  * heartbeats.
  */
 export function streamClient(options: HttpOptions, signal: AbortSignal | undefined): HttpClient {
@@ -16,8 +16,8 @@ const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Yields events as they happen. After a lost connection, it reconnects and continues after the last event.
- * Throws an error that a retry cannot fix.
+ * Yields events as they happen. After a lost connection, reconnects and continues after the last event. Throws errors
+ * that a retry cannot fix.
  */
 export async function* followEvents<T extends { readonly id: string }>(
   client: HttpClient,
@@ -64,7 +64,7 @@ export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerat
       }
     }
   } finally {
-    // The consumer has stopped reading, so a failing cancel does not matter.
+    // Ignore a failure to cancel, because the consumer has stopped reading.
     await reader.cancel().catch(() => {});
   }
 }

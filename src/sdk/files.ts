@@ -10,14 +10,9 @@ import type { CallOptions, PushData } from './options.ts';
 import { blobType, collect, toBody, toStream } from './payload.ts';
 import type { WithSignal } from './signals.ts';
 
-/*
- * Methods without a declared return type return the result of the API method that they call.
- */
+/* Methods without a declared return type return what the API method returns. */
 
-/**
- * Maximum number of JSON bytes for the files in one write request: the limit of the relay, minus 1 KiB for
- * the other fields of the body.
- */
+/** Maximum JSON bytes of the files in one write request: the limit of the relay, minus 1 KiB for the other fields. */
 const WRITE_BYTES = JSON_BODY_BYTES - 1024;
 
 /** The files of a relay, grouped into spaces. */
@@ -49,13 +44,13 @@ export interface FileWriteOptions extends CallOptions {
   readonly metadata?: JsonObject;
   /** Seconds until the file expires, counted from this write. Without it the file stays until it is deleted. */
   readonly ttl?: number;
-  /** Number of earlier versions to keep. Default: 20 for a new file, otherwise the file's current setting. */
+  /** Number of earlier versions to keep. Default: 20 for a new file, no change for an existing file. */
   readonly keep?: number;
   /** Rejects the write unless the file has this version: `3`, `v3`, its etag, or `*` for any version. */
   readonly ifMatch?: string | number;
   /** Rejects the write if the file exists. */
   readonly ifAbsent?: boolean;
-  /** Idempotency key. Repeated writes with the same idempotency key create only one version. */
+  /** Idempotency key. Repeated writes with this key create only one version. */
   readonly idempotencyKey?: string;
 }
 
@@ -152,7 +147,7 @@ export class FileSpace {
   }
 
   /**
-   * Returns one page of files, sorted by path. With `delimiter: '/'`, files in subfolders are grouped by
+   * Returns one page of files, sorted by path. With `delimiter: '/'`, lists one folder and groups deeper files by
    * subfolder.
    */
   list(options: CallOptions & ListOptions = {}) {
@@ -191,7 +186,7 @@ export class FileSpace {
     }
   }
 
-  /** Reads several files in few requests. Returns a map from path to file; missing files are not in the map. */
+  /** Reads several files in few requests. Returns them by path, without the missing ones. */
   async read(paths: readonly string[], options: CallOptions = {}): Promise<Map<string, FileRead>> {
     const found = new Map<string, FileRead>();
     for (let wanted = [...paths]; wanted.length > 0; ) {
@@ -206,8 +201,7 @@ export class FileSpace {
         wanted.push(...left);
         continue;
       }
-      // The relay returned none of the requested files. So each remaining file is too large for a combined
-      // response and is read by itself.
+      // The relay returned none of these files, so each is too large for a combined response. Read them one by one.
       for (const path of left) {
         const { file, body } = await this.#api.get(this.name, path, {}, options);
         found.set(path, readOf(file, await collect(body, { bytes: STORED_BYTES, what: 'a file' })));
@@ -216,7 +210,7 @@ export class FileSpace {
     return found;
   }
 
-  /** Writes several small files. Each file is written completely or not at all. Returns one result per file, in order. */
+  /** Writes several small files. Each is written completely or not at all. Returns one result per file, in order. */
   async write(
     files: readonly FileToWrite[],
     callOptions: CallOptions = {},

@@ -15,7 +15,7 @@ export interface HttpOptions
   readonly baseUrl: string;
   /** Aborts all running requests. */
   readonly signal?: AbortSignal;
-  /** Replaces the pause between retries. Tests set it. */
+  /** Replaces the pause between retries, for tests. */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface HttpCall {
   readonly query?: URLSearchParams;
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array | ReadableStream<Uint8Array>;
-  /** Whether the call may be sent again after a failure. Must be false if the body is a stream. */
+  /** Whether the call may be sent again after a failure. It may not if the body is a stream. */
   readonly repeatable: boolean;
   /** Name of the operation, for the error message if the caller aborts it. */
   readonly doing: string;
@@ -41,13 +41,14 @@ export interface HttpAnswer {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 3;
-/** Slowest upload speed that is accepted. An upload gets this much more time, because `fetch` reports no progress. */
-const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
-/** A response body above this size may take longer than the timeout, as long as bytes arrive. */
-const LARGE_BODY_BYTES = 1024 * 1024;
 /**
- * Longest pause between retries. If the server asks for a longer pause (Retry-After), the call fails at once.
+ * Slowest upload speed that is accepted. The deadline of an upload is extended accordingly, because `fetch` reports
+ * no progress.
  */
+const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
+/** Size of a response body above which it may take longer than the timeout, as long as bytes arrive. */
+const LARGE_BODY_BYTES = 1024 * 1024;
+/** Maximum pause between retries. If the server asks for a longer one (Retry-After), the call fails at once. */
 const LONGEST_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 200;
 const ERROR_BODY_BYTES = 64 * 1024;
@@ -68,9 +69,8 @@ export class HttpClient {
   }
 
   /**
-   * Sends a call and reads the response with `read`. If reading the response fails, the whole call is
-   * retried. All attempts together take no longer than the deadline. A body that `read` returns unread has no
-   * deadline, only the limit without progress.
+   * Sends a call and reads the response with `read`. If reading fails, the whole call is retried. The deadline covers
+   * all attempts together. If `read` returns the body unread, only the wait for its next bytes is limited.
    */
   async run<T>(
     call: HttpCall,
@@ -102,12 +102,12 @@ export class HttpClient {
   deadline({ body }: Pick<HttpCall, 'body'> = {}): Deadline {
     const extra = body instanceof Uint8Array ? body.byteLength / SLOWEST_UPLOAD_BYTES_PER_MS : 0;
     const deadline = new Deadline(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, extra);
-    // The caller produces a stream at its own speed, and each chunk that is sent is progress.
+    // The caller produces a stream at its own speed, and each sent chunk is progress.
     if (body && !(body instanceof Uint8Array)) deadline.onlyProgress();
     return deadline;
   }
 
-  /** Waits before the next attempt. Throws the error if no further attempt is allowed. */
+  /** Waits before the next attempt. Throws the error if there must be no further attempt. */
   async pause(
     call: Pick<HttpCall, 'repeatable' | 'doing'>,
     error: unknown,
@@ -142,8 +142,8 @@ export class HttpClient {
       const response = await this.#fetch(`${this.base}${call.path}${query}`, {
         method: call.method,
         headers,
-        // Follow redirects only for a GET without an API key. Otherwise a redirect could send the API key to
-        // another host, or lose the body.
+        // Follow redirects only for a GET without an API key. Otherwise a redirect could send the API key to another
+        // host, or lose the body.
         redirect: apiKey || call.method !== 'GET' ? 'manual' : 'follow',
         signal: limit.signal,
         ...requestBody(call, upload, (reason) => {
@@ -196,7 +196,7 @@ export class HttpClient {
   }
 }
 
-/** The time that a call may still take, with all its attempts and pauses. */
+/** The time left for a call, with all its attempts and pauses. */
 export class Deadline {
   readonly ms: number;
   #at: number;
@@ -206,7 +206,7 @@ export class Deadline {
     this.#at = performance.now() + ms + extra;
   }
 
-  /** Removes the deadline. After this call, only the wait for the next bytes has a timeout. */
+  /** Removes the deadline. Then only the wait for the next bytes is limited. */
   onlyProgress(): void {
     this.#at = Number.POSITIVE_INFINITY;
   }
@@ -217,7 +217,7 @@ export class Deadline {
   }
 }
 
-/** Aborts one attempt when its deadline passes while it waits, or when the caller's signal aborts. */
+/** Aborts one attempt if its deadline passes during a wait, or if the caller's signal aborts. */
 function timeLimit(deadline: Deadline, signal: AbortSignal | undefined) {
   const late = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -235,10 +235,7 @@ function timeLimit(deadline: Deadline, signal: AbortSignal | undefined) {
 
 type TimeLimit = ReturnType<typeof timeLimit>;
 
-/**
- * Builds the request body. If the body is a stream and the stream fails, it passes the reason to `broken`,
- * because `fetch` does not report this reason.
- */
+/** Builds the request body. If a stream fails, passes the reason to `broken`, because `fetch` does not report it. */
 function requestBody(
   { body }: HttpCall,
   limit: { readonly stop: () => void; readonly start: () => unknown },
@@ -248,7 +245,7 @@ function requestBody(
   if (body instanceof Uint8Array) return { body: body as Uint8Array<ArrayBuffer> };
   const stream = readThrough(body, async (next) => {
     try {
-      // Producing the next chunk is up to the caller. The relay must take it, or answer, within the limit.
+      // The caller may take any time for the next chunk. The relay must accept it, or answer, within the limit.
       limit.stop();
       const chunk = await next();
       limit.start();
@@ -305,8 +302,8 @@ function checkBaseUrl(text: string): string {
 }
 
 /**
- * Converts an error response to a RelayError. If the response does not come from a relay, the HTTP status
- * determines the error code.
+ * Converts an error response to a RelayError. If the response does not come from a relay, the HTTP status decides the
+ * error code.
  */
 export function failureOf(status: number, headers: Headers, body: string, base: string): RelayError {
   const answer = jsonObjectIn(body) ?? {};
@@ -323,10 +320,7 @@ export function failureOf(status: number, headers: Headers, body: string, base: 
   return error;
 }
 
-/**
- * Returns the error for a server that answers but is not a relay. The error is final, because a retry cannot
- * help.
- */
+/** Returns the error for a server that answers but is not a relay. It is final, because a retry cannot help. */
 export function notARelay(base: string, what: string): RelayError {
   const error = new RelayError('unreachable', {
     what: base,
@@ -337,7 +331,7 @@ export function notARelay(base: string, what: string): RelayError {
   return error;
 }
 
-/** Explanations for the TLS error codes of Node. */
+/** Explanations of the TLS error codes of Node. */
 const CERTIFICATE_FAULTS: { readonly [code: string]: string } = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'it is signed by an unknown authority',
@@ -387,10 +381,7 @@ const BY_STATUS: Record<number, ErrorCode> = {
   507: 'store_full',
 };
 
-/**
- * Returns the value of the Retry-After header in seconds, or null. The header contains either seconds or a
- * date.
- */
+/** Returns the value of the Retry-After header in seconds, or null. The header contains seconds or a date. */
 function retryAfter(headers: Headers): number | null {
   const value = headers.get('retry-after');
   if (value === null) return null;
@@ -401,8 +392,8 @@ function retryAfter(headers: Headers): number | null {
 }
 
 /**
- * Removes control characters and limits the length. The text may come from an untrusted server and may be
- * printed in a terminal.
+ * Removes control characters and limits the length, because the text may come from an untrusted server and be printed
+ * in a terminal.
  */
 function cleanText(text: string): string {
   const clean = text.replace(/\p{Cc}+/gu, ' ');
@@ -410,8 +401,8 @@ function cleanText(text: string): string {
 }
 
 /**
- * Returns the result of the promise, but rejects as soon as the signal aborts. An HTTP request with the same
- * signal stops too. Other work continues, and its result is ignored.
+ * Returns the result of the promise, but rejects as soon as the signal aborts. An HTTP request with the signal stops
+ * too. Other work continues, and its result is ignored.
  */
 export async function abortable<T>(
   promise: Promise<T>,
@@ -427,7 +418,7 @@ export async function abortable<T>(
     return await Promise.race([promise, ended.promise]);
   } finally {
     signal.removeEventListener('abort', stop);
-    // After an abort the promise may still reject. Without this handler it would be an unhandled rejection.
+    // Ignore a later rejection of the promise. Without this handler it would be an unhandled rejection.
     promise.catch(() => {});
   }
 }

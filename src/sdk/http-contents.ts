@@ -31,21 +31,15 @@ import {
 } from './verb-calls.ts';
 
 /**
- * Maximum length of metadata in a header, in characters. Proxies reject long headers, so longer metadata is
- * sent in a JSON body.
+ * Maximum length of metadata in a header, in characters. Proxies reject long headers, so longer metadata is sent in a
+ * JSON body.
  */
 const METADATA_HEADER_CHARS = 8 * 1024;
-/**
- * Maximum size of a response that contains a part: four bytes per character, doubled to leave room for line
- * numbers.
- */
+/** Maximum size of a response with a part: four bytes per character, doubled for line numbers. */
 const PART_ANSWER_BYTES = 8 * PART_CHARS;
 const STORED = { bytes: STORED_BYTES, what: 'a payload' };
 
-/**
- * Returns the pointer methods that send or receive payloads as bytes. The description of the payload is in
- * the headers.
- */
+/** Returns the pointer methods that send or receive payloads as bytes, with their description in the headers. */
 export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
   const { client } = calls;
   const notRelay = (what: string) => notARelay(client.base, what);
@@ -91,8 +85,8 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
       const call = buildCall(pointers.pull, { id }, { headers, query: partQuery(part), doing: 'pull' });
       return client.run(call, async (answer) => {
         const found = await readPart(answer, client.base);
-        // The original ContextRelay server ignores the part request and returns the whole payload, so the
-        // client cuts the part.
+        // The original ContextRelay server ignores the part request and returns the whole payload. Then cut the part
+        // here.
         return found ?? takePart((await readEnvelope(answer, id, client.base)).body, part, nativeMatcher);
       });
     },
@@ -111,10 +105,7 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
   };
 }
 
-/**
- * Returns the file methods that send or receive contents as bytes. The description of the file is in the
- * headers.
- */
+/** Returns the file methods that send or receive contents as bytes, with their description in the headers. */
 export function httpFiles(calls: VerbCalls): HandWritten<typeof files> {
   const { client } = calls;
   const getCall = (space: string, path: string, fields: object) =>
@@ -178,7 +169,7 @@ async function readPart({ headers, body }: HttpAnswer, base: string): Promise<Pa
 function contentHeaders({ content_type, metadata }: Pick<PushInput, 'content_type' | 'metadata'>) {
   return {
     'Content-Type': 'application/octet-stream',
-    // An empty value means "type unknown". Without this header the relay would use the HTTP Content-Type.
+    // An empty value means "type unknown". Without this header, the relay would use the HTTP Content-Type.
     'Relay-Content-Type': encodeURIComponent(content_type ?? ''),
     ...(metadata ? { 'Relay-Metadata': toBase64Url(encodeUtf8(JSON.stringify(metadata))) } : {}),
   };
@@ -265,10 +256,7 @@ function etagOf(headers: Headers): string {
   return headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '') ?? '';
 }
 
-/**
- * Returns the metadata from its header. Returns null if the metadata did not fit into a header; a peek
- * returns it then.
- */
+/** Returns the metadata from its header. Returns null if it did not fit into a header; a peek returns it then. */
 function parseMetadata(headers: Headers): JsonObject | null {
   const header = headers.get('relay-metadata');
   if (header === null) return headers.has('relay-metadata-omitted') ? null : {};
@@ -294,15 +282,12 @@ function parseCount(text: string | null): number | null {
 }
 
 /**
- * Maximum size of a payload inside JSON. Escaping makes a text longer, but prose and code stay below three
- * times their size.
+ * Maximum size of a payload inside JSON. Escaping makes it longer, but prose and code stay below three times their
+ * size.
  */
 const ENVELOPE_BYTES = 3 * STORED_BYTES;
 
-/**
- * Description of a pointer on a server that returns only metadata. The original ContextRelay server is such a
- * server.
- */
+/** Description of a pointer on a server that returns only metadata, such as the original ContextRelay server. */
 const UNKNOWN: Omit<Inspected, 'id' | 'metadata'> = {
   size: null,
   sha256: null,
@@ -327,9 +312,7 @@ async function readEnvelope(answer: HttpAnswer, id: string, base: string) {
   return { about: { id, metadata, ...UNKNOWN, size: body.byteLength, text }, body } satisfies Pulled;
 }
 
-/**
- * Returns pointer methods for any URL that answers with `{data, metadata}`. The URL itself is the pointer id.
- */
+/** Returns pointer methods for any URL that answers with `{data, metadata}`. The URL is the pointer id. */
 export function urlPointers(client: HttpClient): Pick<PointersApi, 'pull' | 'peek' | 'part'> {
   const read = (address: string, doing: string) => {
     const { pathname, search } = new URL(address);

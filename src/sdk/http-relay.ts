@@ -16,14 +16,14 @@ import { followSocket } from './socket-follower.ts';
 import { buildCall, type HandWritten, toQuery, upload, VerbCalls } from './verb-calls.ts';
 
 type Parts = typeof VERBS;
-/** Hand-written methods by API group. Groups without hand-written methods are omitted. */
+/** Hand-written methods by API group, without groups that have none. */
 type WrittenByHand = {
   readonly [P in keyof Parts as keyof HandWritten<Parts[P]> extends never ? never : P]: HandWritten<Parts[P]>;
 };
 
 /**
- * Returns a relay that is called over HTTP. Most methods are generated from the verb table. Methods that send
- * or stream bytes or events are written by hand.
+ * Returns a relay that is called over HTTP. Most methods are generated from the verb table. Methods that transfer
+ * bytes or stream events are written by hand.
  */
 export function httpRelay(options: HttpOptions): Relay {
   const calls = new VerbCalls(new HttpClient(options));
@@ -40,7 +40,7 @@ export function httpRelay(options: HttpOptions): Relay {
   return { ...Object.fromEntries(parts), [Symbol.asyncDispose]: async () => {} };
 }
 
-/** Returns the thread methods that send or receive bytes, or that keep a connection open to stream events. */
+/** Returns the thread methods that transfer bytes or stream events. */
 function httpThreads(calls: VerbCalls, options: HttpOptions): HandWritten<typeof threads> {
   const { client } = calls;
   return {

@@ -22,68 +22,64 @@ export type ClientRelay = Pick<
 >;
 
 /**
- * Encryption keys by channel name. Senders and subscribers of a channel share one key. The keys are never
- * sent to the relay.
+ * Encryption keys by channel name. Senders and subscribers of a channel share one key. The keys are never sent to the
+ * relay.
  */
 export type ChannelKeys =
   | { readonly [channel: string]: string }
   | ((channel: string) => string | undefined | Promise<string | undefined>);
 
 export interface ContextRelayOptions {
-  /**
-   * Address of the relay. Default: the environment variable `CONTEXTRELAY_URL`, or http://127.0.0.1:7474 if
-   * it is not set.
-   */
+  /** Address of the relay. Default: the environment variable `CONTEXTRELAY_URL`, otherwise http://127.0.0.1:7474. */
   readonly baseUrl?: string;
   /**
-   * API key. Default: the environment variable `CONTEXTRELAY_API_KEY`. It is sent only to the origin of the
-   * relay.
+   * API key. Default: the environment variable `CONTEXTRELAY_API_KEY`. It is sent only to the origin of the relay.
    */
   readonly apiKey?: string;
   /**
-   * Name of the agent that uses this client. On a relay without API keys it is the sender of what this client
-   * sends. With API keys, others see it beside the name of the key. Default: `RELAY_AGENT`.
+   * Name of the agent that uses this client; `RELAY_AGENT` by default. On a relay without API keys, it is the sender
+   * of pushes and messages. With API keys, others see it next to the name of the key.
    */
   readonly agent?: string;
   /** Replacement for the global `fetch`. */
   readonly fetch?: typeof fetch;
   /**
-   * Maximum time of a call in ms, including its retries. Default: 60,000. An upload gets one second more per
-   * 128 KB. A response above 1 MiB may take longer, but fails after this time without progress. Subscriptions and
-   * streams have no timeout.
+   * Maximum time of a call in ms, including its retries; 60,000 by default. An upload gets one more second per 128
+   * KB. A response above 1 MiB may take longer, but fails after this time without progress. Subscriptions and streams
+   * have no timeout.
    */
   readonly timeout?: number;
   /** Number of retries of a request that is safe to repeat. Default: 3. */
   readonly retries?: number;
-  /** Relay in the same process. The client then calls it directly instead of over HTTP. */
+  /** Relay in the same process, which the client calls directly instead of over HTTP. */
   readonly relay?: ClientRelay;
-  /** Other base URLs of the same relay that can appear in its pointers. */
+  /** Other base URLs of the relay that can occur in its pointers. */
   readonly ownBases?: readonly string[];
   /** Counts the tokens of encrypted payloads, which the relay cannot read. */
   readonly counter?: TokenCounter;
   /**
-   * Shared encryption keys by channel name. Clients with the same key can decrypt each other's encrypted
-   * payloads on that channel.
+   * Shared encryption keys by channel name. Clients that share the key of a channel can decrypt each other's
+   * encrypted payloads there.
    */
   readonly channelKeys?: ChannelKeys;
   /** Called with the error when a subscription loses its connection, and with null when it has reconnected. */
   readonly onConnection?: (lost: Error | null) => void;
-  /** Called after each HTTP request, also after one that is retried, for logs and metrics. */
+  /** Called after each HTTP request, including those that are then retried, for logs and metrics. */
   readonly onRequest?: (report: RequestReport) => void;
 }
 
-/** What happened to one HTTP request. */
+/** Report of one HTTP request. */
 export interface RequestReport {
   /** Name of the operation, for example `push` or `files.list`. */
   readonly operation: string;
   readonly method: string;
-  /** Path without the query. Anyone who knows the id in the path of a pointer may be able to pull it. */
+  /** Path without the query. The path of a pointer contains its id, with which others may be able to pull it. */
   readonly path: string;
   /** 0 for the first request of a call, 1 for its first retry. */
   readonly attempt: number;
   /** Duration in ms. */
   readonly ms: number;
-  /** HTTP status of an answer that was read. */
+  /** HTTP status, if an answer was read. */
   readonly status?: number;
   /** Why the request failed. */
   readonly error?: Error;
@@ -105,8 +101,8 @@ const OPTION_NAMES = {
 } satisfies Record<keyof ContextRelayOptions, 1>;
 
 /** Returns the options of a client. A string is the address of the relay. Throws for an unknown option. */
-export function toOptions(given: ContextRelayOptions | string): ContextRelayOptions {
-  const options = typeof given === 'string' ? { baseUrl: given } : given;
+export function toOptions(optionsOrUrl: ContextRelayOptions | string): ContextRelayOptions {
+  const options = typeof optionsOrUrl === 'string' ? { baseUrl: optionsOrUrl } : optionsOrUrl;
   refuseUnknown(options, OPTION_NAMES);
   return options;
 }
@@ -135,8 +131,8 @@ export interface PushOptions {
   /** Channel on which the relay announces the pointer. */
   readonly channel?: string;
   /**
-   * Encrypts the payload in this client. The encryption key is only in the returned URL, after `#key=`.
-   * Metadata is not encrypted.
+   * Whether to encrypt the payload in this client. The key is only in the returned URL, after `#key=`. Metadata is
+   * not encrypted.
    */
   readonly encrypted?: boolean;
   /** JSON object that `peek` returns, for example a summary of the payload. */
@@ -146,24 +142,24 @@ export interface PushOptions {
   /** How many times the payload can be pulled. Default: no limit. */
   readonly maxPulls?: number;
   /**
-   * `link`: anyone with the URL can pull the payload. `tenant`: an API key of the same tenant is required. Default:
-   * `tenant` on a relay with API keys, otherwise `link`.
+   * `link`: anyone with the URL can pull the payload. `tenant`: only API keys of the tenant can. Default: `tenant` on
+   * a relay with API keys, otherwise `link`.
    */
   readonly visibility?: Visibility;
   /**
-   * Idempotency key. Repeated pushes with the same idempotency key and the same content create only one
-   * pointer. Ciphertext differs each time, so an encrypted push with a repeated idempotency key is rejected.
+   * Idempotency key. Repeated pushes of equal content with this key create only one pointer. An encrypted push cannot
+   * be repeated with it, because the ciphertext differs each time.
    */
   readonly idempotencyKey?: string;
   /** Media type of the payload. Default: `text/plain; charset=utf-8` for a string, or the type of a Blob. */
   readonly contentType?: string;
   /** Size of a stream in bytes, if known. */
   readonly size?: number;
-  /** Counts the tokens of the payload. `pushDetailed` returns the count. */
+  /** Whether to count the tokens of the payload. `pushDetailed` returns the count. */
   readonly count?: boolean;
   /**
-   * Maximum tokens of an excerpt: the most important lines of the payload, with their numbers. `pushDetailed`
-   * returns it.
+   * Maximum tokens of an excerpt: the most important lines of the payload, with their numbers. `pushDetailed` returns
+   * it.
    */
   readonly excerpt?: number;
   /** Aborts the push. */
@@ -195,10 +191,7 @@ export interface PublishOptions extends CallOptions {
   readonly after?: number;
   /** Sequence number of the message in the same channel that this message answers. */
   readonly replyTo?: number;
-  /**
-   * Idempotency key. Repeated calls with the same idempotency key and the same message publish the message
-   * once.
-   */
+  /** Idempotency key. Repeated calls with this key and an equal message publish the message once. */
   readonly idempotencyKey?: string;
 }
 
@@ -210,9 +203,9 @@ export interface PullBytesOptions extends CallOptions {
 const LOCAL_RELAY = 'http://127.0.0.1:7474';
 
 /**
- * Returns the base URL, the API key and the name of the agent. Missing values come from the environment. `CONTEXTRELAY_API_KEY`
- * belongs to `CONTEXTRELAY_URL`: if the caller passes a base URL with another origin, the API key from the
- * environment is not used.
+ * Returns the base URL, the API key and the name of the agent. Missing values come from the environment.
+ * `CONTEXTRELAY_API_KEY` belongs to `CONTEXTRELAY_URL`: it is not used if the caller passes a base URL with another
+ * origin.
  */
 export function connection(options: Pick<ContextRelayOptions, 'baseUrl' | 'apiKey' | 'agent'>): {
   baseUrl: string;
@@ -237,7 +230,7 @@ function variable(name: string): string | undefined {
     const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
     return process?.env?.[name] || undefined;
   } catch {
-    // Deno throws if the user does not allow access to the environment.
+    // Deno throws if the user has not allowed access to the environment.
     return undefined;
   }
 }

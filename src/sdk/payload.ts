@@ -7,13 +7,13 @@ import type { PushData } from './options.ts';
 
 export interface Payload {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-  /** Media type derived from the data: `text/plain; charset=utf-8` for a string, or the type of a Blob. */
+  /** Media type of the data: `text/plain; charset=utf-8` for a string, or the type of a Blob. */
   readonly contentType: string | undefined;
 }
 
 /**
- * Converts push data to bytes or a stream. Throws `too_large` if the data has more than `limit` bytes. For a
- * stream, this error occurs while the stream is read.
+ * Converts push data to bytes or a stream. Throws `too_large` if the data has more than `limit` bytes; a stream then
+ * fails while it is read.
  */
 export async function toPayload(data: PushData, limit: number): Promise<Payload> {
   if (data instanceof Blob && data.size > limit) throw tooLarge();
@@ -25,12 +25,12 @@ export async function toPayload(data: PushData, limit: number): Promise<Payload>
   };
 }
 
-/** Returns the media type of a Blob. Returns undefined for other data, or if the Blob has no type. */
+/** Returns the media type of a Blob. Returns undefined for other data, or a Blob without a type. */
 export function blobType(data: PushData): string | undefined {
   return (data instanceof Blob && data.type) || undefined;
 }
 
-/** Converts the data to bytes. A stream is returned unchanged. */
+/** Converts the data to bytes. Returns a stream unchanged. */
 export async function toBody(data: PushData): Promise<Payload['body']> {
   if (typeof data === 'string') return encodeUtf8(data);
   if (data instanceof ReadableStream) return data;
@@ -53,15 +53,15 @@ export async function readPayload(body: Payload['body']): Promise<Uint8Array<Arr
 }
 
 /**
- * Compiles a pattern with the RegExp of the platform. Slow patterns are allowed here: the pattern runs on the
- * machine of the user who wrote it, so it cannot be used for an attack.
+ * Compiles a pattern with the RegExp of the platform. Slow patterns are allowed here, because the pattern runs on the
+ * machine of the user who wrote it.
  */
 export const nativeMatcher: MatcherFactory = (pattern, { ignoreCase }) => {
   const flags = ignoreCase ? 'i' : '';
   try {
     return new RegExp(pattern, `u${flags}`);
   } catch {
-    // RegExp rejects some escapes in Unicode mode that many patterns contain. Try again without Unicode mode.
+    // In Unicode mode, RegExp rejects some escapes that many patterns contain. Try again without it.
     return new RegExp(pattern, flags);
   }
 };
@@ -95,7 +95,7 @@ function tooLarge(): RelayError {
   return new RelayError('too_large', { what: 'a payload', limit: PAYLOAD_BYTES });
 }
 
-/** Reads the whole stream into memory. Throws `too_large` as soon as the limit is exceeded. */
+/** Reads the whole body into memory. Throws `too_large` as soon as it exceeds the limit. */
 export async function collect(
   body: Uint8Array | ReadableStream<Uint8Array>,
   limit: { bytes: number; what: string },
@@ -112,7 +112,7 @@ export async function collect(
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     size += next.value.byteLength;
     if (size > limit.bytes) {
-      // A failing cancel must not hide the `too_large` error.
+      // Ignore a failure to cancel, because it would hide the `too_large` error.
       await reader.cancel().catch(() => {});
       throw refuse();
     }

@@ -4,7 +4,7 @@ import { urlPointers } from './http-contents.ts';
 import { httpRelay } from './http-relay.ts';
 import { type ClientRelay, type ContextRelayOptions, connection, originOf } from './options.ts';
 
-/** Chooses the relay for a pointer, and decides which relays receive the API key. */
+/** Chooses the relay for a pointer, and decides which relays get the API key. */
 export class RelayChoice {
   readonly #options: ContextRelayOptions;
   readonly #ownBases: Set<string>;
@@ -19,7 +19,7 @@ export class RelayChoice {
     this.#origins = new Set(bases.map(originOf));
   }
 
-  /** Whether a request body can be a stream. A browser cannot stream a request body over HTTP/1.1. */
+  /** Whether a request body can be a stream. Browsers cannot stream a request body over HTTP/1.1. */
   get canStream(): boolean {
     const inBrowser = 'document' in globalThis || 'WorkerGlobalScope' in globalThis;
     return this.#options.relay !== undefined || !inBrowser || isCloudflare();
@@ -32,8 +32,8 @@ export class RelayChoice {
   }
 
   /**
-   * Returns the relay that stores the pointer: the client's own relay, another relay, or a server that
-   * answers at a plain URL.
+   * Returns the relay that stores the pointer: the client's own relay, another relay, or a server that answers at a
+   * plain URL.
    */
   relayFor(ref: PointerRef, signal?: AbortSignal): ClientRelay {
     if (ref.base === null || (ref.address === undefined && this.#ownBases.has(normalizeBase(ref.base))))
@@ -46,9 +46,8 @@ export class RelayChoice {
   }
 
   /**
-   * Remembers the base URL of a pointer that the client's own relay returned. This base URL can differ from
-   * the configured one. Pointers with this base URL are still requested at the configured base URL, so the
-   * API key is sent to no new host.
+   * Remembers the base URL of a pointer that the client's own relay returned, which can differ from the configured
+   * one. Pointers with it are still requested at the configured base URL, so the API key reaches no new host.
    */
   learn(url: string): void {
     const base = URL.canParse(url) ? parsePointer(url).base : null;
@@ -57,7 +56,7 @@ export class RelayChoice {
 
   #httpOptions(baseUrl: string, apiKey: string | undefined, signal: AbortSignal | undefined): HttpOptions {
     const { fetch, timeout, retries, onConnection, onRequest } = this.#options;
-    // Tell the name of the agent only to the client's own relay.
+    // Send the name of the agent only to the client's own relay.
     const agent = this.#origins.has(originOf(baseUrl)) ? this.#options.agent : undefined;
     return { baseUrl, apiKey, agent, fetch, timeout, retries, signal, onConnection, onRequest };
   }

@@ -7,14 +7,10 @@ import type { ContextRelay } from './context-relay.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';
 
 /**
- * Interval in ms at which a waiter asks the relay for the task, in case it missed the message on the done
- * channel.
+ * Interval in ms at which a waiter asks the relay for the task, in case it missed the message on the done channel.
  */
 const POLL_MS = 15_000;
-/**
- * Maximum number of early results that are kept per channel. An early result has no task id and arrived
- * before its waiter.
- */
+/** Maximum number of early results per channel. An early result has no task id and arrived before its waiter. */
 const EARLY_RESULTS = 16;
 
 /** Result of a task, as the relay or a message on its done channel reports it. */
@@ -22,23 +18,23 @@ export type FoundResult = Pick<TaskResult, 'url' | 'status' | 'summary'>;
 
 interface Waiter {
   readonly id: string;
-  /** Whether the waiter accepts a result without a task id. Old agents send results without a task id. */
+  /** Whether the waiter accepts a result without a task id, as old agents send it. */
   readonly unmarked: boolean;
   found(result: FoundResult): void;
 }
 
 interface Unmarked {
   readonly result: FoundResult;
-  /** Time at which the message reached the channel, in ms since 1970. */
+  /** Time of the message, in ms since the epoch. */
   readonly ts: number;
 }
 
 interface Listening {
   readonly subscription: Subscription;
   readonly waiters: Set<Waiter>;
-  /** Results without a task id that arrived before their waiter. The newest result is the last one. */
+  /** Results without a task id that arrived before their waiter, newest last. */
   readonly early: Unmarked[];
-  /** Number of `listen` calls that are not disposed yet. The subscription closes when it reaches 0. */
+  /** Number of `listen` calls that are not disposed yet. At 0 the subscription closes. */
   holders: number;
 }
 
@@ -56,8 +52,8 @@ export class ResultWaiters {
   }
 
   /**
-   * Subscribes to a done channel. Resolves when the subscription is ready, so that no later result is missed.
-   * The caller must dispose the returned object.
+   * Subscribes to a done channel. Resolves when the subscription is ready, so that no later result is missed. The
+   * caller must dispose the returned object.
    */
   async listen(channel: string): Promise<Disposable & { wait: Wait }> {
     let listening = this.#listening.get(channel);
@@ -104,7 +100,7 @@ export class ResultWaiters {
       if (result) resolve(result);
     };
     ask().catch((error) => {
-      // An API key without the scope for tasks cannot read any result, so stop waiting.
+      // An API key without the scope for tasks can read no result, so stop waiting.
       if (strict || isRelayError(error, 'forbidden')) reject(error);
     });
     if (unmarked) void this.#takeEarly(early, waiter);
@@ -126,20 +122,20 @@ export class ResultWaiters {
   ): Promise<void> {
     const { url, metadata, ts } = message;
     if (!url) return;
-    const about = metadata?.task_id;
+    const taskId = metadata?.task_id;
     const summary = typeof metadata?.summary === 'string' ? metadata.summary : null;
     const status = TASK_STATUSES.find((each) => each === metadata?.status) ?? 'done';
     const result: FoundResult = { url, status, summary };
-    if (typeof about === 'string') {
-      const waiting = [...waiters].filter(({ id }) => id === about.toLowerCase());
+    if (typeof taskId === 'string') {
+      const waiting = [...waiters].filter(({ id }) => id === taskId.toLowerCase());
       if (waiting.length === 0) return;
-      // If the relay does not answer, the waiter's next poll tries again.
-      const confirmed = await this.#fetchResult(about.toLowerCase(), result).catch(() => null);
+      // If the relay does not answer, the next poll of the waiter tries again.
+      const confirmed = await this.#fetchResult(taskId.toLowerCase(), result).catch(() => null);
       if (confirmed) for (const waiter of waiting) waiter.found(confirmed);
       return;
     }
-    // On a relay with API keys, ignore results without a task id. Any client that can push to the channel
-    // could forge them.
+    // On a relay with API keys, ignore results without a task id: any client that may push to the channel could forge
+    // them.
     if (await this.#asksForKeys().catch(() => true)) return;
     for (const waiter of waiters) {
       if (!waiter.unmarked || !(await this.#isUnclaimed(waiter.id))) continue;
@@ -151,9 +147,9 @@ export class ResultWaiters {
   }
 
   /**
-   * Returns the result that the relay has stored for the task, or null. A message on the channel alone is no
-   * proof of a result. `announced` is the result from such a message. If `announced` and the stored result
-   * name the same pointer, the URL of `announced` is used, because it can contain the encryption key.
+   * Returns the result that the relay has stored for the task, or null. A message on the channel alone proves no
+   * result. `announced` is the result in such a message. If it has the pointer of the stored result, its URL is used,
+   * because it can contain the encryption key.
    */
   async #fetchResult(id: string, announced: FoundResult | null = null): Promise<FoundResult | null> {
     try {
@@ -163,18 +159,14 @@ export class ResultWaiters {
         ? { ...found, url: announced.url }
         : found;
     } catch (error) {
-      // The relay does not know the task. If it requires no API keys, it is an old relay without tasks, and
-      // the message is trusted. If it requires API keys, someone deleted the task, perhaps the sender of the
-      // message, so the message is not trusted.
+      // The relay does not know the task. If it requires no API keys, it is an old relay without tasks, so trust the
+      // message. If it does, someone deleted the task, perhaps the sender of the message, so do not trust it.
       if (announced && isOlderRelay(error) && !(await this.#asksForKeys())) return announced;
       throw error;
     }
   }
 
-  /**
-   * Returns whether the relay requires API keys. The answer is cached. Returns false for an old relay that
-   * has no API keys.
-   */
+  /** Returns whether the relay requires API keys, and caches the answer. An old relay has no API keys. */
   #asksForKeys(): Promise<boolean> {
     this.#keys ??= this.#client.asksForKeys().catch((error) => {
       this.#keys = null;
@@ -185,8 +177,8 @@ export class ResultWaiters {
   }
 
   /**
-   * Gives the waiter an early result (a result without a task id), if the result arrived after the task was
-   * created. A result that arrived before belongs to another task.
+   * Gives the waiter the first early result that arrived after its task was created. An earlier one belongs to
+   * another task.
    */
   async #takeEarly(early: Unmarked[], { id, found }: Waiter): Promise<void> {
     if (early.length === 0 || !(await this.#isUnclaimed(id))) return;
@@ -196,8 +188,8 @@ export class ResultWaiters {
   }
 
   /**
-   * Returns whether no bridge has claimed the task yet. Current bridges claim a task before they work on it
-   * and send results with a task id. So a result without a task id can belong only to an unclaimed task.
+   * Returns whether no bridge has taken the task yet. Current bridges take a task before they work on it, and send
+   * results with a task id. So a result without a task id can belong only to a task that no bridge has taken.
    */
   async #isUnclaimed(id: string): Promise<boolean> {
     try {
@@ -210,7 +202,7 @@ export class ResultWaiters {
 }
 
 /**
- * Returns the result from the receipts, or null. The relay does not store a result whose status it does not
+ * Returns the result in the receipts, or null. The relay does not store a result with a status that it does not
  * recognize, but the receipts list it.
  */
 export function resultFromReceipts(receipts: readonly Receipt[]): FoundResult | null {
@@ -225,16 +217,16 @@ function pointerOf({ url }: FoundResult): string {
 }
 
 /**
- * Returns whether the error means that the relay does not know the route or the task. An old relay has
- * neither tasks nor API keys.
+ * Returns whether the error means that the relay does not know the route or the task. An old relay has neither tasks
+ * nor API keys.
  */
 function isOlderRelay(error: unknown): boolean {
   return isRelayError(error, 'not_found') || isRelayError(error, 'no_route');
 }
 
 /**
- * Waits for the result of a task. Resolves with null if the signal aborts first. With `strict`, it rejects if
- * the first request for the task fails.
+ * Waits for the result of a task. Resolves with null if the signal aborts first. With `strict`, rejects if the first
+ * request for the task fails.
  */
 type Wait = (
   id: string,

@@ -7,9 +7,9 @@ import { collect, discardBody } from './payload.ts';
 type Range = NonNullable<Pulled['range']>;
 
 /**
- * Reads the body of a response. A small body is read into memory. A large body is returned as a stream that
- * resumes after a lost connection. `description` is the description of the payload from the response headers.
- * `range` is the byte range that the client requested.
+ * Reads the body of a response: a small body into memory, a large one as a stream that resumes after a lost
+ * connection. `description` is the description of the payload in the response headers, `range` the byte range that
+ * the client requested.
  */
 export async function readBody<T extends { readonly size: number }>(
   client: HttpClient,
@@ -37,8 +37,8 @@ export async function readBody<T extends { readonly size: number }>(
 }
 
 /**
- * Streams the bytes of a payload from `start` to `end`. After a lost connection, it requests the remaining
- * byte range. This is safe, because a payload never changes.
+ * Streams the bytes of a payload from `start` to `end`. After a lost connection, requests the rest. This is safe,
+ * because a payload never changes.
  */
 function resumingBody(
   client: HttpClient,
@@ -65,7 +65,7 @@ function resumingBody(
   }
 
   async function next(): Promise<Uint8Array | null> {
-    // Limits the time without progress, with all attempts to continue.
+    // Limits the time without progress, over all attempts to resume.
     const deadline = client.deadline();
     for (;;) {
       try {
@@ -74,12 +74,12 @@ function resumingBody(
         if (value && at + value.byteLength > end)
           throw notARelay(client.base, 'it sent more bytes than announced');
         if (value) return value;
-        // Without a Content-Length, a lost connection looks like the regular end of the body. Compare the
-        // position with the expected end.
+        // Without a Content-Length, a lost connection looks like the end of the body. So compare the position with
+        // the expected end.
         if (done && at === end) return null;
         throw connectionLost(client.base);
       } catch (error) {
-        // The stream is broken already, so a failing cancel does not matter.
+        // Ignore a failure to cancel, because the stream is already broken.
         await reader?.cancel().catch(() => {});
         reader = null;
         await client.pause(call, error, attempt++, deadline);
@@ -115,8 +115,8 @@ export function rangeHeader({ start, end }: Range): string {
 }
 
 /**
- * Returns the offset of the first byte in a response. The offset is 0 if the response is complete. Returns
- * null if the response is partial but has no Content-Range header.
+ * Returns the offset of the first byte in a response: 0 if the response is complete, null if it is partial without a
+ * Content-Range header.
  */
 function startOf({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null {
   if (status !== 206) return 0;

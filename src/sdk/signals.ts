@@ -1,7 +1,7 @@
 import { abortable } from './http-client.ts';
 import type { CallOptions } from './options.ts';
 
-/** An API group whose methods also take a `signal`, in their last argument or in one more argument. */
+/** An API group whose methods also accept a `signal`, in their last argument or in an additional one. */
 export type WithSignal<Api> = {
   readonly [M in keyof Api]: Api[M] extends (...args: infer P) => Promise<infer R>
     ? (...args: [...P, options?: CallOptions]) => Promise<R>
@@ -11,7 +11,9 @@ export type WithSignal<Api> = {
 /** Methods that handle their signal themselves, because they do not end. */
 const STREAMS: ReadonlySet<string | symbol> = new Set(['subscribe', 'watch']);
 
-/** Returns an API group whose methods take a `signal`. `apiFor` returns the group of a relay that uses the signal. */
+/**
+ * Returns an API group whose methods accept a `signal`. `apiFor` returns the group of a relay that uses the signal.
+ */
 export function withSignal<Api extends object>(
   api: Api,
   apiFor: (signal: AbortSignal) => Api,
@@ -26,14 +28,17 @@ export function withSignal<Api extends object>(
       const rest = [...args.slice(0, -1), ...(Object.keys(options).length > 0 ? [options] : [])];
       if (!signal) return method.apply(target, rest);
       const limited = apiFor(signal);
-      const call = Reflect.get(limited, name) as (...given: unknown[]) => Promise<unknown>;
+      const call = Reflect.get(limited, name) as (...args: unknown[]) => Promise<unknown>;
       return abortable(call.apply(limited, rest), signal, String(name));
     };
   };
   return new Proxy(api, { get }) as WithSignal<Api>;
 }
 
-/** A message to publish may also have a field `signal`, but no AbortSignal. */
+/**
+ * Returns whether the value contains options with a signal. A published message may have a field `signal` too, but it
+ * is not an AbortSignal.
+ */
 function hasSignal(value: unknown): value is CallOptions {
   if (typeof value !== 'object' || value === null || !('signal' in value)) return false;
   return value.signal === undefined || value.signal instanceof AbortSignal;

@@ -15,18 +15,18 @@ import { buildCall, toQuery, VerbCalls } from './verb-calls.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
-/** Time in ms. A connection that lasted longer than this resets the reconnect delay. */
+/** Time in ms after which a connection counts as stable. Its loss then resets the reconnect delay. */
 const STABLE_MS = 5_000;
 
 /**
- * Time in ms by which a subscription with wildcards resumes earlier than its last message, because the clocks of several
- * servers differ. Messages that come again are skipped.
+ * A subscription with wildcards resumes this many ms before its last message, because the clocks of several servers
+ * differ. Messages that come twice are skipped.
  */
 const RESUME_MS = 5_000;
 
 /**
- * Yields the messages of a channel. After a lost connection, it reconnects and continues after the last
- * message. If the relay has never answered, it throws instead, because the address is probably wrong.
+ * Yields the messages of a channel. After a lost connection, reconnects and continues after the last message. Throws
+ * if the relay has never answered, because the address is then probably wrong.
  */
 export async function* followSocket(
   calls: VerbCalls,
@@ -36,7 +36,7 @@ export async function* followSocket(
 ): AsyncGenerator<Message> {
   const { signal } = subscribeOptions;
   const streamCalls = new VerbCalls(streamClient(options, signal));
-  // If the relay has answered before, the address is right and a failure means a lost connection.
+  // If the relay has answered before, the address is right, and a failure means a lost connection.
   let connected = calls.client.answered;
   const wildcards = isPattern(channel);
   const position = () => calls.call<number>(channels.position, { name: channel });
@@ -45,7 +45,7 @@ export async function* followSocket(
     subscribeOptions.group === undefined && !wildcards
       ? (subscribeOptions.since ?? (await position()))
       : subscribeOptions.since;
-  // With wildcards, each channel has its own sequence numbers, and a lost connection resumes by time.
+  // With wildcards, each channel has its own sequence numbers, so a lost connection resumes by time.
   const lastSeqs = new Map<string, number>();
   let wait = FIRST_WAIT_MS;
   let lost = false;
@@ -64,10 +64,10 @@ export async function* followSocket(
       try {
         for await (const message of parseMessages(connection)) {
           if (subscribeOptions.group === undefined) {
-            const of = message.channel ?? '';
-            if (message.seq <= (lastSeqs.get(of) ?? 0) && !message.gap) continue;
-            lastSeqs.set(of, message.seq);
-            after = of === '' ? message.seq : Math.max(message.ts - RESUME_MS, 0);
+            const name = message.channel ?? '';
+            if (message.seq <= (lastSeqs.get(name) ?? 0) && !message.gap) continue;
+            lastSeqs.set(name, message.seq);
+            after = name === '' ? message.seq : Math.max(message.ts - RESUME_MS, 0);
           }
           yield message;
         }
@@ -111,8 +111,8 @@ async function openConnection(
     return await SocketConnection.open(address, signal);
   } catch (error) {
     if (signal?.aborted) throw error;
-    // A browser hides why a WebSocket failed. A plain HTTP request to the same URL returns the reason. The
-    // status 426 (upgrade required) is no reason: the URL works. Then throw the original error.
+    // A browser hides why a WebSocket failed, so ask with a plain HTTP request to the URL. Status 426 (upgrade
+    // required) means that the URL works; then throw the original error.
     const answer = client.run(call, ({ body }) => discardBody(body));
     await answer.catch((reason) => {
       if (!isRelayError(reason, 'upgrade_required')) throw reason;
@@ -121,7 +121,7 @@ async function openConnection(
   }
 }
 
-/** Opens an event stream, for platforms without a WebSocket such as Node 20. The client's signal closes it. */
+/** Opens an event stream, for platforms without WebSocket such as Node 20. The client's signal closes it. */
 async function openEvents(client: HttpClient, call: HttpCall): Promise<Connection> {
   const body = await client.run(call, async (answer) => answer.body);
   const connection = {
@@ -135,13 +135,13 @@ async function openEvents(client: HttpClient, call: HttpCall): Promise<Connectio
         connection.reason = error as RelayError;
       }
     },
-    // The stream is cancelled when the consumer stops reading `frames`.
+    // Do nothing: the stream is cancelled when the consumer stops reading `frames`.
     close() {},
   };
   return connection;
 }
 
-/** Parses frames into messages. A gap frame sets `gap` on the message after it. */
+/** Parses frames into messages. A gap frame sets `gap` on the next message. */
 async function* parseMessages(connection: Connection): AsyncGenerator<Message> {
   let gap = false;
   for await (const text of connection.frames()) {
@@ -159,11 +159,11 @@ async function* parseMessages(connection: Connection): AsyncGenerator<Message> {
 }
 
 /**
- * Maximum number of buffered frames. If the consumer is so slow that the buffer is full, the socket is
- * closed. It is opened again after the consumer has read the buffered frames.
+ * Maximum number of buffered frames. If a slow consumer fills the buffer, the socket is closed, and opened again
+ * after the consumer has read the buffer.
  */
 const MAX_BUFFERED_FRAMES = 1_000;
-/** Interval between pings in ms. The relay answers each ping, so a dead connection is noticed. */
+/** Interval in ms between pings. The relay answers each ping, so a dead connection is noticed. */
 const PING_MS = 20_000;
 const OPEN_WITHIN_MS = 20_000;
 
@@ -173,7 +173,7 @@ interface Connection {
   readonly reason: RelayError;
   /** Whether this client closed the connection because the consumer was too slow. */
   readonly overflowed: boolean;
-  /** Yields text frames in order. Ends after the last received frame when the connection has closed. */
+  /** Yields text frames in order. After the connection has closed, ends with the last received frame. */
   frames(): AsyncGenerator<string>;
   close(): void;
 }
@@ -190,7 +190,7 @@ class SocketConnection implements Connection {
   #removeListener = () => {};
   #ended = false;
   #receivedSincePing = true;
-  /** Timer of the timeout for opening the socket. After the socket is open, timer of the ping interval. */
+  /** Timer of the timeout until the socket is open, then of the ping interval. */
   #timer: ReturnType<typeof setTimeout>;
 
   /** Opens a socket. The signal closes it. */
@@ -219,7 +219,7 @@ class SocketConnection implements Connection {
       if (!this.#ended) this.reason = closeError(code, reason, host);
       this.close();
     });
-    // If the relay is unreachable, Node 22 emits only `error`. Other platforms emit `close` after it.
+    // If the relay is unreachable, Node 22 emits only `error`. Other platforms then emit `close` too.
     socket.addEventListener('error', () => this.close());
     socket.addEventListener('message', ({ data }) => this.#receive(data));
   }
@@ -265,8 +265,8 @@ class SocketConnection implements Connection {
 }
 
 /**
- * Converts a close code to an error. The relay sends 1008 if it refuses the connection permanently. After any
- * other code, the client may reconnect.
+ * Converts a close code to an error. 1008 means that the relay refuses the connection permanently. After any other
+ * code, the client may reconnect.
  */
 function closeError(code: number, reason: string, host: string): RelayError {
   if (code === 1008)

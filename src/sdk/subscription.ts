@@ -13,8 +13,8 @@ import type { ChannelKeys, ClientRelay } from './options.ts';
 
 export interface SubscriptionOptions extends SubscribeOptions {
   /**
-   * Name of an inbox in which the relay stores the cursor. The next subscription with this name continues after the last
-   * handled message. `relay inbox --as NAME` shows the unread messages.
+   * Name of an inbox in which the relay stores the cursor. The next subscription with this name continues after the
+   * last handled message. `relay inbox --as NAME` shows the unread messages.
    */
   readonly durable?: string;
 }
@@ -25,23 +25,20 @@ export interface ReceivedMessage extends Message {
   /** Marks the message as handled. In a group or with `durable`, it is not delivered again. */
   ack(): Promise<void>;
   /**
-   * Gives the message back to the group. The returned value says whether the message will be delivered again
-   * or has become a dead letter. Returns null outside of a group.
+   * Gives the message back to the group. Returns whether it will be delivered again or has become a dead letter.
+   * Returns null outside a group.
    */
   nack(why?: string): Promise<Nacked | null>;
-  /** Renews the lease of a group message. Rejects with `conflict` if another member holds the message now. */
+  /** Renews the lease of a group message. Rejects with `conflict` if another member has the lease now. */
   extend(): Promise<void>;
 }
 
-/**
- * Function that handles one message. If it returns a promise, the subscription waits for the promise before
- * it delivers the next message.
- */
+/** Handles one message. If it returns a promise, the next message is delivered after the promise has resolved. */
 export type MessageHandler = (message: ReceivedMessage) => unknown;
 
 /**
- * A subscription to a channel. Messages go to the handler or to a `for await` loop, one after the other.
- * Every message that is sent after `ready` arrives, even if the connection is lost for some time.
+ * A subscription to a channel. Messages go to the handler or to a `for await` loop, one after the other. Every
+ * message that is sent after `ready` arrives, even if the connection is lost for some time.
  */
 export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDisposable {
   readonly #relay: ClientRelay;
@@ -69,22 +66,22 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       : this.#closing.signal;
     this.#cursor = options.durable === undefined ? null : cursorWriter(relay.inbox, options.durable, channel);
     this.#since = this.#begin();
-    // `ready` and the message loop report this error, so it is not an unhandled rejection.
+    // Ignore the error here, because `ready` and the message loop report it.
     this.#since.catch(() => {});
     this.#done = options.handler ? this.#handle(options.handler) : Promise.resolve();
     this.#done.catch((error) => {
-      // If no one awaits `ready` or `done`, report the failure as an unhandled rejection instead of hiding it.
+      // If nobody awaits `ready` or `done`, report the failure as an unhandled rejection instead of hiding it.
       if (!this.#watched) void Promise.reject(error);
     });
   }
 
-  /** Resolves when the start position is fixed. Every message that is sent after that arrives. */
+  /** Resolves when the start position is fixed. Every message that is sent later arrives. */
   get ready(): Promise<void> {
     this.#watched = true;
     return this.#since.then(() => {});
   }
 
-  /** With a handler: resolves when the subscription is closed, rejects when the subscription or the handler fails. */
+  /** With a handler: resolves when the subscription is closed, and rejects when it or the handler fails. */
   get done(): Promise<void> {
     this.#watched = true;
     return this.#done;
@@ -104,7 +101,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
         const { channel } = message;
         const own = channel === undefined ? key : await channelKey(this.#keys, channel);
         yield this.#received(await unsealMessage(message, own));
-        // The loop has asked for the next message, so this one is handled.
+        // The loop has requested the next message, so this one is handled.
         this.#cursor?.move(message.seq);
       }
     } finally {
@@ -116,7 +113,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   async close(): Promise<void> {
     this.#closing.abort();
     this.#watched = true;
-    // `done` reports a failure; `close` only waits for the end.
+    // Only wait for the end here, because `done` reports a failure.
     await this.#done.catch(() => {});
     await this.#cursor?.flush();
   }
@@ -133,7 +130,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       });
     }
     if (group !== undefined) return since;
-    // Several channels have no common position, so begin with the current time.
+    // Several channels have no common position, so begin at the current time.
     if (isPattern(this.#channel) && durable === undefined) return since ?? Date.now();
     if (durable !== undefined) {
       const followed = this.#relay.inbox.follow(durable, this.#channel, { since });
@@ -150,8 +147,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   }
 
   /**
-   * Runs the handler for a group message and renews the lease of the message meanwhile. Acknowledges the
-   * message when the handler returns. Gives the message back to the group when the handler throws.
+   * Runs the handler for a group message and renews its lease meanwhile. Acknowledges the message when the handler
+   * returns; gives it back to the group when the handler throws.
    */
   async #work(message: ReceivedMessage, handler: MessageHandler): Promise<void> {
     const extending = keepExtending(message);
@@ -188,9 +185,9 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
 }
 
 /**
- * Renews the lease of a message three times per lease duration, until `stop` is called. If another member
- * holds the message, it stops renewing and calls `lost`. It ignores other errors, because the lease may still
- * be valid when the relay answers again.
+ * Renews the lease of a message three times per lease duration until `stop` is called. If another member has the
+ * lease, stops renewing and calls `lost`. Ignores other errors, because the lease may still be valid when the relay
+ * answers again.
  */
 export function keepExtending(message: ReceivedMessage, lost?: () => void): { stop(): void } {
   const lease = (message.lease_until ?? 0) - Date.now();
@@ -200,21 +197,21 @@ export function keepExtending(message: ReceivedMessage, lost?: () => void): { st
       clearInterval(timer);
       lost?.();
     });
-  // The clock of the relay may differ from the local clock, so the computed duration can be wrong. Never
-  // assume more than the default duration.
+  // The clocks of the relay and this machine may differ, so the computed duration can be wrong. Never assume more
+  // than the default.
   const timer = setInterval(extend, Math.max(Math.min(lease, LEASE_MS) / 3, 100));
   return { stop: () => clearInterval(timer) };
 }
 
-/** Ignores the error that another member holds the message now. Throws any other error. */
+/** Ignores the error that another member has the lease now. Throws any other error. */
 export function ignoreLostLease(error: unknown): null {
   if (isRelayError(error, 'conflict')) return null;
   throw error;
 }
 
 /**
- * Delay in ms before a new cursor is written. After a crash, messages that were handled within this delay are
- * delivered again.
+ * Delay in ms before a new cursor is written. After a crash, messages that were handled within it are delivered
+ * again.
  */
 const WRITE_AFTER_MS = 200;
 
@@ -234,14 +231,14 @@ function cursorWriter(inbox: InboxApi, agent: string, channel: string) {
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    // Ignore the failure of an earlier write: this write stores a later position.
+    // Ignore the failure of an earlier write, because this write stores a later position.
     writing = writing.catch(() => {}).then(write);
     return writing;
   };
   const move = (seq: number): void => {
     if (seq <= reached) return;
     reached = seq;
-    // If the relay is unreachable, the next message or the next `flush` writes the cursor.
+    // If the relay is unreachable, the next message or `flush` writes the cursor.
     timer ??= setTimeout(() => flush().catch(() => {}), WRITE_AFTER_MS);
   };
   return { move, flush };

@@ -20,9 +20,7 @@ import type { CallOptions, PushData } from './options.ts';
 import { blobType, collect, toBody, toStream } from './payload.ts';
 import type { WithSignal } from './signals.ts';
 
-/*
- * Methods without a declared return type return the result of the API method that they call.
- */
+/* Methods without a declared return type return what the API method returns. */
 
 /** Creates, opens and lists the threads of a relay. */
 export class Threads {
@@ -85,27 +83,27 @@ export class Thread {
   }
 
   /**
-   * Returns the header: a view of the state with a limited size, for prompts. The token ledger counts this
-   * read, unless `counted` is false.
+   * Returns the header: a view of the state with a limited size, for prompts. The token ledger counts the read unless
+   * `counted` is false.
    */
   header(options: CallOptions & { counted?: boolean } = {}) {
     return this.#api.header(this.id, options);
   }
 
-  /** Returns the complete state, in its latest version or in version `at`. */
+  /** Returns the whole state, in its latest version or in version `at`. */
   state(options: CallOptions & { at?: VersionRef; counted?: boolean } = {}) {
     return this.#api.state(this.id, options);
   }
 
-  /** Applies all operations of a JSON Patch or none. With `ifMatch`, rejects the patch if the state has another version. */
+  /**
+   * Applies a JSON Patch: all its operations or none. With `ifMatch`, rejects it if the state has another version.
+   */
   patch(ops: readonly PatchOp[], options: ChangeOptions = {}) {
     const { ifMatch: if_match, idempotencyKey: idempotency_key, signal } = options;
     return this.#api.patch(this.id, { ops, if_match, idempotency_key }, { signal });
   }
 
-  /**
-   * Creates a new version with the content of an old version. All versions in between stay in the history.
-   */
+  /** Creates a new version that equals an old one. The versions in between stay in the history. */
   revert(to: VersionRef, options: ChangeOptions = {}) {
     const { ifMatch: if_match, idempotencyKey: idempotency_key, signal } = options;
     return this.#api.revert(this.id, { to, if_match, idempotency_key }, { signal });
@@ -126,7 +124,7 @@ export class Thread {
     return this.#api.replay(this.id, options);
   }
 
-  /** Yields the events so far, oldest first. With `after`, it starts after the event with this id. */
+  /** Yields the events so far, oldest first. With `after`, starts after the event with this id. */
   async *events(options: CallOptions & { after?: string } = {}): AsyncGenerator<ThreadEvent> {
     let { after } = options;
     for (;;) {
@@ -145,7 +143,7 @@ export class Thread {
     });
   }
 
-  /** Appends an event of your own type to the log. */
+  /** Appends an event with a type of your own to the log. */
   record(type: string, payload: JsonObject = {}, options: CallOptions = {}) {
     return this.#api.record(this.id, type, payload, options);
   }
@@ -155,7 +153,7 @@ export class Thread {
     return this.#api.send(this.id, envelope, options);
   }
 
-  /** Returns the envelopes that have not expired, oldest first. With `to`, only the envelopes for this capability. */
+  /** Returns the envelopes that have not expired, oldest first. With `to`, only those for this capability. */
   async envelopes(options: CallOptions & { to?: string; after?: string } = {}) {
     return (await this.#api.envelopes(this.id, options)).envelopes;
   }
@@ -181,10 +179,7 @@ export class Thread {
     return this.#api.report(this.id, { format }, options);
   }
 
-  /**
-   * Returns the thread as prompt messages: its state, previews of artifacts, and the question in `words`, if
-   * there is one.
-   */
+  /** Returns the thread as prompt messages: its state, previews of artifacts, and the question in `words`. */
   render(format: RenderFormat = 'openai', options: CallOptions & Omit<RenderOptions, 'format'> = {}) {
     const { signal, ...rest } = options;
     return this.#api.render(this.id, { ...rest, format }, { signal });
@@ -203,9 +198,9 @@ export class Thread {
 
 /** Options of a change of the state. */
 export interface ChangeOptions extends CallOptions {
-  /** Rejects the change if the state has another version. */
+  /** Version that the state must have. Otherwise the change is rejected. */
   readonly ifMatch?: VersionRef;
-  /** Repeated calls with the same idempotency key change the state once. */
+  /** Repeated calls with this idempotency key change the state once. */
   readonly idempotencyKey?: string;
 }
 
@@ -218,7 +213,7 @@ export interface PutOptions extends CallOptions {
   readonly mime?: string;
   /** Sources of the content, for example references of other artifacts. */
   readonly sourceRefs?: readonly string[];
-  /** Idempotency key. Repeated calls with the same idempotency key store only one artifact. */
+  /** Idempotency key. Repeated calls with this key store only one artifact. */
   readonly idempotencyKey?: string;
 }
 
@@ -246,10 +241,7 @@ export class ThreadArtifacts {
     return this.#api.putArtifact(this.#thread, input, { signal });
   }
 
-  /**
-   * Returns an artifact without its content. Reading the content is a second call, which the token ledger
-   * counts.
-   */
+  /** Returns an artifact without its content. The token ledger counts only reads of the content. */
   async get(ref: string, options: CallOptions = {}): Promise<StoredArtifact> {
     const meta = await this.#api.artifact(this.#thread, ref, { counted: false }, options);
     return new StoredArtifact(this.#thread, meta, this.#api);

@@ -16,21 +16,16 @@ import {
 import { type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
 import { collect, discardBody } from './payload.ts';
 
-/** Methods of an API group that need their own HTTP code. `VerbCalls` generates all other methods. */
+/** Methods of an API group whose HTTP code is written by hand. `VerbCalls` generates all others. */
 export type HandWritten<V extends Verbs> = Pick<Api<V>, ByHand<V> & keyof Api<V>>;
 
 type Input = { [field: string]: unknown };
 
-/**
- * Maximum size of a JSON response. A page of a list with the longest allowed names and metadata fits in it.
- */
+/** Maximum size of a JSON response: enough for a page of a list with the longest allowed names and metadata. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 export const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
 
-/**
- * Calls verbs over HTTP. The row of a verb says where each input field goes and whether the call may be
- * repeated.
- */
+/** Calls verbs over HTTP. The row of a verb says where each input field goes and whether the call may be repeated. */
 export class VerbCalls {
   readonly client: HttpClient;
 
@@ -59,8 +54,7 @@ export class VerbCalls {
         return (verb.answer === undefined ? found : found[verb.answer]) as T;
       });
     } catch (error) {
-      // An earlier attempt deleted the object, but the response to that attempt was lost. So `not_found`
-      // means success here.
+      // An earlier attempt deleted the object, but its response was lost. So `not_found` means success here.
       const deletes = call.method === 'DELETE' && verb.status === 204;
       if (deletes && attempts > 1 && isRelayError(error, 'not_found')) return undefined as T;
       throw error;
@@ -82,7 +76,7 @@ export class VerbCalls {
   }
 }
 
-/** Builds the HTTP call of a verb from the path fields and the given options. */
+/** Builds the HTTP call of a verb from its path fields and the options. */
 export function buildCall(
   verb: Verb,
   fields: Input,
@@ -102,8 +96,8 @@ export function toQuery(fields: object): URLSearchParams {
 }
 
 /**
- * Builds the body of an upload. Bytes can be sent again after a failure, so the request gets an idempotency
- * key. A stream cannot be sent again.
+ * Builds the body of an upload. Bytes can be sent again after a failure, so the request gets an idempotency key. A
+ * stream cannot be sent again.
  */
 export function upload(
   body: Uint8Array | ReadableStream<Uint8Array>,
