@@ -95,11 +95,12 @@ RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for 
         event === 'prompt-submit' || event === 'wake' || event === 'pre-edit'
           ? null
           : await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
-      const [attended, context] = await Promise.all([
-        attendSession(client, event, input, { io, host, project }),
-        sessionContext(client, event, input, { io, host, project }),
-      ]);
-      answer = combined(context, attended);
+      const context = sessionContext(client, event, input, { io, host, project });
+      context.catch(() => {});
+      // Lets git continue while the store is opened. Opening it does not return to the event loop.
+      if (event === 'session-start') await new Promise((resolve) => setTimeout(resolve, 0));
+      const attended = await attendSession(client, event, input, { io, host, project });
+      answer = combined(await context, attended);
     } catch (error) {
       io.stderr.write(`relay hook: ${(error as Error).message}\n`);
     }
