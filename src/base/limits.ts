@@ -218,9 +218,9 @@ export const VIEW_ITEM_TOKENS = 60;
 export const VIEW_SUMMARY_TOKENS = 150;
 /**
  * Size of the log after which a snapshot of the state is written, or the size of the last snapshot if that is larger.
- * A command folds only the events after the last snapshot, about 40 on average.
+ * A command folds only the events after the last snapshot, about 10 on average.
  */
-export const SNAPSHOT_LOG_BYTES = 32 * KiB;
+export const SNAPSHOT_LOG_BYTES = 8 * KiB;
 /** Maximum number of snapshots of a thread. Above it, every second snapshot is deleted. */
 export const SNAPSHOTS = 256;
 /** Maximum total size of the cached states of all threads, as JSON. In memory they take 2 to 3.5 times as much. */

@@ -51,7 +51,7 @@ export class Mirror {
   readonly #states = new Map<ThreadRoot, string>();
   /**
    * State before the first commit of this process, for threads whose state.json this process has not written
-   * yet. If the file has this content, nobody edited it.
+   * yet. If the file has this content, nobody edited it. If events.log ends with this event, the next ones follow it.
    */
   readonly #expected = new Map<ThreadRoot, Head>();
 
@@ -241,6 +241,8 @@ export class Mirror {
       return { count: 0, seq: 0 };
     }
     if (end < size) ftruncateSync(file, end);
+    const expected = this.#expected.get(head.root);
+    if (expected?.count === count) return { count, seq: expected.seq };
     let { count: at, seq } = await this.#threads.log.heads.nearestPosition(head.root, count);
     for await (const { seq: next } of this.#threads.log.heads.events(head.root, seq)) {
       if (at >= count) break;

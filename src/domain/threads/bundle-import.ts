@@ -15,7 +15,7 @@ import { pause } from '../../base/pause.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { ARTIFACT_TYPE, type Artifact, type ImportAnswer } from '../../contract/threads.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
-import { asJson, fromJson } from '../records.ts';
+import { fromJson } from '../records.ts';
 import { isSearchResult } from './artifact-index.ts';
 import { artifactKind, MEDIA_TYPE } from './artifact-kind.ts';
 import { artifactRecords, withoutContent } from './artifacts.ts';
@@ -34,6 +34,7 @@ import {
 import { ContentScan } from './content-scan.ts';
 import {
   artifactStorageBytes,
+  eventBytes,
   LEGACY_EVENT_ID,
   type LegacyEvent,
   makesVersion,
@@ -52,7 +53,7 @@ import {
   rootsFor,
   type ThreadRoot,
 } from './keys.ts';
-import { isoTime, jsonBytes, versionRef } from './state.ts';
+import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { clearThread, type RootLock, withRootLock } from './thread-removal.ts';
 import { writeThreadRecords } from './threads.ts';
@@ -373,7 +374,7 @@ function checkEvent(value: Json): StoredEvent {
   if (!isValid) throw badBundle('an event is invalid');
   if (event.type === 'artifact.created' && !event.legacy && !isJsonObject(event.payload.tokens))
     throw badBundle('an event is invalid');
-  if (event.type !== 'thread.created' && !('ops' in event.payload) && jsonBytes(asJson(event)) > 256 * 1024) {
+  if (event.type !== 'thread.created' && !('ops' in event.payload) && eventBytes(event) > 256 * 1024) {
     throw badBundle('an event is too large');
   }
   return event;

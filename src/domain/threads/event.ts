@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import { PREVIEW_BYTES } from '../../base/limits.ts';
+import { utf8Bytes } from '../../base/utf8.ts';
 import type { ArtifactTokens, Metrics, ThreadEvent } from '../../contract/threads.ts';
-import { asJson } from '../records.ts';
-import { isoTime, jsonBytes } from './state.ts';
+import { isoTime } from './state.ts';
 
 /** A log entry of a thread. */
 export interface StoredEvent {
@@ -78,13 +78,17 @@ export function toWire(threadId: string, count: number, event: StoredEvent): Thr
  * Returns the number of bytes that an event adds to the store: its JSON, and for an artifact its content and
  * preview. The result can be negative for a deletion, because it frees content and preview.
  */
-export function eventStorageBytes(event: StoredEvent): number {
-  const eventBytes = jsonBytes(asJson(event));
+export function eventStorageBytes(event: StoredEvent, bytes = eventBytes(event)): number {
   const { artifacts = [] } = event.legacy ?? {};
-  if (event.legacy) return artifacts.reduce((sum, { size }) => sum + artifactStorageBytes(size), eventBytes);
-  if (event.type === 'artifact.created') return eventBytes + artifactStorageBytes(event.payload.size);
-  if (event.type === 'artifact.deleted') return eventBytes - artifactStorageBytes(event.payload.size);
-  return eventBytes;
+  if (event.legacy) return artifacts.reduce((sum, { size }) => sum + artifactStorageBytes(size), bytes);
+  if (event.type === 'artifact.created') return bytes + artifactStorageBytes(event.payload.size);
+  if (event.type === 'artifact.deleted') return bytes - artifactStorageBytes(event.payload.size);
+  return bytes;
+}
+
+/** Returns the size of an event as JSON, in bytes. */
+export function eventBytes(event: StoredEvent): number {
+  return utf8Bytes(JSON.stringify(event));
 }
 
 /** Returns the bytes stored for an artifact of this size: its content and its preview. */

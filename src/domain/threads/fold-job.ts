@@ -5,10 +5,9 @@ import type { WorkMeter } from '../../base/work-meter.ts';
 import type { BlameLine, State } from '../../contract/threads.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
-import { asJson } from '../records.ts';
-import { makesVersion, type StoredEvent, toWire } from './event.ts';
+import { eventBytes, makesVersion, type StoredEvent, toWire } from './event.ts';
 import { advance, type MutableHead, stateAfter } from './fold.ts';
-import { jsonBytes, RELAY_FIELDS, withoutRelayFields } from './state.ts';
+import { RELAY_FIELDS, withoutRelayFields } from './state.ts';
 
 /** Result type of each kind of fold. */
 export interface FoldAnswers {
@@ -63,14 +62,14 @@ const FOLDS: {
   blame: ({ start, versions }, events, meter) =>
     blameFold(start, versions[0]!, metered(events, meter), meter),
   async check({ start: head }, events, meter) {
-    let eventBytes = 0;
+    let bytes = 0;
     for await (const event of metered(events, meter)) {
       advanceChecked(head, event, meter);
-      eventBytes += jsonBytes(asJson(event));
+      bytes += eventBytes(event);
     }
     const { version, count, refs } = head;
     const stateHash = await sha256Hex(serializeState(head.state));
-    return { version, count, refs, stored: head.totals.stored, eventBytes, stateHash };
+    return { version, count, refs, stored: head.totals.stored, eventBytes: bytes, stateHash };
   },
 };
 
@@ -105,7 +104,7 @@ async function statesAt(
 /** Yields the events and spends one step of the meter per byte of an event. */
 async function* metered(events: Events, meter: WorkMeter): Events {
   for await (const event of events) {
-    meter.spend(jsonBytes(asJson(event)));
+    meter.spend(eventBytes(event));
     yield event;
   }
 }

@@ -5,10 +5,16 @@ import type { Json } from '../../base/json.ts';
 import { RECENT_PROMPTS, THREAD_KEYS } from '../../base/limits.ts';
 import type { WorkMeter } from '../../base/work-meter.ts';
 import type { Metrics, PromptFigures } from '../../contract/threads.ts';
-import { asJson, fromJson } from '../records.ts';
-import { type CountedArtifact, eventStorageBytes, makesVersion, type StoredEvent } from './event.ts';
+import { fromJson } from '../records.ts';
+import {
+  type CountedArtifact,
+  eventBytes,
+  eventStorageBytes,
+  makesVersion,
+  type StoredEvent,
+} from './event.ts';
 import { idOf, type ThreadRoot } from './keys.ts';
-import { firstState, isoTime, jsonBytes, patchState, replayPatch, type SizedState } from './state.ts';
+import { firstState, isoTime, patchState, replayPatch, type SizedState } from './state.ts';
 
 /**
  * Result of folding a thread's log up to an entry. The state object is never changed in place. Other fields
@@ -87,7 +93,8 @@ export function advance(
     if (event.type === 'artifact.created') head.refs.push(payload.ref as string);
   }
   for (const { ref } of event.legacy?.artifacts ?? []) head.refs.push(ref);
-  head.totals = { ...totals, stored: totals.stored + eventStorageBytes(event) };
+  const bytes = eventBytes(event);
+  head.totals = { ...totals, stored: totals.stored + eventStorageBytes(event, bytes) };
   if (event.key !== undefined) {
     const { key, request = '', at } = event;
     const ref = typeof payload.ref === 'string' ? { ref: payload.ref } : {};
@@ -97,7 +104,7 @@ export function advance(
   }
   head.seq = seq;
   head.count += 1;
-  head.logBytes += jsonBytes(asJson(event));
+  head.logBytes += bytes;
 }
 
 /**

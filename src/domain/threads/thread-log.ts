@@ -16,7 +16,7 @@ import type { Deps } from '../deps.ts';
 import { asJson, fromJson, type RecordsOf, recordsOf } from '../records.ts';
 import type { Storage } from '../usage/storage.ts';
 import { ArtifactIndex } from './artifact-index.ts';
-import { eventStorageBytes, makesVersion, type StoredEvent, toWire } from './event.ts';
+import { eventBytes, eventStorageBytes, makesVersion, type StoredEvent, toWire } from './event.ts';
 import {
   advance,
   emptyHead,
@@ -274,7 +274,7 @@ export class ThreadLog {
    */
   async #offloadOps(root: ThreadRoot, event: StoredEvent): Promise<StoredEvent> {
     const { engine, env } = this.deps;
-    if (event.payload.ops === undefined || jsonBytes(asJson(event)) <= engine.limits.entryBytes) return event;
+    if (event.payload.ops === undefined || eventBytes(event) <= engine.limits.entryBytes) return event;
     const { ops, ...payload } = event.payload;
     const key = opsBlob(root, toHex(env.randomBytes(8)));
     await engine.blobs.put(key, new TextEncoder().encode(JSON.stringify(ops)));
@@ -389,6 +389,7 @@ class Heads {
   readonly #engine: Engine;
   readonly #background: Background;
   readonly #snapshots: Snapshots;
+  #saving: Promise<void> = Promise.resolve();
   /** Cached heads, least recently used first. */
   readonly #cache = new Map<ThreadRoot, { head: MutableHead; bytes: number }>();
   #bytes = 0;
@@ -438,7 +439,9 @@ class Heads {
     const after = { ...head };
     if (this.#snapshots.isDue(after)) {
       head.logBytes = 0;
-      this.#background.run(() => this.#snapshots.save(after));
+      // One save at a time, so that a newer snapshot of the same version is never overwritten by an older one.
+      this.#saving = this.#saving.catch(() => {}).then(() => this.#snapshots.save(after));
+      this.#background.run(() => this.#saving);
     }
     return after;
   }

@@ -278,7 +278,7 @@ class Draft {
 
   #owned(container: Container): Container {
     if (this.#own.has(container)) return container;
-    const { count } = this.#measure(container);
+    const count = Array.isArray(container) ? container.length : Object.keys(container).length;
     this.#meter.spend(Array.isArray(container) ? count : count * MEMBER);
     const copy = Array.isArray(container) ? container.slice() : { ...container };
     this.#own.set(copy, count);
