@@ -1,4 +1,4 @@
-import { existsSync, promises, realpathSync } from 'node:fs';
+import fs, { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
@@ -112,7 +112,7 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
       const merged = (await commit('MERGE_HEAD')) ?? headInEnv();
       if (merged) return { base: (await lines('merge-base', ours, merged))[0] ?? null, ours, theirs: merged };
       const [place = ''] = await lines('rev-parse', '--absolute-git-dir');
-      const done = await promises.readFile(join(place, 'rebase-merge', 'done'), 'utf8').catch(() => '');
+      const done = await fs.promises.readFile(join(place, 'rebase-merge', 'done'), 'utf8').catch(() => '');
       // If a rebase runs a merge driver, only the todo list of the rebase contains the picked commit.
       const picked = /^\w+ ([0-9a-f]{7,64})/.exec(done.trim().split('\n').at(-1) ?? '')?.[1];
       const theirs = (await commit('CHERRY_PICK_HEAD')) ?? (picked ? await commit(picked) : undefined);
@@ -123,19 +123,20 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
       if (names.length > 0) await gitAsUser('add', '--', ...at(names));
     },
     async mergeLines({ base, ours, theirs }) {
-      const place = await promises.mkdtemp(join(tmpdir(), 'relay-merge-'));
+      const place = await fs.promises.mkdtemp(join(tmpdir(), 'relay-merge-'));
       try {
         const files = { ours, base, theirs };
-        for (const [name, text] of Object.entries(files)) await promises.writeFile(join(place, name), text);
+        for (const [name, text] of Object.entries(files))
+          await fs.promises.writeFile(join(place, name), text);
         // git merge-file exits with the number of conflicts.
         const args = ['merge-file', ...Object.keys(files).flatMap((name) => ['-L', name])];
         const conflict = await runGit(place, [...args, ...Object.keys(files)], { timeoutMs }).then(
           () => false,
           () => true,
         );
-        return { text: await promises.readFile(join(place, 'ours'), 'utf8'), conflict };
+        return { text: await fs.promises.readFile(join(place, 'ours'), 'utf8'), conflict };
       } finally {
-        await promises.rm(place, { recursive: true, force: true });
+        await fs.promises.rm(place, { recursive: true, force: true });
       }
     },
     async isShallow() {

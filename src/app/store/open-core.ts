@@ -83,6 +83,8 @@ export async function openCore(
     core,
     [Symbol.asyncDispose]: async () => {
       try {
+        // Everything that was acknowledged is stored. Statistics and background work follow.
+        opened.stopSyncing?.();
         await core.close();
       } finally {
         await workers?.[Symbol.asyncDispose]();

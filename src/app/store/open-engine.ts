@@ -25,6 +25,8 @@ export interface OpenedEngine {
   readonly checks: StoreChecks;
   /** Frees space for a few small files on a full disk. Missing if the store is a cluster. */
   readonly freeReserve?: () => void;
+  /** Ends the waits of commits for the disk, before the last writes. Missing if the store is a cluster. */
+  readonly stopSyncing?: () => void;
   /** Access to the readable files of threads. Null if the store is a cluster. */
   readonly readableFiles: ReadableFiles | null;
 }
@@ -63,8 +65,8 @@ export async function openEngine(
   const whole = await besideBucket(engine, { address: config.blobs, stays: isArtifactFile });
   const checks =
     whole === engine ? engine : { ...engine, checkBodies: () => checkAlsoInBucket(engine, whole) };
-  const { releaseReserve: freeReserve, makeFiles } = engine;
-  return { engine: whole, checks, freeReserve, readableFiles: { home, makeFiles } };
+  const { releaseReserve: freeReserve, stopSyncing, makeFiles } = engine;
+  return { engine: whole, checks, freeReserve, stopSyncing, readableFiles: { home, makeFiles } };
 }
 
 /**

@@ -270,7 +270,7 @@ export class SqliteBlobs implements Blobs {
   async #prepareDraft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
     const expires = (await resolveExpiry(expiry)) ?? null;
     try {
-      const draft = await this.#files.write([body], [], true);
+      const draft = this.#files.writeDraftSync(body);
       const content = { ...draft, expires, location: { file: place, offset: null }, draft };
       return { size: draft.size, sha256: draft.sha256, content };
     } catch (error) {

@@ -1,4 +1,5 @@
-import { existsSync, promises } from 'node:fs';
+import fs, { existsSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRelayError, type RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
@@ -33,15 +34,15 @@ export interface StoredBody extends DeletedBody {
 type StoreHome = Pick<Store, 'home'>;
 
 /** Closes the file of a stream that was garbage-collected before it was read to its end. */
-const abandonedFiles = new FinalizationRegistry<promises.FileHandle>((file) => void file.close());
+const abandonedFiles = new FinalizationRegistry<FileHandle>((file) => void file.close());
 
 /**
  * Opens the file of a body. Returns null if the file does not exist. An open file stays readable even if it is
  * deleted or replaced.
  */
-export async function openBody(path: string): Promise<{ file: promises.FileHandle; size: number } | null> {
+export async function openBody(path: string): Promise<{ file: FileHandle; size: number } | null> {
   try {
-    const file = await promises.open(path, 'r');
+    const file = await fs.promises.open(path, 'r');
     return { file, size: (await file.stat()).size };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
@@ -53,7 +54,7 @@ export async function openBody(path: string): Promise<{ file: promises.FileHandl
  * Streams the bytes of a range. Ends early if the file is shorter or the disk cannot read it. Closes the file at the
  * end, or when the stream is cancelled.
  */
-export function streamBody(file: promises.FileHandle, { start, end }: ByteRange): ReadableStream<Uint8Array> {
+export function streamBody(file: FileHandle, { start, end }: ByteRange): ReadableStream<Uint8Array> {
   let at = start;
   return new ReadableStream<Uint8Array>(
     {

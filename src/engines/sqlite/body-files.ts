@@ -1,4 +1,4 @@
-import { existsSync, linkSync, promises, renameSync, rmSync } from 'node:fs';
+import fs, { existsSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import type { Env } from '../../base/env.ts';
 import { badRequest, RelayError } from '../../base/errors.ts';
@@ -60,9 +60,7 @@ export class BodyFiles {
     rest: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     placed: boolean,
   ): Promise<Draft> {
-    const folder = placed ? DRAFTS : `${BODIES}/${toHex(this.#env.randomBytes(1))}`;
-    makeFolder(join(this.home, folder), this.#durable);
-    const file = `${folder}/${toHex(this.#env.randomBytes(16))}`;
+    const file = this.#newName(placed ? DRAFTS : `${BODIES}/${toHex(this.#env.randomBytes(1))}`);
     const pieces = async function* () {
       yield* head;
       yield* rest;
@@ -72,6 +70,25 @@ export class BodyFiles {
       fsyncsFolder: this.#durable && !placed,
     });
     return { file, ...info };
+  }
+
+  /** Like `write` for a small body with a place. Faster, but blocks the event loop. */
+  writeDraftSync(body: Uint8Array): Draft {
+    const file = this.#newName(DRAFTS);
+    const path = join(this.home, file);
+    try {
+      writeFileSync(path, body, { flag: 'wx', mode: 0o600, flush: this.#durable });
+    } catch (error) {
+      rmSync(path, { force: true });
+      throw error;
+    }
+    return { file, ...new BodyHashes().update(body).digest() };
+  }
+
+  /** Returns a random file name in a folder, and creates the folder if it is missing. */
+  #newName(folder: string): string {
+    makeFolder(join(this.home, folder), this.#durable);
+    return `${folder}/${toHex(this.#env.randomBytes(16))}`;
   }
 
   /**
@@ -108,7 +125,7 @@ export class BodyFiles {
    * sweep deletes it later.
    */
   async remove(file: string): Promise<void> {
-    await promises.unlink(join(this.home, file)).catch(() => {});
+    await fs.promises.unlink(join(this.home, file)).catch(() => {});
   }
 
   removeSync(file: string): void {
@@ -168,7 +185,7 @@ export async function writeBody(
       yield piece;
     }
   };
-  const file = await promises.open(path, 'wx', 0o600);
+  const file = await fs.promises.open(path, 'wx', 0o600);
   try {
     await file.writeFile(hashBody());
     // Sync the file and its folder at once, so that the file system can combine both into one disk write.

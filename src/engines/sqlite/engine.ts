@@ -44,6 +44,11 @@ export interface SqliteEngine extends Engine {
    * writes are rejected until the disk has room again.
    */
   releaseReserve(): void;
+  /**
+   * Commits no longer wait for the disk. Call it when only writes follow that nobody waits for. Closing the last
+   * connection syncs them.
+   */
+  stopSyncing(): void;
   /** Creates the readable files of these keys that are still missing. */
   makeFiles(keys: readonly string[]): Promise<void>;
   /** Counts the bodies whose files are missing. `some` contains a few of the file names. */
@@ -147,6 +152,9 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
       ],
     }),
     releaseReserve: () => reserve.release(),
+    stopSyncing() {
+      if (!closing) db.exec('PRAGMA synchronous = NORMAL');
+    },
     makeFiles: (keys) => blobs.makeFiles(keys),
     missingBodies: () => missingBodies(store),
     checkBodies: () => checkBodies(store),

@@ -34,12 +34,14 @@ export async function openDatabase(
   const power = durability === 'power';
   let db: Database | undefined;
   try {
-    if (!(await isStore(path))) createDatabase(path, power);
+    // Opening a database that has no WAL or journal does not change it, so `checkFormat` below is enough.
+    const isClean = existsSync(path) && !existsSync(`${path}-wal`) && !existsSync(`${path}-journal`);
+    if (!isClean && !(await isStore(path))) createDatabase(path, power);
     let opened = new Database(path);
     db = opened;
     // In this mode, SQLite keeps the WAL index in memory instead of in a shared file.
     if (o.alone) opened.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // Check the format again: this connection also reads the WAL.
+    // If there is a WAL, this connection also reads the WAL, unlike `isStore`.
     if ((await opened.retryWhileBusy(() => checkFormat(opened))) < FORMAT) {
       opened.close();
       await migrateWhenUnused(path, warn);
@@ -89,7 +91,6 @@ export async function isStore(path: string): Promise<boolean> {
 /** Checks the file without its WAL: application id, format, and length. */
 function checkFile(path: string): void {
   using db = new Database(path, { immutable: true });
-  if (pragma(db, 'page_count') === 0) throw new RelayError('store_damaged', { what: `${path} is empty` });
   checkFormat(db);
 }
 
@@ -218,6 +219,7 @@ export function migrate(db: Database): void {
 
 /** Returns the format of the store. Throws if it is not a relay store or has a newer format. */
 export function checkFormat(db: Database): number {
+  if (pragma(db, 'page_count') === 0) throw new RelayError('store_damaged', { what: `${db.path} is empty` });
   if (pragma(db, 'application_id') !== APPLICATION_ID)
     throw new RelayError('store_foreign', { path: db.path });
   const found = pragma(db, 'user_version');

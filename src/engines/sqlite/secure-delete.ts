@@ -1,4 +1,4 @@
-import { promises, rmSync } from 'node:fs';
+import fs, { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlaced } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
@@ -89,7 +89,7 @@ export class SecureDelete {
 
   async #wipeFile(file: string, rows: readonly QueuedWipe[]): Promise<boolean> {
     if (await removeUnused(this.#store, file)) return true;
-    const handle = await promises.open(join(this.#store.home, file), 'r+').catch(() => null);
+    const handle = await fs.promises.open(join(this.#store.home, file), 'r+').catch(() => null);
     if (!handle) return true;
     try {
       const zeros = Buffer.alloc(Math.max(...rows.map(({ size }) => size)));

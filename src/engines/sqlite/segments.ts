@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fdatasync, openSync, promises, readSync, writev } from 'node:fs';
+import fs, { closeSync, existsSync, fdatasync, openSync, readSync, writev } from 'node:fs';
 import { join } from 'node:path';
 import type { Env } from '../../base/env.ts';
 import { toHex } from '../../base/ids.ts';
@@ -241,7 +241,7 @@ export async function compact(
   const used = 'SELECT coalesce(sum(size), 0) AS bytes FROM blobs WHERE file = ?';
   const sql = 'SELECT id, file, offset, size, expires FROM blobs WHERE file = ? ORDER BY offset';
   for (const file of left) {
-    const stat = await promises.stat(join(home, file)).catch(() => null);
+    const stat = await fs.promises.stat(join(home, file)).catch(() => null);
     if (stat && segments.appendsTo(file)) continue;
     left.delete(file);
     if (!stat) continue;
@@ -262,7 +262,7 @@ export async function compact(
 
 /** Returns the paths of all segments, relative to the home. */
 export async function allSegments(home: string): Promise<string[]> {
-  const names = await promises.readdir(join(home, SEGMENTS)).catch(() => []);
+  const names = await fs.promises.readdir(join(home, SEGMENTS)).catch(() => []);
   return names.map((name) => `${SEGMENTS}/${name}`);
 }
 

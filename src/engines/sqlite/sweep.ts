@@ -1,4 +1,4 @@
-import { promises } from 'node:fs';
+import fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
@@ -133,11 +133,11 @@ async function hashOldBodies(store: Store): Promise<void> {
  */
 async function removeOldCopies(path: string, now: number): Promise<void> {
   const folder = dirname(path);
-  for (const name of await promises.readdir(folder)) {
+  for (const name of await fs.promises.readdir(folder)) {
     if (!name.startsWith(`${DATABASE_FILE}-format-`)) continue;
     const copy = join(folder, name);
-    const stat = await promises.stat(copy).catch(() => null);
-    if (stat && stat.mtimeMs < now - OLD_COPY_MS) await promises.rm(copy, { force: true });
+    const stat = await fs.promises.stat(copy).catch(() => null);
+    if (stat && stat.mtimeMs < now - OLD_COPY_MS) await fs.promises.rm(copy, { force: true });
   }
 }
 
@@ -153,7 +153,7 @@ async function deleteOrphanedFiles(
 ): Promise<Omit<SweepResult, 'records'>> {
   const swept = { blobs: 0, bytes: 0 };
   for await (const { path, file } of listBodyFiles(store.home, round)) {
-    const stat = await promises.stat(path).catch(() => null);
+    const stat = await fs.promises.stat(path).catch(() => null);
     if (!stat?.isFile() || (stat.mtimeMs > before && !isSegment(file))) continue;
     if (!(await removeUnused(store, file)) || isSegment(file)) continue;
     swept.blobs++;
@@ -200,7 +200,7 @@ export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   );
   let diskBytes = blobs.placed;
   // These files include the WAL, the reserve and copies of older formats.
-  const databaseFiles = (await promises.readdir(home)).filter((name) => name.startsWith(DATABASE_FILE));
+  const databaseFiles = (await fs.promises.readdir(home)).filter((name) => name.startsWith(DATABASE_FILE));
   for (const name of databaseFiles) diskBytes += await sizeOf(join(home, name));
   for await (const { path } of listBodyFiles(home)) diskBytes += await sizeOf(path);
   return {
@@ -257,7 +257,7 @@ export async function missingBodies({ db, home, env }: Store): Promise<{ count: 
     );
     for (const { id, file } of rows) {
       after = id;
-      const exists = await promises.access(join(home, file)).then(
+      const exists = await fs.promises.access(join(home, file)).then(
         () => true,
         () => false,
       );
@@ -281,19 +281,19 @@ const ALWAYS_SWEPT: ReadonlySet<string> = new Set([DRAFTS, SEGMENTS].map((path) 
  */
 async function* listBodyFiles(home: string, round = 0): AsyncGenerator<{ path: string; file: string }> {
   const root = join(home, BODIES);
-  const folders = await promises.readdir(root).catch(() => []);
+  const folders = await fs.promises.readdir(root).catch(() => []);
   const some = folders.filter((name) => !ALWAYS_SWEPT.has(name));
   const next = some[round % some.length];
   for (const folder of round === 0
     ? folders
     : folders.filter((name) => ALWAYS_SWEPT.has(name) || name === next)) {
-    for (const name of await promises.readdir(join(root, folder)).catch(() => [])) {
+    for (const name of await fs.promises.readdir(join(root, folder)).catch(() => [])) {
       yield { path: join(root, folder, name), file: `${BODIES}/${folder}/${name}` };
     }
   }
 }
 
 async function sizeOf(path: string): Promise<number> {
-  const stat = await promises.stat(path).catch(() => null);
+  const stat = await fs.promises.stat(path).catch(() => null);
   return stat?.size ?? 0;
 }

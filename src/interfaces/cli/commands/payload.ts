@@ -1,4 +1,4 @@
-import { promises, readFileSync, type Stats, statSync } from 'node:fs';
+import fs, { readFileSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { streamFrom } from '../../../base/byte-streams.ts';
 import { RelayError } from '../../../base/errors.ts';
@@ -65,7 +65,7 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
   const label = basename(path);
   const short = shortFile(name, path);
   if (short) return { body: short, size: short.byteLength, label };
-  const file = await promises.open(path, 'r').catch((error) => {
+  const file = await fs.promises.open(path, 'r').catch((error) => {
     throw unreadable(name, error);
   });
   try {
@@ -172,7 +172,7 @@ async function toFile(
   { size, about }: { size?: number; about?: object },
 ): Promise<undefined> {
   const target = resolve(io.cwd, name);
-  const { open, realpath, rename, rm, stat } = promises;
+  const { open, realpath, rename, rm, stat } = fs.promises;
   const path = await realpath(target).catch(() => target);
   const existing = await stat(path).catch(() => null);
   if (existing?.isDirectory())
