@@ -67,7 +67,7 @@ const DATA_NOTICE =
 /** Smallest budget in tokens. The title and the notice do not fit into a smaller one. */
 export const LEAST_TOKENS = 100;
 
-const FIRST_TRIED = 32;
+const FIRST_TRIED = 64;
 /** Maximum length of a line of code. */
 const CODE_CHARS = 160;
 
@@ -76,9 +76,8 @@ type Tokens = { readonly at_most: number } | { readonly counted: number };
 type Measured = Brief & { readonly cost: number };
 
 /**
- * Fills the budget with the lines of the lowest rank, in the order of the draft. It first estimates the
- * tokens with `tokensAtMost`. If a line does not fit and `count` is given, it repeats the work with exact
- * counts.
+ * Fills the budget with the lines of the lowest rank, in the order of the draft. Counts tokens with `count` if
+ * it is given and `tokensAtMost` does not show that all lines fit.
  */
 export async function boundedBrief(
   draft: Draft,
@@ -87,8 +86,13 @@ export async function boundedBrief(
   count?: (text: string) => Promise<TokenCount>,
 ): Promise<Brief & { readonly tokens: Tokens }> {
   const safe = defused(draft);
-  const quick = await fit(safe, maxTokens, now, tokensAtMost);
-  if (quick.omitted === 0 || !count) return { ...quick, tokens: { at_most: quick.cost } };
+  const { build, lines } = builder(safe, maxTokens, now, tokensAtMost);
+  const whole = await build(lines);
+  const fits = whole.omitted === 0 && whole.cost <= maxTokens;
+  if (fits || !count) {
+    const quick = fits ? whole : await fit(safe, maxTokens, now, tokensAtMost);
+    return { ...quick, tokens: { at_most: quick.cost } };
+  }
   const exact = await fit(safe, maxTokens, now, async (text) => (await count(text)).tokens);
   return { ...exact, tokens: { counted: exact.cost } };
 }
@@ -148,7 +152,8 @@ function maskedLine(text: string): string {
   return maskSecrets(plainLine(text, Number.POSITIVE_INFINITY));
 }
 
-async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Measured> {
+/** Returns a function that builds the brief from the first lines by rank, and the number of lines that may fit. */
+function builder(draft: Draft, maxTokens: number, now: number, measure: Measure) {
   const all = draft.parts.flatMap((part) => part.lines.map(({ rank }) => rank)).sort((a, b) => a - b);
   // A line has at least two tokens, so at most `maxTokens / 2` lines can fit.
   const ranks = all.slice(0, Math.ceil(maxTokens / 2));
@@ -157,11 +162,16 @@ async function fit(draft: Draft, maxTokens: number, now: number, measure: Measur
     const brief = render(keepLines(draft, ranks, count), total - count, now, maxTokens);
     return { ...brief, cost: await measure(brief.text) };
   };
+  return { build, lines: ranks.length };
+}
+
+async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Measured> {
+  const { build, lines } = builder(draft, maxTokens, now, measure);
   // Start with few lines and double their number, so that few texts are counted that do not fit.
-  let [low, high] = [0, Math.min(FIRST_TRIED, ranks.length)];
+  let [low, high] = [0, Math.min(FIRST_TRIED, lines)];
   for (let tried = await build(high); tried.cost <= maxTokens; tried = await build(high)) {
-    if (high === ranks.length) return tried;
-    [low, high] = [high, Math.min(high * 2, ranks.length)];
+    if (high === lines) return tried;
+    [low, high] = [high, Math.min(high * 2, lines)];
   }
   high = Math.max(low, high - 1);
   while (low < high) {
