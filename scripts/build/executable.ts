@@ -133,6 +133,8 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
     const args = [
       ...['build', '--compile', '--bytecode', '--format=esm', '--splitting'],
       ...['--minify-syntax', '--minify-whitespace'],
+      // A command starts faster from fewer and larger modules.
+      '--min-chunk-size=16384',
       // Compiles functions to machine code later, because most commands are short. `runMain` restores the normal policy for
       // commands that run longer.
       '--compile-jit-policy=8',

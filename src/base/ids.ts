@@ -21,11 +21,11 @@ export function uuidFrom(bytes: Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-const HEX = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'));
+const DIGITS = '0123456789abcdef';
 
 export function toHex(bytes: Uint8Array): string {
   let hex = '';
-  for (const byte of bytes) hex += HEX[byte];
+  for (const byte of bytes) hex += DIGITS[byte >> 4]! + DIGITS[byte & 15]!;
   return hex;
 }
 
