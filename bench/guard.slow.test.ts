@@ -28,9 +28,9 @@ const REQUESTS = { pull: 1_000, peek: 1_500 };
 
 const skip = process.platform !== 'linux' && 'processor time is read from /proc';
 
-describe('the work of the hot paths', { skip }, () => {
+describe('CPU time of the most frequent requests', { skip }, () => {
   for (const { took, ...hot } of HOT) {
-    test(`a ${hot.verb} (${hot.form}) takes no more than ${WORSE} times the work that it took`, async (t) => {
+    test(`a ${hot.verb} (${hot.form}) takes at most ${WORSE} times its last measured CPU time`, async (t) => {
       await using relay = await startRelay();
       await using bare = await startBare();
       const shape = { ...hot, bytes: PAYLOAD_BYTES, atOnce: 1 };

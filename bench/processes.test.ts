@@ -6,7 +6,7 @@ import { listenerOf, processorMs } from './processes.ts';
 
 const skip = process.platform !== 'linux' && 'it is read from /proc';
 
-test('a process is found by the port it listens at, and no other machine is looked for here', {
+test('a process is found by its port, and the URL of another machine finds none', {
   skip,
 }, async () => {
   const server = createServer();
@@ -19,7 +19,7 @@ test('a process is found by the port it listens at, and no other machine is look
   assert.equal(listenerOf(`http://127.0.0.1:${port}`), undefined);
 });
 
-test('processor time grows with work', { skip }, () => {
+test('CPU time grows with work', { skip }, () => {
   const before = processorMs(process.pid);
   for (const begun = process.cpuUsage(); process.cpuUsage(begun).user < 50_000; );
   assert.ok(processorMs(process.pid) >= before + 20);

@@ -13,7 +13,7 @@ test('both sides warm up, then neither is always first', async () => {
   ]);
 });
 
-test('processor time is told where that of both sides is known', async () => {
+test('CPU time is reported only if it was measured on both sides', async () => {
   const one = async () => ({ figure: 1, work: 2 });
   const once = { rounds: 1, warmups: 0 };
   assert.deepEqual(await inTurn(one, one, once), [{ ours: 1, baseline: 1, work: { ours: 2, baseline: 2 } }]);

@@ -55,7 +55,7 @@ else await main();
 async function main(): Promise<void> {
   const rounds = Number(values.rounds) || (values.quick ? QUICK_ROUNDS : ROUNDS);
   await using ours = values.target ? await (values.worker ? startWorker() : startRelay()) : null;
-  const benches = await chosen(ours);
+  const benches = await selectBenches(ours);
   if (benches.length === 0) return;
   const lines: Line[] = [];
   for (const [n, bench] of benches.entries()) {
@@ -78,7 +78,7 @@ async function result(bench: Bench, rounds: number): Promise<Measured | Skipped>
   }
 }
 
-async function chosen(ours: Server | null): Promise<Bench[]> {
+async function selectBenches(ours: Server | null): Promise<Bench[]> {
   const target = { url: (values.target ?? '').replace(/\/$/, ''), key: values.key };
   const all = ours
     ? targetBenches(target, ours)

@@ -21,7 +21,7 @@ test('a lower rate is a higher ratio', () => {
   assert.equal(summarise([{ ours: 500, baseline: 1000 }], '/s', '').ratio, 2);
 });
 
-test('processor time is summed up beside a rate, and less of it is a lower ratio', () => {
+test('CPU time is summarised next to a rate, and less CPU time gives a lower ratio', () => {
   const round = { ours: 500, baseline: 1000, work: { ours: 1, baseline: 4 } };
   const { ratio, work } = summarise([round, round], '/s', '');
   assert.deepEqual([ratio, work?.ratio, work?.unit], [2, 0.25, 'ms']);

@@ -9,7 +9,7 @@ function line(ratio: number, limit: number | null): Line {
   };
 }
 
-test('a claim is broken above its limit and not at it, and a figure for information never is', () => {
+test('a claim is broken above its limit but not at it, and an informational figure breaks none', () => {
   assert.equal(isOver(line(1.6, 1.6)), false);
   assert.equal(isOver(line(1.61, 1.6)), true);
   assert.equal(isOver(line(99, null)), false);
@@ -27,7 +27,7 @@ test('the table says what was measured, against what, and whether the claim hold
   );
 });
 
-test('processor time has a column where some of it is known', () => {
+test('the table has a column for CPU time if any was measured', () => {
   const { bench, result } = line(1.25, null);
   const worked = { bench, result: { ...result, work: { ...result, ratio: 0.9 } } as Line['result'] };
   assert.equal(
@@ -40,7 +40,7 @@ test('processor time has a column where some of it is known', () => {
   );
 });
 
-test('what could not be measured here says why and breaks no claim', () => {
+test('a skipped benchmark gives the reason and breaks no claim', () => {
   const skipped = { bench: { name: 'pull', claim: null, limit: 1 }, result: { skipped: 'no peer here' } };
   assert.equal(isOver(skipped), false);
   assert.equal(

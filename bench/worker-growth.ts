@@ -25,11 +25,11 @@ export async function memoryGrowth(
       const [type, body] =
         form === 'raw' ? ['text/plain', data] : ['application/json', JSON.stringify({ data })];
       const headers = { 'content-type': type };
-      const answer = await asked(`${url}/push`, { method: 'POST', headers, body });
+      const answer = await fetchBytes(`${url}/push`, { method: 'POST', headers, body });
       path = `/pull/${JSON.parse(answer.toString()).id}${form === 'raw' ? '?raw=1' : ''}`;
     });
     const pull = await growth(home, async ({ url }) => {
-      const { length } = await asked(url + path);
+      const { length } = await fetchBytes(url + path);
       if (length < bytes) throw new Error(`The pull gave ${length} bytes.`);
     });
     return { push, pull };
@@ -41,14 +41,14 @@ export async function memoryGrowth(
 async function growth(home: string, work: (worker: Server) => Promise<void>): Promise<number> {
   await using worker = await startWorker({ home });
   // The first requests load code into memory. Send them before measuring the load.
-  await asked(await pushOne(worker, SMALL_BYTES));
+  await fetchBytes(await pushOne(worker, SMALL_BYTES));
   await pause(SETTLE_MS);
   const idle = residentMegabytes(worker);
   await work(worker);
   return peakMegabytes(worker) - idle;
 }
 
-async function asked(url: string, o?: RequestInit): Promise<Buffer> {
+async function fetchBytes(url: string, o?: RequestInit): Promise<Buffer> {
   const response = await fetch(url, o);
   const body = Buffer.from(await response.arrayBuffer());
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${body}`);

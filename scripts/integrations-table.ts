@@ -31,7 +31,7 @@ for (const line of readFileSync(file, 'utf8').trim().split('\n')) {
   measured.set(found.page, { ...measured.get(found.page), ...found });
 }
 const text = readFileSync(README, 'utf8');
-writeFileSync(README, text.replaceAll(/^\| \[[^\]]+\]\(([\w-]+)\.md\) .*$/gm, filled));
+writeFileSync(README, text.replaceAll(/^\| \[[^\]]+\]\(([\w-]+)\.md\) .*$/gm, fillRow));
 
 function measureAll(): string {
   const path = join(mkdtempSync(join(tmpdir(), 'relay-measured-')), 'measured.jsonl');
@@ -52,7 +52,7 @@ function measureAll(): string {
 }
 
 /** Replaces the last three cells of a row if they were measured. */
-function filled(row: string, page: string): string {
+function fillRow(row: string, page: string): string {
   const cells = row.split('|');
   const { oldest, newest = npmVersion(page), bytes, pasted, passed } = measured.get(page) ?? {};
   if (newest) cells[4] = oldest && oldest !== newest ? ` ${oldest}, ${newest} ` : ` ${newest} `;

@@ -100,7 +100,7 @@ if TYPE_CHECKING:
 `;
 
 /** Names of the classes, keyed by their schema as JSON, so that equal schemas become one class. */
-const named = new Map<string, string>();
+const classNames = new Map<string, string>();
 const classes: string[] = [];
 const schemas = TYPES.map(([name, type]) => {
   const { $schema: _, ...schema } = z.toJSONSchema(type, {
@@ -108,7 +108,7 @@ const schemas = TYPES.map(([name, type]) => {
     unrepresentable: 'any',
     reused: 'inline',
   });
-  named.set(JSON.stringify(schema), name);
+  classNames.set(JSON.stringify(schema), name);
   return [name, schema as Schema] as const;
 });
 for (const [name, schema] of schemas) addClass(name, schema);
@@ -164,11 +164,11 @@ function typeOf(schema: Schema, path: string): string {
       : `Dict[str, ${typeOf(schema.additionalProperties || {}, path)}]`;
   const { description: _, ...rest } = schema;
   const key = JSON.stringify(rest);
-  const known = named.get(key);
+  const known = classNames.get(key);
   if (known) return known;
   const [parent, field] = path.split('.') as [string, string];
   const name = NAMES[path] ?? parent + pascal(field).replace(/s$/, '');
-  named.set(key, name);
+  classNames.set(key, name);
   addClass(name, rest);
   return name;
 }

@@ -20,8 +20,8 @@ export default {
     const measured: Round[] = [];
     for (let round = -1; round < Math.ceil(rounds / 4); round++) {
       const channel = `jobs-${round + 1}`;
-      const baseline = await published(relay, channel);
-      const ours = await worked(relay, channel);
+      const baseline = await publishRate(relay, channel);
+      const ours = await workRate(relay, channel);
       if (round >= 0) measured.push({ ours, baseline });
     }
     const detail = `jobs a second, each claimed and acked, by ${MEMBERS} members of a group; publishes a second, as many at once`;
@@ -29,7 +29,7 @@ export default {
   },
 } satisfies Bench;
 
-async function published({ url }: Server, channel: string): Promise<number> {
+async function publishRate({ url }: Server, channel: string): Promise<number> {
   let left = JOBS;
   const began = performance.now();
   const sender = async () => {
@@ -47,7 +47,7 @@ async function published({ url }: Server, channel: string): Promise<number> {
   return JOBS / ((performance.now() - began) / 1000);
 }
 
-async function worked({ url }: Server, channel: string): Promise<number> {
+async function workRate({ url }: Server, channel: string): Promise<number> {
   let left = JOBS;
   let done = () => {};
   const all = new Promise<void>((resolve) => {

@@ -19,8 +19,8 @@ export default {
     await using bare = await startBareSockets();
     const measured: Round[] = [];
     for (let round = -1; round < Math.ceil(rounds / 4); round++) {
-      const ours = await heard(`${relay.url}/ws/long?since=all`);
-      const baseline = await heard(`${bare.url}/replay/${MESSAGES}`);
+      const ours = await replayRate(`${relay.url}/ws/long?since=all`);
+      const baseline = await replayRate(`${bare.url}/replay/${MESSAGES}`);
       if (round >= 0) measured.push({ ours, baseline });
     }
     const detail =
@@ -44,7 +44,7 @@ async function channelOf(messages: number): Promise<string> {
 }
 
 /** Returns messages per second until the last one has arrived. */
-async function heard(url: string): Promise<number> {
+async function replayRate(url: string): Promise<number> {
   const began = performance.now();
   const socket = new WebSocket(url.replace('http', 'ws'), { perMessageDeflate: false });
   let left = MESSAGES;

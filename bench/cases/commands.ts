@@ -21,7 +21,7 @@ export default {
       return performance.now() - began;
     };
     try {
-      const all = Object.values(SECTIONS).flatMap((commands) => words(commands));
+      const all = Object.values(SECTIONS).flatMap((commands) => commandLines(commands));
       const measured: Round[] = [];
       const each: [string, number][] = all.map((command) => {
         const pairs = Array.from({ length: Math.max(2, Math.ceil(rounds / 5)) }, () => ({
@@ -43,8 +43,8 @@ export default {
 } satisfies Bench;
 
 /** Returns the command lines of these commands and all their subcommands. */
-function words(commands: Commands, before: readonly string[] = []): string[][] {
+function commandLines(commands: Commands, before: readonly string[] = []): string[][] {
   return Object.entries(commands).flatMap(([word, command]) =>
-    isGroup(command) ? words(command.commands, [...before, word]) : [[...before, word]],
+    isGroup(command) ? commandLines(command.commands, [...before, word]) : [[...before, word]],
   );
 }

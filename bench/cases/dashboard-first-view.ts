@@ -72,8 +72,8 @@ async function longTasks(
   }
   const all = await read();
   const [first, live] = [all.slice(0, opening), all.slice(opening)];
-  const told = (tasks: readonly number[]) =>
+  const formatTasks = (tasks: readonly number[]) =>
     tasks.length === 0 ? 'none' : `${tasks.length}, the longest ${Math.max(...tasks)} ms`;
   const rate = Math.round(sent / (LIVE_MS / 1_000));
-  return `long tasks of the page of a channel: ${told(first)} while it opens; ${told(live)} in ${LIVE_MS / 1_000} s at ${rate} messages a second`;
+  return `long tasks of the page of a channel: ${formatTasks(first)} while it opens; ${formatTasks(live)} in ${LIVE_MS / 1_000} s at ${rate} messages a second`;
 }

@@ -24,7 +24,7 @@ export default {
     try {
       const result: Round[] = [];
       for (let i = 0; i < rounds * 2; i++)
-        result.push({ ours: await greeting(executable, home), baseline: await bare(home) });
+        result.push({ ours: await greeting(executable, home), baseline: await startBareNode(home) });
       // The first rounds fill the disk cache.
       return summarise(
         result.slice(3),
@@ -48,7 +48,7 @@ async function greeting(executable: string, home: string): Promise<number> {
   return took;
 }
 
-async function bare(home: string): Promise<number> {
+async function startBareNode(home: string): Promise<number> {
   const began = performance.now();
   await once(start(process.execPath, ['-e', '0'], home), 'exit');
   return performance.now() - began;

@@ -21,7 +21,7 @@ export default {
     const few = await figuresWith({ pointers: FEW, channels: FEW, threads: FEW });
     const many = await figuresWith({ pointers: MANY, channels: MANY / 10, threads: MANY / 10 });
     const line = (name: string) =>
-      `${name}: ${shown(many[name]!)}; with ${FEW} of each: ${shown(few[name]!)}`;
+      `${name}: ${formatFigure(many[name]!)}; with ${FEW} of each: ${formatFigure(few[name]!)}`;
     return {
       ...{ measured: many.push!, baseline: few.push!, unit: 'ms', ratio: many.push! / few.push! },
       detail: `a push into ${MANY} pointers, ${MANY / 10} channels and threads in a cluster of three; into ${FEW} of each`,
@@ -35,6 +35,6 @@ async function figuresWith(amounts: Amounts): Promise<Figures> {
   return await figuresOf(cluster);
 }
 
-function shown(value: number): string {
+function formatFigure(value: number): string {
   return value < 10 ? value.toFixed(1) : String(Math.round(value));
 }

@@ -1,6 +1,12 @@
 import type { Bench } from '../bench.ts';
 import { KINDS } from '../output/corpus.ts';
-import { LARGE, type Measurement, type Measurements, measureOutputs, type Shown } from '../output/measure.ts';
+import {
+  LARGE,
+  type Measurement,
+  type Measurements,
+  measureOutputs,
+  type WayResult,
+} from '../output/measure.ts';
 import { median } from '../statistics.ts';
 import { aligned } from '../table.ts';
 
@@ -32,7 +38,7 @@ export default {
   },
 } satisfies Bench;
 
-type Pick = (one: Measurement) => Shown;
+type Pick = (one: Measurement) => WayResult;
 
 function brokenGoal(outputs: readonly Measurement[]): string | null {
   const missing: string[] = [];
@@ -95,7 +101,7 @@ function formatOutputs({ outputs, skipped }: Measurements): string {
     'ms/MB',
   ];
   const others = kinds.map((some, n) => {
-    const way = (of: (one: Measurement) => Shown | undefined) =>
+    const way = (of: (one: Measurement) => WayResult | undefined) =>
       some.every((one) => of(one) !== undefined)
         ? [share(some, (one) => of(one)!), String(sum(some, (one) => of(one)!.tokens))]
         : ['–', '–'];

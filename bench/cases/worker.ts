@@ -21,7 +21,10 @@ export default [
   bench('message', async (worker, bare, rounds) => {
     using ours = new Audience(worker, 'messages');
     using theirs = new Audience(bare, 'messages');
-    const detail = told('a push of 26 bytes to a channel with one reader', 'a row, and a word to the reader');
+    const detail = describeCpu(
+      'a push of 26 bytes to a channel with one reader',
+      'a row, and a word to the reader',
+    );
     const pids = [worker.pid, bare.pid] as const;
     return await compareAudiences(ours, theirs, { subscribers: 1, rounds, detail, pushes: MESSAGES, pids });
   }),
@@ -39,7 +42,7 @@ function shapeBench(shape: Shape): Bench {
       { ...ours, pid: worker.pid },
       { ...baseline, pid: bare.pid },
       rounds,
-      told(`a ${verb} of ${sizeOf(bytes)}`, least),
+      describeCpu(`a ${verb} of ${sizeOf(bytes)}`, least),
     );
   });
 }
@@ -60,4 +63,5 @@ function bench(
   };
 }
 
-const told = (what: string, least: string) => `processor time of ${what} on workerd; bare Worker: ${least}`;
+const describeCpu = (what: string, least: string) =>
+  `processor time of ${what} on workerd; bare Worker: ${least}`;

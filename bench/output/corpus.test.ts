@@ -7,7 +7,7 @@ import { QUESTIONS } from './questions.ts';
 
 const outputs = readOutputs();
 
-test('each answer stands in the lines that the question names, and in no others', () => {
+test('each answer occurs only in the lines that the question names', () => {
   for (const { output, questions } of QUESTIONS) {
     const { text } = outputs.find(({ name }) => name === output)!;
     const lines = linesOf(text);
@@ -30,7 +30,7 @@ test('there are outputs of every kind, each with questions', () => {
     assert.ok(questions.filter(({ first }) => first).length <= 1, `${output} has one first failure`);
 });
 
-test('nothing of the machine that made the outputs is in them', () => {
+test('the outputs contain nothing of the machine that made them', () => {
   for (const { name, command, text } of outputs)
     for (const said of [command, text]) {
       assert.doesNotMatch(said, /(?<![\w.])\/(?:work|root|Users|tmp\/)/, name);

@@ -15,7 +15,7 @@ const PULL_TOKENS = 3000;
 const CHUNK_BYTES = 64 * 1024;
 
 /** Result of one way to show an output: the number of tokens, and which questions they answer. */
-export interface Shown {
+export interface WayResult {
   /** Tokens of the output. If the text depends on the question, the mean over the questions. */
   readonly tokens: number;
   readonly answered: readonly boolean[];
@@ -27,14 +27,18 @@ export interface Measurement {
   readonly tokens: number;
   readonly megabytes: number;
   readonly questions: readonly Question[];
-  readonly excerpt: Shown;
-  readonly asked: Shown;
+  readonly excerpt: WayResult;
+  readonly asked: WayResult;
   /** The excerpt made without the question, and one pull that is chosen by the question. */
-  readonly pulled: Shown;
+  readonly pulled: WayResult;
   /** The excerpt made without the question, and one search for words of the question. */
-  readonly grepped: Shown;
-  readonly headAndTail: Shown;
-  readonly contextMode: { readonly blind: Shown; readonly intent: Shown; readonly search: Shown } | null;
+  readonly grepped: WayResult;
+  readonly headAndTail: WayResult;
+  readonly contextMode: {
+    readonly blind: WayResult;
+    readonly intent: WayResult;
+    readonly search: WayResult;
+  } | null;
   /** Time in ms to make one excerpt. */
   readonly ms: number;
 }
@@ -117,7 +121,7 @@ async function measureContextMode(output: Output, questions: readonly Question[]
 }
 
 /** Counts the tokens and the answered questions. `texts` has one text for all questions, or one for each. */
-async function judge(texts: readonly string[], questions: readonly Question[]): Promise<Shown> {
+async function judge(texts: readonly string[], questions: readonly Question[]): Promise<WayResult> {
   let tokens = 0;
   for (const text of texts) tokens += (await count(text)) / texts.length;
   return {

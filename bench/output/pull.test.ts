@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Excerpt } from '../../src/text/excerpt/excerpt.ts';
 import { choosePull } from './pull.ts';
 
-const shown = (text: string): Excerpt => ({
+const excerptOf = (text: string): Excerpt => ({
   text,
   kind: 'log',
   lines: 900,
@@ -17,7 +17,7 @@ const shown = (text: string): Excerpt => ({
   ],
 });
 const grep = (question: string, text = '1 started') => {
-  const pull = choosePull(question, shown(text));
+  const pull = choosePull(question, excerptOf(text));
   return 'grep' in pull ? pull.grep : pull;
 };
 

@@ -7,7 +7,7 @@ import { around, isRight, NOT_FOUND } from './reader.ts';
 import { brokenStateClaim, stateBill, sumStates } from './state-bill.ts';
 import { STATES } from './states.ts';
 
-test('95 % of the tokens of pasting are avoided with 95 % of the answers right, by two counts that agree', async () => {
+test('95 % of the tokens of pasting are avoided with 95 % correct answers, and two tokenizers agree', async () => {
   const bill = await billOf(openThreads().api, realCounter);
   assert.equal(brokenClaim(bill), null);
   const [pasting, random, newest, ours] = bill.all;
@@ -16,7 +16,7 @@ test('95 % of the tokens of pasting are avoided with 95 % of the answers right, 
   assert.ok(ours!.sent >= ours!.second, 'what is sent again is in it');
 });
 
-test('a claim that does not hold is told', () => {
+test('a claim that does not hold is reported', () => {
   const line = { asked: 100, right: 100, answerable: 90, answered: 90, tokens: 4, second: 4, sent: 4 };
   const pasting = { ...line, way: 'pasting', tokens: 100, second: 100, sent: 100 } as const;
   const broken = (ours: object) =>
@@ -29,7 +29,7 @@ test('a claim that does not hold is told', () => {
   assert.match(broken({ tokens: 3 })!, /by the second count/);
 });
 
-test('a fact counts where it stands by itself, and an answer that nothing was found only where nothing is', () => {
+test('a fact counts only as a whole word, and an answer that nothing was found only if no text has the answer', () => {
   const one = { ask: 'Which status?', facts: ['204'] };
   assert.equal(around(one, 'it was 12041'), null);
   assert.equal(isRight(one, 'It is 204.'), true);

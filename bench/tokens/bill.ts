@@ -91,7 +91,13 @@ async function ask(one: Case, way: Way, threads: ThreadsApi, tokens: TokenCounte
     const answered =
       way === 'ours'
         ? await askAsRun(thread_id, one.questions, question.ask, threads, tokens)
-        : await shown(question, await chosen(way, thread_id, texts, threads, at), threads, thread_id, tokens);
+        : await answerFromContext(
+            question,
+            await contextOf(way, thread_id, texts, threads, at),
+            threads,
+            thread_id,
+            tokens,
+          );
     answers.push({ question, answered });
   }
   await threads.delete(thread_id);
@@ -137,7 +143,7 @@ export async function askAsRun(
 }
 
 /** Asks a model that sees only the given text and cannot pull. */
-async function shown(
+async function answerFromContext(
   question: Question,
   context: string,
   threads: ThreadsApi,
@@ -155,7 +161,7 @@ async function shown(
   return { text, tokens: (await tokens.count(input)).tokens, second, sent: second };
 }
 
-async function chosen(
+async function contextOf(
   way: Exclude<Way, 'ours'>,
   thread_id: string,
   texts: readonly { name: string; text: string }[],

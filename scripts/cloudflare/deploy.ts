@@ -10,7 +10,7 @@ import { writeWorker } from './bundle.ts';
 const place = join(import.meta.dirname, '..', '..', 'deploy', 'cloudflare');
 await writeWorker();
 const wrangler = join(place, 'node_modules', 'wrangler', 'bin', 'wrangler.js');
-const words = process.argv.slice(2);
+const args = process.argv.slice(2);
 const run = (...args: string[]) =>
   spawnSync(process.execPath, [wrangler, ...args], {
     cwd: place,
@@ -20,6 +20,6 @@ const run = (...args: string[]) =>
 const [, bucket = ''] =
   /^bucket_name = "(.+)"$/m.exec(readFileSync(join(place, 'wrangler.toml'), 'utf8')) ?? [];
 // `info` also fails for other reasons, such as a missing login. Then the deployment below reports the error.
-if (!words.includes('--dry-run') && run('r2', 'bucket', 'info', bucket) !== 0)
+if (!args.includes('--dry-run') && run('r2', 'bucket', 'info', bucket) !== 0)
   run('r2', 'bucket', 'create', bucket);
-process.exitCode = run('deploy', ...words);
+process.exitCode = run('deploy', ...args);

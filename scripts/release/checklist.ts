@@ -77,18 +77,18 @@ function sizes(folder: string): string[] {
 
 function licences(folder: string): string[] {
   const { components } = JSON.parse(readFileSync(join(folder, 'sbom.cdx.json'), 'utf8'));
-  const said = (component: { licenses: { license?: { id: string }; expression?: string }[] }) =>
+  const licenceOf = (component: { licenses: { license?: { id: string }; expression?: string }[] }) =>
     component.licenses.map(({ license, expression }) => license?.id ?? expression ?? '').join();
   return components
-    .filter((component: never) => !LICENCES.test(said(component)))
-    .map((component: never) => `${(component as { name: string }).name}: ${said(component)}`);
+    .filter((component: never) => !LICENCES.test(licenceOf(component)))
+    .map((component: never) => `${(component as { name: string }).name}: ${licenceOf(component)}`);
 }
 
 /**
  * Returns the content of the npm packages and of this machine's executable as text. The executable contains
  * its script as plain text.
  */
-function published(folder: string): [name: string, text: string][] {
+function publishedTexts(folder: string): [name: string, text: string][] {
   const tarballs = globSync(join(folder, '*.tgz')).map((path): [string, string] => [
     basename(path),
     gunzipSync(readFileSync(path)).toString('latin1'),
@@ -100,14 +100,14 @@ function published(folder: string): [name: string, text: string][] {
 function leaks(folder: string): string[] {
   const home = homedir();
   const places = [resolve('.'), ...(home.length > 5 ? [home] : [])];
-  return published(folder).flatMap(([name, text]) =>
+  return publishedTexts(folder).flatMap(([name, text]) =>
     places.filter((place) => text.includes(`${place}/`)).map((place) => `${name} names ${place}`),
   );
 }
 
 /** Searches the npm packages for secrets. The executable is not searched, because most of it is Bun. */
 function secrets(folder: string): string[] {
-  return published(folder).flatMap(([name, text]) =>
+  return publishedTexts(folder).flatMap(([name, text]) =>
     name === 'relay'
       ? []
       : piecesOf(text).flatMap((piece) => findSecrets(piece).map(({ kind }) => `${name} shows ${kind}`)),

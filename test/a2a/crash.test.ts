@@ -60,7 +60,7 @@ test("after a kill, the next server notifies webhooks of the task's progress", a
   await kill(first);
   await using second = await startWithWebhooks(place.home);
   await using _bridge = answerTasks(second.url, () => 'told after all');
-  const all = () => hook.told.map(({ body }) => body).join('\n');
+  const all = () => hook.received.map(({ body }) => body).join('\n');
   await hook.until('TASK_STATE_COMPLETED');
   assert.match(all(), /told after all/);
   assert.ok(all().includes(id));
@@ -80,8 +80,8 @@ test('webhooks are notified once of a task that ended while no server ran', asyn
   const second = await startWithWebhooks(place.home);
   // The server must deliver by itself: no client sends it a request.
   await hook.until('TASK_STATE_COMPLETED');
-  assert.match(hook.told[0]!.body, /done in the dark/);
-  assert.match(hook.told[1]!.body, /TASK_STATE_COMPLETED/);
+  assert.match(hook.received[0]!.body, /done in the dark/);
+  assert.match(hook.received[1]!.body, /TASK_STATE_COMPLETED/);
   // Once the webhook's answer is stored, the outbox in the store is empty.
   await emptyOutbox(place.home);
   await kill(second);
@@ -89,7 +89,7 @@ test('webhooks are notified once of a task that ended while no server ran', asyn
   await giveTask(third.url, hook.url);
   await using _bridge = answerTasks(third.url, () => 'another');
   await hook.until('another');
-  assert.equal(hook.told.filter(({ body }) => body.includes(id)).length, 2);
+  assert.equal(hook.received.filter(({ body }) => body.includes(id)).length, 2);
 });
 
 test('the next server refuses webhooks in the local network too', async () => {
@@ -101,7 +101,7 @@ test('the next server refuses webhooks in the local network too', async () => {
   await using second = await startWithWebhooks(place.home, { GUARDED: '1' });
   await using _bridge = answerTasks(second.url, () => 'not for you');
   await second.said(/is not an address of the public internet/);
-  assert.equal(hook.told.length, 0);
+  assert.equal(hook.received.length, 0);
 });
 
 async function emptyOutbox(home: string): Promise<void> {

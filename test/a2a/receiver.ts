@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TaskPushNotificationConfig } from '@a2a-js/sdk';
 
-export interface Told {
+export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
@@ -10,15 +10,15 @@ export interface Told {
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   /** Requests that the receiver accepted. */
-  readonly told: Told[];
+  readonly received: ReceivedRequest[];
   /** Resolves when an accepted request contains this text. */
-  until(said: string): Promise<void>;
+  until(text: string): Promise<void>;
 }
 
 /** Starts a webhook receiver. It rejects the first `refusing` requests. */
 export async function receiver({ refusing = 0 } = {}): Promise<Receiver> {
-  const told: Told[] = [];
-  let heard = () => {};
+  const received: ReceivedRequest[] = [];
+  let wake = () => {};
   let refused = 0;
   const server = createServer(async (asked, answer) => {
     let body = '';
@@ -27,18 +27,18 @@ export async function receiver({ refusing = 0 } = {}): Promise<Receiver> {
       answer.writeHead(503).end();
       return;
     }
-    told.push({ headers: asked.headers, body });
+    received.push({ headers: asked.headers, body });
     answer.end();
-    heard();
+    wake();
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    told,
-    until: async (said) => {
-      while (!told.some(({ body }) => body.includes(said))) {
+    received,
+    until: async (text) => {
+      while (!received.some(({ body }) => body.includes(text))) {
         await new Promise<void>((next) => {
-          heard = next;
+          wake = next;
         });
       }
     },

@@ -65,5 +65,5 @@ test('webhooks of a revoked key are no longer notified, others are', async () =>
   const metadata = { task_id, status: 'done', summary: 'did it' };
   await relay.ask('POST', '/push', { key: stays, body: { data: 'done', channel: 'agent-done', metadata } });
   await ours.until('TASK_STATE_COMPLETED');
-  assert.equal(theirs.told.length, 0);
+  assert.equal(theirs.received.length, 0);
 });

@@ -192,7 +192,7 @@ for (const binding of BINDINGS) {
       await client.sendMessage(request('enough', { taskId }));
       await hook.until('TASK_STATE_COMPLETED');
       await later.until('TASK_STATE_COMPLETED');
-      assert.match(later.told[0]!.body, /TASK_STATE_(WORKING|COMPLETED)/);
+      assert.match(later.received[0]!.body, /TASK_STATE_(WORKING|COMPLETED)/);
     });
   });
 }

@@ -21,8 +21,8 @@ for (const binding of BINDINGS) {
     assert.ok('artifacts' in task);
     await using _bridge = answerTasks(relay.url, () => 'told');
     await hook.until('TASK_STATE_COMPLETED');
-    assert.match(hook.told.map(({ body }) => body).join('\n'), /artifactUpdate/);
-    assert.equal(hook.told[0]!.headers['x-a2a-notification-token'], 's3cret');
+    assert.match(hook.received.map(({ body }) => body).join('\n'), /artifactUpdate/);
+    assert.equal(hook.received[0]!.headers['x-a2a-notification-token'], 's3cret');
   });
 
   test(`webhooks are added, listed, looked up and removed (${binding})`, async () => {
@@ -66,7 +66,7 @@ test('a webhook in the local network is refused', async () => {
     const config = { tenant: '', id: '', taskId: task.id, url, token: '', authentication: undefined };
     await assert.rejects(client.createTaskPushNotificationConfig(config), /not allowed/, url);
   }
-  assert.equal(hook.told.length, 0);
+  assert.equal(hook.received.length, 0);
 });
 
 test('an operator can allow webhooks on this machine, but nowhere else in the local network', async () => {
@@ -97,7 +97,7 @@ test('a host name that resolves into the local network is refused on connecting'
   await using hook = await receiver();
   const url = hook.url.replace('127.0.0.1', 'localhost');
   await assert.rejects(post(url, { headers: {}, body: 'x' }), /not an address of the public internet/);
-  assert.equal(hook.told.length, 0);
+  assert.equal(hook.received.length, 0);
 });
 
 test('the end of a task is sent again to a webhook that failed', async () => {
@@ -130,8 +130,8 @@ test('a webhook is notified of each change once, also if other webhooks were add
   await own.push('done', { channel: 'agent-done', metadata });
   for (const hook of [first, second]) await hook.until('TASK_STATE_COMPLETED');
   await until(async () => !(await hasOutboxEntries(relay.core.deps)));
-  for (const { told } of [first, second]) {
-    const changes = told.map(({ body }) => /TASK_STATE_\w+|artifactUpdate/.exec(body)![0]);
+  for (const { received } of [first, second]) {
+    const changes = received.map(({ body }) => /TASK_STATE_\w+|artifactUpdate/.exec(body)![0]);
     assert.deepEqual(changes, ['TASK_STATE_WORKING', 'artifactUpdate', 'TASK_STATE_COMPLETED']);
   }
 });

@@ -84,7 +84,7 @@ test('a message of an unknown agent waits until a person allows it, and the pers
   assert.match((await hook(folder, 'gemini', 'prompt-submit', {})).context, /do this/);
 });
 
-test('a session that stops goes on for a message only if its user wants that, and once', async () => {
+test('a stopping session continues for a message only if its user allows it, and only once', async () => {
   using folder = repository();
   const env = { RELAY_CONTINUE: '1' };
   await hook(folder, 'gemini', 'session-start', {});
@@ -97,7 +97,7 @@ test('a session that stops goes on for a message only if its user wants that, an
   assert.equal((await hook(folder, 'gemini', 'stop', {}, env)).reason, undefined);
 });
 
-test('a chosen name, claims of others and a second session in the same folder', async () => {
+test('hooks handle a chosen name, claims of others and a second session in the same folder', async () => {
   using folder = repository();
   await folder.relay(['install', 'gemini', '--agent', 'reviewer', '--only', 'mcp']);
   await hook(folder, 'gemini', 'session-start', {});
@@ -138,10 +138,11 @@ test('an edit of files that another agent claimed is announced, and a completed 
   const own = await edit('claude', { file_path: 'src/auth/token.ts' }, coder);
   assert.equal(own.text, '', 'its own claim');
 
-  const held = async () => (await json(folder, ['claims'])).claims.map(({ what }: { what: string }) => what);
-  assert.deepEqual(await held(), ['TODO-001', 'src/auth/**']);
+  const claimed = async () =>
+    (await json(folder, ['claims'])).claims.map(({ what }: { what: string }) => what);
+  assert.deepEqual(await claimed(), ['TODO-001', 'src/auth/**']);
   await folder.relay(['todo', 'done', 'TODO-001'], { env: coder });
-  assert.deepEqual(await held(), ['src/auth/**']);
+  assert.deepEqual(await claimed(), ['src/auth/**']);
 });
 
 test('without a socket, a hook that waits in the background wakes Claude Code', async () => {

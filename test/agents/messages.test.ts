@@ -21,7 +21,7 @@ const NAMED = { ...SESSION, named: true };
 
 const refused = (code: string) => (error: unknown) => isRelayError(error) && error.code === code;
 
-test('a session has a name of its own while it lives, and the next session gets it afterwards', async () => {
+test('a session keeps its name while it lives; afterwards the next session gets the name', async () => {
   await using under = openTestCore();
   const { relay } = under;
   assert.equal((await relay.agents.enter('codex-hono', SESSION)).name, 'codex-hono');
@@ -43,7 +43,7 @@ test('a session has a name of its own while it lives, and the next session gets 
   assert.equal((await relay.agents.enter('codex-hono', third)).name, 'codex-hono');
 });
 
-test('a message has a receipt at each stage, and a reply finds its way', async () => {
+test('a message has a receipt at each stage, and a reply reaches its sender', async () => {
   await using under = openTestCore();
   const [anna, bert] = [under.as('anna'), under.as('bert')];
   await anna.agents.enter('anna', NAMED);
@@ -79,7 +79,7 @@ test('a message has a receipt at each stage, and a reply finds its way', async (
   );
 });
 
-test('a taken message that nobody showed comes again', async () => {
+test('a message that was taken but not shown is delivered again', async () => {
   await using under = openTestCore();
   await under.relay.agents.enter('bert', NAMED);
   await under.relay.agents.send('bert', 'one');

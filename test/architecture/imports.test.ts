@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { importsOf } from './imports.ts';
 
 /** `§{` stands for `${`, which the linter reports in a plain string. */
-function told(source: string): string[] {
+function importLines(source: string): string[] {
   return importsOf(source.replaceAll('§', '$')).map(
     ({ kind, specifier, line }) => `${line} ${kind} ${specifier}`,
   );
@@ -28,7 +28,7 @@ test('every form of an import is found, with its line', () => {
     "import data from './q.json' with { type: 'json' };",
     'const r = await import(`./r.ts`);',
   ];
-  assert.deepEqual(told(source.join('\n')), [
+  assert.deepEqual(importLines(source.join('\n')), [
     '1 value ./a.ts',
     '2 value ./b.ts',
     '3 value ./c.ts',
@@ -46,12 +46,16 @@ test('every form of an import is found, with its line', () => {
 });
 
 test('an import counts as a type import only if all of it is erased', () => {
-  assert.deepEqual(told("import type { A } from './a.ts';"), ['1 type ./a.ts']);
-  assert.deepEqual(told("import type A from './a.ts';"), ['1 type ./a.ts']);
-  assert.deepEqual(told("export type { A } from './a.ts';"), ['1 type ./a.ts']);
-  assert.deepEqual(told("export type * from './a.ts';"), ['1 type ./a.ts']);
-  assert.deepEqual(told("import { type A } from './a.ts';"), ['1 value ./a.ts'], 'the file is still loaded');
-  assert.deepEqual(told("import type from './a.ts';"), ['1 value ./a.ts'], 'a default called type');
+  assert.deepEqual(importLines("import type { A } from './a.ts';"), ['1 type ./a.ts']);
+  assert.deepEqual(importLines("import type A from './a.ts';"), ['1 type ./a.ts']);
+  assert.deepEqual(importLines("export type { A } from './a.ts';"), ['1 type ./a.ts']);
+  assert.deepEqual(importLines("export type * from './a.ts';"), ['1 type ./a.ts']);
+  assert.deepEqual(
+    importLines("import { type A } from './a.ts';"),
+    ['1 value ./a.ts'],
+    'the file is still loaded',
+  );
+  assert.deepEqual(importLines("import type from './a.ts';"), ['1 value ./a.ts'], 'a default called type');
 });
 
 test('text that only looks like an import is ignored', () => {
@@ -70,7 +74,7 @@ test('text that only looks like an import is ignored', () => {
     "const url = import.meta.url + 'x';",
     "const here = await import(name + './computed.ts');",
   ];
-  assert.deepEqual(told(source.join('\n')), []);
+  assert.deepEqual(importLines(source.join('\n')), []);
 });
 
 test('quotes in comments, regular expressions and templates do not hide imports', () => {
@@ -86,8 +90,8 @@ test('quotes in comments, regular expressions and templates do not hide imports'
     'const m = (n as number) / 2 / 1;',
   ];
   for (const line of hidden) {
-    assert.deepEqual(told(`${line}\nimport x from './x.ts';`), ['2 value ./x.ts'], line);
+    assert.deepEqual(importLines(`${line}\nimport x from './x.ts';`), ['2 value ./x.ts'], line);
   }
   const inside = "const a = `§{await import('./inside.ts')}`;";
-  assert.deepEqual(told(inside), ['1 dynamic ./inside.ts'], 'what a template runs is code');
+  assert.deepEqual(importLines(inside), ['1 dynamic ./inside.ts'], 'what a template runs is code');
 });

@@ -53,7 +53,7 @@ test(`one push runs code of exactly the files that ARCHITECTURE.md lists, at mos
     await session.post('Profiler.takePreciseCoverage');
     await push();
     const { result } = await session.post('Profiler.takePreciseCoverage');
-    walks.push(new Set(result.filter(({ functions }) => functions.some(ran)).map(({ url }) => url)));
+    walks.push(new Set(result.filter(({ functions }) => functions.some(wasCalled)).map(({ url }) => url)));
   }
   session.disconnect();
   // Exclude timers that do not run for each push.
@@ -87,8 +87,8 @@ test(`relay state patch runs functions of at most ${PATCH_FILES} files`, (t) => 
   const loaded = new Map(covered('--input-type=module', '-e', imports).map((script) => [script.url, script]));
   const walked = sources
     .filter(({ url, functions }) => {
-      const atLoad = new Set(loaded.get(url)?.functions.filter(ran).map(placeOf));
-      return functions.some((each) => ran(each) && !atLoad.has(placeOf(each)));
+      const atLoad = new Set(loaded.get(url)?.functions.filter(wasCalled).map(placeOf));
+      return functions.some((each) => wasCalled(each) && !atLoad.has(placeOf(each)));
     })
     .flatMap(({ url }) => sourcePath(url));
   assert.ok(
@@ -118,6 +118,6 @@ function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-function ran({ ranges }: Script['functions'][number]): boolean {
+function wasCalled({ ranges }: Script['functions'][number]): boolean {
   return ranges[0]!.count > 0;
 }

@@ -170,7 +170,7 @@ for (const binding of BINDINGS) {
 }
 
 for (const streaming of [true, false]) {
-  test(`a canceled task is also stopped behind A2A, ${streaming ? 'streaming' : 'or not'}`, async () => {
+  test(`a canceled task is also stopped behind A2A (${streaming ? 'streaming' : 'not streaming'})`, async () => {
     using scratch = temporaryHome();
     await using theirs = await startTestServer();
     await using _there = await startWorker(theirs, execRunner({ command: ENDLESS, cwd: scratch.home }));

@@ -38,7 +38,7 @@ for (const [how, tasks] of [
   });
 }
 
-test('the result of an agent without an outcome block is what it showed', async () => {
+test('the result of an agent without an outcome block is the text that it showed', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_MUTE: '1' } });
   const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
@@ -49,7 +49,7 @@ test('the result of an agent without an outcome block is what it showed', async 
   assert.doesNotMatch(answer.text, /Welcome/, 'what stood there before');
 });
 
-test('an agent that shows only its frame has no output', async () => {
+test('an agent that draws only its frame has no output', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_SILENT: '1' } });
   const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
@@ -84,7 +84,7 @@ test('a program that does not accept pastes gets the task as one line', async ()
   assert.match(answer.text.replace(/\s+/g, ''), new RegExp(`relaypull"${server.url}/pull/${answer.id}"`));
 });
 
-test('an agent that repeats its task keeps its answer, and an agent without output has failed', async () => {
+test('the answer of an agent that echoes its task is kept, and an agent without output has failed', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({
     command: lines('case $n in "") n=1; echo "it is 42"; echo "$line";; esac'),

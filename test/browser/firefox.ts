@@ -133,7 +133,7 @@ export class Firefox implements AsyncDisposable {
     });
   }
 
-  #take(message: Said): void {
+  #take(message: BidiMessage): void {
     if (message.type !== 'event') {
       const waiting = this.#answers.get(message.id!);
       this.#answers.delete(message.id!);
@@ -150,7 +150,7 @@ export class Firefox implements AsyncDisposable {
   }
 }
 
-interface Said {
+interface BidiMessage {
   readonly type: 'success' | 'error' | 'event';
   readonly id?: number;
   readonly result?: unknown;

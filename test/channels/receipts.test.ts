@@ -173,14 +173,14 @@ test('receipts are deleted with their pointer, and kept if the pointer is renewe
   await pull(t.relay, short.id);
   await pull(t.relay, long.id);
   await t.core.receipts.flush();
-  const kept = async (id: string) => (await t.engine.records.get(`ptr.${id}/receipts`)) !== null;
-  assert.deepEqual([await kept(short.id), await kept(long.id)], [true, true]);
+  const hasReceipts = async (id: string) => (await t.engine.records.get(`ptr.${id}/receipts`)) !== null;
+  assert.deepEqual([await hasReceipts(short.id), await hasReceipts(long.id)], [true, true]);
   await t.relay.pointers.renew([long.id], { ttl: 3600 });
   t.advance(120_000);
-  assert.deepEqual([await kept(short.id), await kept(long.id)], [false, true]);
+  assert.deepEqual([await hasReceipts(short.id), await hasReceipts(long.id)], [false, true]);
   assert.equal((await t.relay.receipts.get(long.id)).reached, 'pulled');
   await t.relay.pointers.delete(long.id);
-  assert.equal(await kept(long.id), false);
+  assert.equal(await hasReceipts(long.id), false);
 });
 
 test('receipts in the logs of an earlier version are shown, and move to records that expire', async () => {

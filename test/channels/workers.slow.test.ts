@@ -39,12 +39,15 @@ test('eight workers, two of them killed, do a thousand tasks: each is acknowledg
     };
     await until(async () => (await left()) <= 0, { everyMs: 100, timeoutMs: 300_000 });
     // Wait for slow workers to report what they took.
-    const said = (worker: Running, words: RegExp) => worker.output().match(words)?.length ?? 0;
+    const countOutput = (worker: Running, words: RegExp) => worker.output().match(words)?.length ?? 0;
     const living = workers.filter((worker) => !killed.includes(worker));
-    await until(() => living.every((one) => said(one, /^took/gm) === said(one, /^(acked|stale)/gm)), {
-      everyMs: 100,
-      timeoutMs: 300_000,
-    });
+    await until(
+      () => living.every((one) => countOutput(one, /^took/gm) === countOutput(one, /^(acked|stale)/gm)),
+      {
+        everyMs: 100,
+        timeoutMs: 300_000,
+      },
+    );
     check(workers);
   } finally {
     for (const worker of workers) await worker[Symbol.asyncDispose]();

@@ -13,7 +13,7 @@ after(() => home[Symbol.dispose]());
 const run = (args: readonly string[], o: { stdin?: string; env?: { [name: string]: string } } = {}) =>
   runHere(args, { home: home.home, ...o });
 
-test('what is no pointer or no task is named as such', async () => {
+test('the error names an argument that is no pointer or no task', async () => {
   const pull = await run(['pull', './README.md']);
   assert.match(pull.stderr, /Not a pointer/);
   const show = await run(['task', 'show', 'nope']);
@@ -21,7 +21,7 @@ test('what is no pointer or no task is named as such', async () => {
   assert.match(show.stderr, /"nope" is not the id or URL of a task\.\n.*relay task list/);
 });
 
-test('limits are in human units', async () => {
+test('errors show limits in readable units', async () => {
   const { stderr } = await run(['push', '-', '--ttl', '9000000000'], { stdin: 'x' });
   assert.match(stderr, /from 1 second to 10 years/);
   assert.deepEqual([2_592_000, 5_400, 60, 1].map(duration), [
@@ -53,7 +53,7 @@ test('a message can answer another one', async () => {
   assert.equal(JSON.parse(stdout).reply_to, asked.seq);
 });
 
-test('a dead letter says why: exit code and last lines', async () => {
+test('a dead letter shows the exit code and the last lines of output', async () => {
   await run(['publish', 'work', 'job']);
   const command = 'echo first >&2; echo no rule to make it >&2; exit 3';
   const attempt = () => run(['watch', 'work', '--group', 'workers', '-n', '1', '--exec', command]);
@@ -76,7 +76,7 @@ test('a channel can be deleted, and its sequence goes on', async () => {
   assert.equal((await run(['watch', 'old', '--since', 'all', '-n', '1'])).stdout, 'two\n');
 });
 
-test('doctor names the one cause if the home is not writable', async (t) => {
+test('if the home is not writable, doctor names only this cause', async (t) => {
   if (process.getuid?.() === 0) return t.skip('root may write everywhere');
   const locked = join(home.home, 'locked');
   mkdirSync(locked, { mode: 0o500 });
@@ -89,7 +89,7 @@ test('doctor names the one cause if the home is not writable', async (t) => {
   chmodSync(locked, 0o700);
 });
 
-test('an unknown tmux target is answered with the form and the targets there are', async (t) => {
+test('the error for an unknown tmux target shows the format and the existing targets', async (t) => {
   const socket = ['-L', `relay-test-${process.pid}`];
   const { spawnSync } = await import('node:child_process');
   if (spawnSync('tmux', [...socket, 'new-session', '-d', '-s', 'desk', 'sleep 60']).status !== 0)

@@ -11,7 +11,7 @@ const { home } = place;
 after(() => place[Symbol.dispose]());
 
 const run = (args: string[], stdin?: string | Buffer) => relay(args, { home, cwd: home, stdin });
-const said = async (args: string[], stdin?: string | Buffer) => (await run(args, stdin)).stdout.trim();
+const stdoutOf = async (args: string[], stdin?: string | Buffer) => (await run(args, stdin)).stdout.trim();
 
 async function keyOf(id: string): Promise<{ key: string; file: string | null }> {
   await using engine = await openSqlite({ home });
@@ -22,15 +22,15 @@ async function keyOf(id: string): Promise<{ key: string; file: string | null }> 
 
 test('doctor --deep reads all data and lists missing, cut or altered payloads with their users', async () => {
   const push = async (size: number, ...flags: string[]) =>
-    JSON.parse(await said(['push', '--json', ...flags], Buffer.alloc(size, 'x'))).id as string;
+    JSON.parse(await stdoutOf(['push', '--json', ...flags], Buffer.alloc(size, 'x'))).id as string;
   const [inRow, cut, gone, whole] = [
     await push(2000, '--channel', 'work'),
     await push(400_000),
     await push(400_000),
     await push(400_000),
   ];
-  const thread = await said(['thread', 'new', '--name', 'deep']);
-  const ref = await said(['artifact', 'put', '-', '--name', 'notes.md'], '# Notes');
+  const thread = await stdoutOf(['thread', 'new', '--name', 'deep']);
+  const ref = await stdoutOf(['artifact', 'put', '-', '--name', 'notes.md'], '# Notes');
 
   const well = await run(['doctor', '--deep', '--json']);
   assert.equal(well.code, 0, well.stdout);
@@ -66,7 +66,7 @@ test('doctor --deep reads all data and lists missing, cut or altered payloads wi
   assert.equal(got.code, 1);
   assert.match(got.stderr, /artifacts\/.*\.md is altered/);
   assert.match(got.stderr, /relay artifact put/);
-  assert.equal((await said(['pull', whole])).length, 400_000);
+  assert.equal((await stdoutOf(['pull', whole])).length, 400_000);
 });
 
 test('repair and backup skip damaged payloads and list them', async () => {

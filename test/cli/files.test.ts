@@ -13,50 +13,50 @@ for (const where of ['on the local store', 'on a server'] as const) {
     const env: Record<string, string> = where === 'on a server' ? { CONTEXTRELAY_URL: server.url } : {};
     const relay = (args: string, stdin?: string) =>
       runHere(['file', ...args.split(' ')], { ...at, env, stdin });
-    const fine = async (args: string, stdin?: string) => {
+    const succeed = async (args: string, stdin?: string) => {
       const { code, stdout, stderr } = await relay(args, stdin);
       assert.equal(code, 0, stderr);
       return stdout;
     };
     const plan = join(at.home, 'plan.md');
     writeFileSync(plan, '# Plan\n\nFirst.\nThen.\n');
-    assert.equal(await fine(`put ${plan} notes/`), 'notes/plan.md\n');
-    assert.equal(await fine(`put ${plan} notes/drafts/`), 'notes/drafts/plan.md\n');
+    assert.equal(await succeed(`put ${plan} notes/`), 'notes/plan.md\n');
+    assert.equal(await succeed(`put ${plan} notes/drafts/`), 'notes/drafts/plan.md\n');
     assert.equal(
-      await fine('put - notes/plan.md --if-match v1 --type text/markdown', 'new\n'),
+      await succeed('put - notes/plan.md --if-match v1 --type text/markdown', 'new\n'),
       'notes/plan.md\n',
     );
     assert.equal((await relay('put - notes/plan.md --if-match v1', 'x')).code, 1);
     assert.equal((await relay('put - notes/plan.md --new', 'x')).code, 1);
     const made = JSON.parse(
-      await fine('put - notes/temp --ttl 2h --keep 0 --metadata {"by":"ada"} --json', 'x'),
+      await succeed('put - notes/temp --ttl 2h --keep 0 --metadata {"by":"ada"} --json', 'x'),
     );
     assert.deepEqual([made.version, made.metadata], [1, { by: 'ada' }]);
     assert.equal(Date.parse(made.expires_at) - Date.parse(made.modified_at), 7_200_000);
 
-    assert.equal(await fine('get notes/plan.md'), 'new\n');
-    assert.equal(await fine('get notes/plan.md --version v1 --lines 3-4'), 'First.\nThen.\n');
-    assert.equal(JSON.parse(await fine('get notes/plan.md --json')).content_type, 'text/markdown');
-    assert.match(await fine('get notes/plan.md --cost'), /^\d tokens/);
+    assert.equal(await succeed('get notes/plan.md'), 'new\n');
+    assert.equal(await succeed('get notes/plan.md --version v1 --lines 3-4'), 'First.\nThen.\n');
+    assert.equal(JSON.parse(await succeed('get notes/plan.md --json')).content_type, 'text/markdown');
+    assert.match(await succeed('get notes/plan.md --cost'), /^\d tokens/);
     const out = join(at.home, 'out.md');
-    await fine(`get notes/plan.md --version 1 --out ${out}`);
+    await succeed(`get notes/plan.md --version 1 --out ${out}`);
     assert.equal(readFileSync(out, 'utf8'), readFileSync(plan, 'utf8'));
 
-    assert.equal(await fine('ls'), 'notes/\n');
-    assert.equal(await fine('ls notes'), 'drafts/\nv2  4  plan.md\nv1  1  temp\n');
-    assert.equal(await fine('ls notes/drafts/ --recursive'), 'v1  21  drafts/plan.md\n');
-    assert.equal(JSON.parse(await fine('ls notes -n 1 --json')).more, true);
-    const log = (await fine('log notes/plan.md')).split('\n');
+    assert.equal(await succeed('ls'), 'notes/\n');
+    assert.equal(await succeed('ls notes'), 'drafts/\nv2  4  plan.md\nv1  1  temp\n');
+    assert.equal(await succeed('ls notes/drafts/ --recursive'), 'v1  21  drafts/plan.md\n');
+    assert.equal(JSON.parse(await succeed('ls notes -n 1 --json')).more, true);
+    const log = (await succeed('log notes/plan.md')).split('\n');
     assert.match(log[0]!, /^v2 {2}\S+ {2}local {2}4 {2}[0-9a-f]{64}$/);
     assert.match(log[1]!, /^v1/);
 
     assert.equal((await relay('rm notes/plan.md --if-match v1')).code, 1);
-    assert.equal(await fine('rm notes/plan.md'), 'deleted notes/plan.md\n');
+    assert.equal(await succeed('rm notes/plan.md'), 'deleted notes/plan.md\n');
     const gone = await relay('get notes/plan.md');
     assert.deepEqual([gone.code, gone.stdout], [3, '']);
     assert.match(gone.stderr, /relay file ls/);
-    assert.equal(await fine('rm notes/ --recursive'), 'deleted notes/\n');
-    assert.equal(await fine('ls'), '');
+    assert.equal(await succeed('rm notes/ --recursive'), 'deleted notes/\n');
+    assert.equal(await succeed('ls'), '');
   });
 }
 

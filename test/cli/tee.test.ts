@@ -203,7 +203,7 @@ test('after SIGTERM the excerpt so far is printed, and later output follows', as
   assert.equal((await here('pull', handle)).stdout, numbers(3000));
 });
 
-test('at a terminal everything is shown as it comes, and stored', async () => {
+test('at a terminal output is shown as it arrives, and stored', async () => {
   const ran = await atTerminal(
     `$relay tee -- sh -c 'seq 1 3000; printf "\\033[31mred\\033[0m\\n"; exit 4'; echo code $?`,
     o,
@@ -213,7 +213,7 @@ test('at a terminal everything is shown as it comes, and stored', async () => {
   assert.match(shown, /\u001b\[31mred\u001b\[0m\n\[relay:\d+ · 3 001 lines .* exit 4 .*\]\ncode 4\n$/);
 });
 
-test('wrong arguments say what to do', async () => {
+test('the error for wrong arguments says what to do', async () => {
   assert.match((await here('tee', 'npm', 'test')).stderr, /relay tee -- npm test/);
   assert.match((await here('tee', '--tokens', '5', '--', 'true')).stderr, /from 200 to 100000/);
 });

@@ -17,9 +17,9 @@ const PRINTED = String.raw`before \033]0;owned\007\033[2J\033[31m\302\2331mafter
 const place = temporaryHome();
 const { home } = place;
 after(() => place[Symbol.dispose]());
-const said: { [name: string]: string } = {};
+const created: { [name: string]: string } = {};
 
-async function ran(...args: string[]): Promise<string> {
+async function stdoutOf(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runHere(args, { home, stdin: EVIL });
   assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
   return stdout.trim();
@@ -34,21 +34,21 @@ function assertHarmless(name: string, output: string): void {
 }
 
 before(async () => {
-  said.url = await ran('push', '-c', 'evil', '-m', `note=${EVIL}`);
-  said.thread = await ran('thread', 'new', '--name', `a ${EVIL}`);
-  said.ref = await ran('artifact', 'put', '-', '--name', `n ${EVIL}.txt`);
+  created.url = await stdoutOf('push', '-c', 'evil', '-m', `note=${EVIL}`);
+  created.thread = await stdoutOf('thread', 'new', '--name', `a ${EVIL}`);
+  created.ref = await stdoutOf('artifact', 'put', '-', '--name', `n ${EVIL}.txt`);
   const fact = { op: 'add', path: '/facts/-', value: { id: 'f', key: EVIL, value: EVIL } };
-  await ran('state', 'patch', '--json', JSON.stringify([fact]));
-  await ran('publish', 'evil', `signal ${EVIL}`);
+  await stdoutOf('state', 'patch', '--json', JSON.stringify([fact]));
+  await stdoutOf('publish', 'evil', `signal ${EVIL}`);
   writeFileSync(join(home, 'large.txt'), `${EVIL}\n`.repeat(3_000));
-  said.large = await ran('push', join(home, 'large.txt'));
+  created.large = await stdoutOf('push', join(home, 'large.txt'));
   const program = join(home, 'program.sh');
   writeFileSync(program, `#!/bin/sh\nprintf '${PRINTED}'\nprintf 'complaint ${PRINTED}' >&2\n`);
   chmodSync(program, 0o755);
 });
 
 test('every command shows stored content without its escape codes at a terminal', async () => {
-  const { url, thread, ref, large } = said;
+  const { url, thread, ref, large } = created;
   const lines: { [name: string]: string } = {
     pull: `$relay pull ${url}`,
     'a large pull': `$relay pull ${large} | tail -c 1 >/dev/null; $relay pull ${large} > /dev/tty`,
@@ -117,9 +117,9 @@ test('error texts of a server are shown without their escape codes', async () =>
 });
 
 test('bytes stay unchanged in a pipe, and with --force at a terminal', async () => {
-  assert.equal(await runHere(['pull', said.url!], { home }).then(({ stdout }) => stdout), EVIL);
-  const got = await runHere(['artifact', 'get', said.ref!, '-t', said.thread!], { home });
+  assert.equal(await runHere(['pull', created.url!], { home }).then(({ stdout }) => stdout), EVIL);
+  const got = await runHere(['artifact', 'get', created.ref!, '-t', created.thread!], { home });
   assert.equal(got.stdout, EVIL);
-  const { stdout } = await atTerminal(`$relay pull ${said.url} --force`, { home });
+  const { stdout } = await atTerminal(`$relay pull ${created.url} --force`, { home });
   assert.ok(stdout.includes('\u001b[2J'));
 });

@@ -11,7 +11,10 @@ const { home } = place;
 after(() => place[Symbol.dispose]());
 const at = { home };
 
-async function said(args: readonly string[], o: { home: string; stdin?: Uint8Array } = at): Promise<string> {
+async function stdoutOf(
+  args: readonly string[],
+  o: { home: string; stdin?: Uint8Array } = at,
+): Promise<string> {
   const { code, stdout, stderr } = await runHere(args, { ...o, cwd: home });
   assert.equal(code, 0, `relay ${args.join(' ')}: ${stderr}`);
   return stdout.trimEnd();
@@ -19,31 +22,34 @@ async function said(args: readonly string[], o: { home: string; stdin?: Uint8Arr
 
 test('init creates configuration and store, and keeps existing ones', async () => {
   const fresh = join(home, 'fresh');
-  const first = JSON.parse(await said(['init', '--json', '--home', fresh]));
+  const first = JSON.parse(await stdoutOf(['init', '--json', '--home', fresh]));
   assert.deepEqual(first, { home: fresh, config: join(fresh, 'config.json'), config_written: true });
   assert.ok(existsSync(join(fresh, 'relay.db')));
   assert.deepEqual(JSON.parse(readFileSync(first.config, 'utf8')), { host: '127.0.0.1', port: 7474 });
   writeFileSync(first.config, '{"port": 7999}');
-  assert.equal(JSON.parse(await said(['init', '--json', '--home', fresh])).config_written, false);
+  assert.equal(JSON.parse(await stdoutOf(['init', '--json', '--home', fresh])).config_written, false);
   assert.equal(readFileSync(first.config, 'utf8'), '{"port": 7999}');
   if (process.platform !== 'win32') assert.equal(statSync(fresh).mode & 0o777, 0o700);
 });
 
 test('an exported thread is imported on another store with the same state, artifacts and hash', async () => {
-  const id = await said(['thread', 'new', '--name', 'carried']);
+  const id = await stdoutOf(['thread', 'new', '--name', 'carried']);
   const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 31) % 256));
-  const ref = await said(['artifact', 'put', '-', '--name', 'data.bin'], { home, stdin: content });
+  const ref = await stdoutOf(['artifact', 'put', '-', '--name', 'data.bin'], { home, stdin: content });
   const fact = '[{"op":"add","path":"/facts/-","value":{"id":"f","key":"k","value":"v"}}]';
-  await said(['state', 'patch', '--json', fact]);
-  await said(['export', '--thread', id.slice(0, 12), '--out', 'bundle.zip']);
+  await stdoutOf(['state', 'patch', '--json', fact]);
+  await stdoutOf(['export', '--thread', id.slice(0, 12), '--out', 'bundle.zip']);
   const there = { home: join(home, 'elsewhere') };
-  assert.equal(await said(['import', 'bundle.zip'], there), id);
-  const [here, copy] = [await said(['replay', id, '--json']), await said(['replay', '--json'], there)];
+  assert.equal(await stdoutOf(['import', 'bundle.zip'], there), id);
+  const [here, copy] = [
+    await stdoutOf(['replay', id, '--json']),
+    await stdoutOf(['replay', '--json'], there),
+  ];
   assert.equal(copy, here);
   const got = await runHere(['artifact', 'get', ref], { ...there, cwd: home });
   assert.deepEqual(got.bytes, content);
   assert.equal(
-    await said(['tail', '--all', '--json', '-t', id], there).then((t) => t.split('\n').length > 3),
+    await stdoutOf(['tail', '--all', '--json', '-t', id], there).then((t) => t.split('\n').length > 3),
     true,
   );
 
@@ -55,9 +61,9 @@ test('an exported thread is imported on another store with the same state, artif
 });
 
 test('an export lists damaged artifacts and contains the rest', async () => {
-  const id = await said(['thread', 'new', '--name', 'damaged']);
+  const id = await stdoutOf(['thread', 'new', '--name', 'damaged']);
   const put = (name: string) =>
-    said(['artifact', 'put', '-', '--name', name], { home, stdin: Buffer.from(name) });
+    stdoutOf(['artifact', 'put', '-', '--name', name], { home, stdin: Buffer.from(name) });
   const [whole, gone, edited] = [await put('whole.txt'), await put('gone.txt'), await put('edited.txt')];
   const folder = join(home, 'threads', id, 'artifacts');
   rmSync(join(folder, `${gone}.txt`));
@@ -72,7 +78,7 @@ test('an export lists damaged artifacts and contains the rest', async () => {
   assert.equal(taken.code, 0, taken.stderr);
   assert.deepEqual(JSON.parse(taken.stdout).damaged, [gone, edited]);
   assert.match(taken.stderr, /has no content/);
-  assert.equal(await said(['artifact', 'get', whole], there), 'whole.txt');
+  assert.equal(await stdoutOf(['artifact', 'get', whole], there), 'whole.txt');
   assert.equal((await runHere(['artifact', 'get', gone], there)).code, 3);
 });
 
@@ -82,7 +88,7 @@ test('a file that is not a bundle is rejected, and nothing is stored', async () 
   const refused = await runHere(['import', 'not.zip'], { ...empty, cwd: home });
   assert.equal(refused.code, 4);
   assert.match(refused.stderr, /Nothing was imported/);
-  assert.equal(await said(['runs'], empty), '');
+  assert.equal(await stdoutOf(['runs'], empty), '');
   assert.equal((await runHere(['import'], { ...empty, cwd: home })).code, 2);
   assert.equal((await runHere(['import', 'missing.zip'], { ...empty, cwd: home })).code, 1);
 });
@@ -138,7 +144,7 @@ test('threads of a Go relay are imported with their ids, and its folder is not c
   const dir = goRelay();
   const before = fingerprint(dir);
   const there = { home: join(home, 'moved') };
-  const taken = JSON.parse(await said(['import', '--legacy', dir, '--json'], there));
+  const taken = JSON.parse(await stdoutOf(['import', '--legacy', dir, '--json'], there));
   assert.equal(taken.imported, 1);
   assert.deepEqual([taken.threads.length, taken.threads[0].thread_id], [1, OLD]);
   const [renamed, ...notes] = taken.threads[0].notes;
@@ -151,7 +157,7 @@ test('threads of a Go relay are imported with their ids, and its folder is not c
     'versions without an event, which got a new one: 6',
   ]);
 
-  const state = JSON.parse(await said(['state', 'get', '--thread', OLD], there));
+  const state = JSON.parse(await stdoutOf(['state', 'get', '--thread', OLD], there));
   assert.equal(state.version, 7);
   assert.deepEqual(state.facts, [
     { id: 'f1', key: 'db', value: 'SQLite', at: '2026-01-01T00:00:00Z', by: 'ada' },
@@ -159,17 +165,17 @@ test('threads of a Go relay are imported with their ids, and its folder is not c
   const [kept, changed] = state.decisions[0].evidence_refs;
   assert.equal(kept, NOTES);
   assert.match(changed, /^[0-9a-f]{26}$/);
-  assert.equal(await said(['artifact', 'get', changed, '-t', OLD], there), '{"a":1}');
-  assert.equal(await said(['artifact', 'get', 'notes.md', '-t', OLD], there), '# Notes');
-  const original = await said(['artifact', 'get', 'legacy-state.json', '-t', OLD], there);
+  assert.equal(await stdoutOf(['artifact', 'get', changed, '-t', OLD], there), '{"a":1}');
+  assert.equal(await stdoutOf(['artifact', 'get', 'notes.md', '-t', OLD], there), '# Notes');
+  const original = await stdoutOf(['artifact', 'get', 'legacy-state.json', '-t', OLD], there);
   assert.equal(JSON.parse(original).version, 7);
-  const shown = await said(['show', 'old run'], there);
+  const shown = await stdoutOf(['show', 'old run'], there);
   assert.match(shown, /created +2026-01-01T00:00:00\.000Z/);
-  const events = await said(['tail', OLD, '--all'], there);
+  const events = await stdoutOf(['tail', OLD, '--all'], there);
   assert.match(events, /legacy\.event {2}\{"line":"2026-01-01T00:01:00Z patched"\}/);
-  assert.match(await said(['replay', OLD], there), /same as the state/);
+  assert.match(await stdoutOf(['replay', OLD], there), /same as the state/);
 
-  const again = JSON.parse(await said(['import', '--legacy', dir, '--json'], there));
+  const again = JSON.parse(await stdoutOf(['import', '--legacy', dir, '--json'], there));
   assert.deepEqual([again.imported, again.threads[0].outcome], [0, 'here already']);
   assert.equal(fingerprint(dir), before);
 });

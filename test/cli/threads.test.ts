@@ -30,69 +30,69 @@ const ways = (): [string, Way][] => [
   ['remote', { home: far.home, env: { CONTEXTRELAY_URL: server.url } }],
 ];
 
-async function fine(args: readonly string[], at: Way, stdin?: string): Promise<Ran> {
+async function succeed(args: readonly string[], at: Way, stdin?: string): Promise<Ran> {
   const ran = await runHere(args, { ...at, stdin });
   assert.equal(ran.code, 0, `relay ${args.join(' ')}: ${ran.stderr}`);
   return ran;
 }
 
-const said = async (args: readonly string[], at: Way, stdin?: string) =>
-  (await fine(args, at, stdin)).stdout.trimEnd();
-const told = async (args: readonly string[], at: Way) => JSON.parse((await fine(args, at)).stdout);
+const stdoutOf = async (args: readonly string[], at: Way, stdin?: string) =>
+  (await succeed(args, at, stdin)).stdout.trimEnd();
+const jsonOf = async (args: readonly string[], at: Way) => JSON.parse((await succeed(args, at)).stdout);
 const add = (path: string, value: object) => JSON.stringify([{ op: 'add', path, value }]);
 
 test('the quickstart works as documented, on the store and over the server', async () => {
   for (const [name, at] of ways()) {
-    const id = await said(['thread', 'new', '--name', `run ${name}`], at);
+    const id = await stdoutOf(['thread', 'new', '--name', `run ${name}`], at);
     assert.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-    const ref = await said(['artifact', 'put', 'notes.md', '--thread', id, '--type', 'markdown'], at);
+    const ref = await stdoutOf(['artifact', 'put', 'notes.md', '--thread', id, '--type', 'markdown'], at);
     assert.match(ref, /^[0-9a-f]{26}$/);
-    const got = await fine(['artifact', 'get', ref, '--thread', id], at);
+    const got = await succeed(['artifact', 'get', ref, '--thread', id], at);
     assert.equal(got.stdout, '# My Notes\nHello, relay.\n');
     assert.equal(got.stderr, '');
 
     const fact = add('/facts/-', { id: 'f1', key: 'db', value: 'SQLite' });
-    assert.equal(await said(['state', 'patch', '--thread', id, '--json', fact], at), 'v3');
-    const header = JSON.parse(await said(['state', 'header', '--thread', id], at));
+    assert.equal(await stdoutOf(['state', 'patch', '--thread', id, '--json', fact], at), 'v3');
+    const header = JSON.parse(await stdoutOf(['state', 'header', '--thread', id], at));
     assert.deepEqual([header.version, header.top_facts[0].key], [3, 'db']);
     assert.equal(header.artifact_refs[0].ref, ref);
-    const text = await said(['state', 'header', '--text', '--thread', id], at);
+    const text = await stdoutOf(['state', 'header', '--text', '--thread', id], at);
     assert.equal(text, `/facts:\ndb: SQLite\n/artifacts:\n${ref} notes.md (markdown)`);
 
-    assert.match(await said(['runs'], at), new RegExp(`^${id} {2}\\S+ {2}run ${name}$`, 'm'));
-    const shown = await said(['show', id], at);
+    assert.match(await stdoutOf(['runs'], at), new RegExp(`^${id} {2}\\S+ {2}run ${name}$`, 'm'));
+    const shown = await stdoutOf(['show', id], at);
     assert.match(shown, new RegExp(`^thread_id +${id}\nname +run ${name}\n`));
     assert.match(shown, /^ {2}db: SQLite$/m);
-    const stats = await said(['stats', id], at);
+    const stats = await stdoutOf(['stats', id], at);
     assert.match(
       stats,
       /^ {2}artifacts +1\n {2}naive tokens \(if pasted\) +\d+\n {2}actual tokens \(via refs\)/,
     );
     assert.match(stats, /counted with o200k_base/);
-    const report = await said(['report', id], at);
+    const report = await stdoutOf(['report', id], at);
     assert.match(report, new RegExp(`^# run ${name} ${id}\n`));
-    assert.equal((await told(['report', id, '--format', 'json', '--json'], at)).format, 'json');
-    assert.match(await said(['replay', id], at), /replayed +same as the state$/);
+    assert.equal((await jsonOf(['report', id, '--format', 'json', '--json'], at)).format, 'json');
+    assert.match(await stdoutOf(['replay', id], at), /replayed +same as the state$/);
   }
 });
 
 test('the thread that was created or changed last is the default', async () => {
   for (const [, at] of ways()) {
-    const first = await said(['thread', 'new'], at);
-    const second = await said(['thread', 'new'], at);
-    await fine(['artifact', 'put', '-', '--name', 'a.txt'], at, 'a text');
-    assert.equal((await told(['show', '--json'], at)).thread_id, second);
-    assert.equal((await told(['artifact', 'list', '--json'], at)).artifacts[0].name, 'a.txt');
+    const first = await stdoutOf(['thread', 'new'], at);
+    const second = await stdoutOf(['thread', 'new'], at);
+    await succeed(['artifact', 'put', '-', '--name', 'a.txt'], at, 'a text');
+    assert.equal((await jsonOf(['show', '--json'], at)).thread_id, second);
+    assert.equal((await jsonOf(['artifact', 'list', '--json'], at)).artifacts[0].name, 'a.txt');
     // Reading another thread does not make it the default; changing it does.
-    await fine(['show', first], at);
-    assert.equal((await told(['show', '--json'], at)).thread_id, second);
-    await fine(['state', 'patch', '-', '--thread', first], at, add('/plan/-', { id: 'p', step: 's' }));
-    assert.equal((await told(['show', '--json'], at)).thread_id, first);
+    await succeed(['show', first], at);
+    assert.equal((await jsonOf(['show', '--json'], at)).thread_id, second);
+    await succeed(['state', 'patch', '-', '--thread', first], at, add('/plan/-', { id: 'p', step: 's' }));
+    assert.equal((await jsonOf(['show', '--json'], at)).thread_id, first);
     const forShell = { ...at, env: { ...at.env, RELAY_THREAD: second } };
-    assert.equal((await told(['stats', '--json'], forShell)).thread_id, second);
-    await fine(['thread', 'use', second], at);
-    assert.equal((await told(['stats', '--json'], at)).thread_id, second);
-    await fine(['thread', 'rm', second], at);
+    assert.equal((await jsonOf(['stats', '--json'], forShell)).thread_id, second);
+    await succeed(['thread', 'use', second], at);
+    assert.equal((await jsonOf(['stats', '--json'], at)).thread_id, second);
+    await succeed(['thread', 'rm', second], at);
     const lost = await runHere(['show'], at);
     assert.equal(lost.code, 2);
     assert.match(lost.stderr, /no default thread yet.*relay thread new/s);
@@ -102,11 +102,11 @@ test('the thread that was created or changed last is the default', async () => {
 test('an id may be shortened, and an ambiguous one is rejected with all matches', async () => {
   const at = { home };
   const ids: string[] = [];
-  for (let i = 0; i < 17; i++) ids.push(await said(['thread', 'new', '--name', `n${i}`], at));
+  for (let i = 0; i < 17; i++) ids.push(await stdoutOf(['thread', 'new', '--name', `n${i}`], at));
   const last = ids.at(-1)!;
-  assert.equal((await told(['show', last.slice(0, 20), '--json'], at)).thread_id, last);
-  assert.equal((await told(['show', last.slice(0, 20).toUpperCase(), '--json'], at)).thread_id, last);
-  assert.equal((await told(['show', 'n3', '--json'], at)).thread_id, ids[3]);
+  assert.equal((await jsonOf(['show', last.slice(0, 20), '--json'], at)).thread_id, last);
+  assert.equal((await jsonOf(['show', last.slice(0, 20).toUpperCase(), '--json'], at)).thread_id, last);
+  assert.equal((await jsonOf(['show', 'n3', '--json'], at)).thread_id, ids[3]);
   // There are 16 hex digits, so at least two of seventeen ids start with the same digit.
   const twins = ids.filter((id) => ids.some((other) => other !== id && other[0] === id[0]));
   const many = await runHere(['show', twins[0]![0]!], at);
@@ -117,33 +117,33 @@ test('an id may be shortened, and an ambiguous one is rejected with all matches'
   const none = await runHere(['show', 'zzz'], at);
   assert.deepEqual([none.code, none.stdout], [3, '']);
 
-  const ref = await said(['artifact', 'put', 'notes.md'], at);
-  assert.equal(await said(['artifact', 'get', ref.slice(0, 20)], at), '# My Notes\nHello, relay.');
-  assert.equal(await said(['artifact', 'get', 'notes.md', '--preview'], at), '# My Notes\nHello, relay.');
-  assert.equal(await said(['artifact', 'get', 'notes.md', '--lines', '2'], at), 'Hello, relay.');
-  assert.equal(await said(['artifact', 'get', ref, '--grep', 'hello', '-i'], at), '2:Hello, relay.');
-  assert.equal((await told(['artifact', 'get', ref, '--lines', '1', '--json'], at)).text, '# My Notes');
+  const ref = await stdoutOf(['artifact', 'put', 'notes.md'], at);
+  assert.equal(await stdoutOf(['artifact', 'get', ref.slice(0, 20)], at), '# My Notes\nHello, relay.');
+  assert.equal(await stdoutOf(['artifact', 'get', 'notes.md', '--preview'], at), '# My Notes\nHello, relay.');
+  assert.equal(await stdoutOf(['artifact', 'get', 'notes.md', '--lines', '2'], at), 'Hello, relay.');
+  assert.equal(await stdoutOf(['artifact', 'get', ref, '--grep', 'hello', '-i'], at), '2:Hello, relay.');
+  assert.equal((await jsonOf(['artifact', 'get', ref, '--lines', '1', '--json'], at)).text, '# My Notes');
   assert.equal((await runHere(['artifact', 'get', ref, '--lines', '1', '--outline'], at)).code, 2);
   assert.equal((await runHere(['artifact', 'get', 'other.md'], at)).code, 3);
-  await fine(['artifact', 'get', ref, '--out', 'copy.md'], at);
-  const leaked = await said(['artifact', 'put', '-', '--name', '.env'], at, 'TOKEN=1');
-  assert.equal(await said(['artifact', 'rm', '.env'], at), `deleted ${leaked}`);
+  await succeed(['artifact', 'get', ref, '--out', 'copy.md'], at);
+  const leaked = await stdoutOf(['artifact', 'put', '-', '--name', '.env'], at, 'TOKEN=1');
+  assert.equal(await stdoutOf(['artifact', 'rm', '.env'], at), `deleted ${leaked}`);
   assert.equal((await runHere(['artifact', 'get', leaked], at)).code, 3);
   assert.equal(readFileSync(join(home, 'copy.md'), 'utf8'), '# My Notes\nHello, relay.\n');
 });
 
 test('a state is patched, compared and read at any version; a rejected patch changes nothing', async () => {
   for (const [, at] of ways()) {
-    await fine(['thread', 'new'], at);
+    await succeed(['thread', 'new'], at);
     const patch = ['state', 'patch'];
     writeFileSync(join(at.home, 'patch.json'), add('/facts/-', { id: 'f1', key: 'k', value: 1 }));
-    assert.equal(await said([...patch, 'patch.json'], at), 'v2');
-    const answer = await fine(
+    assert.equal(await stdoutOf([...patch, 'patch.json'], at), 'v2');
+    const answer = await succeed(
       [...patch, '--json', add('/facts/-', { id: 'f2', key: 'k', value: 2 }), '--output', 'json'],
       at,
     );
     assert.deepEqual(JSON.parse(answer.stdout).state_ref, 'v3');
-    assert.equal(await said([...patch, '--json', '-'], at, add('/plan/-', { id: 'p', step: 's' })), 'v4');
+    assert.equal(await stdoutOf([...patch, '--json', '-'], at, add('/plan/-', { id: 'p', step: 's' })), 'v4');
 
     const stale = await runHere([...patch, '--if-match', 'v2', '--json', '[]'], at);
     assert.equal(stale.code, 1);
@@ -155,41 +155,41 @@ test('a state is patched, compared and read at any version; a rejected patch cha
       assert.equal((await runHere([...patch, ...args], at)).code, 2, args.join(' '));
     }
 
-    assert.equal((await told(['state', 'get', '--json'], at)).version, 4);
-    assert.equal(JSON.parse(await said(['state', 'get', '--at', 'v2'], at)).facts.length, 1);
-    assert.equal(await said(['state', 'get', '/facts/1/value'], at), '2');
+    assert.equal((await jsonOf(['state', 'get', '--json'], at)).version, 4);
+    assert.equal(JSON.parse(await stdoutOf(['state', 'get', '--at', 'v2'], at)).facts.length, 1);
+    assert.equal(await stdoutOf(['state', 'get', '/facts/1/value'], at), '2');
     for (const path of ['/facts/7', '/facts/length'])
       assert.equal((await runHere(['state', 'get', path], at)).code, 3);
-    assert.match(await said(['state', 'diff'], at), /^add \/plan\/0 \{"id":"p","step":"s"\}$/);
-    assert.match(await said(['state', 'diff', '--at', 'v3'], at), /^add \/facts\/1 \{"id":"f2"/);
-    const back = await told(['state', 'diff', 'v4', 'v3', '--json'], at);
+    assert.match(await stdoutOf(['state', 'diff'], at), /^add \/plan\/0 \{"id":"p","step":"s"\}$/);
+    assert.match(await stdoutOf(['state', 'diff', '--at', 'v3'], at), /^add \/facts\/1 \{"id":"f2"/);
+    const back = await jsonOf(['state', 'diff', 'v4', 'v3', '--json'], at);
     assert.deepEqual([back.from, back.to, back.ops], ['v4', 'v3', [{ op: 'remove', path: '/plan/0' }]]);
     assert.equal((await runHere(['state', 'diff', 'v1', 'v9'], at)).code, 3);
-    const log = (await said(['state', 'log'], at)).split('\n');
+    const log = (await stdoutOf(['state', 'log'], at)).split('\n');
     assert.deepEqual(
       log.map((line) => line.split(' ')[0]),
       ['v4', 'v3', 'v2', 'v1'],
     );
-    const { versions } = await told(['state', 'log', '--at', 'v3', '-n', '1', '--json'], at);
+    const { versions } = await jsonOf(['state', 'log', '--at', 'v3', '-n', '1', '--json'], at);
     assert.deepEqual([versions.length, versions[0].state_ref], [1, 'v3']);
-    assert.match(await said(['state', 'compact'], at), /^v\d+$/);
+    assert.match(await stdoutOf(['state', 'compact'], at), /^v\d+$/);
   }
 });
 
 test('events are tailed, and followed as they happen', async () => {
   for (const [, at] of ways()) {
-    const id = await said(['thread', 'new', '--name', 'tailed'], at);
+    const id = await stdoutOf(['thread', 'new', '--name', 'tailed'], at);
     await using following = start(['tail', id, '--follow', '--json'], at);
     await following.said(/"type":"thread.created"/);
-    await fine(['artifact', 'put', 'notes.md'], at);
+    await succeed(['artifact', 'put', 'notes.md'], at);
     await following.said(/"type":"artifact.created"/);
     following.child.kill('SIGINT');
     assert.equal(await following.ended, 0);
-    const lines = (await said(['tail', id], at)).split('\n');
+    const lines = (await stdoutOf(['tail', id], at)).split('\n');
     assert.match(lines[0]!, /#1 thread\.created {2}v1 · tailed {2}by \S+$/);
     assert.match(lines[1]!, /#2 artifact\.created {2}v2 · notes\.md · markdown · 25 bytes · [0-9a-f]{26}/);
-    assert.match(await said(['tail', '-n', '1'], at), /^\S+ #2 [^\n]*$/);
-    const all = (await said(['tail', '--all', '--json'], at)).split('\n').map((line) => JSON.parse(line));
+    assert.match(await stdoutOf(['tail', '-n', '1'], at), /^\S+ #2 [^\n]*$/);
+    const all = (await stdoutOf(['tail', '--all', '--json'], at)).split('\n').map((line) => JSON.parse(line));
     assert.deepEqual(
       all.map((event) => event.id),
       ['1', '2'],
@@ -199,21 +199,24 @@ test('events are tailed, and followed as they happen', async () => {
 
 test('capabilities are listed and invoked, and artifacts are searched', async () => {
   for (const [, at] of ways()) {
-    await fine(['thread', 'new'], at);
-    const ref = await said(['artifact', 'put', 'notes.md'], at);
+    await succeed(['thread', 'new'], at);
+    const ref = await stdoutOf(['artifact', 'put', 'notes.md'], at);
     assert.match(
-      await said(['artifact', 'search', 'hello', 'relay'], at),
+      await stdoutOf(['artifact', 'search', 'hello', 'relay'], at),
       new RegExp(`^${ref} {2}notes\\.md:1\n`),
     );
-    assert.match(await said(['cap', 'list'], at), /^retrieval\.search .*\n {4}query \(string\)/s);
+    assert.match(await stdoutOf(['cap', 'list'], at), /^retrieval\.search .*\n {4}query \(string\)/s);
     const invoke = ['cap', 'invoke', 'retrieval.search', '--json', '{"query":"hello"}'];
-    assert.match(await said(invoke, at), new RegExp(`^artifact_ref {2}[0-9a-f]{26}\n.*"ref": "${ref}"`, 's'));
-    const again = await fine([...invoke, '--output', 'json'], at);
+    assert.match(
+      await stdoutOf(invoke, at),
+      new RegExp(`^artifact_ref {2}[0-9a-f]{26}\n.*"ref": "${ref}"`, 's'),
+    );
+    const again = await succeed([...invoke, '--output', 'json'], at);
     assert.equal(JSON.parse(again.stdout).cache_hit, true);
-    assert.match(await said(['stats'], at), /^ {2}cache hits +1$/m);
+    assert.match(await stdoutOf(['stats'], at), /^ {2}cache hits +1$/m);
     assert.equal((await runHere(['cap', 'invoke', 'no.such'], at)).code, 3);
     assert.equal((await runHere(['cap', 'invoke', 'retrieval.search', '--json', '{}'], at)).code, 2);
     assert.equal((await runHere(['cap', 'invoke', 'retrieval.search', '--json', '[]'], at)).code, 2);
-    assert.equal((await told(['stats', '--all', '--json'], at)).tokenizer, 'o200k_base');
+    assert.equal((await jsonOf(['stats', '--all', '--json'], at)).tokenizer, 'o200k_base');
   }
 });

@@ -175,7 +175,7 @@ function programs(t: TestContext): { readonly [name: string]: string } | null {
   return found;
 }
 
-test('work goes from Claude Code to Codex, Gemini CLI and OpenCode, and each gets what the one before left', async (t) => {
+test('work goes from Claude Code to Codex, Gemini CLI and OpenCode, and each gets the work of the previous one', async (t) => {
   const program = programs(t);
   if (program === null) return;
   using folder = await createRepository();

@@ -68,7 +68,7 @@ test('the cron delivers a pending webhook about the end of a task', async (t) =>
   await core.close();
   await relay.push('done', { channel: 'agent-done', metadata: { task_id: task.id, status: 'done' } });
   await platform.control('settle');
-  assert.deepEqual(hook.told, []);
+  assert.deepEqual(hook.received, []);
   await platform.control('cron');
   await hook.until('TASK_STATE_COMPLETED');
 });

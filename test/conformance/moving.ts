@@ -148,7 +148,7 @@ export const movingCases: readonly Case[] = [
         await blobs.delete('mov.b/source');
         const kept = { key, size, sha256, at: 123_456, expiresAt: clock.now() + 1000 };
         await moving.importBlob(kept, body);
-        await holds(blobs, key, body);
+        await assertHolds(blobs, key, body);
         await refuses(
           moving.importBlob({ ...kept, key: 'mov.b/bad', sha256: sha256.replace(/./, 'x') }, body),
           'store_damaged',
@@ -238,7 +238,7 @@ export const movingCases: readonly Case[] = [
         [1],
       );
       same((await records.get('fro.r/a'))?.value, 1);
-      await holds(blobs, 'fro.b/a', patterned(10));
+      await assertHolds(blobs, 'fro.b/a', patterned(10));
       await engine.sweep();
       same(await moving.leave({ to: 'somewhere else' }), false, 'it was not frozen for this target');
       same(await moving.leave({ to: 'elsewhere' }), true);
@@ -284,7 +284,7 @@ async function collect<T>(items: AsyncIterable<T>, nameOf: (item: T) => string):
   return found;
 }
 
-async function holds(blobs: Blobs, key: string, body: Uint8Array): Promise<void> {
+async function assertHolds(blobs: Blobs, key: string, body: Uint8Array): Promise<void> {
   const found = await blobs.get(key);
   ok(found, `${key} is there`);
   sameBytes(await bodyOf(found.body), body, key);

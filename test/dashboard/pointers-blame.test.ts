@@ -123,7 +123,7 @@ test('blame of a long thread is right for any version, in any order of requests'
   }
 });
 
-test('a write that changes nothing does not change who is named', async () => {
+test('a write that changes nothing does not change the author that blame names', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const { thread_id: id } = await api.threads.create();

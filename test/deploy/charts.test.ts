@@ -80,7 +80,7 @@ test('the chart uses a login and TLS at the cluster by default, and its probes f
   assert.ok(resources.some(({ kind }) => kind === 'PodDisruptionBudget'));
 });
 
-test('the chart takes an own cluster, a service monitor and an ingress', { skip }, async () => {
+test('the chart supports another cluster, a ServiceMonitor and an ingress', { skip }, async () => {
   const resources = await render(
     ...['engineSecret=own', 'natsTls.enabled=false', 'serviceMonitor.enabled=true'],
     ...['ingress.enabled=true', 'ingress.tlsSecret=tls', 'podDisruptionBudget.enabled=false'],
@@ -94,7 +94,7 @@ test('the chart takes an own cluster, a service monitor and an ingress', { skip 
   assert.ok(endpoint!.authorization);
 });
 
-test('the compose files fit the schema of compose files', { skip }, async () => {
+test('the compose files match the compose schema', { skip }, async () => {
   const script = `import json, sys, yaml, jsonschema
 schema = json.load(open(sys.argv[1]))
 for name in sys.argv[2:]:

@@ -22,7 +22,7 @@ interface Head {
 const weight = (version: Version) => version.size + Buffer.byteLength(JSON.stringify(version));
 
 /** Returns the bytes of all file versions of `acme` in the space `s`, by reading every version. */
-async function held({ records }: Engine): Promise<number> {
+async function storedBytes({ records }: Engine): Promise<number> {
   let sum = 0;
   for (const { value } of (await records.list('fil.acme.s/at/', { limit: 1000 })).items) {
     const { id, first, current } = value as unknown as Head;
@@ -43,19 +43,19 @@ test('files count against the storage quota, and a plan rejects what does not fi
   const { key } = await relay.key();
   const used = () => usedOf(relay, { key } as Parameters<typeof usedOf>[1]);
   assert.equal((await put(relay, key, 'a', 'x'.repeat(10_000))).status, 200);
-  assert.equal(await used(), await held(relay.engine));
+  assert.equal(await used(), await storedBytes(relay.engine));
   assert.equal((await put(relay, key, 'a', 'y'.repeat(10_000))).status, 200);
   const both = await used();
-  assert.equal(both, await held(relay.engine));
+  assert.equal(both, await storedBytes(relay.engine));
   assert.ok(both > 20_000, 'the earlier version counts');
   assert.equal((await put(relay, key, 'a', 'z', '?keep=0')).status, 200);
   assert.ok((await used()) < 1_000, 'what is not kept is freed');
-  assert.equal(await used(), await held(relay.engine));
+  assert.equal(await used(), await storedBytes(relay.engine));
   const refused = await put(relay, key, 'b', 'x'.repeat(50_000));
   assert.equal(refused.json.code, 'over_storage');
   assert.equal((await relay.ask('GET', '/files/s/a', { key })).text, 'z');
   for (let at = 0; at < 30; at++) assert.equal((await put(relay, key, 'c', `${at}`)).status, 200);
-  assert.equal(await used(), await held(relay.engine));
+  assert.equal(await used(), await storedBytes(relay.engine));
   assert.equal((await put(relay, key, 'd', 'x'.repeat(1_000), '?ttl=60')).status, 200);
   const before = await used();
   relay.advance(61_000);
@@ -82,7 +82,7 @@ test('two servers that write, overwrite and delete the same files keep a correct
     }),
   );
   for (const relay of [one, two]) await relay.core.background.settle();
-  const sum = await held(one.engine);
+  const sum = await storedBytes(one.engine);
   assert.deepEqual([await usedOf(one, key), await usedOf(two, key)], [sum, sum]);
   await one.core.recount('acme');
   assert.equal(await usedOf(one, key), sum, 'a recount finds nothing to put right');
@@ -112,7 +112,7 @@ test('after kill -9 the sum is at most too high; a recount corrects it and remov
     core: plan(100_000_000),
   });
   const key = await relay.key();
-  assert.ok((await relay.core.storage.used('acme')) >= (await held(relay.engine)));
+  assert.ok((await relay.core.storage.used('acme')) >= (await storedBytes(relay.engine)));
   const bytes = async () => {
     const { files } = (await relay.ask('GET', '/files/s?limit=1000', { key })).json;
     for (const { path, size } of files) {
@@ -126,7 +126,7 @@ test('after kill -9 the sum is at most too high; a recount corrects it and remov
   relay.advance(2 * HOUR);
   await relay.core.sweepStore();
   await relay.core.recount('acme');
-  const sum = await held(relay.engine);
+  const sum = await storedBytes(relay.engine);
   assert.equal(await usedOf(relay, key), sum);
   const { items } = await relay.engine.blobs.list('fil.acme.s/', { limit: 1000 });
   let versions = 0;

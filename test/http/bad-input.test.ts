@@ -244,7 +244,7 @@ test('a query that the schema forbids is refused', async () => {
   assert.deepEqual(await refused('GET', '/shares?thread_id=no-uuid'), [400, 'bad_request']);
 });
 
-test('the document says that options of a JSON push may be null, as older clients send them, and those of a query not', async () => {
+test('the OpenAPI document allows null options in a JSON push, as older clients send them, but not in a query', async () => {
   const options = {
     channel: null,
     metadata: null,

@@ -48,7 +48,7 @@ test('lists and activity show the handle, and the newest pointer comes first', a
   assert.equal(activities[0]!.handle, pushed.at(-1));
 });
 
-test('numbers are not given again after a pointer was revoked or has expired', async () => {
+test('the number of a revoked or expired pointer is not reused', async () => {
   await using server = await startRelay();
   const relay = server.core.relay(LOCAL_CALLER, server.url);
   const push = (ttl?: number) => relay.pointers.push({ body: new Uint8Array(1), ttl });
@@ -108,7 +108,7 @@ test('a mistyped or unknown handle says what is wrong and what to do next', asyn
     }
 });
 
-test('a handle is a name: to resolve it takes the right to list the pointers of the tenant', async () => {
+test('a handle grants no access: resolving it requires the right to list the pointers of the tenant', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const owner = await relay.key();
   const push = async (channel?: string) =>
@@ -136,7 +136,7 @@ test('a handle is a name: to resolve it takes the right to list the pointers of 
   assert.equal((await relay.ask('DELETE', `/pull/${pushed.handle}`, { key: owner })).status, 204);
 });
 
-test('each tenant counts for itself', async () => {
+test('each tenant has its own handle numbers', async () => {
   await using relay = await startGuarded();
   const first = async (tenant: string) => {
     const key = await relay.key({ tenant });

@@ -41,7 +41,7 @@ test('the report subtracts what was printed and what was pulled later, and may b
   assert.equal((await pointers.outputs()).total.runs, 2);
 });
 
-test('metadata that is no number counts nothing', async () => {
+test('metadata that is not a number is not counted', async () => {
   await using server = await startRelay();
   const { pointers } = server.core.relay(LOCAL_CALLER, server.url);
   const metadata = { kind: 'output', command: { a: 1 }, tokens: 'many', shown: -5, bytes: null };

@@ -48,7 +48,7 @@ test('outline answers a shape with line numbers', async () => {
   assert.match(outline, /users/);
 });
 
-test('cost answers the token price of the whole and of a part, counted', async () => {
+test('cost returns the counted tokens of the whole payload and of a part', async () => {
   const whole = (await (await fetch(`${text}?cost=1`)).json()) as Record<string, unknown>;
   assert.equal(whole.tokenizer, 'o200k_base');
   assert.equal(whole.estimated, false);
@@ -59,7 +59,7 @@ test('cost answers the token price of the whole and of a part, counted', async (
   assert.equal(peeked.headers.get('relay-tokens'), `${whole.tokens}; o200k_base`);
 });
 
-test('?excerpt=N answers a push with its most important lines, as does the client for an encrypted one', async () => {
+test('?excerpt=N returns the most important lines of a push; for an encrypted push the client makes them', async () => {
   const log = Array.from({ length: 9000 }, (_, i) => `2026-11-01 INFO request ${i} done, no error`);
   log[6000] = '2026-11-01 ERROR payment 88213 failed';
   const { answer } = await pushRaw(relay, log.join('\n'), '?excerpt=300');
@@ -97,7 +97,7 @@ for (const [name, query, status, code] of BAD) {
   });
 }
 
-test('a pattern that causes catastrophic backtracking elsewhere is answered', async () => {
+test('a pattern that would cause catastrophic backtracking in other engines is answered', async () => {
   const { answer } = await pushRaw(relay, `${'a'.repeat(50_000)}!`);
   const response = await fetch(`${answer.url}?grep=${encodeURIComponent('(a+)+$')}`);
   assert.equal(response.status, 200);

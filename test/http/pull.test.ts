@@ -73,7 +73,7 @@ for (const [range, status, body] of RANGES) {
   });
 }
 
-test('a range outside answers 416 with the size', async () => {
+test('a range outside the payload answers 416 with the size', async () => {
   const { answer } = await pushRaw(relay, '0123456789');
   const response = await fetch(`${answer.url}?raw=1`, { headers: { Range: 'bytes=10-' } });
   assert.equal(response.status, 416);

@@ -161,14 +161,14 @@ test('each message is shown once per session, newest first, and only a few at a 
     for (let n = from; n <= to; n++)
       await (await open.client()).publish('news', `message ${n} ${'x'.repeat(5_000)}`);
   };
-  const told = async (session: string): Promise<string[]> => {
+  const promptLines = async (session: string): Promise<string[]> => {
     const { stdout } = await runHook(folder, 'claude', 'prompt-submit', { session_id: session });
     return stdout === '' ? [] : JSON.parse(stdout).hookSpecificOutput.additionalContext.split('\n');
   };
   /** Runs the hook until it prints something, because a hook on a busy machine gives up and prints nothing. */
   const news = async (session: string) => {
     for (;;) {
-      const lines = await told(session);
+      const lines = await promptLines(session);
       if (lines.length > 0) return lines;
     }
   };
@@ -179,7 +179,7 @@ test('each message is shown once per session, newest first, and only a few at a 
     first.filter((line) => line.startsWith('- ')).map((line) => /message \d+/.exec(line)![0]),
     ['message 120', 'message 119', 'message 118', 'message 117', 'message 116'],
   );
-  assert.deepEqual(await told('one'), []);
+  assert.deepEqual(await promptLines('one'), []);
   await say(121, 121);
   const since = await news('one');
   assert.match(since[0]!, /: 1 new\./);

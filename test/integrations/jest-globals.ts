@@ -9,7 +9,7 @@ export function provideJestGlobals(expect: unknown): void {
   const withEach = (block: Block) =>
     Object.assign((name: string, body: Body) => block(name, body), {
       each: (rows: readonly unknown[]) => (name: string, body: Body) => {
-        for (const row of rows) block(named(name, row), () => body(row as never));
+        for (const row of rows) block(formatName(name, row), () => body(row as never));
       },
     });
   Object.assign(globalThis, {
@@ -27,7 +27,7 @@ export function provideJestGlobals(expect: unknown): void {
 }
 
 /** Replaces `%s` by the row, and `$field` by this field of the row. */
-function named(name: string, row: unknown): string {
+function formatName(name: string, row: unknown): string {
   return name
     .replace('%s', String(row))
     .replace(/\$(\w+)/g, (_, field: string) => String((row as Record<string, unknown>)[field]));

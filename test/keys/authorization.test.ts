@@ -17,13 +17,13 @@ let relay: GuardedRelay;
 /** A task and a pointer on a channel that keys for `mine.` may not access. */
 let foreign: { id: string; a2aId: string };
 
-const make = (input: Partial<NewKey>): Promise<CreatedKey> => relay.key(input);
-const without = (scope: Scope) => make({ scopes: SCOPES.filter((each) => each !== scope) });
-const kept = () => make({ scopes: [...SCOPES], channel_prefix: 'mine.' });
+const createKey = (input: Partial<NewKey>): Promise<CreatedKey> => relay.key(input);
+const createKeyWithout = (scope: Scope) => createKey({ scopes: SCOPES.filter((each) => each !== scope) });
+const createBoundKey = () => createKey({ scopes: [...SCOPES], channel_prefix: 'mine.' });
 
 before(async () => {
   relay = await startGuarded({ core: { defaultPlan: 'team' } });
-  const free = await make({ scopes: [...SCOPES] });
+  const free = await createKey({ scopes: [...SCOPES] });
   const pushed = await relay.ask('POST', '/push?channel=secret&visibility=link', { key: free, body: 'x' });
   await relay.ask('POST', '/agents/spy', { key: free, body: bridge('secret') });
   foreign = { id: pushed.json.id, a2aId: (await sendMessage(free)).json.result.task.id };
@@ -55,8 +55,8 @@ test('HTTP: every operation refuses a key without its scope, and accepts a key w
   const lacking = new Map<Scope, CreatedKey>();
   const having = new Map<Scope, CreatedKey>();
   for (const scope of SCOPES) {
-    lacking.set(scope, await without(scope));
-    having.set(scope, await make({ scopes: [scope] }));
+    lacking.set(scope, await createKeyWithout(scope));
+    having.set(scope, await createKey({ scopes: [scope] }));
   }
   for (const { verb } of OPERATIONS) {
     const { name, scope, byLink } = verb;
@@ -114,7 +114,7 @@ const TOUCHES: { readonly [name: string]: () => readonly [path: string, body?: u
 };
 
 test('HTTP: every operation on a channel refuses a key for other channels', async () => {
-  const key = await kept();
+  const key = await createBoundKey();
   const touching = OPERATIONS.filter(({ verb }) => verb.channels && verb.name !== 'channels.socket');
   assert.deepEqual(touching.map(({ verb }) => verb.name).sort(), Object.keys(TOUCHES).sort());
   for (const { verb } of touching) {
@@ -128,8 +128,8 @@ test('HTTP: every operation on a channel refuses a key for other channels', asyn
 });
 
 test('HTTP: a push cannot settle a task, announce anything or take over a bridge on a foreign channel', async () => {
-  const key = await kept();
-  const free = await make({});
+  const key = await createBoundKey();
+  const free = await createKey({});
   const metadata = { task_id: foreign.id, status: 'done', summary: 'forged' };
   assert.equal(await statusOf('POST', '/push', key, { data: 'x', metadata }), 403);
   const task = await relay.ask('GET', `/tasks/${foreign.id}`, { key: free });
@@ -143,8 +143,8 @@ test('HTTP: a push cannot settle a task, announce anything or take over a bridge
 });
 
 test('HTTP: lists leave out what the key may not access', async () => {
-  const key = await kept();
-  const free = await make({});
+  const key = await createBoundKey();
+  const free = await createKey({});
   for (const [path, list] of [
     ['/channels', 'channels'],
     ['/tasks', 'tasks'],
@@ -157,9 +157,9 @@ test('HTTP: lists leave out what the key may not access', async () => {
 });
 
 test('WebSocket: an upgrade is refused without a key, without the scope and on a foreign channel', async () => {
-  const reader = await make({ scopes: ['subscribe'], channel_prefix: 'mine.' });
+  const reader = await createKey({ scopes: ['subscribe'], channel_prefix: 'mine.' });
   assert.equal(await upgrade('/ws/secret', null), 401);
-  assert.equal(await upgrade('/ws/mine.a', await without('subscribe')), 403);
+  assert.equal(await upgrade('/ws/mine.a', await createKeyWithout('subscribe')), 403);
   assert.equal(await upgrade('/ws/secret', reader), 403);
   assert.equal(await upgrade('/v1/ws/secret?group=g', reader), 403);
   const { json } = await relay.ask('POST', '/ws-ticket', { key: reader });
@@ -193,11 +193,11 @@ const TOOLS: { readonly [tool: string]: { scope: Scope; args: object; channel?: 
 };
 
 test('MCP: a tool is neither offered nor served without its scope, nor served on a foreign channel', async () => {
-  const all = await mcp(await make({ scopes: [...SCOPES] }));
+  const all = await mcp(await createKey({ scopes: [...SCOPES] }));
   assert.deepEqual((await all.listTools()).tools.map(({ name }) => name).sort(), Object.keys(TOOLS).sort());
   await all.close();
   for (const scope of SCOPES) {
-    const client = await mcp(await without(scope));
+    const client = await mcp(await createKeyWithout(scope));
     const offered = (await client.listTools()).tools.map(({ name }) => name);
     for (const [name, tool] of Object.entries(TOOLS)) {
       if (tool.scope !== scope) continue;
@@ -206,7 +206,7 @@ test('MCP: a tool is neither offered nor served without its scope, nor served on
     }
     await client.close();
   }
-  const client = await mcp(await kept());
+  const client = await mcp(await createBoundKey());
   for (const [name, { args, channel }] of Object.entries(TOOLS)) {
     if (channel) assert.ok(await failsOn(client, name, args, /may only use channels/), name);
   }
@@ -247,8 +247,8 @@ test('A2A: every call requires the scope, and finds no task on a foreign channel
   const rest = ['a2a.GetAgentCard', 'a2a.SendMessage', 'a2a.ListTasks'];
   const names = Object.values(a2a).map((verb) => verb.name);
   assert.deepEqual(names.sort(), [...Object.keys(A2A_CALLS), ...rest].sort());
-  const [key, free, lacking] = [await kept(), await make({}), await without('tasks')];
-  const own = await make({ channel_prefix: 'agent-' });
+  const [key, free, lacking] = [await createBoundKey(), await createKey({}), await createKeyWithout('tasks')];
+  const own = await createKey({ channel_prefix: 'agent-' });
   for (const [name, params] of Object.entries(A2A_CALLS)) {
     const ask = (as: CreatedKey | null) => rpc(as, name.slice(4), params(foreign.a2aId));
     assert.equal((await ask(null)).status, 401, name);

@@ -34,10 +34,10 @@ type Things = {
     | 'conversation']: string;
 };
 
-const make = (input: Partial<NewKey>) =>
+const createKey = (input: Partial<NewKey>) =>
   relay.core.keys.create(LOCAL_CALLER, { name: 'test', scopes: [...SCOPES], ...input });
 
-async function things(key: CreatedKey, channel: string): Promise<Things> {
+async function createThings(key: CreatedKey, channel: string): Promise<Things> {
   const ask = async (method: string, path: string, body?: unknown) => {
     const answer = await relay.ask(method, path, { key, body });
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
@@ -69,10 +69,10 @@ async function things(key: CreatedKey, channel: string): Promise<Things> {
 
 before(async () => {
   relay = await startGuarded({ core: { defaultPlan: 'team' } });
-  free = await make({ name: 'free' });
-  bound = await make({ name: 'bound', channel_prefix: 'mine.' });
-  foreign = await things(free, 'secret');
-  own = await things(bound, 'mine.a');
+  free = await createKey({ name: 'free' });
+  bound = await createKey({ name: 'bound', channel_prefix: 'mine.' });
+  foreign = await createThings(free, 'secret');
+  own = await createThings(bound, 'mine.a');
 });
 after(() => relay[Symbol.asyncDispose]());
 
@@ -268,12 +268,12 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
 
 const ask = ([method, path, body]: Request, key = bound) => relay.ask(method, path, { key, body });
 
-test('every verb has a row that says what a channel-bound key gets from it', () => {
+test('every verb has a row that says what a channel-bound key may do with it', () => {
   const names = Object.values(VERBS).flatMap((part) => Object.values(part).map(({ name }) => name));
   assert.deepEqual(Object.keys(DECISIONS).sort(), [...new Set(names)].sort());
 });
 
-test('HTTP: every verb refuses a channel-bound key what is foreign', async () => {
+test('HTTP: every verb refuses foreign data to a channel-bound key', async () => {
   for (const [verb, decision] of Object.entries(DECISIONS)) {
     if (!('refused' in decision)) continue;
     for (const request of decision.refused(foreign)) {
@@ -286,7 +286,7 @@ test('HTTP: every verb refuses a channel-bound key what is foreign', async () =>
   }
 });
 
-test('HTTP: lists and reports show a channel-bound key nothing foreign', async () => {
+test('HTTP: lists and reports show no foreign data to a channel-bound key', async () => {
   await relay.settle();
   const marks = [...Object.values(foreign), 'secret', free.id, 'thread on secret'];
   for (const [verb, decision] of Object.entries(DECISIONS)) {
@@ -322,9 +322,9 @@ test('MCP: a channel-bound key is refused foreign pointers and threads', async (
   await client.close();
 });
 
-test('the successor of a rotated key reaches what it made, and another key with the same prefix does not', async () => {
-  const old = await make({ name: 'old', channel_prefix: 'mine.' });
-  const made = await things(old, 'mine.old');
+test('the successor of a rotated key can access what that key created, another key with the same prefix cannot', async () => {
+  const old = await createKey({ name: 'old', channel_prefix: 'mine.' });
+  const made = await createThings(old, 'mine.old');
   const { json: next } = await ask(['POST', `/keys/${old.id}/rotate`, {}]);
   for (const [key, status] of [
     [next, 200],
@@ -353,7 +353,7 @@ test('a channel-bound key may read pointers with a public link, but neither rene
   assert.deepEqual([renewed.json.pointers.length, renewed.json.pointers[0].id], [1, own.pointer]);
 });
 
-test('HTTP: every verb gives a channel-bound key what is its own', async () => {
+test('HTTP: every verb accepts a channel-bound key for its own data', async () => {
   for (const [verb, decision] of Object.entries(DECISIONS)) {
     if (!('refused' in decision) || decision.own === false) continue;
     for (const request of decision.refused(own)) {

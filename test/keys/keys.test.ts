@@ -37,7 +37,7 @@ test('a key works until it is revoked', async () => {
   assert.equal((await relay.ask('POST', '/push', { key: admin, body: 'x' })).status, 200);
 });
 
-test('a revocation in another process counts with the next request', async () => {
+test('a revocation in another process takes effect with the next request', async () => {
   await using relay = await startGuarded();
   await using other = await startGuarded({ open: () => relay.engine });
   const key = await relay.key();
@@ -46,7 +46,7 @@ test('a revocation in another process counts with the next request', async () =>
   assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 401);
 });
 
-test('a key that expires stops working then', async () => {
+test('an expired key stops working', async () => {
   await using relay = await startGuarded();
   const key = await relay.key({ expires_in: 60 });
   assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 200);

@@ -61,10 +61,10 @@ test('HTTP: a share link can only read its thread, and only its pulls are record
     const { method } = routeOf(verb);
     const reads = SHARED[name];
     if (reads) {
-      assert.equal(await statusOf(method, ...asked(reads(own, ref), link)), 200, name);
+      assert.equal(await statusOf(method, ...statusArguments(reads(own, ref), link)), 200, name);
       if (name !== 'keys.self')
         assert.equal(
-          await statusOf(method, ...asked(reads(other, foreignRef), link)),
+          await statusOf(method, ...statusArguments(reads(other, foreignRef), link)),
           403,
           `${name}, elsewhere`,
         );
@@ -91,7 +91,7 @@ test('HTTP: a share link can only read its thread, and only its pulls are record
   assert.equal(await statusOf('GET', `/threads/${own}`, link), 401);
 });
 
-function asked(
+function statusArguments(
   [path, body]: readonly [path: string, body?: unknown],
   key: CreatedKey,
 ): [path: string, key: CreatedKey, body?: unknown] {

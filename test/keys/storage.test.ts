@@ -6,7 +6,7 @@ import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
 import { FACT, HOUR, heldBy, newThread, plan, putArtifact, ROOM, usedOf } from './stored-bytes.ts';
 
 /** Fills the tenant's storage until nothing fits any more. Returns the ids of the thread and its artifact. */
-async function filled(relay: GuardedRelay, key: CreatedKey): Promise<{ id: string; ref: string }> {
+async function fillStorage(relay: GuardedRelay, key: CreatedKey): Promise<{ id: string; ref: string }> {
   const id = await newThread(relay, key);
   const { status, json, text } = await putArtifact(relay, key, id, ROOM - 5_000);
   assert.equal(status, 201, text);
@@ -23,7 +23,7 @@ test('at the limit of a plan every kind of write is refused, but not reading and
   const small = await newThread(relay, key);
   const { body: bundle } = await bundleOf(relay, key, small);
   await relay.ask('DELETE', `/threads/${small}`, { key });
-  const { id, ref } = await filled(relay, key);
+  const { id, ref } = await fillStorage(relay, key);
   const used = await usedOf(relay, key);
   const refused: [string, unknown, Record<string, string>?][] = [
     ['/threads', { name: 'another' }],
@@ -74,7 +74,7 @@ async function bundleOf(relay: GuardedRelay, key: CreatedKey, id: string): Promi
 test('MCP refuses writes at the limit with an error that says what to do', async () => {
   await using relay = await startGuarded({ core: plan() });
   const key = await relay.key();
-  const { id } = await filled(relay, key);
+  const { id } = await fillStorage(relay, key);
   await using mcp = await overHttp(relay.url, '2025-11-25', { Authorization: `Bearer ${key.key}` });
   for (const [tool, args] of [
     ['thread_patch', { thread_id: id, ops: [FACT] }],
@@ -109,7 +109,7 @@ for (const [way, free] of WAYS) {
   test(`${way} frees exactly the space it used`, async () => {
     await using relay = await startGuarded({ core: plan() });
     const key = await relay.key();
-    const at = await filled(relay, key);
+    const at = await fillStorage(relay, key);
     const publish = () => relay.ask('POST', '/channels/news', { key, body: { msg: 'words' } });
     assert.equal((await publish()).status, 402);
     await free(relay, key, at);

@@ -36,7 +36,7 @@ test('a cluster under constant writes is backed up with a consistent snapshot of
   t.after(() => rmSync(home, { recursive: true, force: true }));
   await using cluster = await startCluster({ nodes: 1, fsync: false });
   const [url, other, folder] = [`${cluster.url}/one`, `${cluster.url}/two`, join(home, 'backup')];
-  const said = async (...args: string[]) => {
+  const stdoutOf = async (...args: string[]) => {
     const { code, stderr } = await runHere(args, { home });
     assert.equal(code, 0, stderr);
   };
@@ -52,7 +52,7 @@ test('a cluster under constant writes is backed up with a consistent snapshot of
       }
     });
     try {
-      await said('backup', '--engine', url, folder);
+      await stdoutOf('backup', '--engine', url, folder);
     } finally {
       stopped = true;
       await Promise.all(writing);
@@ -73,7 +73,7 @@ test('a cluster under constant writes is backed up with a consistent snapshot of
     const refused = await runHere(['restore', folder, '--engine', url], { home });
     assert.match(refused.stderr, /already contains a store/);
   }
-  await said('restore', folder, '--engine', other);
+  await stdoutOf('restore', folder, '--engine', other);
   await using backup = await openPlace(folder, 'source');
   await using restored = await openPlace(other, 'source');
   assert.deepEqual(await readWholeStore(restored.engine), await readWholeStore(backup.engine));

@@ -35,12 +35,12 @@ test('a home is copied to a cluster and back, and gives the same answers on each
   const shared = await shareThread(first);
   const before = await copyAndCompare(openPlace(first, 'source'), openCluster());
   assert.deepEqual(await copyAndCompare(openCluster(), openPlace(last, 'target')), before);
-  await t.test('on the cluster', async () => {
+  await t.test('the cluster gives the same answers', async () => {
     const { engine } = await openCluster();
     await engine.moving.thaw();
     await answersAll(await serveEngine(first, engine));
   });
-  await t.test('in the home after copying back', async () => {
+  await t.test('the home gives the same answers after copying back', async () => {
     assert.deepEqual(await sharedThread(last), shared);
     await answersAll(await serveHome(last));
   });

@@ -47,7 +47,7 @@ test('the space of an expired body is free within two minutes', { skip }, async 
   assert.ok(await engine.blobs.get('t/long'));
 });
 
-test('a server that starts later frees what expired meanwhile', { skip }, async () => {
+test('a server that starts later frees the space of data that expired meanwhile', { skip }, async () => {
   const { engine, now } = await open('later');
   await engine.blobs.put('t/body', BODY, { expiresAt: now() + MINUTE });
   await engine[Symbol.asyncDispose]();

@@ -69,7 +69,7 @@ async function fill(
 }
 
 /** Creates data to delete: a file, an artifact, a thread and a key. */
-async function furnish(relay: RelayUnderTest) {
+async function createDeletable(relay: RelayUnderTest) {
   const own = relay.core.relay(LOCAL_CALLER, relay.url);
   const body = new TextEncoder().encode('something to delete');
   await own.files.put('space', 'a.txt', { body });
@@ -83,10 +83,10 @@ async function furnish(relay: RelayUnderTest) {
   return { own, thread, artifact, doomed, key };
 }
 
-type Furnished = Awaited<ReturnType<typeof furnish>>;
+type Deletable = Awaited<ReturnType<typeof createDeletable>>;
 
 /** Deletes everything whose deletion needs no free storage. */
-async function deleteMost({ own, thread, doomed, key }: Furnished): Promise<void> {
+async function deleteMost({ own, thread, doomed, key }: Deletable): Promise<void> {
   await own.files.delete('space', 'a.txt');
   await own.threads.delete(doomed.thread_id);
   await own.keys.revoke(key.id);
@@ -99,7 +99,7 @@ async function deleteMost({ own, thread, doomed, key }: Furnished): Promise<void
 }
 
 /** Deletes an artifact. This writes a record and an event, which need a little free storage. */
-async function deleteArtifact({ own, thread, artifact }: Furnished): Promise<void> {
+async function deleteArtifact({ own, thread, artifact }: Deletable): Promise<void> {
   await own.threads.deleteArtifact(thread.thread_id, artifact.ref);
   assert.deepEqual((await own.threads.search(thread.thread_id, 'something')).hits, []);
 }
@@ -109,7 +109,7 @@ test('a full account rejects pushes with 507, and everything can still be delete
 }, async (t) => {
   const url = newStore(t);
   await using relay = await startOn(url);
-  const furnished = await furnish(relay);
+  const furnished = await createDeletable(relay);
   const { ids, refused, answer } = await fill(relay);
   assert.equal(refused.status, 507, JSON.stringify(answer));
   assert.equal(answer.code, 'store_full');
@@ -148,10 +148,10 @@ test('a server can delete data when it starts in an account that another program
 }, async (t) => {
   const url = newStore(t);
   const ids: string[] = [];
-  let furnished: Furnished;
+  let furnished: Deletable;
   {
     await using relay = await startOn(url);
-    furnished = await furnish(relay);
+    furnished = await createDeletable(relay);
     for (let i = 0; i < 20; i++) ids.push((await pushRaw(relay, BODY)).answer.id);
   }
   await fillAccount();

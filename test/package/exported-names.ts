@@ -33,7 +33,7 @@ export function exportedNames(file: string): Names {
       // A name that is both a type and a value counts as a value.
       if (!found.has(name)) found.set(name, /^(interface|type)$/.test(kind) ? 'type' : 'value');
     } else if (from) {
-      const more = exportedNames(beside(file, from));
+      const more = exportedNames(importedFile(file, from));
       for (const each of more.types) found.set(each, 'type');
       for (const each of more.values) found.set(each, 'value');
     } else {
@@ -56,7 +56,7 @@ export function reachableTypes(entries: readonly string[]): { files: Set<string>
     files.add(file);
     for (const [, imported, referenced] of readFileSync(file, 'utf8').matchAll(IMPORT)) {
       const specifier = (imported ?? referenced)!;
-      if (specifier.startsWith('.')) visit(beside(file, specifier));
+      if (specifier.startsWith('.')) visit(importedFile(file, specifier));
       else packages.add(specifier);
     }
   };
@@ -65,7 +65,7 @@ export function reachableTypes(entries: readonly string[]): { files: Set<string>
 }
 
 /** Returns the file that an import reads. A declaration file names `.ts` or `.js`, but the compiler reads `.d.ts`. */
-function beside(file: string, specifier: string): string {
+function importedFile(file: string, specifier: string): string {
   const ending = file.endsWith('.d.ts') ? '.d.ts' : '.ts';
   return join(file, '..', specifier.replace(/(?:\.d)?\.[tj]s$/, ending));
 }

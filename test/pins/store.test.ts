@@ -55,7 +55,9 @@ test('every request gets the same answer as when the home was created', async (t
   const again = await asAnn(served)({ path: `/pull/${names.limited}` });
   assert.equal(again.status, 404, 'it was pulled once before and twice now, which is all');
   assert.deepEqual(served.log, []);
-  await t.test('contents, hashes, states and sequences too', () => assertContents(asAnn(served)));
+  await t.test('contents, hashes, states and sequence numbers are unchanged', () =>
+    assertContents(asAnn(served)),
+  );
 });
 
 async function assertAnswers(served: ServedHome, fixture: Fixture, file: string): Promise<void> {
@@ -211,27 +213,27 @@ test('work continues where it stopped, and new data is stored', async (t) => {
   const lines = readFileSync(join(legible, 'events.log'), 'utf8').trimEnd().split('\n');
   assert.equal(lines.length, (await ask({ path: at })).json.event_count);
   assert.equal(JSON.parse(lines[0]!).type, 'thread.created');
-  await t.test('what was asked for before the home was left is known when it is repeated', () =>
+  await t.test('requests repeated with their idempotency keys return the original results', () =>
     assertRepeats(ask),
   );
 });
 
 test('commands find the data that earlier commands stored', async (t) => {
   const home = oldHome(t);
-  const said = async (...args: string[]) => {
+  const stdoutOf = async (...args: string[]) => {
     const { code, stdout, stderr } = await runHere(args, { home });
     assert.equal(code, 0, stderr);
     return stdout;
   };
-  assert.equal(await said('pull', names.encrypted!), 'nobody but us knows');
-  assert.equal(await said('pull', names.sealed!), 'sealed to the channel');
-  assert.equal(await said('pull', names.local!), 'pushed without a server');
-  const key = await said('channel', 'key', 'show', 'sealed');
+  assert.equal(await stdoutOf('pull', names.encrypted!), 'nobody but us knows');
+  assert.equal(await stdoutOf('pull', names.sealed!), 'sealed to the channel');
+  assert.equal(await stdoutOf('pull', names.local!), 'pushed without a server');
+  const key = await stdoutOf('channel', 'key', 'show', 'sealed');
   assert.equal(key.trim(), '0TrWikZuvXWf9cOFymX-ZrFxUezLD-OdH98p2fpVSjA=');
-  const shown = JSON.parse(await said('pipeline', 'show', names.run!, '--json'));
+  const shown = JSON.parse(await stdoutOf('pipeline', 'show', names.run!, '--json'));
   assert.equal(shown.status, 'done');
   assert.equal(
-    await said('artifact', 'get', '01a1e3f9c509c9cdbc7484a34a', '--thread', THREAD),
+    await stdoutOf('artifact', 'get', '01a1e3f9c509c9cdbc7484a34a', '--thread', THREAD),
     'plain words',
   );
   assert.ok(!existsSync(join(home, 'threads', names.deleted!)));

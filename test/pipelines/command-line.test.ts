@@ -6,15 +6,15 @@ import { test } from 'node:test';
 import { type Reply, startFakeModel } from '../../examples/fake-model.ts';
 import { atTerminal, cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
-import { assertWhole, json, killAfter, prepareRun, randomPipeline, type Shown } from './long-run.ts';
+import { assertWhole, json, killAfter, prepareRun, randomPipeline, type RunDetail } from './long-run.ts';
 
 test('a run that was killed resumes where it was and records every step once', async () => {
   using at = temporaryHome();
   const run = prepareRun(at.home, randomPipeline(8, 3, '0.2'));
   await killAfter(run, [], 3);
-  let last: { code: number; value: Shown };
+  let last: { code: number; value: RunDetail };
   let goes = 0;
-  do last = await json<Shown>(['pipeline', 'run', run.file, '--resume'], run);
+  do last = await json<RunDetail>(['pipeline', 'run', run.file, '--resume'], run);
   while (last.code !== 0 && ++goes < 5);
   await assertWhole(run, last.value.run, 8);
 });

@@ -8,7 +8,7 @@ import {
   prepareRun,
   randomPipeline,
   readStarts,
-  type Shown,
+  type RunDetail,
 } from './long-run.ts';
 
 const STEPS = 40;
@@ -17,14 +17,14 @@ test('forty steps with random failures, killed three times, record one result ea
   using at = temporaryHome();
   const run = prepareRun(at.home, randomPipeline(STEPS, 7, '0.1'));
   await killAfter(run, [], 6);
-  const { value: list } = await json<{ runs: Shown[] }>(['pipeline', 'list'], run);
+  const { value: list } = await json<{ runs: RunDetail[] }>(['pipeline', 'list'], run);
   const id = list.runs[0]!.run;
   await killAfter(run, ['--resume'], 6);
   await killAfter(run, ['--resume'], 6);
-  let last: { code: number; value: Shown };
+  let last: { code: number; value: RunDetail };
   let goes = 0;
   do {
-    last = await json<Shown>(['pipeline', 'run', run.file, '--resume'], run);
+    last = await json<RunDetail>(['pipeline', 'run', run.file, '--resume'], run);
     assert.equal(last.value.run, id);
   } while (last.code !== 0 && ++goes < 10);
   assert.equal(last.value.status, 'done');

@@ -85,7 +85,7 @@ test('a hold that is not renewed expires, and its old holder records nothing mor
   assert.equal(events.filter(({ type }) => type === 'pipeline.finished').length, 1);
 });
 
-test('a run is taken over at once on request, and of two processes that do so one does the work', async () => {
+test('a run is taken over at once on request; if two processes do so, one does the work', async () => {
   const { first, ended, run, say } = await startWaitingRun({ lives: () => true });
   const others = ['bob', 'cid'].map((name) => openSecond(first, { name, lives: () => true }));
   const ends = await Promise.allSettled(

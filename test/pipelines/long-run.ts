@@ -67,7 +67,7 @@ export async function killAfter(
   await new Promise((resolve) => child.once('close', resolve));
 }
 
-export interface Shown {
+export interface RunDetail {
   readonly run: string;
   readonly status: string;
   readonly steps: readonly { readonly step: string; readonly status: string; readonly ref?: string }[];
@@ -99,7 +99,7 @@ interface Event {
 
 /** Asserts that each step has one result and was not started again after it. Log, report and drawing must agree. */
 export async function assertWhole(run: LongRun, id: string, count: number): Promise<void> {
-  const { value: shown } = await json<Shown>(['pipeline', 'show', id], run);
+  const { value: shown } = await json<RunDetail>(['pipeline', 'show', id], run);
   assert.equal(shown.status, 'done');
   assert.equal(shown.steps.length, count);
   assert.ok(shown.steps.every(({ status, ref }) => status === 'done' && ref !== undefined));

@@ -101,7 +101,7 @@ async function handOff(folder: ScratchFolder, to: string): Promise<string[]> {
   return parts.flatMap(({ title, lines }) => [`## ${title}`, ...lines.map(({ text }) => text)]);
 }
 
-test('files about the task come first, with hunks and functions, and every figure is what git says', async () => {
+test('files about the task come first, with hunks and functions, and all counts are those of git', async () => {
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   fill(folder);

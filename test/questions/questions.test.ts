@@ -12,7 +12,7 @@ import { until } from '../until.ts';
 
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
-test('answering needs a scope of its own, which a key has only if it was named', async () => {
+test('answering needs its own scope, which a key has only if its creator named it', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const agent = await relay.key({ name: 'agent' });
   assert.ok(!agent.scopes.includes('answer'));
@@ -37,7 +37,7 @@ test('answering needs a scope of its own, which a key has only if it was named',
   assert.equal((await answer(stranger, 'yes')).status, 404);
 });
 
-test('of many answers at once the first counts, and the thread has one event with who and when', async () => {
+test('the first of many concurrent answers counts, and the thread has one event with its author and time', async () => {
   await using relay = await startRelay();
   const client = new ContextRelay({ baseUrl: relay.url });
   const thread = await client.threads.create({ name: 'run' });
@@ -96,7 +96,7 @@ test('a link shows a form, only the form answers, and the link works once', asyn
   }
 });
 
-test('only the asker and the people who may answer create links, and nobody in the name of another', async () => {
+test('only the asker and people who may answer can create links, and nobody can for another person', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const scopes = ['threads', 'answer'] as const;
   const [asker, ann, bob] = await Promise.all(

@@ -43,13 +43,23 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       const ended = await relay(args, { home, env });
       return { ...ended, all: ended.stdout + ended.stderr };
     };
-    const said = async (...args: string[]) => {
+    const stdoutOf = async (...args: string[]) => {
       const { code, all, stdout } = await ran(...args);
       assert.equal(code, 0, all);
       return stdout;
     };
-    assert.match(await said('--home', join(home, 'new'), 'status'), /engine +NATS .*\/one\n/);
-    const up = await said('up', '--detach', '--port', '0', '--engine', engine, '--blobs', bucket, '--json');
+    assert.match(await stdoutOf('--home', join(home, 'new'), 'status'), /engine +NATS .*\/one\n/);
+    const up = await stdoutOf(
+      'up',
+      '--detach',
+      '--port',
+      '0',
+      '--engine',
+      engine,
+      '--blobs',
+      bucket,
+      '--json',
+    );
     const { url } = JSON.parse(up) as { url: string };
     const push = (body: Uint8Array<ArrayBuffer> | string) => fetch(`${url}/push`, { method: 'POST', body });
     const pull = async (id: string, headers = {}) => {
@@ -65,9 +75,9 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       assert.deepEqual(await pull(id), { status: 200, bytes });
       const part = await pull(id, { Range: 'bytes=1000000-2000000' });
       assert.deepEqual(part, { status: 206, bytes: bytes.subarray(1_000_000, 2_000_001) });
-      assert.match(await said('du'), /in the bucket +3 MiB in s3:\/\/bodies/);
-      assert.match(await said('status'), /engine +NATS .*\/one, large payloads in s3:\/\/bodies/);
-      assert.match(await said('doctor', '--deep'), /2 bodies read, 3 MiB, none damaged/);
+      assert.match(await stdoutOf('du'), /in the bucket +3 MiB in s3:\/\/bodies/);
+      assert.match(await stdoutOf('status'), /engine +NATS .*\/one, large payloads in s3:\/\/bodies/);
+      assert.match(await stdoutOf('doctor', '--deep'), /2 bodies read, 3 MiB, none damaged/);
 
       faults.isOut = true;
       assert.equal((await pull(id)).status, 503);
@@ -76,8 +86,8 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       assert.equal((await push('more')).status, 200);
       assert.match(await (await fetch(`${url}/ready`)).text(), /s3:\/\/bodies cannot be used/);
       assert.equal((await fetch(`${url}/metrics`)).status, 200);
-      assert.match(await said('du'), /in the bucket +no answer/);
-      assert.match(await said('status'), /s3:\/\/bodies cannot be used/);
+      assert.match(await stdoutOf('du'), /in the bucket +no answer/);
+      assert.match(await stdoutOf('status'), /s3:\/\/bodies cannot be used/);
       const backup = join(home, 'backup');
       assert.match(
         (await ran('backup', backup)).all,
@@ -86,10 +96,10 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       faults.isOut = false;
 
       // The repeated command completes the backup. Pulling from the backup then needs neither the cluster nor the bucket.
-      assert.match(await said('backup', backup), /backed up the cluster/);
+      assert.match(await stdoutOf('backup', backup), /backed up the cluster/);
       const own = await relay(['--home', backup, 'pull', `${url}/pull/${id}`], { home });
       assert.deepEqual(own.bytes, bytes, own.stderr);
-      await said(
+      await stdoutOf(
         'restore',
         backup,
         '--engine',

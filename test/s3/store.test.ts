@@ -186,18 +186,21 @@ describe('blobs in S3', { skip: 'missing' in found && found.missing }, () => {
     const { home } = place;
     const env = { ...server.env, RELAY_BLOBS: address('cli') };
     const bytes = randomBytes(3 * MiB);
-    const said = async (args: string[], o: { env?: { [name: string]: string }; stdin?: Uint8Array } = {}) => {
+    const succeed = async (
+      args: string[],
+      o: { env?: { [name: string]: string }; stdin?: Uint8Array } = {},
+    ) => {
       const ran = await relay(args, { home, env, ...o });
       assert.equal(ran.code, 0, ran.stderr + ran.stdout);
       return ran;
     };
-    const { url, id } = JSON.parse((await said(['push', '--json'], { stdin: bytes })).stdout);
+    const { url, id } = JSON.parse((await succeed(['push', '--json'], { stdin: bytes })).stdout);
     const [name] = await namesIn('cli');
     assert.ok(name);
     // The store has recorded its bucket by now, so RELAY_BLOBS is no longer needed.
-    assert.deepEqual((await said(['pull', url], { env: server.env })).bytes, bytes);
-    assert.match((await said(['du'])).stdout, /in the bucket +3 MiB in s3:\/\/bodies/);
-    await said(['doctor', '--deep']);
+    assert.deepEqual((await succeed(['pull', url], { env: server.env })).bytes, bytes);
+    assert.match((await succeed(['du'])).stdout, /in the bucket +3 MiB in s3:\/\/bodies/);
+    await succeed(['doctor', '--deep']);
     const without = await relay(['pull', url], { home });
     assert.deepEqual(
       [without.code === 0, /AWS_ACCESS_KEY_ID/.test(without.stderr)],
@@ -206,7 +209,7 @@ describe('blobs in S3', { skip: 'missing' in found && found.missing }, () => {
     );
 
     const copy = join(home, 'copy');
-    await said(['backup', copy]);
+    await succeed(['backup', copy]);
     await server.flip(name, 100);
     const deep = await relay(['doctor', '--deep', '--json'], { home, env });
     const { damaged } = JSON.parse(deep.stdout);
@@ -214,6 +217,6 @@ describe('blobs in S3', { skip: 'missing' in found && found.missing }, () => {
       [deep.code, damaged.length, damaged[0].fault, damaged[0].refers],
       [1, 1, 'altered', `pointer ${id}`],
     );
-    assert.deepEqual((await said(['--home', copy, 'pull', url], { env: {} })).bytes, bytes);
+    assert.deepEqual((await succeed(['--home', copy, 'pull', url], { env: {} })).bytes, bytes);
   });
 });

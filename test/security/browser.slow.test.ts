@@ -139,7 +139,7 @@ const PAYLOADS = {
 };
 
 /** Waits until the page of a pointer has fetched and rendered the payload. */
-async function shown(page: Page): Promise<void> {
+async function waitForPayload(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Payload', exact: true }).waitFor();
   await page.waitForLoadState('networkidle');
 }
@@ -166,7 +166,7 @@ test("no payload, name or metadata is ever run as code, on the pointer's page or
       const { id } = (await response.json()) as { id: string };
       for (const path of [`/pull/${id}`, `/pull/${id}?raw=1`, `/peek/${id}`, `/pull/${id}?grep=script`]) {
         await page.goto(relay.url + path);
-        if (path === `/pull/${id}`) await shown(page);
+        if (path === `/pull/${id}`) await waitForPayload(page);
         await unharmed(page);
         assert.deepEqual(dialogs, [], `${kind} as ${type} at ${path}`);
       }
@@ -215,7 +215,7 @@ test('the page of a pointer cannot be framed, and sends nothing to other hosts',
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).origin));
   await page.goto(`${relay.url}/pull/${id}`);
-  await shown(page);
+  await waitForPayload(page);
   assert.deepEqual([...new Set(asked)], [relay.url]);
   await page.close();
 });

@@ -40,7 +40,7 @@ async function start(said: string[], ...flags: string[]): Promise<{ url: string;
 }
 
 /** Sends valid and invalid requests of all kinds, with secrets in every place where people put them. */
-async function everything(url: string, key: string): Promise<{ fragment: string; ticket: string }> {
+async function sendEverything(url: string, key: string): Promise<{ fragment: string; ticket: string }> {
   const client = new ContextRelay({ baseUrl: url, apiKey: key, retries: 0 });
   const encrypted = await client.push(`${CANARY} encrypted`, { encrypted: true, channel: 'work' });
   assert.equal(await client.pull(encrypted), `${CANARY} encrypted`);
@@ -118,7 +118,7 @@ test('keys, fragments and payloads appear only where they belong', async () => {
 
   const said: string[] = [];
   const { url, child } = await start(said);
-  const { fragment, ticket } = await everything(url, key);
+  const { fragment, ticket } = await sendEverything(url, key);
   const metrics = (await ask(url, 'GET', '/metrics')).text;
   const gone = once(child, 'exit');
   child.kill('SIGTERM');

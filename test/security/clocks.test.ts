@@ -5,11 +5,11 @@ import { claimOf, encode, readFrom } from '../channels/core.ts';
 import { until } from '../until.ts';
 import { DAY, Machine, type Process, SECOND } from './machine.ts';
 
-const gone = (error: unknown) => isRelayError(error, 'not_found');
-const conflict = (error: unknown) => isRelayError(error, 'conflict');
+const isNotFound = (error: unknown) => isRelayError(error, 'not_found');
+const isConflict = (error: unknown) => isRelayError(error, 'conflict');
 
 /** Runs the check `see` in each of the processes and in a new one. */
-async function everywhere(
+async function inEveryProcess(
   machine: Machine,
   processes: readonly Process[],
   see: (process: Process) => Promise<void>,
@@ -32,12 +32,12 @@ test('a pointer lives for its ttl, even if the clock of another process on the h
     await committing[second % committing.length]!.engine.records.put('sys/test', second);
     for (const { engine } of [pusher, ...idle]) assert.equal(engine.now(), machine.now);
   }
-  await everywhere(machine, [pusher, ...idle], async ({ as }) => {
+  await inEveryProcess(machine, [pusher, ...idle], async ({ as }) => {
     assert.equal((await as('bob').pointers.peek(id)).size, 1);
   });
   machine.pass(SECOND);
-  await everywhere(machine, [pusher, ahead, ...idle], ({ as }) =>
-    assert.rejects(as('bob').pointers.pull(id), gone),
+  await inEveryProcess(machine, [pusher, ahead, ...idle], ({ as }) =>
+    assert.rejects(as('bob').pointers.pull(id), isNotFound),
   );
 });
 
@@ -48,7 +48,7 @@ test('a pointer that has not expired survives a clock that is set back and corre
   for (const ms of [-DAY, DAY, DAY, -DAY]) {
     machine.jump(ms);
     await process.core.sweepStore(['local']);
-    await everywhere(machine, [process], async ({ as }) => {
+    await inEveryProcess(machine, [process], async ({ as }) => {
       assert.equal((await as('bob').pointers.peek(id)).size, 1);
     });
   }
@@ -75,9 +75,9 @@ test('a leased message has one holder and is not stuck when the clock jumps ahea
   });
   const [again] = await taken;
   assert.deepEqual([again!.seq, again!.attempt], [held!.seq, 2]);
-  await assert.rejects(one.as('ann').channels.ack('c', 'g', claimOf(held!)), conflict);
+  await assert.rejects(one.as('ann').channels.ack('c', 'g', claimOf(held!)), isConflict);
   machine.jump(-DAY);
-  await assert.rejects(one.as('ann').channels.extend('c', 'g', claimOf(held!)), conflict);
+  await assert.rejects(one.as('ann').channels.extend('c', 'g', claimOf(held!)), isConflict);
   await two.as('bob').channels.ack('c', 'g', claimOf(again!));
 });
 
@@ -92,10 +92,10 @@ test('a repeated request returns the same pointer until it expires, and never an
     assert.equal((await push('x')).id, id);
   }
   machine.jump(3 * DAY);
-  await assert.rejects(process.as('ann').pointers.pull(id), gone);
+  await assert.rejects(process.as('ann').pointers.pull(id), isNotFound);
   assert.equal((await push('other')).size, 5, 'the key is free again');
   machine.jump(-3 * DAY);
-  await everywhere(machine, [process], async ({ as }) => {
+  await inEveryProcess(machine, [process], async ({ as }) => {
     assert.equal((await as('ann').pointers.peek(id)).size, 5);
   });
 });

@@ -25,7 +25,7 @@ let bridge: ProgramUnderTest;
 const channelKeys = (channel: string) => openKeyring(home).get(channel);
 const relay = (args: readonly string[], stdin?: string): Promise<Ran> => runHere(args, { home, env, stdin });
 
-async function done(args: readonly string[], stdin?: string): Promise<string> {
+async function stdoutOf(args: readonly string[], stdin?: string): Promise<string> {
   const ran = await relay(args, stdin);
   assert.equal(ran.code, 0, ran.stderr);
   return ran.stdout.trim();
@@ -33,7 +33,7 @@ async function done(args: readonly string[], stdin?: string): Promise<string> {
 
 before(async () => {
   writeFileSync(join(home, 'config.json'), JSON.stringify({ log_requests: true }));
-  for (const channel of CHANNELS) await done(['channel', 'key', 'new', channel]);
+  for (const channel of CHANNELS) await stdoutOf(['channel', 'key', 'new', channel]);
   server = startProgram(['up', '--port', '0'], { home, env: { RELAY_DEBUG: '1' } });
   env.CONTEXTRELAY_URL = /http:\S+/.exec(await server.line(/listening on/))![0];
   bridge = startProgram(['bridge', 'start', '--exec', PARROT, '--encrypt', '--name', 'parrot'], {
@@ -65,8 +65,8 @@ async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[
   const client = new ContextRelay({ baseUrl: env.CONTEXTRELAY_URL, channelKeys });
   await using mcp = await overStdio(home, '2025-11-25', { env });
   const pointers = [
-    await done(['push', '--encrypt', '--count', '--channel', 'notes'], words),
-    await done(['push', '--encrypt', file]),
+    await stdoutOf(['push', '--encrypt', '--count', '--channel', 'notes'], words),
+    await stdoutOf(['push', '--encrypt', file]),
     await mcp.call('push_context', { data: words, encrypted: true, channel: 'notes' }),
     await client.push(words, {
       encrypted: true,
@@ -76,10 +76,10 @@ async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[
     }),
     await client.push(new File([words], CANARY, { type: `text/${CANARY}` }), { encrypted: true }),
   ];
-  for (const url of pointers) assert.match(await done(['pull', url]), new RegExp(CANARY));
-  for (const url of pointers) await done(['pull', url, '--cost']);
+  for (const url of pointers) assert.match(await stdoutOf(['pull', url]), new RegExp(CANARY));
+  for (const url of pointers) await stdoutOf(['pull', url, '--cost']);
 
-  const answer = await done(['bridge', 'send', words, '--encrypt', '--wait']);
+  const answer = await stdoutOf(['bridge', 'send', words, '--encrypt', '--wait']);
   assert.match(answer, new RegExp(CANARY));
   const failed = await relay(['bridge', 'send', `fail: ${words}`, '--encrypt', '--wait', '--json']);
   assert.equal(JSON.parse(failed.stdout).status, 'failed');
@@ -89,12 +89,12 @@ async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[
   // The channel `notes` has no bridge, so commands deliver the results.
   const own = ['--task-channel', 'notes', '--encrypt'];
   const [one, two] = [
-    await done(['bridge', 'send', words, ...own]),
-    await done(['bridge', 'send', words, ...own]),
+    await stdoutOf(['bridge', 'send', words, ...own]),
+    await stdoutOf(['bridge', 'send', words, ...own]),
   ];
-  await done(['task', 'done', one, words, '--encrypt']);
-  await done(['task', 'fail', two, words, '--encrypt']);
-  assert.match(await done(['task', 'wait', one]), new RegExp(CANARY));
+  await stdoutOf(['task', 'done', one, words, '--encrypt']);
+  await stdoutOf(['task', 'fail', two, words, '--encrypt']);
+  assert.match(await stdoutOf(['task', 'wait', one]), new RegExp(CANARY));
   return { pointers, tasks: [JSON.parse(failed.stdout).id, sent.id, one, two] };
 }
 
@@ -125,7 +125,7 @@ test('with encryption on, nothing derived from a payload is in plain text', asyn
     }
   }
   for (const args of [['task', 'list'], ['task', 'list', '-c', 'notes'], ['agents']])
-    seen[args.join(' ')] = await done(args);
+    seen[args.join(' ')] = await stdoutOf(args);
   const { CONTEXTRELAY_URL: _, ...local } = env;
   using elsewhere = temporaryHome();
   const backup = await runHere(['backup', join(elsewhere.home, 'copy')], { home, env: local });

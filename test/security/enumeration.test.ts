@@ -159,7 +159,7 @@ test('a key is looked up by its hash, once, and compared in constant time', asyn
   assert.equal(await relay.core.keys.authenticate(wrong), null);
 });
 
-test('the comparison looks at every character, whatever it finds', () => {
+test('the comparison reads every character, even after a difference', () => {
   assert.ok(equalInConstantTime('abc', 'abc'));
   for (const other of ['abd', 'xbc', 'ab', 'abcd', '', 'abcabc']) {
     assert.ok(!equalInConstantTime('abc', other), other);

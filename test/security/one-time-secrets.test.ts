@@ -26,7 +26,7 @@ const clients: { readonly [where: string]: () => ContextRelay } = {
 };
 
 const refused = (code: ErrorCode) => (error: unknown) => isRelayError(error, code);
-const bare = (url: string) => url.split('#')[0]!;
+const withoutKey = (url: string) => url.split('#')[0]!;
 const ZERO = `${'A'.repeat(43)}=`;
 
 type Try = (client: ContextRelay, url: string) => Promise<unknown>;
@@ -46,11 +46,11 @@ for (const [where, open] of Object.entries(clients)) {
     test('a pull that cannot succeed uses up no pull', async () => {
       const url = await open().push('for one reader', { encrypted: true, maxPulls: 1 });
       const wrong: [string, ErrorCode][] = [
-        [bare(url), 'key_missing'],
+        [withoutKey(url), 'key_missing'],
         [url.slice(0, -4), 'bad_key'],
-        [`${bare(url)}#key=`, 'bad_key'],
-        [`${bare(url)}#key=${ZERO}`, 'bad_key'],
-        [`${bare(url)}#key=${generateFernetKey(systemEnv)}`, 'decrypt_failed'],
+        [`${withoutKey(url)}#key=`, 'bad_key'],
+        [`${withoutKey(url)}#key=${ZERO}`, 'bad_key'],
+        [`${withoutKey(url)}#key=${generateFernetKey(systemEnv)}`, 'decrypt_failed'],
       ];
       for (const [attempt, code] of wrong) {
         for (const [how, pull] of Object.entries(PULLS)) {
@@ -153,10 +153,10 @@ describe('on the wire', () => {
   test('ciphertext has neither parts nor a token cost', async () => {
     const url = await clients['over HTTP']!().push('secret', { encrypted: true, maxPulls: 1 });
     for (const query of ['lines=1', 'grep=g', 'outline=1', 'cost=1', 'lines=1&cost=1']) {
-      const response = await fetch(`${bare(url)}?${query}`);
+      const response = await fetch(`${withoutKey(url)}?${query}`);
       assert.equal(response.status, 400, query);
       assert.equal(((await response.json()) as { code: string }).code, 'key_missing', query);
     }
-    assert.match(await (await fetch(`${bare(url)}?raw=1`)).text(), /^gAAAAA/);
+    assert.match(await (await fetch(`${withoutKey(url)}?raw=1`)).text(), /^gAAAAA/);
   });
 });

@@ -105,7 +105,7 @@ test('traces go to the configured collector, with the parent of the request', as
   assert.deepEqual(log, []);
 });
 
-test('a collector that does not answer is logged once, and nothing else suffers', async () => {
+test('a collector that does not answer is logged once, and requests are not affected', async () => {
   const log: LogEvent[] = [];
   const exporter = new TraceExporter('http://127.0.0.1:9', (event) => log.push(event));
   await using relay = await startGuarded({ server: { observe: (seen) => exporter.add(seen) } });

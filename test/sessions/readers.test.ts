@@ -77,7 +77,7 @@ test('a transcript that is being written is read up to its last whole line, and 
   assert.equal(tally.skipped, 2);
 });
 
-test('turns after a prompt that the user went back from are marked as abandoned', async () => {
+test('turns after a prompt that the user rewound are marked as abandoned', async () => {
   using folder = await restoreSession(SCRIPTS.find(({ name }) => name === 'port-clash')!);
   const session = await only(folder);
   const lines = readFileSync(session.file, 'utf8').split('\n').filter(Boolean);
@@ -104,7 +104,7 @@ test('turns after a prompt that the user went back from are marked as abandoned'
   ]);
 });
 
-test('transcripts are found where variables of the clients say, and are never changed', async () => {
+test('transcripts are found in the folders that variables of the clients name, and are never changed', async () => {
   const script = SCRIPTS.find(({ client }) => client === 'codex')!;
   using folder = await restoreSession(script);
   const [file] = globSync('.codex/sessions/*/*/*/*.jsonl', { cwd: folder.home });

@@ -12,7 +12,7 @@ import { PLAIN_SCRIPTS } from './scripts-plain.ts';
 
 const [script] = OWN_SCRIPTS;
 
-test('after a compaction the hook tells what was asked, corrected and tried, within its budget', async () => {
+test('after a compaction the hook repeats what was asked, corrected and tried, within its budget', async () => {
   using folder = await restoreSession(script!);
   const [{ id, name }] = JSON.parse((await folder.relay(['session', 'list', '--json'])).stdout).sessions;
   const start = async (source: string, env = {}) => {
@@ -41,7 +41,7 @@ for (const [recorded, words] of [
   ['invoice-cents', ['round every line', 'Do not touch total()', 'unsupported locale', 'billing/api.py']],
   ['cursor-pages', ['Replace page numbers by cursors', 'Zapier', 'Cannot destructure', 'store.js']],
 ] as const)
-  test(`after the recorded compaction of ${recorded} the hook tells what the window lost`, async () => {
+  test(`after the recorded compaction of ${recorded} the hook repeats what the context window lost`, async () => {
     const { client, exchanges, ...rest } = PLAIN_SCRIPTS.find(({ name }) => name === recorded)!;
     using folder = await restoreSession({ client, exchanges, ...rest });
     const [{ id }] = JSON.parse((await folder.relay(['session', 'list', '--json'])).stdout).sessions;

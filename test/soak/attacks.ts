@@ -83,7 +83,7 @@ export class Attacks {
     this.#searched = await thread();
     for (let file = 0; file < SEARCHED_FILES; file++) {
       const headers = { 'Content-Type': 'text/plain' };
-      await client.insist('POST', `/threads/${this.#searched}/artifacts`, headers, words());
+      await client.insist('POST', `/threads/${this.#searched}/artifacts`, headers, randomText());
     }
     const body = `${'x'.repeat(79)}\n`.repeat(GREP_LINES);
     const type = { 'Content-Type': 'text/plain' };
@@ -173,7 +173,7 @@ async function changed(bundle: Uint8Array): Promise<Uint8Array> {
   return forged(bundle, path, (content) => (content.startsWith('0') ? '1' : '0') + content.slice(1));
 }
 
-function words(): string {
+function randomText(): string {
   const some = Array.from({ length: SEARCHED_CHARS / 10 }, () => SEARCHED_WORDS[randomInt(8)]);
   const lines = some.map((word, i) => word + (i % 12 === 11 ? '\n' : ' '));
   return lines.join('');

@@ -21,7 +21,7 @@ import { contents, filesIn, temporaryHome } from './home.ts';
 const place = { prefix: 'thr.', path: (key: string) => `threads/${key.slice(4)}` };
 
 test('a backup is a home of its own, and a restore brings back the same store', async (t) => {
-  const { home, target } = await filled(t);
+  const { home, target } = await createStore(t);
   assert.deepEqual(await backupSqlite(home, target), { blobs: 2, bytes: 300_006, lost: [] });
   await check(target);
   const restored = join(temporaryHome(t), 'restored');
@@ -62,7 +62,7 @@ test('a backup made while another process writes is a consistent snapshot', asyn
 });
 
 test('a backup needs an empty folder, and leaves nothing in it if it fails', async (t) => {
-  const { home, target } = await filled(t);
+  const { home, target } = await createStore(t);
   mkdirSync(target);
   writeFileSync(join(target, 'mine'), 'x');
   await assert.rejects(backupSqlite(home, target), { code: 'conflict' });
@@ -72,7 +72,7 @@ test('a backup needs an empty folder, and leaves nothing in it if it fails', asy
 });
 
 test('a backup names a body that the store has lost and copies the rest', async (t) => {
-  const { home, target } = await filled(t);
+  const { home, target } = await createStore(t);
   const [body] = filesIn(home).filter((path) => path.startsWith('blobs'));
   unlinkSync(join(home, body!));
   assert.deepEqual(await backupSqlite(home, target), { blobs: 1, bytes: 6, lost: ['ptr.a/large'] });
@@ -83,7 +83,7 @@ test('a backup names a body that the store has lost and copies the rest', async 
 });
 
 test('a backup names altered bodies in rows, segments and files, and leaves them out', async (t) => {
-  const { home, target } = await filled(t);
+  const { home, target } = await createStore(t);
   damageBody(home, 'ptr.a/small', 1);
   damageBody(home, 'ptr.a/large', 299_999);
   damageBody(home, 'thr.t1/a.txt', 0);
@@ -96,7 +96,7 @@ test('a backup names altered bodies in rows, segments and files, and leaves them
 });
 
 test('the intact part of a damaged backup can be restored with partial', async (t) => {
-  const { home, target } = await filled(t);
+  const { home, target } = await createStore(t);
   await backupSqlite(home, target);
   damageBody(target, 'ptr.a/small', 1);
   damageBody(target, 'thr.t1/a.txt', 1);
@@ -114,7 +114,7 @@ test('the intact part of a damaged backup can be restored with partial', async (
 });
 
 test('a restore over an existing store needs force and moves that store aside', async (t) => {
-  const { home, target } = await filled(t);
+  const { home, target } = await createStore(t);
   await backupSqlite(home, target);
   const engine = await openSqlite({ home });
   await engine.records.put('ptr.a/record', 'newer');
@@ -131,7 +131,7 @@ test('a restore over an existing store needs force and moves that store aside', 
 });
 
 test('a backup can replace a damaged store, which is moved aside', async (t) => {
-  const { home, target } = await filled(t);
+  const { home, target } = await createStore(t);
   await backupSqlite(home, target);
   writeFileSync(join(home, 'relay.db'), 'nothing like a database');
   await restoreSqlite(target, home, { force: true });
@@ -152,7 +152,7 @@ test('an incomplete backup is rejected before anything is changed', async (t) =>
     },
   ];
   for (const [i, breakIt] of breaks.entries()) {
-    const { home, target } = await filled(t);
+    const { home, target } = await createStore(t);
     await backupSqlite(home, target);
     breakIt(target);
     const before = contents(home);
@@ -168,7 +168,7 @@ function body(backup: string): string {
   return filesIn(backup).find((path) => path.startsWith('blobs'))!;
 }
 
-async function filled(t: TestContext): Promise<{ home: string; target: string }> {
+async function createStore(t: TestContext): Promise<{ home: string; target: string }> {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, place });
   await engine.blobs.put('ptr.a/small', Buffer.from('small'));

@@ -11,7 +11,7 @@ import { temporaryHome } from './home.ts';
 const WRITES = 200;
 
 /** Reads the record and the blob twice, because a server may answer the second read from its cache. */
-async function seen({ records, blobs }: Engine): Promise<{ record: number; blob: number }[]> {
+async function readTwice({ records, blobs }: Engine): Promise<{ record: number; blob: number }[]> {
   const looks: { record: number; blob: number }[] = [];
   for (let look = 0; look < 2; look++) {
     const record = await records.get('all.count/1');
@@ -30,14 +30,14 @@ test('a server never returns older data than another process has acknowledged', 
   const writer = startChild('count-up', { home, to: WRITES });
   for (let n = 1; n <= WRITES; n++) {
     assert.deepEqual(await writer.next(), { n });
-    for (const { record, blob } of await seen(engine)) {
+    for (const { record, blob } of await readTwice(engine)) {
       // The writer may have gone on: the record is deleted, or at least as new as the acknowledged one.
       assert.ok(Number.isNaN(record) || record >= n, `the record ${n} was there, and ${record} was seen`);
       assert.ok(Number.isNaN(blob) || blob >= n, `the blob ${n} was there, and ${blob} was seen`);
     }
   }
   assert.deepEqual(await writer.next(), { n: 'deleted' });
-  assert.deepEqual(await seen(engine), Array(2).fill({ record: Number.NaN, blob: Number.NaN }));
+  assert.deepEqual(await readTwice(engine), Array(2).fill({ record: Number.NaN, blob: Number.NaN }));
   await writer.ended();
 });
 
@@ -50,8 +50,8 @@ test('a server sees its own writes and those of other connections at once, even 
     const writer = n % 2 ? engine : other;
     await writer.records.put('all.count/1', { n });
     await writer.blobs.put('all.count/1', new TextEncoder().encode(String(n)));
-    assert.deepEqual(await seen(engine), Array(2).fill({ record: n, blob: n }));
-    assert.deepEqual(await seen(other), Array(2).fill({ record: n, blob: n }));
+    assert.deepEqual(await readTwice(engine), Array(2).fill({ record: n, blob: n }));
+    assert.deepEqual(await readTwice(other), Array(2).fill({ record: n, blob: n }));
     if (n % 5 === 0) wal.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 });

@@ -49,7 +49,7 @@ const WAYS: Record<string, (engine: Engine, t: TestContext) => Promise<void>> = 
 for (const role of ['cli', 'server'] as const) {
   for (const [way, takeAway] of Object.entries(WAYS)) {
     for (const [kind, size] of Object.entries(SIZES)) {
-      test(`what was ${way} soon disappears from all files of the store (${role}, ${kind})`, async (t) => {
+      test(`data that was ${way} soon disappears from all files of the store (${role}, ${kind})`, async (t) => {
         t.mock.timers.enable({ apis: ['setInterval'] });
         const home = temporaryHome(t);
         const engine = await openSqlite({ home, role });

@@ -38,7 +38,7 @@ async function newThread(): Promise<{ id: string; ref: string; path: string }> {
 }
 
 /** Returns the thread's token counts that are not zero. */
-async function reads(id: string): Promise<Partial<Stats['breakdown']>> {
+async function readCosts(id: string): Promise<Partial<Stats['breakdown']>> {
   const { breakdown } = JSON.parse(await ask('GET', `/threads/${id}/stats`)) as Stats;
   return Object.fromEntries(Object.entries(breakdown).filter(([, figure]) => figure > 0));
 }
@@ -53,7 +53,7 @@ test('over HTTP a read costs its answer, and a pull its content', async () => {
     searches: await ask('GET', `${path}/search?q=fox`),
   };
   const pulled = await ask('GET', `${path}/artifacts/${ref}?raw=1`);
-  assert.deepEqual(await reads(id), {
+  assert.deepEqual(await readCosts(id), {
     headers: tokens(texts.headers),
     header_reads: 1,
     states: tokens(texts.states),
@@ -81,7 +81,7 @@ test('HEAD requests, reads that no model sees, reports and exports cost nothing'
   await ask('GET', `${raw}&counted=0`);
   await ask('POST', `/reports/${id}`, {});
   await ask('GET', `${path}/export`);
-  assert.deepEqual(await reads(id), {});
+  assert.deepEqual(await readCosts(id), {});
   const { events } = JSON.parse(await ask('GET', `${path}/events`));
   const pulls = events.filter(({ type }: { type: string }) => type === 'artifact.pulled');
   assert.deepEqual(
@@ -116,7 +116,7 @@ test('the output of a piped command is counted as printed', async () => {
     pulls: await run('artifact', 'get', 'fox.txt'),
     pull_reads: 1,
   };
-  assert.deepEqual(await reads(id), expected);
+  assert.deepEqual(await readCosts(id), expected);
 });
 
 test('the answer of a tool is counted as returned', async () => {
@@ -131,5 +131,5 @@ test('the answer of a tool is counted as returned', async () => {
     pulls: await call('artifact_get', { ref }),
     pull_reads: 1,
   };
-  assert.deepEqual(await reads(id), expected);
+  assert.deepEqual(await readCosts(id), expected);
 });

@@ -65,7 +65,7 @@ describe('the readable files of a thread', () => {
     assert.deepEqual(readdirSync(join(home, 'threads', '.stale')), []);
   });
 
-  it('include the small content that a server stores a moment later, and the file then is the content', async (t) => {
+  it('include small contents, which a server writes a moment later, byte for byte', async (t) => {
     const { home, thread } = await prepared(t);
     await using server = await openCore(loadConfig({ RELAY_HOME: home }), 'server');
     const { threads } = server.core.relay(LOCAL_CALLER, 'http://relay.invalid');
@@ -145,7 +145,7 @@ describe('the readable files of a thread', () => {
     const { home, thread } = await prepared(t);
     const folder = join(home, 'threads', thread);
     const path = join(folder, 'state.json');
-    const kept = () => readdirSync(folder).filter((name) => name.startsWith('state.edited-'));
+    const editedCopies = () => readdirSync(folder).filter((name) => name.startsWith('state.edited-'));
     const warnings: string[] = [];
     {
       // A file that another program wrote with the same content, or that a power cut emptied, does not count as an edit.
@@ -156,17 +156,17 @@ describe('the readable files of a thread', () => {
       writeFileSync(path, '');
       await store.threads.patch(thread, { ops: [fact('f3')] });
     }
-    assert.deepEqual([kept(), warnings], [[], []]);
+    assert.deepEqual([editedCopies(), warnings], [[], []]);
     const edited = `${readFileSync(path, 'utf8').replace('"f3"', '"mine"')}`;
     for (const text of [edited, 'not JSON any more']) {
       warnings.length = 0;
-      const before = kept();
+      const before = editedCopies();
       {
         await using store = await openLocal(home, {}, (what) => warnings.push(what));
         writeFileSync(path, text);
         await store.threads.patch(thread, { ops: [fact('next')] });
       }
-      const [aside = '', ...more] = kept().filter((name) => !before.includes(name));
+      const [aside = '', ...more] = editedCopies().filter((name) => !before.includes(name));
       assert.deepEqual(more, []);
       assert.equal(readFileSync(join(folder, aside), 'utf8'), text);
       assert.equal(statSync(join(folder, aside)).mode & 0o777, 0o600);

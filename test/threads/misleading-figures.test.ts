@@ -144,7 +144,7 @@ test('500 facts are pasted as 500 lines (they used to count as JSON, 3.6 times a
   assert.ok(Math.abs(pasted.tokens - bare - lines) <= 2, `${pasted.tokens - bare} instead of ${lines}`);
 });
 
-test('nobody would have pasted reports or past actions', async () => {
+test('reports and past actions do not count as pasted, because nobody would paste them', async () => {
   const { threads, thread } = openPrompts();
   const { api } = threads;
   const thread_id = await thread();
@@ -161,7 +161,7 @@ test('nobody would have pasted reports or past actions', async () => {
   assert.equal(pasted.tokens, before);
 });
 
-test('a pasted conversation counts its questions and answers, as they are', async () => {
+test('pasting a conversation counts its questions and answers unchanged', async () => {
   const { prompts, thread } = openPrompts();
   const thread_id = await thread();
   const words = 'Is there more?';

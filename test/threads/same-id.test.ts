@@ -16,7 +16,7 @@ import { type OpenThreads, openThreads, stoppedClock, text } from './open-thread
 const uncounted = { counted: false };
 
 /** Returns all data of a thread that another tenant could damage. */
-async function whole(api: ThreadsApi, id: string) {
+async function readThread(api: ThreadsApi, id: string) {
   const { artifacts } = await api.artifacts(id, uncounted);
   const contents = [];
   for (const { ref } of artifacts) {
@@ -83,39 +83,39 @@ for (const [name, open] of Object.entries(ENGINES)) {
     it('import, change and delete it without affecting each other', async (t) => {
       const { opened, id, bundle } = await imported(await open(t), 'acme');
       const [ann, eve, own] = [opened.as('ann', 'acme'), opened.as('eve', 'evil'), opened.api];
-      const before = await whole(ann, id);
+      const before = await readThread(ann, id);
       for (const other of [eve, own]) assert.equal((await other.import(bundle)).thread_id, id);
       await eve.patch(id, {
         ops: [{ op: 'add', path: '/facts/-', value: { id: 'x', key: 'x', value: 'x' } }],
       });
       await eve.putArtifact(id, { body: text('of eve'), name: 'eve.md' });
       const [newest] = (await eve.artifacts(id, uncounted)).artifacts;
-      assert.deepEqual(await whole(ann, id), before);
+      assert.deepEqual(await readThread(ann, id), before);
       await assert.rejects(ann.artifact(id, newest!.ref), { code: 'not_found' });
       await eve.delete(id);
       await assert.rejects(eve.get(id), { code: 'not_found' });
-      assert.deepEqual(await whole(ann, id), before);
-      assert.deepEqual(await whole(opened.again().as('ann', 'acme'), id), before);
+      assert.deepEqual(await readThread(ann, id), before);
+      assert.deepEqual(await readThread(opened.again().as('ann', 'acme'), id), before);
       assert.equal((await own.get(id)).artifact_count, 2);
       await own.delete(id);
-      assert.deepEqual(await whole(ann, id), before);
+      assert.deepEqual(await readThread(ann, id), before);
     });
 
     it('are not affected by a failed or repeated import of the other', async (t) => {
       const { opened, id, bundle } = await imported(await open(t), 'acme');
       const [ann, eve] = [opened.as('ann', 'acme'), opened.as('eve', 'evil')];
-      const before = await whole(ann, id);
+      const before = await readThread(ann, id);
       const put = opened.engine.blobs.put.bind(opened.engine.blobs);
       opened.engine.blobs.put = (key, ...rest) =>
         key.includes('/artifacts/') ? Promise.reject(new Error('the disk is gone')) : put(key, ...rest);
       await assert.rejects(eve.import(bundle), /the disk is gone/);
       opened.engine.blobs.put = put;
       await assert.rejects(eve.get(id), { code: 'not_found' });
-      assert.deepEqual(await whole(ann, id), before);
+      assert.deepEqual(await readThread(ann, id), before);
       await eve.import(bundle);
       await assert.rejects(eve.import(bundle), { code: 'conflict' });
       await assert.rejects(ann.import(bundle), { code: 'conflict' });
-      assert.deepEqual(await whole(ann, id), before);
+      assert.deepEqual(await readThread(ann, id), before);
       assert.equal((await eve.get(id)).artifact_count, 2);
     });
 
@@ -125,7 +125,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
       const opened = openThreads(engine ? { engine } : {});
       const tenants = ['acme', 'evil', 'local'].map((tenant) => opened.as('ann', tenant));
       await Promise.all(tenants.map((api) => api.import(bundle)));
-      const all = await Promise.all(tenants.map((api) => whole(api, id)));
+      const all = await Promise.all(tenants.map((api) => readThread(api, id)));
       for (const one of all) {
         assert.deepEqual(one, all[0]);
         assert.deepEqual([one.refs.length, one.replay, one.found.length], [2, true, 1]);
@@ -201,11 +201,11 @@ for (const [name, open] of Object.entries(ENGINES)) {
       goOn.resolve();
       await importing;
       records.put = put;
-      const { refs, replay, found } = await whole(opened.again().api, id);
+      const { refs, replay, found } = await readThread(opened.again().api, id);
       assert.deepEqual([refs.length, replay, found.length], [2, true, 1]);
       assert.deepEqual((await elsewhere.as('ann', 'acme').list()).threads, []);
       await elsewhere.core.log.background.settle();
-      assert.deepEqual((await whole(opened.again().api, id)).refs, refs);
+      assert.deepEqual((await readThread(opened.again().api, id)).refs, refs);
     });
   });
 }

@@ -26,32 +26,32 @@ const LINES = ITEMS.map((item) => {
 test('a state with 25 items reaches every text surface whole, and 300 more facts displace only facts', async () => {
   using at = temporaryHome();
   const { home } = at;
-  const said = async (...args: string[]) => {
+  const stdoutOf = async (...args: string[]) => {
     const { code, stdout, stderr } = await relay(args, { home });
     assert.equal(code, 0, stderr);
     return stdout;
   };
   const patch = async (ops: object[]) => {
     writeFileSync(join(home, 'ops.json'), JSON.stringify(ops));
-    await said('state', 'patch', 'ops.json');
+    await stdoutOf('state', 'patch', 'ops.json');
   };
-  const { thread_id } = JSON.parse(await said('thread', 'new', 'work', '--json'));
+  const { thread_id } = JSON.parse(await stdoutOf('thread', 'new', 'work', '--json'));
   await patch(ITEMS.map(({ list, ...item }, i) => add(list, { id: `i${i}`, ...item })));
   const ask = ['What is the value of setting 7 now?'];
   await using mcp = await overStdio(home, '2026-07-28');
-  const prompt = await said('run', ...ask, '--dry-run');
+  const prompt = await stdoutOf('run', ...ask, '--dry-run');
   const surfaces = {
-    'state header': await said('state', 'header', '--text'),
+    'state header': await stdoutOf('state', 'header', '--text'),
     thread_header: await mcp.call('thread_header', { thread_id }),
     run: prompt,
-    wrap: await said('wrap', 'run', '--cli', 'cat', ...ask, '--dry-run'),
+    wrap: await stdoutOf('wrap', 'run', '--cli', 'cat', ...ask, '--dry-run'),
   };
   for (const [name, text] of Object.entries(surfaces))
     for (const line of LINES) assert.ok(text.includes(line), `${name}: ${line}`);
   await patch(
     many(300, (i) => add('facts', { id: `m${i}`, key: `setting ${i}`, value: `measured ${i} times` })),
   );
-  const after = await said('run', ...ask, '--dry-run');
+  const after = await stdoutOf('run', ...ask, '--dry-run');
   assert.ok(after.length <= prompt.length + 1000, `${prompt.length} to ${after.length} characters`);
   for (const line of LINES.slice(6)) assert.ok(after.includes(line), line);
   assert.match(after, /setting 7: measured 7 times/);

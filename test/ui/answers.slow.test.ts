@@ -218,7 +218,7 @@ test('a project shows its state, who works on it, their claims and what it cost'
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('the storage of the overview is the one that relay du prints', { skip }, async () => {
+test('the overview shows the same storage as relay du', { skip }, async () => {
   await asAgent(dashboard.relay, 'ann').pointers.push({ body: encodeUtf8('x') });
   const page = await dashboard.open('/ui/keys?tab=usage');
   const store = page.getByRole('region', { name: 'The whole store' });

@@ -91,7 +91,7 @@ test('opening the page of a pointer with a pull limit uses no pull; clicking doe
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('the page of a missing pointer says so, and what to do', { skip }, async () => {
+test('the page of a missing pointer says that it is missing and what to do', { skip }, async () => {
   const page = await dashboard.open(`/pull/${crypto.randomUUID()}`);
   await page.getByText('Pointer not found.').waitFor();
   await page.getByRole('button', { name: 'Sign in with an API key' }).waitFor();
