@@ -57,7 +57,7 @@ export async function readWhileFrozen(cluster: Cluster, urls: readonly string[])
   }));
 }
 
-/** Stores data of each kind. Returns the path that reads it, by kind. */
+/** Stores data of each kind. Returns for each kind the path that reads it. */
 async function prepareReads(url: string): Promise<Record<string, string>> {
   const post = async (path: string, body: unknown) => {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' } };

@@ -38,7 +38,7 @@ const pushAndStart = {
   },
 } satisfies Bench;
 
-/** The ratio is the used share of the budget for a request: that of the slowest kind of request. */
+/** The ratio is the time of the slowest request divided by the budget for a request. */
 const sideBySide = {
   name: 'large-store-requests',
   claim: 'no request over 250 ms while all kinds of requests run',

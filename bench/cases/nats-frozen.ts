@@ -5,7 +5,7 @@ import { startRelay } from '../servers.ts';
 
 const LIMIT_MS = 1_500;
 
-/** The ratio is the used share of the limit for a read: that of the slowest kind of read. */
+/** The ratio is the time of the slowest kind of read divided by the limit for a read. */
 export default {
   name: 'nats-frozen',
   claim: 'p99 of each kind of read below 1.5 s',

@@ -29,9 +29,9 @@ export interface Measurement {
   readonly questions: readonly Question[];
   readonly excerpt: WayResult;
   readonly asked: WayResult;
-  /** The excerpt made without the question, and one pull that is chosen by the question. */
+  /** The excerpt, which does not know the question, plus one pull of a part that suits the question. */
   readonly pulled: WayResult;
-  /** The excerpt made without the question, and one search for words of the question. */
+  /** The excerpt, which does not know the question, plus one search for words of the question. */
   readonly grepped: WayResult;
   readonly headAndTail: WayResult;
   readonly contextMode: {

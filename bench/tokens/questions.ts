@@ -6,7 +6,7 @@ export interface Question {
    * `key…value` matches a line with both.
    */
   readonly facts: readonly string[];
-  /** Answers that were correct before a correction. */
+  /** Outdated facts. The thread corrects them later, so an answer with one of them is wrong. */
   readonly stale?: readonly string[];
 }
 

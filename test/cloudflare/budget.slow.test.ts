@@ -175,7 +175,7 @@ test('an artifact in JSON may have 8 MiB, and a larger one must be sent as a for
   const made = await Promise.all([
     send(`${url}?name=a.txt`, content, 'text/plain'),
     send(url, `${file}--b--\r\n`, form),
-    // A field after the file names another name than the file.
+    // Here a form field after the file gives another name, which wins.
     send(url, `${file}${part('name="name"', 'a.md')}--b--\r\n`, form),
   ]);
   for (const [i, { status, body }] of made.entries()) {

@@ -111,7 +111,7 @@ function shell(script: string, cwd: string, env: NodeJS.ProcessEnv) {
       try {
         process.kill(-child.pid!, 'SIGTERM');
       } catch {
-        // No process was left.
+        // No background process is left.
       }
     });
     child.once('close', (code) => resolve({ code, stdout, stderr }));
