@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { type Reply, startFakeModel } from '../../examples/fake-model.ts';
 import { atTerminal, cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
-import { assertWhole, json, killAfter, prepareRun, randomPipeline, type RunDetail } from './long-run.ts';
+import { assertWhole, json, killAfter, prepareRun, type RunDetail, randomPipeline } from './long-run.ts';
 
 test('a run that was killed resumes where it was and records every step once', async () => {
   using at = temporaryHome();

@@ -6,9 +6,9 @@ import {
   json,
   killAfter,
   prepareRun,
+  type RunDetail,
   randomPipeline,
   readStarts,
-  type RunDetail,
 } from './long-run.ts';
 
 const STEPS = 40;
