@@ -6,6 +6,7 @@ import json
 import operator
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Dict, List, Tuple, TypedDict
 from uuid import uuid4
@@ -15,7 +16,8 @@ from cryptography.fernet import Fernet
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.channels.delta import DeltaChannel
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
@@ -23,7 +25,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
-from contextrelay import ContextRelay, NotFoundError
+from contextrelay import ContextRelay, NotFoundError, RequestReport
 from contextrelay.files import NewFile
 from contextrelay.integrations.kept_pointers import seconds_of
 from contextrelay.integrations.langgraph import ContextRelaySaver, pointer_wrapper
@@ -36,6 +38,14 @@ from .million import NEEDLE, million, url_in
 
 def place(thread: str) -> Any:
     return {"configurable": {"thread_id": thread}}
+
+
+def place_in(thread: str) -> Any:
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+
+
+#: A value that is stored in a file of its own.
+LARGE = "ada " * 2000
 
 
 @pytest.fixture
@@ -123,13 +133,11 @@ def test_pruning_a_plain_thread_leaves_one_checkpoint_and_no_orphans(relay: Cont
     builder.add_edge(START, "work")
     graph = builder.compile(checkpointer=saver)
     for _ in range(3):
-        graph.invoke({"steps": ["again"]}, place("plain"))
+        graph.invoke({"steps": [LARGE]}, place("plain"))
     saver.prune(["plain"])
     assert len(list(saver.list(place("plain")))) == 1
-    assert graph.get_state(place("plain")).values == {"steps": ["again", "worked"] * 3}
-    names = set(saver.get_tuple(place("plain")).checkpoint["channel_values"])
-    stored = [info.path for info in relay.files.space(space).all() if "/v/" in info.path]
-    assert len(stored) == len(names)
+    assert graph.get_state(place("plain")).values == {"steps": [LARGE, "worked"] * 3}
+    assert [info.path for info in relay.files.space(space).all() if "/c/" not in info.path] == []
     saver.delete_thread("plain")
     assert list(relay.files.space(space).all()) == []
     with pytest.raises(ValueError):
@@ -158,7 +166,8 @@ def expiries(relay: ContextRelay, space: str, kind: str) -> Dict[str, str]:
 
 
 def test_a_value_lives_as_long_as_the_newest_checkpoint_that_uses_it(relay: ContextRelay, space: str) -> None:
-    profile(ContextRelaySaver(relay, space=space, ttl=3600)).invoke({"name": "ada"}, place("ttl"))
+    profile(ContextRelaySaver(relay, space=space, ttl=3600)).invoke({"name": LARGE}, place("ttl"))
+    profile(ContextRelaySaver(relay, space=space, ttl=3600)).invoke({"turns": 0}, place("ttl"))
     before = expiries(relay, space, "v")
     # Each saver simulates another process that runs later.
     for _ in range(2):
@@ -166,19 +175,99 @@ def test_a_value_lives_as_long_as_the_newest_checkpoint_that_uses_it(relay: Cont
         graph.invoke({"turns": 0}, place("ttl"))
     newest = next(iter(expiries(relay, space, "c").values()))
     values = expiries(relay, space, "v")
-    paths = [path for path in before if "/=name/" in path]
-    assert paths and all(values[path] >= newest for path in paths), (values, newest)
-    assert graph.get_state(place("ttl")).values == {"name": "ada", "turns": 3}
+    assert before and all(values[path] >= newest for path in before), (values, newest)
+    assert graph.get_state(place("ttl")).values == {"name": LARGE, "turns": 4}
 
 
 def test_an_unchanged_value_is_not_written_with_each_checkpoint(relay: ContextRelay, space: str) -> None:
     graph = profile(ContextRelaySaver(relay, space=space, ttl=3600))
     for _ in range(3):
-        graph.invoke({"name": "ada"} if _ == 0 else {"turns": 0}, place("ttl"))
-    names = [each for each in relay.files.space(space).all() if "/v/=name/" in each.path]
+        graph.invoke({"name": LARGE} if _ == 0 else {"turns": 0}, place("ttl"))
+    names = [each for each in relay.files.space(space).all() if "/v/" in each.path]
     assert [each.version for each in names] == [1]
     newest = next(iter(expiries(relay, space, "c").values()))
     assert names[0].expires_at >= newest
+
+
+def checkpoint_of(number: int, **values: Any) -> Any:
+    versions = {channel: f"{number:032}.{channel}" for channel in values}
+    return {
+        **empty_checkpoint(),
+        "id": str(uuid6(clock_seq=number)),
+        "channel_values": values,
+        "channel_versions": versions,
+    }
+
+
+def test_a_large_value_of_a_write_and_of_checkpoints_is_stored_once(relay: ContextRelay, space: str) -> None:
+    saver = ContextRelaySaver(relay, space=space)
+    config = saver.put(place_in("once"), checkpoint_of(0), {}, {})
+    saver.put_writes(config, [("name", LARGE), ("again", LARGE)], "task")
+    first = checkpoint_of(1, name=LARGE)
+    config = saver.put(config, first, {}, first["channel_versions"])
+    second = {**checkpoint_of(2, name=LARGE), "channel_versions": first["channel_versions"]}
+    config = saver.put(config, second, {}, {})
+    assert [info.version for info in relay.files.space(space).all() if "/v/" in info.path] == [1]
+    saver.prune(["once"])
+    other = ContextRelaySaver(relay, space=space)
+    assert [each.checkpoint["channel_values"] for each in other.list(place("once"))] == [{"name": LARGE}]
+
+
+def test_a_value_of_a_thread_that_another_process_deleted_is_sent_again(
+    relay: ContextRelay, space: str
+) -> None:
+    savers = [ContextRelaySaver(relay, space=space) for _ in range(2)]
+    for _ in range(2):
+        checkpoint = checkpoint_of(0, name=LARGE)
+        config = savers[0].put(place_in("again"), checkpoint, {}, checkpoint["channel_versions"])
+        savers[0].put_writes(config, [("name", LARGE)], "task")
+        newest = savers[1].get_tuple(place("again"))
+        assert newest is not None and newest.checkpoint["channel_values"] == {"name": LARGE}
+        savers[1].delete_thread("again")
+        assert savers[0].get_tuple(place("again")) is None
+
+
+def test_a_longer_list_of_writes_adds_to_the_stored_one(relay: ContextRelay, space: str) -> None:
+    saver = ContextRelaySaver(relay, space=space)
+    config = saver.put(place_in("writes"), checkpoint_of(0), {}, {})
+    saver.put_writes(config, [("a", 1)], "task")
+    saver.put_writes(config, [("a", 1), ("b", LARGE)], "task")
+    saver.put_writes(config, [("a", 2), ("b", 2)], "task 2")
+    saver.put_writes(config, [("a", 3)], "task 2")
+    newest = saver.get_tuple(place("writes"))
+    assert newest is not None and newest.pending_writes == [
+        ("task", "a", 1),
+        ("task", "b", LARGE),
+        ("task 2", "a", 2),
+        ("task 2", "b", 2),
+    ]
+
+
+def test_concurrent_writes_share_requests(server: RelayProcess, space: str) -> None:
+    requests: List[str] = []
+    first = threading.Event()
+    others = threading.Event()
+
+    def note(report: RequestReport) -> None:
+        requests.append(report.path)
+        # The first request ends after the other writes have begun.
+        first.set()
+        assert others.wait(30)
+
+    saver = ContextRelaySaver(ContextRelay(server.url, on_request=note), space=space)
+    config = {"configurable": {**place_in("shared")["configurable"], "checkpoint_id": "1"}}
+    with ThreadPoolExecutor(9) as executor:
+        done = [executor.submit(saver.put_writes, config, [("a", 0)], "task 0")]
+        assert first.wait(30)
+        done += [executor.submit(saver.put_writes, config, [("a", n)], f"task {n}") for n in range(1, 9)]
+        deadline = time.monotonic() + 30
+        while len(saver._writer._next.files) < 8 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        others.set()
+    for each in done:
+        each.result()
+    assert len(requests) == 2
+    assert len(list(ContextRelay(server.url).files.space(space).all())) == 9
 
 
 def test_ancestors_of_a_delta_channel_live_as_long_as_the_newest_checkpoint(
@@ -197,9 +286,10 @@ def test_ancestors_of_a_delta_channel_live_as_long_as_the_newest_checkpoint(
 
 def test_reading_a_checkpoint_with_a_missing_value_raises(relay: ContextRelay, space: str) -> None:
     saver = ContextRelaySaver(relay, space=space)
-    profile(saver).invoke({"name": "ada"}, place("missing"))
+    profile(saver).invoke({"name": LARGE}, place("missing"))
+    profile(saver).invoke({"turns": 0}, place("missing"))
     files = relay.files.space(space)
-    files.remove([each.path for each in files.all() if "/v/=name/" in each.path])
+    files.remove([each.path for each in files.all() if "/v/" in each.path])
     with pytest.raises(NotFoundError, match="'name'"):
         saver.get_tuple(place("missing"))
     with pytest.raises(NotFoundError, match="'name'"):

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import hashlib
 import inspect
 import random
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import (
     TYPE_CHECKING,
@@ -34,7 +36,7 @@ from typing import (
 
 from ..client import ContextRelay
 from ..errors import NotFoundError, RelayHTTPError
-from ..files import BATCH, FileContent, FileInfo, NewFile
+from ..files import BATCH, FileContent, FileError, FileInfo, NewFile, Space
 from . import missing_extra
 from .entry_log import segment
 from .kept_pointers import KeptPointers
@@ -65,6 +67,10 @@ __all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 
 #: Number of checkpoints that are loaded at once while listing.
 _PAGE = 50
+#: A larger value of a write, or of several checkpoints, is stored once, in a file of its own.
+_INLINE_BYTES = 4 * 1024
+#: Maximum number of namespaces whose recent values a saver remembers.
+_MOST_RECENT = 256
 #: Serializer without encryption. It is used to search values for pointers.
 _PLAIN = JsonPlusSerializer()
 #: Minimum time in seconds for which the values of a checkpoint live longer than the checkpoint.
@@ -75,6 +81,97 @@ _TTL_MAX_S = 3650 * 24 * 3600
 _KNOWN_EXPIRIES = 10_000
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """A stored checkpoint. Values that it shares with writes or other checkpoints are in files of their own."""
+
+    info: FileInfo
+    root: str
+    #: The checkpoint with its own values.
+    checkpoint: Checkpoint
+    metadata: CheckpointMetadata
+    #: Paths of the files that contain its other values, by channel.
+    paths: Dict[str, str]
+    #: Whether version 0.2.0 or earlier wrote it. Then some of these files may not exist.
+    old: bool
+    #: Channels that must have a value.
+    named: List[str]
+
+    @property
+    def id(self) -> str:
+        return str(self.info.metadata["checkpoint_id"])
+
+    @property
+    def parent(self) -> Optional[str]:
+        return self.info.metadata.get("parent")
+
+    @property
+    def deltas(self) -> Set[str]:
+        """Delta channels whose value is rebuilt from ancestors."""
+        return set(self.metadata.get("counters_since_delta_snapshot") or {})
+
+
+@dataclass
+class _Recent:
+    """Large values that are used by the newest checkpoint of a namespace, or by a write after it.
+
+    Pruning keeps these values, so they need not be sent again.
+    """
+
+    #: Maps a channel and its version to the path of the value.
+    values: Dict[Tuple[str, object], str] = field(default_factory=dict)
+    #: Maps the path of a value to the newest checkpoint that it was sent for, and to the end of the transfer.
+    sent: Dict[str, Tuple[str, Future[None]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Write:
+    """A pending write. A large value is in the file ``path``."""
+
+    task_id: str
+    channel: str
+    value: Any
+    path: Optional[str]
+
+
+class _Batch:
+    """Files that are written in one request, and the results."""
+
+    def __init__(self) -> None:
+        self.files: List[NewFile] = []
+        self.results: Future[List[Union[FileInfo, FileError]]] = Future()
+
+
+class _Writer:
+    """Writes files. Files that arrive while a request runs wait for its end and share the next request."""
+
+    def __init__(self, files: Space) -> None:
+        self._files = files
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._next = _Batch()
+
+    def write(self, files: Sequence[NewFile]) -> List[Union[FileInfo, FileError]]:
+        with self._lock:
+            # A request writes its files in any order, so it contains each path only once.
+            paths = {file.path for file in files}
+            if any(file.path in paths for file in self._next.files):
+                self._next = _Batch()
+            batch = self._next
+            start = len(batch.files)
+            batch.files.extend(files)
+        with self._sending:
+            if not batch.results.done():
+                with self._lock:
+                    if self._next is batch:
+                        self._next = _Batch()
+                try:
+                    batch.results.set_result(self._files.write(batch.files))
+                except BaseException as error:
+                    batch.results.set_exception(error)
+        return batch.results.result()[start : start + len(files)]
+
+
 class ContextRelaySaver(BaseCheckpointSaver[str]):
     """Checkpoint saver: ``builder.compile(checkpointer=ContextRelaySaver())``.
 
@@ -83,8 +180,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     checkpoint: its values, and the ancestors from which delta channels are rebuilt. If some of this data
     is missing, reading the checkpoint raises :class:`NotFoundError`.
 
-    The files are below ``<thread>/<namespace>/``. ``c/`` contains the checkpoints, newest first. ``v/``
-    contains the values of channels, each version once. ``w/`` contains the pending writes.
+    The files are below ``<thread>/<namespace>/``. ``c/`` contains the checkpoints, newest first. ``v/`` contains
+    large values of writes, and of several checkpoints, named by their hash. ``w/`` contains the pending writes.
     """
 
     def __init__(
@@ -98,13 +195,15 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         client = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
         self._files = client.files.space(space)
+        self._writer = _Writer(self._files)
         self._ttl = ttl
         # Pointers live as long as the values that contain them. Values live longer than their checkpoint.
         self._pointers = KeptPointers(client, self._longer_ttl())
         # Maps a path to the expiry of the file, for files that this process wrote. Also maps a namespace to
         # the time until which this process renewed the ancestors in it.
         self._expiry: Dict[str, float] = {}
-        self._expiry_lock = threading.Lock()
+        self._recent: Dict[str, _Recent] = {}
+        self._lock = threading.RLock()
 
     #: Tells the tools that this saver renews the pointers in its checkpoints.
     keeps_pointers = True
@@ -118,78 +217,99 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Stores a checkpoint and the values that have changed."""
         thread_id, namespace = _place(config)
-        root = _root(thread_id, namespace)
-        values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
+        root, checkpoint_id = _root(thread_id, namespace), checkpoint["id"]
         full_metadata = get_checkpoint_metadata(config, metadata)
         parent = get_checkpoint_id(config)
-        # Values that did not change since the parent checkpoint are already stored with an ancestor.
-        named = {
-            channel: versions[channel]
-            for channel in values
-            if channel in versions and (parent or channel in new_versions)
-        }
-        changed = {channel: version for channel, version in new_versions.items() if channel in values}
-        # Write values of earlier checkpoints again, if they would expire before this checkpoint.
-        expiring = {
-            channel: version
-            for channel, version in named.items()
-            if channel not in changed and self._expires_too_early(_value_path(root, channel, version))
-        }
-        self._write(
-            [
-                self._file(_value_path(root, channel, version), values[channel], {}, longer=True)
-                for channel, version in {**expiring, **changed}.items()
-            ]
-        )
-        deltas = set(full_metadata.get("counters_since_delta_snapshot") or {}) - set(values)
+        recent = self._recent_of(root)
+        own: Dict[str, Any] = {}
+        large: Dict[str, NewFile] = {}
+        paths: Dict[str, str] = {}
+        for channel, value in checkpoint["channel_values"].items():
+            version = checkpoint["channel_versions"].get(channel)
+            if version is None or (parent is None and channel not in new_versions):
+                continue
+            changed = channel in new_versions
+            path = None if changed else recent.values.get((channel, version))
+            if path is None or self._expires_too_early(path):
+                file = self._large_file(root, value)
+                # A changed value is stored with its checkpoint, unless a write has stored it. It gets a file of its
+                # own when a second checkpoint needs it.
+                if file is None or (changed and file.path not in recent.sent):
+                    own[channel] = value
+                    continue
+                path = file.path
+                large[path] = file
+            paths[channel] = path
+        if paths:
+            self._send(root, checkpoint_id, large)
+        deltas = set(full_metadata.get("counters_since_delta_snapshot") or {}) - set(own) - set(paths)
         if deltas and parent and self._ttl is not None:
             self._renew_ancestors(root, parent, deltas)
         stored = {
-            "checkpoint": {**checkpoint, "channel_values": {}},
+            "checkpoint": {**checkpoint, "channel_values": own},
             "metadata": full_metadata,
-            "values": list(named),
+            "files": {channel: _name(path) for channel, path in paths.items()},
         }
         about = {
             "thread_id": thread_id,
             "checkpoint_ns": namespace,
-            "checkpoint_id": checkpoint["id"],
+            "checkpoint_id": checkpoint_id,
             "parent": parent,
             "run_id": full_metadata.get("run_id"),
         }
         # Write the checkpoint last. So whoever finds the checkpoint also finds its values.
-        self._write([self._file(_checkpoint_path(root, checkpoint["id"]), stored, about)])
-        return _config(thread_id, namespace, checkpoint["id"])
+        self._write([self._file(_checkpoint_path(root, checkpoint_id), stored, about)])
+        self._remember(root, checkpoint, paths)
+        return _config(thread_id, namespace, checkpoint_id)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[Tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Stores the pending writes of a task."""
-        root = _root(*_place(config))
-        checkpoint_id = str(get_checkpoint_id(config))
-        files = []
+        root, checkpoint_id = _root(*_place(config)), str(get_checkpoint_id(config))
+        folder = f"{_writes_prefix(root, checkpoint_id)}{segment(task_id)}/"
+        about = {"task_id": task_id, "task_path": task_path}
+        large: Dict[str, NewFile] = {}
+        files: List[NewFile] = []
+        ordinary: List[Tuple[int, str, Any, Optional[str]]] = []
         for at, (channel, value) in enumerate(writes):
             index = WRITES_IDX_MAP.get(channel, at)
-            about = {"channel": channel, "task_id": task_id, "task_path": task_path, "index": index}
-            path = f"{_writes_prefix(root, checkpoint_id)}{segment(task_id)}/{index}"
-            # The first write of a task is kept. Special writes, such as an error, have a negative index and
-            # replace earlier ones.
-            files.append(self._file(path, value, about, if_absent=index >= 0, longer=True))
-        self._write(files)
+            file = self._large_file(root, value)
+            if file is not None:
+                large[file.path] = file
+            entry = (
+                (index, channel, value, None) if file is None else (index, channel, None, _name(file.path))
+            )
+            if index >= 0:
+                ordinary.append(entry)
+            else:
+                # Special writes, such as an error, replace earlier ones.
+                files.append(self._file(f"{folder}{index}", [entry], about, longer=True))
+        if ordinary:
+            # Of several writes with the same index, the first one counts. LangGraph writes a longer list, which
+            # begins with the writes that are stored, if a task gets more of them.
+            path = f"{folder}n{len(ordinary)}"
+            files.append(self._file(path, ordinary, about, if_absent=True, longer=True))
+        self._send(root, checkpoint_id, large, files)
 
     def get_tuple(self, config: RunnableConfig) -> Optional[CheckpointTuple]:
         """Returns the checkpoint that the config names, or the newest one if it names none."""
-        thread_id, namespace = _place(config)
-        root = _root(thread_id, namespace)
+        root = _root(*_place(config))
         checkpoint_id = get_checkpoint_id(config)
         if checkpoint_id:
-            path = _checkpoint_path(root, checkpoint_id)
+            paths = [_checkpoint_path(root, checkpoint_id)]
         else:
-            newest = self._files.list(f"{root}c/", limit=1).files
-            if not newest:
-                return None
-            path = newest[0].path
-        found = self._files.read([path])
-        return next(iter(self._tuples(list(found.values()))), None)
+            paths = [info.path for info in self._files.list(f"{root}c/", limit=1).files]
+        stored = self._stored(paths)
+        tuples = self._tuples(stored)
+        with self._lock:
+            self._recent.pop(root, None)
+        if not tuples:
+            return None
+        # The run that continues from this checkpoint need not send these values again.
+        if not stored[0].old:
+            self._remember(root, stored[0].checkpoint, stored[0].paths)
+        return tuples[0]
 
     def list(
         self,
@@ -211,11 +331,9 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             paths = [info.path for info in islice(infos, size)]
             if not paths:
                 return
-            contents = self._files.read(paths)
-            matching = [contents[path] for path in paths if path in contents]
-            if filter:
-                matching = [each for each in matching if _matches(self._load(each)["metadata"], filter)]
-            for each in self._tuples(matching):
+            for each in self._tuples(
+                [each for each in self._stored(paths) if _matches(each.metadata, filter)]
+            ):
                 yield each
                 count += 1
                 if count == limit:
@@ -223,7 +341,11 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         """Deletes all checkpoints of a thread."""
-        self._files.remove(prefix=f"{segment(str(thread_id))}/")
+        folder = f"{segment(str(thread_id))}/"
+        self._files.remove(prefix=folder)
+        with self._lock:
+            for root in [each for each in self._recent if each.startswith(folder)]:
+                del self._recent[root]
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Deletes the checkpoints of runs, except those that other runs need for their delta channels."""
@@ -361,12 +483,75 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         ttl = self._longer_ttl() if longer else self._ttl
         return NewFile(path, content, metadata=metadata, ttl=ttl, keep=0, if_absent=if_absent)
 
+    def _large_file(self, root: str, value: Any) -> Optional[NewFile]:
+        """Returns the file for a value that is too large to be stored with its checkpoint."""
+        kind, content = self.serde.dumps_typed(value)
+        if len(content) <= _INLINE_BYTES:
+            return None
+        name = hashlib.sha256(kind.encode() + b"\0" + content).hexdigest()
+        return NewFile(f"{root}v/{name}", content, metadata={"type": kind}, ttl=self._longer_ttl(), keep=0)
+
+    def _send(
+        self, root: str, checkpoint_id: str, large: Mapping[str, NewFile], files: Sequence[NewFile] = ()
+    ) -> None:
+        """Writes files, and the large values that are not stored yet.
+
+        Waits for the large values that other threads are sending.
+        """
+        done: Future[None] = Future()
+        with self._lock:
+            sent = self._recent_of(root).sent
+            waiting = []
+            unsent = []
+            for path, file in large.items():
+                newest, transfer = sent.get(path, ("", None))
+                if transfer is None or self._expires_too_early(path):
+                    unsent.append(file)
+                    transfer = done
+                    self._note_expiry(file)
+                else:
+                    waiting.append(transfer)
+                sent[path] = (max(checkpoint_id, newest), transfer)
+        try:
+            self._write([*unsent, *files])
+            done.set_result(None)
+        except BaseException as error:
+            with self._lock:
+                for file in unsent:
+                    sent.pop(file.path, None)
+                    self._expiry.pop(file.path, None)
+            done.set_exception(error)
+            raise
+        for each in waiting:
+            each.result()
+
+    def _recent_of(self, root: str) -> _Recent:
+        with self._lock:
+            recent = self._recent.pop(root, None) or _Recent()
+            self._recent[root] = recent
+            if len(self._recent) > _MOST_RECENT:
+                del self._recent[next(iter(self._recent))]
+            return recent
+
+    def _remember(self, root: str, checkpoint: Checkpoint, paths: Mapping[str, str]) -> None:
+        """Notes the large values of the newest checkpoint. Forgets the values that only earlier checkpoints use."""
+        stored: Future[None] = Future()
+        stored.set_result(None)
+        versions = checkpoint["channel_versions"]
+        with self._lock:
+            recent = self._recent_of(root)
+            recent.values = {(channel, versions[channel]): path for channel, path in paths.items()}
+            for path in paths.values():
+                recent.sent[path] = (checkpoint["id"], recent.sent.get(path, ("", stored))[1])
+            for path, (checkpoint_id, _) in [*recent.sent.items()]:
+                if checkpoint_id < checkpoint["id"]:
+                    del recent.sent[path]
+
     def _write(self, files: Sequence[NewFile]) -> None:
-        for file, written in zip(files, self._files.write(files) if files else []):
+        for file, written in zip(files, self._writer.write(files) if files else []):
             conditional = file.if_absent or file.if_match is not None
             if isinstance(written, FileInfo):
-                if file.ttl is not None:
-                    self._note_expiry(file.path, time.time() + file.ttl)
+                self._note_expiry(file)
             elif not (conditional and written.get("code") == "file_changed"):
                 message, hint = str(written["error"]), str(written.get("hint", ""))
                 raise RelayHTTPError(message, code=written.get("code"), hint=hint)
@@ -395,8 +580,12 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         """
         return self._ttl is not None and self._expiry.get(path, 0) < time.time() + self._ttl
 
-    def _note_expiry(self, path: str, expiry: float) -> None:
-        with self._expiry_lock:
+    def _note_expiry(self, file: NewFile) -> None:
+        if file.ttl is not None:
+            self._set_expiry(file.path, time.time() + file.ttl)
+
+    def _set_expiry(self, path: str, expiry: float) -> None:
+        with self._lock:
             self._expiry.pop(path, None)
             self._expiry[path] = expiry
             if len(self._expiry) > _KNOWN_EXPIRIES:
@@ -407,19 +596,17 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
 
         They must not expire before a checkpoint that is written now.
         """
-        paths = [_checkpoint_path(root, parent)]
+        ancestors = self._stored([_checkpoint_path(root, parent)])
         if self._expires_too_early(root):
             by_id = {info.metadata["checkpoint_id"]: info for info in self._files.all(f"{root}c/")}
-            paths = [info.path for info in self._chain(by_id.get(parent), by_id, deltas)]
+            ancestors = self._chain(by_id.get(parent), by_id, deltas)
         until = time.time() + (self._longer_ttl() or 0)
-        for path in paths:
-            found = self._files.read([path]).get(path)
-            if found is None:
-                continue
-            needed = set(_value_paths(root, self._load(found)["checkpoint"]).values())
-            pending = self._pending(root, [found.info.metadata["checkpoint_id"]])
-            needed |= {each.path for infos in pending.values() for each in infos}
-            files = self._files.read([each for each in needed if self._expires_too_early(each)])
+        for each in ancestors:
+            pending = self._pending(root, [each.id])
+            needed = {*each.paths.values(), *(info.path for info in pending)}
+            for writes in self._writes(pending).values():
+                needed.update(write.path for write in writes if write.path is not None)
+            paths = [each.info.path, *(path for path in needed if self._expires_too_early(path))]
             # With `if_match`, a file that was deleted or replaced meanwhile is skipped.
             self._write(
                 [
@@ -431,12 +618,12 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                         keep=0,
                         if_match=file.info.etag,
                     )
-                    for file in [*files.values(), found]
+                    for file in self._files.read(paths).values()
                 ]
             )
         # All ancestors are renewed. From now on it is enough to renew the parent of each new checkpoint.
         if self._expires_too_early(root):
-            self._note_expiry(root, until)
+            self._set_expiry(root, until)
 
     def _check_ancestors(self, config: RunnableConfig, channels: Set[str]) -> None:
         """Raises NotFoundError if an ancestor of these delta channels is missing.
@@ -453,16 +640,35 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             oldest = by_id[oldest.metadata["parent"]]
         if oldest is None or "parent" not in oldest.metadata:
             return
-        found = self._files.read([oldest.path]).get(oldest.path)
-        if found is None:
-            return
-        lost = channels & set(self._load(found)["checkpoint"]["channel_versions"])
+        lost = {
+            channel
+            for each in self._stored([oldest.path])
+            for channel in channels & set(each.checkpoint["channel_versions"])
+        }
         if lost:
             what = f"checkpoint {oldest.metadata['parent']}"
             raise _missing(what, f"delta channel {min(lost)!r}", thread_id)
 
     def _load(self, file: FileContent) -> Any:
         return self.serde.loads_typed((file.info.metadata["type"], file.content))
+
+    def _stored(self, paths: Sequence[str]) -> List[_Stored]:
+        """Reads checkpoints without their large values. Missing ones are left out."""
+        contents = self._files.read(paths)
+        return [self._parsed(contents[path]) for path in paths if path in contents]
+
+    def _parsed(self, file: FileContent) -> _Stored:
+        root, each = _root_of(file.info), self._load(file)
+        checkpoint: Checkpoint = each["checkpoint"]
+        if "files" in each:
+            paths = {channel: f"{root}v/{name}" for channel, name in each["files"].items()}
+            return _Stored(file.info, root, checkpoint, each["metadata"], paths, False, [*paths])
+        paths = {
+            channel: f"{root}v/{segment(channel)}/{segment(str(version))}"
+            for channel, version in checkpoint["channel_versions"].items()
+        }
+        # The oldest checkpoints do not list the channels that have a value.
+        return _Stored(file.info, root, checkpoint, each["metadata"], paths, True, each.get("values", []))
 
     def _checkpoints(
         self,
@@ -513,111 +719,137 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             if after is None:
                 return found
 
-    def _tuples(self, files: Sequence[FileContent]) -> List[CheckpointTuple]:
-        stored = [(file.info.metadata, _root_of(file.info), self._load(file)) for file in files]
-        values = {
-            path: None for _, root, each in stored for path in _value_paths(root, each["checkpoint"]).values()
-        }
+    def _tuples(self, stored: Sequence[_Stored]) -> List[CheckpointTuple]:
+        """Reads the large values and the pending writes of checkpoints."""
         ids: Dict[str, List[str]] = {}
-        for about, root, _ in stored:
-            ids.setdefault(root, []).append(about["checkpoint_id"])
-        writes = {prefix: each for root in ids for prefix, each in self._pending(root, ids[root]).items()}
-        contents = self._files.read([*values, *(info.path for each in writes.values() for info in each)])
+        for each in stored:
+            ids.setdefault(each.root, []).append(each.id)
+        writes = self._writes([info for root in ids for info in self._pending(root, ids[root])])
+        contents = self._files.read(
+            [
+                *(path for each in stored for path in each.paths.values()),
+                *(write.path for each in writes.values() for write in each if write.path is not None),
+            ]
+        )
         found = []
-        for info, (about, root, each) in zip([file.info for file in files], stored):
-            paths = _value_paths(root, each["checkpoint"])
-            channel_values = {
-                channel: self._load(contents[path]) for channel, path in paths.items() if path in contents
-            }
-            # Checkpoints of earlier versions of this package do not list the channels that have a value.
-            absent = [channel for channel in each.get("values", ()) if channel not in channel_values]
+        for each in stored:
+            about = each.info.metadata
+            channel_values = dict(each.checkpoint["channel_values"])
+            for channel, path in each.paths.items():
+                if path in contents:
+                    channel_values[channel] = self._load(contents[path])
+            absent = [channel for channel in each.named if channel not in channel_values]
             if absent:
-                if not self._files.read([info.path]):
+                if not self._files.read([each.info.path]):
                     continue
-                what = f"channel {absent[0]!r} of checkpoint {about['checkpoint_id']}"
+                what = f"channel {absent[0]!r} of checkpoint {each.id}"
                 raise _missing("the value", what, about["thread_id"])
             place = (about["thread_id"], about["checkpoint_ns"])
-            parent = about.get("parent")
+            # A write whose value is missing was not acknowledged, so it is left out.
             pending = [
-                (info.metadata["task_id"], info.metadata["channel"], self._load(contents[info.path]))
-                for info in writes.get(_writes_prefix(root, about["checkpoint_id"]), ())
-                if info.path in contents
+                (
+                    write.task_id,
+                    write.channel,
+                    self._load(contents[write.path]) if write.path else write.value,
+                )
+                for write in writes.get(_writes_prefix(each.root, each.id), ())
+                if write.path is None or write.path in contents
             ]
             found.append(
                 CheckpointTuple(
-                    config=_config(*place, about["checkpoint_id"]),
-                    checkpoint=cast(Checkpoint, {**each["checkpoint"], "channel_values": channel_values}),
-                    metadata=each["metadata"],
-                    parent_config=_config(*place, parent) if parent else None,
+                    config=_config(*place, each.id),
+                    checkpoint=cast(Checkpoint, {**each.checkpoint, "channel_values": channel_values}),
+                    metadata=each.metadata,
+                    parent_config=_config(*place, each.parent) if each.parent else None,
                     pending_writes=pending,
                 )
             )
         return found
 
-    def _pending(self, root: str, checkpoint_ids: Sequence[str]) -> Dict[str, List[FileInfo]]:
-        """Returns the pending writes of checkpoints, by the prefix of their paths, in the order of the writes."""
+    def _pending(self, root: str, checkpoint_ids: Sequence[str]) -> List[FileInfo]:
+        """Returns the files with the pending writes of checkpoints."""
         prefixes = {_writes_prefix(root, checkpoint_id) for checkpoint_id in checkpoint_ids}
-        found: Dict[str, List[FileInfo]] = {}
         if not prefixes:
-            return found
+            return []
+        found = []
         # Ids grow with time, so the writes of neighbouring checkpoints are neighbours in one listing.
         first, last = min(prefixes), max(prefixes)
-        for info in self._infos(first) if first == last else self._infos(f"{root}w/", first[:-1]):
-            prefix = info.path[: info.path.index("/", len(root) + 2) + 1]
+        shared = first if first == last else f"{root}w/"
+        for info in self._infos(shared, first[:-1], 2 * len(prefixes) + 10):
+            prefix = _folder(info.path, 4)
             if prefix > last:
                 break
             if prefix in prefixes:
-                found.setdefault(prefix, []).append(info)
-        for infos in found.values():
-            infos.sort(key=_write_order)
+                found.append(info)
         return found
+
+    def _writes(self, infos: Sequence[FileInfo]) -> Dict[str, List[_Write]]:
+        """Reads pending writes without their large values. Returns them by the prefix of their paths, in order."""
+        contents = self._files.read([info.path for info in infos])
+        found: Dict[str, Dict[Tuple[str, str, int], _Write]] = {}
+        # Of files with equal times, the one with more writes comes first.
+        for file in sorted(reversed([*contents.values()]), key=lambda file: file.info.created_at):
+            about, value = file.info.metadata, self._load(file)
+            # Version 0.2.0 and earlier stored each write in a file of its own.
+            entries = [(about["index"], about["channel"], value, None)] if "channel" in about else value
+            writes = found.setdefault(_folder(file.info.path, 4), {})
+            for index, channel, value, name in entries:
+                place = (about["task_path"], about["task_id"], index)
+                path = None if name is None else f"{_root_of(file.info)}v/{name}"
+                writes.setdefault(place, _Write(about["task_id"], channel, value, path))
+        return {prefix: [writes[place] for place in sorted(writes)] for prefix, writes in found.items()}
 
     def _keep_only(self, root: str, infos: Sequence[FileInfo], kept: Sequence[FileInfo]) -> None:
         """Deletes all checkpoints of a namespace except ``kept`` and the ancestors that they need.
 
-        Also deletes their writes, and the values that no checkpoint uses.
+        Also deletes their writes, and the values that no checkpoint uses. ``infos`` has the newest checkpoint first.
         """
         by_id = {info.metadata["checkpoint_id"]: info for info in infos}
-        needed = {info.metadata["checkpoint_id"] for info in kept}
-        for info in kept:
-            content = self._files.read([info.path]).get(info.path)
-            if content is not None:
-                deltas = self._load(content)["metadata"].get("counters_since_delta_snapshot") or {}
-                chain = self._chain(info, by_id, set(deltas))
-                needed |= {each.metadata["checkpoint_id"] for each in chain}
-        stays = [info for each, info in by_id.items() if each in needed]
-        contents = self._files.read([info.path for info in stays])
-        named: Set[str] = set()
-        for info in stays:
-            if info.path in contents:
-                named.update(_value_paths(root, self._load(contents[info.path])["checkpoint"]).values())
+        stays = {each.id: each for each in self._stored([info.path for info in kept])}
+        for each in [*stays.values()]:
+            if each.deltas:
+                stays.update({found.id: found for found in self._chain(each.info, by_id, each.deltas)})
+        writes = self._writes(self._pending(root, [*stays]))
+        named = {path for each in stays.values() for path in each.paths.values()}
+        named.update(write.path for each in writes.values() for write in each if write.path is not None)
         # Delete the checkpoints first, so that nobody finds a checkpoint without its values.
-        gone = [info for each, info in by_id.items() if each not in needed]
+        gone = [info for each, info in by_id.items() if each not in stays]
         self._files.remove([info.path for info in gone])
-        writes = self._pending(root, [info.metadata["checkpoint_id"] for info in gone])
-        self._files.remove([info.path for infos in writes.values() for info in infos])
-        self._files.remove([info.path for info in self._files.all(f"{root}v/") if info.path not in named])
+        pending = self._pending(root, [info.metadata["checkpoint_id"] for info in gone])
+        self._files.remove([info.path for info in pending])
+        # A value that is younger than the newest checkpoint may belong to a checkpoint that is being written.
+        newest = infos[0]
+        unused = [
+            info.path
+            for info in self._files.all(f"{root}v/")
+            if info.path not in named
+            and (newest.metadata["checkpoint_id"] not in stays or info.modified_at < newest.modified_at)
+        ]
+        self._files.remove(unused)
 
     def _chain(
         self, start: Optional[FileInfo], by_id: Dict[str, FileInfo], deltas: Set[str]
-    ) -> List[FileInfo]:
+    ) -> List[_Stored]:
         """Returns a checkpoint and its ancestors, back to the stored value of each of these delta channels.
 
         Most checkpoints store no value for a delta channel. The value is rebuilt from the nearest stored
         value and the later writes.
         """
-        chain: List[FileInfo] = []
+        chain: List[_Stored] = []
         unseen = deltas
         current = start
         while current is not None and unseen:
-            found = self._files.read([current.path]).get(current.path)
-            if found is None:
+            found = self._stored([current.path])
+            if not found:
                 break
-            chain.append(current)
-            paths = _value_paths(_root_of(current), self._load(found)["checkpoint"])
-            there = self._files.read([paths[each] for each in unseen if each in paths])
-            unseen = {each for each in unseen if paths.get(each) not in there}
-            current = by_id.get(current.metadata.get("parent", ""))
+            chain.extend(found)
+            paths = found[0].paths
+            there = set(found[0].checkpoint["channel_values"]) | set(paths)
+            if found[0].old:
+                contents = self._files.read([paths[each] for each in unseen if each in paths])
+                there = {each for each in unseen if paths.get(each) in contents}
+            unseen = unseen - there
+            current = by_id.get(found[0].parent or "")
         return chain
 
 
@@ -709,7 +941,16 @@ def _root(thread_id: str, namespace: str) -> str:
 
 
 def _root_of(info: FileInfo) -> str:
-    return "/".join(info.path.split("/")[:2]) + "/"
+    return _folder(info.path, 2)
+
+
+def _folder(path: str, depth: int) -> str:
+    """Returns the first segments of a path, with a slash at the end."""
+    return "/".join(path.split("/")[:depth]) + "/"
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[1]
 
 
 def _checkpoint_path(root: str, checkpoint_id: str) -> str:
@@ -721,23 +962,9 @@ def _checkpoint_path(root: str, checkpoint_id: str) -> str:
     return f"{root}c/{inverted}~"
 
 
-def _value_path(root: str, channel: str, version: object) -> str:
-    return f"{root}v/{segment(channel)}/{segment(str(version))}"
-
-
-def _value_paths(root: str, checkpoint: Checkpoint) -> Dict[str, str]:
-    versions = checkpoint["channel_versions"]
-    return {channel: _value_path(root, channel, version) for channel, version in versions.items()}
-
-
 def _writes_prefix(root: str, checkpoint_id: str) -> str:
     return f"{root}w/{segment(checkpoint_id)}/"
 
 
-def _write_order(info: FileInfo) -> Tuple[str, str, int]:
-    about = info.metadata
-    return about["task_path"], about["task_id"], about["index"]
-
-
-def _matches(metadata: Dict[str, Any], wanted: Dict[str, Any]) -> bool:
-    return all(metadata.get(name) == value for name, value in wanted.items())
+def _matches(metadata: CheckpointMetadata, wanted: Optional[Mapping[str, Any]]) -> bool:
+    return all(metadata.get(name) == value for name, value in (wanted or {}).items())
