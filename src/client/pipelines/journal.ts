@@ -1,5 +1,6 @@
 import type { Json } from '../../base/json.ts';
 import { everyItem } from '../../base/pages.ts';
+import { type FoldedStep, RunFold } from '../../contract/run-fold.ts';
 import { readShortcomings, type StepInstance, type ThreadsApi } from '../../contract/threads.ts';
 import { addSpent, type BudgetRecord, NOTHING_SPENT, type Spent } from './budget.ts';
 import type { StepStatus } from './step-runner.ts';
@@ -59,107 +60,59 @@ export interface AttemptRecord {
   readonly output_ref?: string;
 }
 
-const SOURCE = 'step:';
-
-/**
- * Returns the source ref that links a result to its step. The event that creates the artifact commits the
- * step.
- */
-export function sourceOf(instance: string): string {
-  return `${SOURCE}${instance}`;
-}
-
 /** Reads the state of a run from its events. Returns null if the thread is not a run. */
 export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecord | null> {
-  const steps = new Map<string, StepRecord>();
+  const fold = new RunFold();
   const spent = new Map<string, Spent>();
   const extended = new Map<string, number>();
-  let record = null as RunRecord | null;
   for await (const event of everyItem('events', ({ after }) => threads.events(id, { after }))) {
-    const { type, timestamp } = event;
-    const said = event.payload as Payload;
-    if (type === 'artifact.created') takeResult(steps, said);
-    else if (type === 'budget.spent') {
-      const more = { tokens: Number(said.tokens), money: Number(said.money ?? 0), ms: Number(said.ms ?? 0) };
-      spent.set(String(said.step), addSpent(spent.get(String(said.step)) ?? NOTHING_SPENT, more));
-    } else if (type === 'budget.extended') extended.set(String(said.step), Number(said.times));
-    else if (type === 'question.asked' || type === 'question.answered') {
-      const step = steps.get(String(said.step));
-      const question = { id: String(said.id), question: String(said.question) };
-      if (step) steps.set(step.step, { ...step, question: type === 'question.asked' ? question : undefined });
-    } else if (type === 'pipeline.finished' && record) {
-      const why = typeof said.why === 'string' ? { why: said.why } : {};
-      record = { ...record, status: said.status as RunRecord['status'], finished_at: timestamp, ...why };
-    } else if (type === 'pipeline.started' || type === 'pipeline.resumed') {
-      record = {
-        run: id,
-        pipeline: String(said.pipeline),
-        definition: typeof said.text === 'string' ? { text: said.text } : { ref: String(said.ref) },
-        hash: String(said.hash),
-        inputs: record?.inputs ?? (said.inputs as RunRecord['inputs']),
-        started_at: record?.started_at ?? timestamp,
-        finished_at: null,
-        status: 'running',
-        ...((record?.trigger ?? said.trigger) ? { trigger: record?.trigger ?? said.trigger } : {}),
-        budget: { steps: spent, extended },
-        ...(typeof said.uses_ref === 'string' ? { uses_ref: said.uses_ref } : {}),
-        steps,
-      };
-      for (const [step, { ref }] of steps) if (ref === undefined) steps.delete(step);
-    } else if (type.startsWith('step.') && typeof said.step === 'string')
-      takeStep(steps, type.slice('step.'.length), said.step, said, timestamp);
+    const { type, payload } = event;
+    const step = String(payload.step);
+    if (type === 'budget.spent') {
+      const { tokens, money = 0, ms = 0 } = payload;
+      const more = { tokens: Number(tokens), money: Number(money), ms: Number(ms) };
+      spent.set(step, addSpent(spent.get(step) ?? NOTHING_SPENT, more));
+    } else if (type === 'budget.extended') extended.set(step, Number(payload.times));
+    else fold.fold(event);
   }
-  return record;
+  if (!fold.run) return null;
+  const { started, latest, ...run } = fold.run;
+  return {
+    run: id,
+    ...run,
+    definition: typeof latest.text === 'string' ? { text: latest.text } : { ref: String(latest.ref) },
+    hash: String(latest.hash),
+    inputs: started.inputs as RunRecord['inputs'],
+    ...(started.trigger ? { trigger: started.trigger } : {}),
+    budget: { steps: spent, extended },
+    ...(typeof latest.uses_ref === 'string' ? { uses_ref: latest.uses_ref } : {}),
+    steps: new Map(Array.from(fold.steps, ([instance, step]) => [instance, toRecord(step)])),
+  };
 }
 
-type Payload = { readonly [field: string]: Json | undefined };
-
-/** Records the first result of a step. Later results of the step are ignored. */
-function takeResult(steps: Map<string, StepRecord>, said: Payload): void {
-  const sources = Array.isArray(said.source_refs) ? said.source_refs : [];
-  const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith(SOURCE));
-  if (typeof source !== 'string') return;
-  const id = source.slice(SOURCE.length);
-  const known = steps.get(id) ?? unknownStep(id);
-  if (known.ref === undefined) steps.set(id, { ...known, status: 'done', ref: String(said.ref) });
-}
-
-function takeStep(steps: Map<string, StepRecord>, what: string, id: string, said: Payload, at: string): void {
-  const { output_ref, wait_ms } = said;
-  let before = steps.get(id) ?? unknownStep(id);
-  if (what === 'retried' || what === 'failed') {
-    const failure: AttemptRecord = {
-      attempt: Number(said.attempt ?? said.attempts),
+function toRecord({ step, status, attempts, ref, why, done, failures, question }: FoldedStep): StepRecord {
+  const failed = failures.map(({ at, payload }): AttemptRecord => {
+    const { wait_ms, output_ref } = payload;
+    return {
+      attempt: Number(payload.attempt ?? payload.attempts),
       at,
-      why: String(said.why),
+      why: String(payload.why),
       ...(typeof wait_ms === 'number' ? { wait_ms } : {}),
       ...(typeof output_ref === 'string' ? { output_ref } : {}),
     };
-    before = { ...before, failures: [...(before.failures ?? []), failure] };
-  }
-  const known =
-    typeof output_ref === 'string'
-      ? { ...before, attempt_refs: [...(before.attempt_refs ?? []), output_ref] }
-      : before;
-  const why = String(said.why);
-  if (known.ref !== undefined) {
-    if (what !== 'done') return;
-    steps.set(id, {
-      ...known,
-      settled: true,
-      attempts: Number(said.attempts ?? known.attempts),
-      duration_ms: Number(said.duration_ms ?? 0),
-      ...(said.cached === true ? { cached: true } : {}),
-      ...readShortcomings(said),
-    });
-  } else if (what === 'started')
-    steps.set(id, { ...known, status: 'running', attempts: Number(said.attempt) });
-  else if (what === 'retried') steps.set(id, known);
-  else if (what === 'failed')
-    steps.set(id, { ...known, status: 'failed', why, attempts: Number(said.attempts) });
-  else if (what === 'skipped' || what === 'blocked') steps.set(id, { ...known, status: what, why });
-}
-
-function unknownStep(id: string): StepRecord {
-  return { step: id, status: 'pending', attempts: 0 };
+  });
+  const attempt_refs = failed.flatMap(({ output_ref }) => output_ref ?? []);
+  const settled = done && ref !== null && { settled: true, duration_ms: Number(done.duration_ms ?? 0) };
+  return {
+    step,
+    status,
+    attempts,
+    ...(ref === null ? {} : { ref }),
+    ...(settled ? { ...settled, ...readShortcomings(done) } : {}),
+    ...(done?.cached === true ? { cached: true } : {}),
+    ...(why === null ? {} : { why }),
+    ...(failed.length > 0 ? { failures: failed } : {}),
+    ...(question ? { question: { id: String(question.id), question: String(question.question) } } : {}),
+    ...(attempt_refs.length > 0 ? { attempt_refs } : {}),
+  };
 }

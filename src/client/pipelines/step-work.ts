@@ -11,12 +11,13 @@ import {
 import type { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { readText } from '../../base/utf8.ts';
 import type { AskedQuestion } from '../../contract/questions.ts';
+import { sourceOf } from '../../contract/run-fold.ts';
 import type { Artifact } from '../../contract/threads.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
 import { type AnswerCache, partialField, promptFigures, readCachedAnswer } from '../prompts/prompts.ts';
 import type { Meter } from './budget.ts';
 import type { Agent, PersonAgent, PipelineAgent, Step } from './definition.ts';
-import { readRun, sourceOf } from './journal.ts';
+import { readRun } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';
 import type { Scope } from './scope.ts';
 import {

@@ -1,6 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { reaches } from '../../contract/authorize.ts';
+import { type FoldedStep, number, parseStatus, RunFold } from '../../contract/run-fold.ts';
 import {
   type PipelineRun,
   type PipelineStep,
@@ -11,7 +12,8 @@ import {
 } from '../../contract/threads.ts';
 import { checkCount } from '../names.ts';
 import { allRecords, fromJson, recordsOf } from '../records.ts';
-import type { StoredEvent } from './event.ts';
+import { type StoredEvent, toWire } from './event.ts';
+import type { Head } from './fold.ts';
 import { holdKey, idOf, metaKey, type ThreadRoot } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
@@ -84,11 +86,8 @@ export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
 /** Reads the events of a run and returns the status of the run and of each step. */
 export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
-  const run = new RunFold();
-  let count = 0;
-  for await (const { event } of log.heads.events(head.root, 0)) run.fold(event, ++count);
-  const result = run.result(head.id);
-  if (!result) {
+  const { run, steps } = await foldRun(log, head);
+  if (!run) {
     throw new RelayError('not_found', {
       what: `a pipeline run in thread ${head.id}`,
       hint: 'List all runs with: relay pipeline list',
@@ -96,124 +95,45 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   }
   const lease = (await log.deps.engine.records.get(holdKey(head.root)))?.value as JsonObject | undefined;
   const held = lease && Number(lease.until) > log.deps.env.now();
-  return { ...result, held_by: held ? String(lease.holder) : null };
+  const { started, latest, why: _, ...item } = run;
+  const graph = [latest.graph, started.graph].find(Array.isArray);
+  const ids = Array.isArray(started.steps) ? started.steps.map(String) : [];
+  return {
+    run: head.id,
+    ...item,
+    inputs: (started.inputs ?? {}) as JsonObject,
+    of: (started.of ?? null) as PipelineRun['of'],
+    steps: graph ? fromJson<PipelineStep[]>(graph) : ids.map((id) => ({ id, agent: null, needs: [] })),
+    instances: Array.from(steps.values(), toInstance),
+    held_by: held ? String(lease.holder) : null,
+  };
 };
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type Instance = Mutable<Omit<StepInstance, 'retries'>> & { retries: StepInstance['retries'][number][] };
+async function foldRun(log: ThreadLog, { id, root }: Head): Promise<RunFold> {
+  const fold = new RunFold();
+  let count = 0;
+  for await (const { event } of log.heads.events(root, 0)) fold.fold(toWire(id, ++count, event));
+  return fold;
+}
 
-/** Collects the status of a run from its events. */
-class RunFold {
-  #about: (ListedRun & { inputs: JsonObject; of: PipelineRun['of']; steps: PipelineStep[] }) | null = null;
-  readonly #instances = new Map<string, Instance>();
-
-  fold(event: StoredEvent, count: number): void {
-    const { type, payload } = event;
-    if (type.startsWith('pipeline.')) this.#takeRun(event);
-    else if (type === 'artifact.created') this.#takeResult(event);
-    else if (typeof payload.step !== 'string') return;
-    else if (type === 'prompt.answered') this.#takePrompt(payload.step, payload);
-    else if (type.startsWith('step.')) this.#takeStep(type.slice('step.'.length), payload.step, event, count);
-  }
-
-  result(run: string): Omit<PipelineRun, 'held_by'> | null {
-    if (!this.#about) return null;
-    const { inputs, of, steps, ...item } = this.#about;
-    return { run, ...toRunItem(item), inputs, of, steps, instances: [...this.#instances.values()] };
-  }
-
-  #takeRun({ type, payload, at }: StoredEvent): void {
-    if (type === 'pipeline.finished') {
-      if (this.#about) this.#about = { ...this.#about, finished: at, status: parseStatus(payload.status) };
-      return;
-    }
-    const before = this.#about;
-    const graph = Array.isArray(payload.graph) ? fromJson<PipelineStep[]>(payload.graph) : null;
-    const ids = Array.isArray(payload.steps) ? payload.steps.map(String) : [];
-    this.#about = {
-      pipeline: String(payload.pipeline),
-      started: before?.started ?? at,
-      finished: null,
-      status: 'running',
-      inputs: before?.inputs ?? ((payload.inputs ?? {}) as JsonObject),
-      of: before?.of ?? ((payload.of ?? null) as PipelineRun['of']),
-      steps: graph ?? before?.steps ?? ids.map((id) => ({ id, agent: null, needs: [] })),
-    };
-    // Steps without a result run again after a resume.
-    for (const [step, { ref }] of this.#instances) if (ref === null) this.#instances.delete(step);
-  }
-
-  /**
-   * Records the result of a step. The artifact with the result is the commit point. If a step has several,
-   * only the first one counts.
-   */
-  #takeResult({ payload, at }: StoredEvent): void {
-    const sources = Array.isArray(payload.source_refs) ? payload.source_refs : [];
-    const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith('step:'));
-    if (typeof source !== 'string') return;
-    const instance = this.#instanceOf(source.slice('step:'.length));
-    if (instance.ref !== null) return;
-    Object.assign(instance, { status: 'done', ref: String(payload.ref), finished_at: isoTime(at) });
-  }
-
-  #takePrompt(step: string, payload: JsonObject): void {
-    Object.assign(this.#instanceOf(step), {
-      model: typeof payload.model === 'string' ? payload.model : null,
-      prompt_tokens: number(payload.prompt_tokens),
-      pasted_tokens: number(payload.pasted_tokens),
-      output_tokens: number(payload.billed_output),
-    });
-  }
-
-  #takeStep(what: string, step: string, { payload, at }: StoredEvent, count: number): void {
-    const instance = this.#instanceOf(step);
-    const why = String(payload.why ?? '');
-    const output = typeof payload.output_ref === 'string' ? { output_ref: payload.output_ref } : {};
-    if (what === 'retried') instance.retries.push({ at: isoTime(at), why, ...output });
-    else if (what === 'done')
-      Object.assign(instance, {
-        attempts: number(payload.attempts) ?? instance.attempts,
-        duration_ms: number(payload.duration_ms),
-        cached: payload.cached === true,
-        ...readShortcomings(payload),
-      });
-    else if (instance.ref !== null) return;
-    else if (what === 'started') {
-      instance.status = 'running';
-      if (typeof payload.prompt === 'string') instance.prompt_event = String(count);
-      instance.attempts = number(payload.attempt) ?? instance.attempts;
-      instance.started_at ??= isoTime(at);
-    } else if (what === 'failed' || what === 'skipped' || what === 'blocked') {
-      const attempts = number(payload.attempts) ?? instance.attempts;
-      Object.assign(instance, { status: what, why, attempts, finished_at: isoTime(at), ...output });
-    }
-  }
-
-  #instanceOf(step: string): Instance {
-    let instance = this.#instances.get(step);
-    if (!instance) {
-      instance = {
-        step,
-        of: step.replace(/\[\d+\]$/, ''),
-        status: 'pending',
-        attempts: 0,
-        started_at: null,
-        finished_at: null,
-        duration_ms: null,
-        cached: false,
-        why: null,
-        prompt_event: null,
-        ref: null,
-        model: null,
-        prompt_tokens: null,
-        pasted_tokens: null,
-        output_tokens: null,
-        retries: [],
-      };
-      this.#instances.set(step, instance);
-    }
-    return instance;
-  }
+function toInstance({ failures, done = {}, answered = {}, question: _, ...step }: FoldedStep): StepInstance {
+  const retries = failures.filter(({ type }) => type === 'retried');
+  return {
+    ...step,
+    of: step.step.replace(/\[\d+\]$/, ''),
+    duration_ms: number(done.duration_ms),
+    cached: done.cached === true,
+    model: typeof answered.model === 'string' ? answered.model : null,
+    prompt_tokens: number(answered.prompt_tokens),
+    pasted_tokens: number(answered.pasted_tokens),
+    output_tokens: number(answered.billed_output),
+    ...readShortcomings(done),
+    retries: retries.map(({ at, payload: { why = '', output_ref } }) => ({
+      at,
+      why: String(why),
+      ...(typeof output_ref === 'string' ? { output_ref } : {}),
+    })),
+  };
 }
 
 function toRunItem({ pipeline, status, started, finished }: ListedRun): Omit<RunItem, 'run'> {
@@ -223,14 +143,4 @@ function toRunItem({ pipeline, status, started, finished }: ListedRun): Omit<Run
     started_at: isoTime(started),
     finished_at: finished === null ? null : isoTime(finished),
   };
-}
-
-/** Parses a status. Clients write the events of runs, so an unknown value counts as failed. */
-function parseStatus(value: Json | undefined): RunStatus {
-  const known = ['done', 'failed', 'interrupted', 'partial', 'cancelled'] as const;
-  return known.find((status) => status === value) ?? 'failed';
-}
-
-function number(value: Json | undefined): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
