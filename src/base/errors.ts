@@ -45,8 +45,8 @@ export class RelayError extends Error {
 
   /** Says what to do next. `details.hint` overrides the hint of the error table. */
   get hint(): string {
-    const own = this.details.hint;
-    return typeof own === 'string' ? own : fill(ERRORS[this.code].hint, this.details);
+    const ownHint = this.details.hint;
+    return typeof ownHint === 'string' ? ownHint : fill(ERRORS[this.code].hint, this.details);
   }
 
   /**
@@ -54,11 +54,11 @@ export class RelayError extends Error {
    */
   hintFor(reader: 'cli' | 'mcp'): string {
     const row: ErrorRow = ERRORS[this.code];
-    const own = this.details.hint;
+    const ownHint = this.details.hint;
     // A remote relay sends the hint of its own table, which is written for HTTP clients. If `details.hint` is that
     // hint, use the hint of our table for the CLI or MCP instead.
-    const isOwn = typeof own === 'string' && !own.startsWith(row.hint.split('{')[0]!);
-    return isOwn ? own : (row[reader] ?? this.hint);
+    const isOwn = typeof ownHint === 'string' && !ownHint.startsWith(row.hint.split('{')[0]!);
+    return isOwn ? ownHint : (row[reader] ?? this.hint);
   }
 
   /** Returns the JSON form of the error, which every interface sends. */

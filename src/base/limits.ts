@@ -209,7 +209,7 @@ export const FOLD_WORK = 2_000_000_000;
 export const HEADER_BYTES = 2 * KiB;
 /** Minimum of RELAY_TEXT_BYTES in a Worker. Below it, the tokens of a view could not be counted exactly. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
-/** Default maximum of the text view of a state, in tokens. */
+/** Default of the maximum size of the text view of a state, in tokens. */
 export const VIEW_TOKENS = 500;
 export const VIEW_TOKENS_MIN = 100;
 export const VIEW_TOKENS_MAX = 100_000;

@@ -12,7 +12,7 @@ export function agentChannel(agent: string): string {
 }
 
 /**
- * Returns the sender of a message as a model is told it. With API keys, the name of the key is verified; the name of
+ * Names the sender of a message for a model. With API keys, the name of the key is verified; the name of
  * the agent is not.
  */
 export function senderOf({ from, agent }: Pick<shapes.AgentMessage, 'from' | 'agent'>): string {

@@ -18,8 +18,8 @@ export function authorize<V extends Verb>(caller: Caller, verb: V, input?: Chann
 }
 
 /**
- * Returns whether the caller may call the verb: the boolean form of `authorize`. It filters lists, and hides what a
- * caller may not know.
+ * Returns whether the caller may call the verb: the boolean form of `authorize`, to filter lists and to hide what
+ * exists.
  */
 export function may<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): boolean {
   return refusal(caller, verb, input) === null;
@@ -77,8 +77,8 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
 function beyondShare({ thread }: Caller, verb: Verb, input?: object): RelayError | null {
   if (thread === undefined) return null;
   const ofThread = verb.args.includes('thread_id') && input !== undefined;
-  const asked = ofThread ? (input as { thread_id?: unknown }).thread_id : thread;
-  return verb.shared && asked === thread
+  const requested = ofThread ? (input as { thread_id?: unknown }).thread_id : thread;
+  return verb.shared && requested === thread
     ? null
     : forbidden('A share link shows one thread and nothing else.');
 }

@@ -62,8 +62,11 @@ export function unsearchedText({ indexing, artifacts }: shapes.Unsearched): stri
 }
 
 /** Describes how much of an artifact was shown: `4.4 KiB of 205 KiB of app.diff`. */
-export function partlyShown({ name, size }: Pick<shapes.Artifact, 'name' | 'size'>, shown: number): string {
-  return `${bytes(Math.min(shown, size))} of ${bytes(size)} of ${name.replace(/\s+/g, ' ').slice(0, 80)}`;
+export function partlyShown(
+  { name, size }: Pick<shapes.Artifact, 'name' | 'size'>,
+  shownBytes: number,
+): string {
+  return `${bytes(Math.min(shownBytes, size))} of ${bytes(size)} of ${name.replace(/\s+/g, ' ').slice(0, 80)}`;
 }
 
 /** Reads from an event which context its prompt showed only in part, and why its answer is incomplete. */

@@ -114,8 +114,8 @@ export class JsonDocument {
       const body = this.#flat() ? member : `${this.#eol()}${inner}${member}${this.#eol()}${outer}`;
       const inside = text.slice(parent.start + 1, parent.end - 1);
       // Keep a comment that is between the braces, and put the new member after it.
-      const kept = inside.trim() === '' ? '' : inside.replace(/\s+$/, '');
-      this.#edit([parent.start + 1, parent.end - 1, kept + body]);
+      const comment = inside.trim() === '' ? '' : inside.replace(/\s+$/, '');
+      this.#edit([parent.start + 1, parent.end - 1, comment + body]);
       return;
     }
     const lead = this.#spaceBefore(last.start);
@@ -197,7 +197,7 @@ export class JsonDocument {
   }
 }
 
-/** Finds a member or item. If several members have the name, returns the last one, as JSON.parse does. */
+/** Finds a member or item. Of several members with one name, returns the last one, as JSON.parse does. */
 function entryAt(node: JsonNode, step: string | number): JsonEntry | undefined {
   if (node.kind === 'array' && typeof step === 'number') return node.entries[step];
   if (node.kind === 'object' && typeof step === 'string')

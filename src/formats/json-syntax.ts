@@ -66,7 +66,7 @@ export function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** Returns the value as `JSON.parse` would. If several members have the name, the last one counts. */
+/** Returns the value as `JSON.parse` would. Of several members with one name, the last one counts. */
 export function jsonValue(node: JsonNode): Json {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'array') return node.entries.map((entry) => jsonValue(entry.node));

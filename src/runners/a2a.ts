@@ -170,10 +170,10 @@ function cardAddress(address: string): { base: string; path: string | undefined 
 function tokenFetch(origin: string, token: string | undefined): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
-    const own = new URL(request.url).origin === origin;
-    if (own && token) request.headers.set('Authorization', `Bearer ${token}`);
+    const isOwn = new URL(request.url).origin === origin;
+    if (isOwn && token) request.headers.set('Authorization', `Bearer ${token}`);
     // Do not follow redirects, because a redirect could send the token elsewhere.
-    return fetch(request, { redirect: own && token ? 'error' : 'follow' });
+    return fetch(request, { redirect: isOwn && token ? 'error' : 'follow' });
   };
 }
 

@@ -163,8 +163,8 @@ class AcpProcess {
         this.#listeners.set(sessionId, onText);
         const request = { sessionId, prompt: [{ type: 'text' as const, text }] };
         try {
-          const asked: Promise<PromptResponse> = agent.request(methods.agent.session.prompt, request);
-          return (await this.#waitFor(asked)).stopReason;
+          const answer: Promise<PromptResponse> = agent.request(methods.agent.session.prompt, request);
+          return (await this.#waitFor(answer)).stopReason;
         } finally {
           this.#listeners.delete(sessionId);
         }
@@ -188,7 +188,7 @@ class AcpProcess {
   }
 
   /** Returns the answer. Rejects with `agent_gone` if the process ends or the time is over. */
-  async #waitFor<T>(asked: Promise<T>, withinMs?: number): Promise<T> {
+  async #waitFor<T>(answer: Promise<T>, withinMs?: number): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const gone = this.ended.then((why) => {
       throw new RelayError('agent_gone', { what: why });
@@ -199,7 +199,7 @@ class AcpProcess {
       timer = setTimeout(() => reject(new RelayError('agent_gone', { what })), withinMs);
     });
     try {
-      return await Promise.race([asked, gone, late]);
+      return await Promise.race([answer, gone, late]);
     } catch (error) {
       // A broken pipe is often the first sign that the process has ended, so wait for its end.
       if (!isRelayError(error)) await Promise.race([this.ended, pause(200)]);

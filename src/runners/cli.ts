@@ -75,16 +75,16 @@ export async function commandLine(
 ): Promise<CommandLine> {
   const profile = profileOf(choice.cli);
   const marked = choice.args.some((arg) => /\{(?:prompt|file)\}/.test(arg));
-  const own = profile && !marked ? profile.args : [];
+  const profileArgs = profile && !marked ? profile.args : [];
   // A single dash means "prompt from stdin" and must stay the last argument.
-  const [before, last] = own.at(-1) === '-' ? [own.slice(0, -1), ['-']] : [own, []];
+  const [before, last] = profileArgs.at(-1) === '-' ? [profileArgs.slice(0, -1), ['-']] : [profileArgs, []];
   const template = [...before, ...choice.args, ...last];
-  const placed = template.some((arg) => arg.includes('{prompt}') || arg.includes('{file}'));
-  const way = choice.promptBy ?? (marked ? 'argument' : (profile?.prompt ?? 'stdin'));
+  const hasPlaceholder = template.some((arg) => arg.includes('{prompt}') || arg.includes('{file}'));
+  const promptWay = choice.promptBy ?? (marked ? 'argument' : (profile?.prompt ?? 'stdin'));
   const file = template.some((arg) => arg.includes('{file}')) ? await writeFile(prompt) : '';
   const args = template.map((arg) => arg.replaceAll('{file}', file).replaceAll('{prompt}', prompt));
-  if (!placed && way === 'stdin') return { command: choice.cli, args, input: prompt };
-  if (!placed) args.push(way === 'file' ? await writeFile(prompt) : prompt);
+  if (!hasPlaceholder && promptWay === 'stdin') return { command: choice.cli, args, input: prompt };
+  if (!hasPlaceholder) args.push(promptWay === 'file' ? await writeFile(prompt) : prompt);
   if (args.every((arg) => Buffer.byteLength(arg) <= ARGUMENT_BYTES)) return { command: choice.cli, args };
   const hint = 'Pass the prompt in another way: --prompt-by stdin or --prompt-by file.';
   throw tooLarge('a prompt that is passed as an argument', ARGUMENT_BYTES, hint);

@@ -258,8 +258,8 @@ export function startSupervised(
     ? !isProgram(resolve(cwd ?? '', command))
     : !findProgram(command, env);
   if (args && missing) throw notStarted(line, Object.assign(new Error(), { code: 'ENOENT' }));
-  const words = args ? [command, ...args] : ['/bin/sh', '-c', command];
-  const child = spawn('/bin/sh', ['-c', graceful ? GRACEFULLY : AT_ONCE, 'sh', ...words], {
+  const argv = args ? [command, ...args] : ['/bin/sh', '-c', command];
+  const child = spawn('/bin/sh', ['-c', graceful ? GRACEFULLY : AT_ONCE, 'sh', ...argv], {
     cwd,
     env,
     detached: true,

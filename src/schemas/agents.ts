@@ -204,7 +204,7 @@ export interface AgentClaim extends Shape<typeof claim> {}
 const project = z.string().min(1).max(256);
 const what = z.string().min(1).max(CLAIM_CHARS);
 const messageList = z.object({ messages: z.array(message) });
-const seen = z.object({ name, limit: limit(AGENT_MESSAGES_LISTED) });
+const messageQuery = z.object({ name, limit: limit(AGENT_MESSAGES_LISTED) });
 
 export const agentSchemas = {
   list: { input: z.object({}), output: z.object({ agents: z.array(agent) }) },
@@ -223,8 +223,8 @@ export const agentSchemas = {
     output: messageList,
     codes: ['conversation_limit', 'over_quota'],
   },
-  messages: { input: seen, output: messageList },
-  take: { input: seen, output: messageList },
+  messages: { input: messageQuery, output: messageList },
+  take: { input: messageQuery, output: messageList },
   mark: { input: mark.extend({ name }), output: messageList },
   conversations: {
     input: z.object({ limit: limit(CONVERSATIONS_LISTED) }),

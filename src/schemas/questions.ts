@@ -63,11 +63,11 @@ const question = z.object({
 /** A question to a person. */
 export interface AskedQuestion extends Shape<typeof question> {}
 
-const given = z.object({
+const givenAnswer = z.object({
   answer: z.string().min(1).max(ANSWER_CHARS),
   comment: z.string().max(ANSWER_CHARS).optional(),
 });
-export interface GivenAnswer extends Shape<typeof given> {}
+export interface GivenAnswer extends Shape<typeof givenAnswer> {}
 
 const answerLink = z.object({
   /** Path of the page with the form. It contains the token. */
@@ -91,7 +91,7 @@ export const questionSchemas = {
     output: z.object({ questions: z.array(question) }),
   },
   get: { input: z.object({ id }), output: question },
-  answer: { input: given.extend({ id }), output: question, codes: ['conflict'] },
+  answer: { input: givenAnswer.extend({ id }), output: question, codes: ['conflict'] },
   link: {
     input: z.object({ id, name: z.string().max(QUESTION_CHOICE_CHARS).optional() }),
     output: answerLink,

@@ -569,7 +569,7 @@ const promptLedger = z.object({
   /** Tokens that agents read in addition to the prompts: the sum of `breakdown`. */
   read_tokens: count.describe('sum of breakdown'),
 });
-/** The tokens that models were shown, and those of pasting everything. docs/tokens.md has the definitions. */
+/** Compares the tokens that models were shown with the tokens of pasting everything. See docs/tokens.md. */
 export interface PromptLedger extends Shape<typeof promptLedger> {}
 
 const ledger = {
@@ -674,7 +674,7 @@ const shownArtifact = z.object({
     'the question that it answers, if it is shown as a turn of the conversation',
   ),
 });
-/** An artifact of which a prompt shows a part. */
+/** An artifact that a prompt shows in part. */
 export interface ShownArtifact extends Shape<typeof shownArtifact> {}
 
 const renderedMessage = z.object({ role: z.enum(['system', 'user']), content: text });

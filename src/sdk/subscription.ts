@@ -99,8 +99,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     try {
       for await (const message of messages) {
         const { channel } = message;
-        const own = channel === undefined ? key : await channelKey(this.#keys, channel);
-        yield this.#received(await unsealMessage(message, own));
+        const messageKey = channel === undefined ? key : await channelKey(this.#keys, channel);
+        yield this.#received(await unsealMessage(message, messageKey));
         // The loop has requested the next message, so this one is handled.
         this.#cursor?.move(message.seq);
       }

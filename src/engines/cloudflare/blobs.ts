@@ -169,8 +169,8 @@ class Upload {
   readonly #hashing = this.#digest.getWriter();
   #size = 0;
   /** Bytes that are not in the bucket yet. */
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  #unsent: Uint8Array[] = [];
+  #unsentBytes = 0;
   #name: string | null = null;
   #upload: R2MultipartUpload | null = null;
   #part: Uint8Array<ArrayBuffer> | null = null;
@@ -187,11 +187,11 @@ class Upload {
     await this.#hashing.write(piece);
     this.#size += piece.length;
     for (let at = 0; at < piece.length; ) {
-      const held = piece.subarray(at, at + PART_BYTES - this.#heldBytes);
-      this.#held.push(held);
-      this.#heldBytes += held.length;
-      at += held.length;
-      if (this.#heldBytes === PART_BYTES) await this.#sendPart();
+      const slice = piece.subarray(at, at + PART_BYTES - this.#unsentBytes);
+      this.#unsent.push(slice);
+      this.#unsentBytes += slice.length;
+      at += slice.length;
+      if (this.#unsentBytes === PART_BYTES) await this.#sendPart();
     }
   }
 
@@ -201,12 +201,12 @@ class Upload {
     const blocks = this.#blocks.digest().buffer as ArrayBuffer;
     const isWhole = this.#upload === null && this.#size <= ROW_BYTES;
     if (this.#upload) {
-      if (this.#heldBytes > 0) await this.#sendPart();
+      if (this.#unsentBytes > 0) await this.#sendPart();
       await this.#upload.complete(this.#parts);
     } else if (!isWhole) {
-      await this.#store.bucket.put(await this.#recordName(), concatBytes(this.#held));
+      await this.#store.bucket.put(await this.#recordName(), concatBytes(this.#unsent));
     }
-    const bytes = isWhole ? concatBytes(this.#held).buffer : null;
+    const bytes = isWhole ? concatBytes(this.#unsent).buffer : null;
     return { size: this.#size, sha256, blocks, bytes, name: this.#name };
   }
 
@@ -232,9 +232,9 @@ class Upload {
   async #sendPart(): Promise<void> {
     this.#upload ??= await this.#store.bucket.createMultipartUpload(await this.#recordName());
     this.#part ??= new Uint8Array(PART_BYTES);
-    const part = concatBytes(this.#held, this.#part.subarray(0, this.#heldBytes));
-    this.#held = [];
-    this.#heldBytes = 0;
+    const part = concatBytes(this.#unsent, this.#part.subarray(0, this.#unsentBytes));
+    this.#unsent = [];
+    this.#unsentBytes = 0;
     this.#parts.push(await this.#upload.uploadPart(this.#parts.length + 1, part));
   }
 }

@@ -7,8 +7,8 @@ import {
 } from './store-object.ts';
 
 /**
- * Number of reads from which one Durable Object makes the reads for a request. The request itself may make only a few
- * calls.
+ * Minimum number of reads that are sent to one Durable Object, which then makes them. The request itself may make only
+ * a few calls.
  */
 const GATHERED_FROM = 8;
 /** Maximum number of blobs that one call reads. A blob has up to 512 KiB. */

@@ -34,7 +34,7 @@ export interface CloudflareOptions {
   readonly env?: Env;
   /** CRC-32 function of the platform. It is faster than `base/hash.ts`. */
   readonly crc32?: Crc32;
-  /** Keeps the Worker alive until work after the response is done. */
+  /** Keeps the Worker alive after the response until the work is done. */
   waitUntil?(work: Promise<unknown>): void;
 }
 

@@ -40,7 +40,7 @@ export interface StagedRow extends Staged {
  * Returns the staged rows that the object of `name` stores. They are committed in one call with the write to `name`.
  */
 export function rowsInSameObject(name: string, staged: readonly StagedRow[] = []): AttachedRows | undefined {
-  const own = staged.filter((row) => isHeld(row) && objectOf(row.key) === objectOf(name));
+  const own = staged.filter((row) => isInMemory(row) && objectOf(row.key) === objectOf(name));
   if (own.length === 0) return undefined;
   return {
     bodies: own.flatMap(({ body }) => body ?? []),
@@ -57,11 +57,11 @@ export function storeInOtherObjects(
   name: string,
   staged: readonly StagedRow[] = [],
 ): Promise<unknown> | null {
-  const others = staged.filter((row) => isHeld(row) && objectOf(row.key) !== objectOf(name));
+  const others = staged.filter((row) => isInMemory(row) && objectOf(row.key) !== objectOf(name));
   return others.length === 0 ? null : Promise.all(others.map((row) => storeAlone(store, row)));
 }
 
-const isHeld = ({ body, value }: StagedRow) => body !== undefined || value !== undefined;
+const isInMemory = ({ body, value }: StagedRow) => body !== undefined || value !== undefined;
 
 async function storeAlone(store: Store, { key, body, value }: StagedRow): Promise<void> {
   if (body !== undefined) await store.calls.ask(objectOf(key), 'putBody', body);

@@ -110,8 +110,8 @@ export class NatsBlobs implements Blobs {
       for (const message of messages) {
         const { size, sha256, at, expiresAt, key: named } = parse(message).manifest;
         const key = keyOf(message.subject.slice(this.#store.name.length + '.m.'.length)) ?? named!;
-        const kept = { key, size, sha256, at, ...(expiresAt === undefined ? {} : { expiresAt }) };
-        if (this.#isLive(kept) && key.startsWith(prefix)) yield kept;
+        const blob = { key, size, sha256, at, ...(expiresAt === undefined ? {} : { expiresAt }) };
+        if (this.#isLive(blob) && key.startsWith(prefix)) yield blob;
       }
     }
   }

@@ -117,7 +117,7 @@ export class BucketBlobs implements Blobs {
     const wanted = range ?? { start: 0, end: size };
     if (wanted.start === wanted.end) return new Uint8Array();
     const missing = () => damagedBodyError(`the body of ${key}`, 'missing');
-    const { bucket } = (await this.#o.store.known())!;
+    const { bucket } = (await this.#o.store.recorded())!;
     const source = bucket.read(name, alignToBlocks(wanted, size), missing);
     return checkedBody(source, wanted, { key, size, hashes: blocks, crc32 });
   }
@@ -136,7 +136,7 @@ export class BucketBlobs implements Blobs {
     try {
       for await (const piece of readPieces(own, limits)) await upload.write(piece);
       if (upload.size <= above) {
-        const bytes = upload.held();
+        const bytes = upload.unsent();
         if ((await this.#parseStub(bytes)) === null) return { body: bytes, options: o };
       }
       const expiresAt = await resolveExpiry(o.expiresAt);
@@ -153,11 +153,11 @@ export class BucketBlobs implements Blobs {
 
   /**
    * Parses a stub. Returns null if the bytes are not a stub. The bucket record is written before the first stub, so
-   * `known` finds it.
+   * `recorded` finds it.
    */
   async #parseStub(bytes: Uint8Array): Promise<Stub | null> {
-    const known = bytes.length === STUB_BYTES ? await this.#o.store.known() : null;
-    return known && readStub(known.id, bytes);
+    const recorded = bytes.length === STUB_BYTES ? await this.#o.store.recorded() : null;
+    return recorded && readStub(recorded.id, bytes);
   }
 
   /** Returns whether the key or the announced size already shows that the blob stays in the engine. */
@@ -195,8 +195,8 @@ class Upload {
   #to: (Place & { readonly name: string }) | null = null;
   readonly #hashes = new BodyHashes();
   readonly #began = performance.now();
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  #unsent: Uint8Array[] = [];
+  #unsentBytes = 0;
   /** Id of the multipart upload. Null if there is none. */
   #upload: string | null = null;
   readonly #etags: string[] = [];
@@ -211,22 +211,22 @@ class Upload {
 
   async write(piece: Uint8Array): Promise<void> {
     this.#hashes.update(piece);
-    this.#held.push(piece);
-    this.#heldBytes += piece.length;
-    while (this.#heldBytes > PART_BYTES) await this.#sendPart(PART_BYTES);
+    this.#unsent.push(piece);
+    this.#unsentBytes += piece.length;
+    while (this.#unsentBytes > PART_BYTES) await this.#sendPart(PART_BYTES);
   }
 
   /** Returns the bytes that are not sent yet: for a small blob all of them. */
-  held(): Uint8Array<ArrayBuffer> {
-    return concatBytes(this.#held);
+  unsent(): Uint8Array<ArrayBuffer> {
+    return concatBytes(this.#unsent);
   }
 
   /** Completes the upload. Returns the id of the store and the stub. */
   async finish(): Promise<{ id: string; stub: Stub }> {
     const { id, bucket, name } = await this.#target();
-    if (this.#upload === null) await bucket.put(name, this.held());
+    if (this.#upload === null) await bucket.put(name, this.unsent());
     else {
-      await this.#sendPart(this.#heldBytes);
+      await this.#sendPart(this.#unsentBytes);
       await bucket.complete(name, this.#upload, this.#etags, this.size);
     }
     if (performance.now() - this.#began > MAX_UPLOAD_MS)
@@ -243,11 +243,11 @@ class Upload {
   async #sendPart(length: number): Promise<void> {
     const { bucket, name } = await this.#target();
     this.#upload ??= await bucket.begin(name);
-    const unsent = this.held();
+    const unsent = this.unsent();
     const part = unsent.subarray(0, length);
     this.#etags.push(await bucket.putPart(name, this.#upload, this.#etags.length + 1, part));
-    this.#held = [unsent.subarray(length)];
-    this.#heldBytes -= length;
+    this.#unsent = [unsent.subarray(length)];
+    this.#unsentBytes -= length;
   }
 
   async #target() {

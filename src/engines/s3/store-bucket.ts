@@ -25,7 +25,7 @@ export interface Place {
 export class StoreBucket {
   readonly #records: Records;
   readonly #o: StoreBucketOptions;
-  #known: Place | null = null;
+  #recorded: Place | null = null;
   /** Bucket that this process records before its first upload, unless another process has already recorded one. */
   readonly #proposed: Place | null;
 
@@ -42,33 +42,33 @@ export class StoreBucket {
    */
   async open(): Promise<void> {
     const { address } = this.#o;
-    for (let isKnown = false; !isKnown; ) {
+    for (let isRecorded = false; !isRecorded; ) {
       const found = await this.#records.get(BUCKET_RECORD);
       if (found === null) return;
-      const known = found.value as { id: string; address: string };
-      isKnown = address === null || address === known.address;
-      if (!isKnown) {
-        const value = { id: known.id, address: address! };
-        isKnown = (await this.#records.put(BUCKET_RECORD, value, { expect: found.revision })) !== null;
+      const recorded = found.value as { id: string; address: string };
+      isRecorded = address === null || address === recorded.address;
+      if (!isRecorded) {
+        const value = { id: recorded.id, address: address! };
+        isRecorded = (await this.#records.put(BUCKET_RECORD, value, { expect: found.revision })) !== null;
       }
-      this.#known = this.#place(known.id, address ?? known.address);
+      this.#recorded = this.#place(recorded.id, address ?? recorded.address);
     }
   }
 
   /** Whether the record or the options name a bucket. */
   get isNamed(): boolean {
-    return (this.#known ?? this.#proposed) !== null;
+    return (this.#recorded ?? this.#proposed) !== null;
   }
 
   /** Returns the recorded bucket. Returns null if the store has no objects yet. */
-  async known(): Promise<Place | null> {
-    if (this.#known === null) await this.open();
-    return this.#known;
+  async recorded(): Promise<Place | null> {
+    if (this.#recorded === null) await this.open();
+    return this.#recorded;
   }
 
   /** Returns the recorded bucket, otherwise the bucket of the options, otherwise null. */
   async place(): Promise<Place | null> {
-    return (await this.known()) ?? this.#proposed;
+    return (await this.recorded()) ?? this.#proposed;
   }
 
   /**
@@ -77,10 +77,11 @@ export class StoreBucket {
    */
   async claim(): Promise<Place> {
     for (;;) {
-      const known = await this.known();
-      if (known !== null) return known;
+      const recorded = await this.recorded();
+      if (recorded !== null) return recorded;
       const value = { id: this.#proposed!.id, address: this.#o.address! };
-      if (await this.#records.put(BUCKET_RECORD, value, { expect: 'absent' })) this.#known = this.#proposed;
+      if (await this.#records.put(BUCKET_RECORD, value, { expect: 'absent' }))
+        this.#recorded = this.#proposed;
     }
   }
 

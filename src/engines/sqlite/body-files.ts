@@ -147,8 +147,9 @@ export function isPlaced(file: string): boolean {
 export function normalizePlace(place: string): string {
   const clean = normalize(place).split(sep).join('/');
   const first = clean.split('/')[0]!;
-  const own = first === BODIES || first === '..' || first === '.' || first === '' || !clean.includes('/');
-  if (own || isAbsolute(place) || clean.endsWith('/') || clean.includes('\0')) {
+  const isReserved =
+    first === BODIES || first === '..' || first === '.' || first === '' || !clean.includes('/');
+  if (isReserved || isAbsolute(place) || clean.endsWith('/') || clean.includes('\0')) {
     throw badRequest(`a body cannot be stored at ${JSON.stringify(place)}`);
   }
   return clean;

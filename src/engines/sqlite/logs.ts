@@ -11,7 +11,7 @@ import type { Database } from './database.ts';
 /** Maximum number of entries that one transaction deletes, so that it holds the lock only for a few milliseconds. */
 export const DELETE_ENTRIES = 1000;
 
-/** Maximum number of entries that a subscriber reads and holds at once. */
+/** Maximum number of entries that a subscriber reads at once. */
 const PAGE_ENTRIES = 100;
 /** Number of characters after which the page of a subscriber ends. */
 const PAGE_CHARS = 256 * 1024;

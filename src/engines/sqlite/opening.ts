@@ -212,8 +212,8 @@ export function migrate(db: Database): void {
   );
   const before = triggers.all();
   for (const step of STEPS.slice(pragma(db, 'user_version'))) db.exec(step);
-  const kept = new Set(triggers.all().map(({ name }) => name));
-  for (const { name, sql } of before) if (!kept.has(name)) db.exec(sql);
+  const remaining = new Set(triggers.all().map(({ name }) => name));
+  for (const { name, sql } of before) if (!remaining.has(name)) db.exec(sql);
   db.exec(`PRAGMA user_version = ${FORMAT}`);
 }
 

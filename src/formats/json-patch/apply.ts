@@ -306,13 +306,13 @@ class Draft {
   #touch(path: readonly string[], removed: boolean): void {
     const first = path[0]!;
     const second = path[1];
-    const known = this.touched.get(first);
-    if (known === 'all' || (removed && path.length === 2)) return;
+    const changed = this.touched.get(first);
+    if (changed === 'all' || (removed && path.length === 2)) return;
     const top = childAt(this.root, first);
     const added = second === '-' && Array.isArray(top) ? String(top.length - 1) : second;
     const item = added === undefined ? undefined : childAt(top, added);
     if (!isContainer(item)) this.touched.set(first, 'all');
-    else if (known) known.add(item);
+    else if (changed) changed.add(item);
     else this.touched.set(first, new Set([item]));
   }
 }
@@ -342,8 +342,8 @@ interface Measure {
  */
 export function measure(value: Json, open: { has(value: object): boolean }): Measure {
   if (typeof value !== 'object' || value === null) return { bytes: scalarBytes(value), depth: 0, count: 0 };
-  const known = memory.get(value);
-  if (known) return known;
+  const cached = memory.get(value);
+  if (cached) return cached;
   let bytes = 2;
   let depth = 0;
   let count = 0;

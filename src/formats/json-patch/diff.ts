@@ -37,22 +37,22 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): 
     fromEnd--;
     toEnd--;
   }
-  const gone = from.slice(start, fromEnd);
-  const come = to.slice(start, toEnd);
-  if (gone.length === come.length) {
-    gone.forEach((item, i) => {
-      compare(item, come[i]!, `${path}/${start + i}`, ops);
+  const oldItems = from.slice(start, fromEnd);
+  const newItems = to.slice(start, toEnd);
+  if (oldItems.length === newItems.length) {
+    oldItems.forEach((item, i) => {
+      compare(item, newItems[i]!, `${path}/${start + i}`, ops);
     });
     return;
   }
-  const kept = commonItems(gone, come);
+  const common = commonItems(oldItems, newItems);
   // First remove items from the end, then add items from the start, so that every index is valid when it is used.
-  const staying = new Set(kept.map(([i]) => i));
-  for (let i = gone.length - 1; i >= 0; i--) {
+  const staying = new Set(common.map(([i]) => i));
+  for (let i = oldItems.length - 1; i >= 0; i--) {
     if (!staying.has(i)) ops.push({ op: 'remove', path: `${path}/${start + i}` });
   }
-  const present = new Set(kept.map(([, j]) => j));
-  come.forEach((value, j) => {
+  const present = new Set(common.map(([, j]) => j));
+  newItems.forEach((value, j) => {
     if (!present.has(j)) ops.push({ op: 'add', path: `${path}/${start + j}`, value });
   });
 }
@@ -84,7 +84,7 @@ function commonItems(a: Json[], b: Json[]): [number, number][] {
     before[at] = ends[low - 1] ?? -1;
     ends[low] = at;
   }
-  const kept: [number, number][] = [];
-  for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at]!) kept.push(pairs[at]!);
-  return kept.reverse();
+  const common: [number, number][] = [];
+  for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at]!) common.push(pairs[at]!);
+  return common.reverse();
 }

@@ -87,7 +87,7 @@ async function swapMessage(
   return shown === content ? message : withContent(message, shown as Content);
 }
 
-/** Copies a message with other content. The constructor takes no message to copy, so each field is passed. */
+/** Copies a message with other content. Each field is passed, because the constructor accepts no message to copy. */
 function withContent(message: ToolMessage, content: Content): ToolMessage {
   const { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata } =
     message;

@@ -295,7 +295,7 @@ export class CheckpointFiles {
     await this.#space.remove({ paths });
   }
 
-  /** Returns those of the channels that have a value in the checkpoint. */
+  /** Returns the channels that have a value in the checkpoint. */
   async stored(each: Stored, channels: Iterable<string>): Promise<string[]> {
     const sources = await this.#sources(each);
     const folder = await folderOf(each.thread, 'v', each.namespace);

@@ -88,7 +88,7 @@ function userBlocks({ user, stable }: PromptText): object[] {
 }
 
 function turns({ answer: { calls = [], turn }, results }: Round, isLast: boolean): object[] {
-  const given = calls.map(({ id }, at) => ({
+  const toolResults = calls.map(({ id }, at) => ({
     type: 'tool_result',
     tool_use_id: id,
     content: results[at],
@@ -96,7 +96,7 @@ function turns({ answer: { calls = [], turn }, results }: Round, isLast: boolean
   }));
   return [
     { role: 'assistant', content: turn },
-    { role: 'user', content: given },
+    { role: 'user', content: toolResults },
   ];
 }
 

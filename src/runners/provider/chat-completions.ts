@@ -44,7 +44,7 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
     }),
     async *pieces(body) {
       let text = '';
-      let thought = '';
+      let reasoning = '';
       const parts = new Map<number, CallPiece>();
       for await (const data of eventData(body)) {
         if (data === '[DONE]') {
@@ -56,7 +56,7 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
         const choice = choices?.[0];
         const { content, refusal, reasoning_content, tool_calls } = choice?.delta ?? {};
         text += content ?? '';
-        thought += reasoning_content ?? '';
+        reasoning += reasoning_content ?? '';
         for (const piece of tool_calls ?? []) addCall(parts, piece);
         const ended = typeof choice?.finish_reason === 'string';
         yield {
@@ -67,7 +67,7 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
           input_tokens: usage?.prompt_tokens,
           output_tokens: usage?.completion_tokens,
           cached_input_tokens: usage?.prompt_tokens_details?.cached_tokens,
-          ...(ended ? answered(text, thought, [...parts.values()]) : {}),
+          ...(ended ? answered(text, reasoning, [...parts.values()]) : {}),
         };
       }
     },
@@ -87,13 +87,13 @@ function addCall(parts: Map<number, CallPiece>, piece: CallPiece): void {
   parts.set(index, { id: `call_${index}`, ...before, ...fields, function: called });
 }
 
-function answered(text: string, thought: string, parts: readonly CallPiece[]) {
+function answered(text: string, reasoning: string, parts: readonly CallPiece[]) {
   const tool_calls = parts.map((part) => ({ type: 'function', ...part }));
   const message = {
     role: 'assistant',
     content: text === '' ? null : text,
     // Some servers reject the next round without this field.
-    ...(thought === '' ? {} : { reasoning_content: thought }),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     tool_calls,
   };
   const calls = parts.map(({ id = '', function: called }) => ({
@@ -105,8 +105,8 @@ function answered(text: string, thought: string, parts: readonly CallPiece[]) {
 }
 
 function turns({ answer: { calls = [], turn = [] }, results }: Round): object[] {
-  const given = calls.map(({ id }, at) => ({ role: 'tool', tool_call_id: id, content: results[at] }));
-  return [...turn, ...given];
+  const toolResults = calls.map(({ id }, at) => ({ role: 'tool', tool_call_id: id, content: results[at] }));
+  return [...turn, ...toolResults];
 }
 
 export function systemAndUser({ system, user }: PromptText): object[] {

@@ -65,12 +65,12 @@ function callsIn(turn: readonly Part[]): ToolCall[] {
 }
 
 function turns({ answer: { calls = [], turn }, results }: Round): object[] {
-  const given = calls.map(({ id, name }, at) => ({
+  const toolResults = calls.map(({ id, name }, at) => ({
     functionResponse: { ...(id ? { id } : {}), name, response: { result: results[at] } },
   }));
   return [
     { role: 'model', parts: turn },
-    { role: 'user', parts: given },
+    { role: 'user', parts: toolResults },
   ];
 }
 

@@ -93,10 +93,10 @@ function sentBack({ id, ...item }: Item): object[] {
 }
 
 function turns({ answer: { calls = [], turn = [] }, results }: Round): object[] {
-  const given = calls.map(({ id }, at) => ({
+  const toolResults = calls.map(({ id }, at) => ({
     type: 'function_call_output',
     call_id: id,
     output: results[at],
   }));
-  return [...turn, ...given];
+  return [...turn, ...toolResults];
 }

@@ -105,8 +105,8 @@ export class TmuxRunner implements Runner {
     // If the agent cannot be interrupted, it continues, but the task ends.
     if (job.signal.aborted) await this.#interrupt(pane).catch(() => {});
     if (over.aborted || readOutcome(output).found) return { output };
-    const words = this.#agent.aboveInput(output);
-    if (squeezed(output) !== idle && squeezed(words) !== '') return { output: words };
+    const answer = this.#agent.aboveInput(output);
+    if (squeezed(output) !== idle && squeezed(answer) !== '') return { output: answer };
     return { output: '', failed: `The agent in ${this.target} waits for input again, but gave no answer.` };
   }
 

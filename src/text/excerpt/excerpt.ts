@@ -111,27 +111,27 @@ const SAMPLE_CHARS = 1024 * 1024;
 /** Stores the text whose tokens are counted: all of it, or evenly spread slices of a long text. */
 class TextSample {
   #slices: string[] = [];
-  #kept = 0;
+  #storedChars = 0;
   #stride = 1;
   #index = 0;
-  #odd = 0;
+  #oddChars = 0;
   chars = 0;
 
   add(text: string): void {
     this.chars += text.length;
     if (this.#index++ % this.#stride !== 0) return;
-    if (this.#slices.length < 16) this.#odd += text.match(/[\x00-\x06\x0e-\x1a\ufffd]/g)?.length ?? 0;
+    if (this.#slices.length < 16) this.#oddChars += text.match(/[\x00-\x06\x0e-\x1a\ufffd]/g)?.length ?? 0;
     this.#slices.push(text);
-    this.#kept += text.length;
-    if (this.#kept <= SAMPLE_CHARS) return;
+    this.#storedChars += text.length;
+    if (this.#storedChars <= SAMPLE_CHARS) return;
     this.#slices = this.#slices.filter((_, i) => i % 2 === 0);
-    this.#kept = this.#slices.reduce((sum, { length }) => sum + length, 0);
+    this.#storedChars = this.#slices.reduce((sum, { length }) => sum + length, 0);
     this.#stride *= 2;
   }
 
   /** Whether the text has many control characters, or bytes that are not UTF-8. */
   get isBinary(): boolean {
-    return this.#odd > 0.05 * Math.min(this.chars, this.#kept);
+    return this.#oddChars > 0.05 * Math.min(this.chars, this.#storedChars);
   }
 
   text(): string {
@@ -226,8 +226,8 @@ function rendered({ number, column, text }: Line): string {
 const MIN_SIMILAR = 5;
 
 /** Returns the lines in order, with a mark for each gap. */
-function layOut(shown: Line[], scanner: Scanner, total: number): Pick<Chosen, 'text' | 'omitted'> {
-  const lines = shown.toSorted((a, b) => a.number - b.number || a.column - b.column);
+function layOut(chosen: Line[], scanner: Scanner, total: number): Pick<Chosen, 'text' | 'omitted'> {
+  const lines = chosen.toSorted((a, b) => a.number - b.number || a.column - b.column);
   /** Number of shown lines by shape. An entry is deleted when a mark has counted the other lines of its shape. */
   const ofShape = new Map<number, number>();
   for (const line of lines) ofShape.set(scanner.shapeOf(line), (ofShape.get(scanner.shapeOf(line)) ?? 0) + 1);

@@ -28,8 +28,8 @@ export class Column {
   add(value: string, line: Line): void {
     this.rows++;
     if (this.#values) {
-      const known = this.#values.get(value);
-      if (known) known.count++;
+      const entry = this.#values.get(value);
+      if (entry) entry.count++;
       else if (this.#values.size < VALUES) this.#values.set(value, { count: 1, line: own(line) });
       else this.#values = null;
     }

@@ -100,10 +100,10 @@ export class LineReader {
     }
     if (HAS_CONTROLS.test(text)) text = text.replace(CONTROLS, '');
     if (text.includes('\r')) {
-      const shown = lastVersion(text);
+      const version = lastVersion(text);
       // Further text may overwrite this version.
-      const overwritten = !last && text.lastIndexOf('\r') > text.lastIndexOf(shown);
-      text = overwritten ? `${shown}\r` : shown;
+      const overwritten = !last && text.lastIndexOf('\r') > text.lastIndexOf(version);
+      text = overwritten ? `${version}\r` : version;
       this.#column = 0;
     }
     while (text.length > PIECE_CHARS) {

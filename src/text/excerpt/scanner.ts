@@ -40,8 +40,9 @@ const EXAMPLES = { failure: 24, error: 12, summary: 24, warning: 3, quiet: 1, no
 /** Maximum number of detail lines of a failure, and of a warning. */
 const BLOCK_LINES = 48;
 const WARNING_LINES = 5;
-/** Number of lines of the first failure that come before everything else, and before the other failures. */
+/** Number of lines of the first failure that come before everything else. */
 const FIRST_LINES = 12;
+/** Number of lines of the first failure that come before the other failures. */
 const WHOLE_LINES = 28;
 /** Number of lines shown after an error that has no indented details. */
 const CONTEXT_AFTER = 2;
@@ -292,8 +293,8 @@ function failureItems(blocks: Block[]): Item[] {
   const longest = new Map<string, Block>();
   for (const block of blocks) {
     const name = block.lines[block.headline]!.text.trim().replace(/\s*\(?\d[\d.]*\s?m?s\)?$/, '');
-    const known = longest.get(name);
-    if (!known || known.lines.length - known.headline < block.lines.length - block.headline)
+    const previous = longest.get(name);
+    if (!previous || previous.lines.length - previous.headline < block.lines.length - block.headline)
       longest.set(name, block);
   }
   const unique = [...longest.values()];
@@ -307,8 +308,7 @@ function failureItems(blocks: Block[]): Item[] {
         lines: [line],
         priority: (k < FIRST_LINES ? 1000 : k < WHOLE_LINES ? 740 : 600) - Math.abs(k - headline),
       }));
-    // A new shape of failure ranks above more failures of a known shape, and recognised failures above mere words of
-    // errors.
+    // The first failure of a shape ranks above later ones. A recognised failure ranks above a line with error words.
     const step =
       Math.min(90, i) +
       Math.min(200, (by?.kind === 'build' ? 40 : 6) * (nth - 1)) +

@@ -47,7 +47,7 @@ export async function takeLines(body: PartBody, lines: string): Promise<Part> {
 async function takeRange(body: PartBody, from: number, to: number): Promise<Part> {
   const text = new PartText();
   let last = 0;
-  let taken = 0;
+  let lastTaken = 0;
   let cut = false;
   let full = false;
   let more = false;
@@ -62,19 +62,19 @@ async function takeRange(body: PartBody, from: number, to: number): Promise<Part
       full = !text.add(lineText(line));
       if (full) break reading;
       cut ||= line.more;
-      taken = line.number;
+      lastTaken = line.number;
     }
   }
-  if (taken === 0) {
+  if (lastTaken === 0) {
     const hint = `There ${last === 1 ? 'is' : 'are'} ${plural(last, 'line')}.`;
     throw badPart(`line ${from} is after the end`, hint);
   }
   const notes = [];
   if (more) notes.push('more follow');
-  if (full) notes.push(`cut at ${PART_CHARS} characters; continue with lines=${taken + 1}-`);
+  if (full) notes.push(`cut at ${PART_CHARS} characters; continue with lines=${lastTaken + 1}-`);
   if (cut) notes.push(`long lines are cut and marked${CUT_MARK}`);
   const total = more || full ? '' : ` of ${last}`;
-  return { text: `${text}`, about: about(from, taken, total, notes), truncated: full || cut };
+  return { text: `${text}`, about: about(from, lastTaken, total, notes), truncated: full || cut };
 }
 
 async function takeLast(body: PartBody, count: number): Promise<Part> {

@@ -54,7 +54,7 @@ const RULES =
   'instructions?|prompts?|rules?|guidelines?|commands?|orders?|directives?|constraints?|programming|policy|policies|restrictions';
 
 /**
- * Strings of which every "ignore" phrase contains at least one. A text without any of them skips the slow pattern.
+ * Every "ignore" phrase contains one of these strings. A text without them skips the slow pattern.
  */
 const DROPS = ['ignore', 'disregard', 'forget', 'overrid', 'bypass', 'follow', 'obey', 'attention'];
 
@@ -115,7 +115,7 @@ const BETWEEN_WORDS = '[\\s,*_`"\'-]{1,6}';
 interface Replacement {
   readonly kind: string;
   /**
-   * Lower-case strings of which every match contains at least one. Looking for them first is faster than the pattern.
+   * Every match contains one of these lower-case strings. Looking for them first is faster than the pattern.
    */
   readonly needs: readonly string[];
   readonly pattern: () => RegExp;
