@@ -4,7 +4,7 @@ import { followLinks, segments } from './frame/router.ts';
 import { applyTheme } from './frame/theme.ts';
 import { followActivity } from './session/live.ts';
 import { loadSelf } from './session/self.ts';
-import { readShareToken } from './session/share-link.ts';
+import { readShareToken } from './session/session.ts';
 import 'uplot/dist/uPlot.min.css';
 import './style/base.css';
 import './style/frame.css';

@@ -25,14 +25,14 @@ export async function buildDashboard(outDir: string): Promise<Metafile> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfigRaw: {},
-    // Small files replace these packages, which are half of the size of the Markdown renderer. The dashboard does not need
-    // their features.
-    alias: {
-      'linkify-it': join(ui, 'viewers', 'markdown-links.ts'),
-      entities: join(ui, 'viewers', 'markdown-entities.ts'),
-      'uc.micro': join(ui, 'viewers', 'markdown-characters.ts'),
-      'punycode.js': join(ui, 'viewers', 'markdown-hosts.ts'),
-    },
+    // A small file replaces these packages, which are half of the size of the Markdown renderer. The dashboard does not
+    // need their features.
+    alias: Object.fromEntries(
+      ['linkify-it', 'entities', 'uc.micro', 'punycode.js'].map((name) => [
+        name,
+        join(ui, 'viewers', 'markdown-packages.ts'),
+      ]),
+    ),
     minify: true,
     legalComments: 'none',
     metafile: true,

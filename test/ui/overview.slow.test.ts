@@ -31,7 +31,7 @@ test('a new push appears with its channel without a reload', { skip }, async () 
   });
   const line = feed.getByRole('listitem').filter({ hasText: 'latecomer' });
   await line.waitFor();
-  assert.match((await line.textContent())!, /latecomer pushed \w{8} relay:\d+ 1 byte on fresh-channel/);
+  assert.match((await line.textContent())!, /latecomer pushed \w{8} \(relay:\d+, 1 byte\) on fresh-channel/);
   await feed.getByRole('link', { name: 'Where things are' }).first().waitFor();
   assert.match((await page.getByText(/prompts \(/).textContent())!, /o200k_base/, 'the tokenizer is named');
   await page.getByRole('table', { name: 'Tokens saved over time' }).waitFor({ state: 'attached' });

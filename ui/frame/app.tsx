@@ -12,7 +12,7 @@ import { Pointers } from '../pages/pointers/pointers.tsx';
 import { Projects } from '../pages/projects/projects.tsx';
 import { Tasks } from '../pages/tasks/tasks.tsx';
 import { Compare } from '../pages/threads/compare.tsx';
-import { SharedThread } from '../pages/threads/shared-thread.tsx';
+import { SharedThread } from '../pages/threads/thread.tsx';
 import { Threads } from '../pages/threads/threads.tsx';
 import { Failure } from '../parts/notices.tsx';
 import { PageHead } from '../parts/page-head.tsx';

@@ -2,9 +2,11 @@ import { useState } from 'preact/hooks';
 import { isRelayError, RelayError } from '../../src/base/errors.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { Command } from '../parts/copy-button.tsx';
+import { onSubmit } from '../parts/filters.tsx';
 import { Failure } from '../parts/notices.tsx';
+import { useTitle } from '../parts/page-head.tsx';
+import { useAction } from '../session/asking.ts';
 import { signIn } from '../session/session.ts';
-import { useTitle } from './title.ts';
 
 /** Replaces the relay's hint, which is for developers. */
 const WRONG_KEY = new RelayError('unauthorized', {
@@ -16,22 +18,12 @@ export function SignIn({ byLink }: { byLink: boolean }) {
   useTitle('Sign in');
   const [key, setKey] = useState('');
   const [keep, setKeep] = useState(true);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(undefined);
+  const checking = useAction(async () => {
     const apiKey = key.trim();
-    try {
-      await httpRelay({ baseUrl: location.origin, apiKey, retries: 1, timeout: 15_000 }).keys.self();
-      signIn(apiKey, keep);
-    } catch (failure) {
-      setError(isRelayError(failure, 'unauthorized') ? WRONG_KEY : failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+    await httpRelay({ baseUrl: location.origin, apiKey, retries: 1, timeout: 15_000 }).keys.self();
+    signIn(apiKey, keep);
+  });
+  const { error, busy } = checking;
   return (
     <section class="sign-in">
       <h1>Sign in</h1>
@@ -40,7 +32,7 @@ export function SignIn({ byLink }: { byLink: boolean }) {
           ? 'This pointer may be private. Sign in with an API key of its tenant.'
           : 'This relay requires an API key.'}
       </p>
-      <form onSubmit={submit}>
+      <form onSubmit={onSubmit(() => checking.run())}>
         <label class="field">
           <span>API key</span>
           <input
@@ -62,7 +54,7 @@ export function SignIn({ byLink }: { byLink: boolean }) {
           {busy ? 'Checking…' : 'Sign in'}
         </button>
       </form>
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <Failure error={isRelayError(error, 'unauthorized') ? WRONG_KEY : error} />}
       <Command
         about="No key yet? Create one on the machine that runs the relay:"
         line="relay keys create dashboard --scopes push,pull,subscribe,threads,files,tasks,admin"

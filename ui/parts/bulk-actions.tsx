@@ -3,50 +3,7 @@ import { toRelayError } from '../../src/base/errors.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import { relay } from '../session/session.ts';
 import { ConfirmButton } from './confirm.tsx';
-import type { Column } from './table.tsx';
-
-/** Rows that the person has selected, by key. */
-export interface Selection<T> {
-  readonly rows: ReadonlyMap<string, T>;
-  readonly set: (key: string, row: T, on: boolean) => void;
-  readonly clear: () => void;
-}
-
-export function useSelection<T>(): Selection<T> {
-  const [rows, setRows] = useState<ReadonlyMap<string, T>>(new Map());
-  return {
-    rows,
-    set: (key, row, on) =>
-      setRows((before) => {
-        const after = new Map(before);
-        if (on) after.set(key, row);
-        else after.delete(key);
-        return after;
-      }),
-    clear: () => setRows(new Map()),
-  };
-}
-
-/** A column of checkboxes. `nameOf` is what a screen reader says about a row. */
-export function selectColumn<T>(
-  selection: Selection<T>,
-  keyOf: (row: T) => string,
-  nameOf: (row: T) => string,
-): Column<T> {
-  return {
-    title: 'Select',
-    bare: true,
-    width: '18px',
-    cell: (row) => (
-      <input
-        type="checkbox"
-        aria-label={`Select ${nameOf(row)}`}
-        checked={selection.rows.has(keyOf(row))}
-        onChange={(event) => selection.set(keyOf(row), row, event.currentTarget.checked)}
-      />
-    ),
-  };
-}
+import type { Selection } from './table.tsx';
 
 export interface BulkAction<T> {
   /** `Delete` */

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { useAction } from '../session/asking.ts';
 import { Dialog } from './dialog.tsx';
 import { Failure } from './notices.tsx';
 
@@ -18,20 +19,7 @@ export function ConfirmButton(o: {
   disabled?: boolean;
 }) {
   const [asking, setAsking] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const act = async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await o.act();
-      setAsking(false);
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const acting = useAction(o.act);
   return (
     <>
       <button
@@ -45,7 +33,7 @@ export function ConfirmButton(o: {
       {asking && (
         <Dialog title={o.title} onClose={() => setAsking(false)}>
           <div class="dialog-body">{o.children}</div>
-          {error !== undefined && <Failure error={error} />}
+          {acting.error !== undefined && <Failure error={acting.error} />}
           <footer>
             <button type="button" class="button" onClick={() => setAsking(false)}>
               {o.dismiss ?? 'Cancel'}
@@ -53,8 +41,8 @@ export function ConfirmButton(o: {
             <button
               type="button"
               class={o.danger ? 'button danger solid' : 'button solid'}
-              disabled={busy}
-              onClick={act}
+              disabled={acting.busy}
+              onClick={async () => (await acting.run()) && setAsking(false)}
             >
               {o.sure}
             </button>

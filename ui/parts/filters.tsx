@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { query, setParam } from '../frame/router.ts';
-import type { Page } from '../session/paging.ts';
 
 /** A filter in the address of the page, so that a filtered list can be linked and reloaded. */
 export function useParam(name: string): [value: string, set: (value: string) => void] {
@@ -56,6 +55,57 @@ export function Select(o: {
       </select>
     </label>
   );
+}
+
+/** Buttons of which one is pressed. */
+export function Switch<T extends string>(o: {
+  label: string;
+  value: T;
+  set: (value: T) => void;
+  options: { readonly [value in T]: string };
+}) {
+  return (
+    <div class="switch" role="group" aria-label={o.label}>
+      {Object.entries<string>(o.options).map(([value, title]) => (
+        <button key={value} type="button" aria-pressed={value === o.value} onClick={() => o.set(value as T)}>
+          {title}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** A text field with its label. The types of JSX distinguish inputs by a literal type, so the others are spread as an object. */
+export function Field({
+  label,
+  set,
+  grow = false,
+  ...o
+}: {
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  type?: 'text' | 'search';
+  class?: string;
+  placeholder?: string;
+  maxLength?: number;
+  required?: boolean;
+  grow?: boolean;
+}) {
+  return (
+    <label class={grow ? 'field grow' : 'field'}>
+      <span>{label}</span>
+      <input {...(o as object)} onInput={(event) => set(event.currentTarget.value)} />
+    </label>
+  );
+}
+
+/** Handles the submission of a form in the page. */
+export function onSubmit(act: () => unknown): (event: Event) => void {
+  return (event) => {
+    event.preventDefault();
+    void act();
+  };
 }
 
 /** A selection in the address of the page. The empty value selects everything. */
@@ -116,30 +166,4 @@ export function TextFilter(o: { label: string; param: string; grow?: boolean }) 
       />
     </label>
   );
-}
-
-const ROWS_WANTED = 50;
-const PAGES_AT_ONCE = 10;
-
-/**
- * Reads pages until enough rows match. `isPast` says that no later row can match, because the list is ordered by time.
- * Without this, a page whose rows all fail the filter would look like an empty list.
- */
-export async function readMatching<T>(
-  read: (after: string | undefined) => Promise<Page<T>>,
-  after: string | undefined,
-  matches: (row: T) => boolean,
-  isPast: (row: T) => boolean = () => false,
-): Promise<Page<T>> {
-  const rows: T[] = [];
-  let next = after;
-  for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
-    const page = await read(next);
-    rows.push(...page.rows.filter(matches));
-    next = page.next;
-    const last = page.rows.at(-1);
-    if (last !== undefined && isPast(last)) return { rows };
-    if (next === undefined || rows.length >= ROWS_WANTED) break;
-  }
-  return { rows, ...(next === undefined ? {} : { next }) };
 }

@@ -1,3 +1,4 @@
+import { to } from '../frame/router.ts';
 import { revealHidden } from '../viewers/reveal-hidden.ts';
 
 /** Foreign text, such as a name or a summary: never markup, and isolated in its direction. */
@@ -13,4 +14,12 @@ export function ForeignText({ text, max = 300 }: { text: string; max?: number })
 /** A foreign JSON value on one line. */
 export function ForeignJson({ value, max = 300 }: { value: unknown; max?: number }) {
   return <ForeignText text={typeof value === 'string' ? value : JSON.stringify(value)} max={max} />;
+}
+
+export function ChannelLink({ name }: { name: string }) {
+  return (
+    <a href={to('channels', name)}>
+      <ForeignText text={name} max={60} />
+    </a>
+  );
 }

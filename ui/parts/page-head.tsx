@@ -1,6 +1,13 @@
 import type { ComponentChildren } from 'preact';
-import { useTitle } from '../frame/title.ts';
+import { useEffect } from 'preact/hooks';
 import { ForeignText } from './foreign-text.tsx';
+
+/** Sets the tab's title, which also tells a screen reader that the page has changed. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = title === '' ? 'ContextRelay' : `${title} · ContextRelay`;
+  }, [title]);
+}
 
 /** A page's title, notes and actions. */
 export function PageHead({
@@ -31,6 +38,27 @@ export function PageHead({
       </div>
       {actions && <div class="page-actions">{actions}</div>}
     </header>
+  );
+}
+
+/** Names with values. Rows that are false are left out. */
+export function Facts({
+  rows,
+}: {
+  rows: readonly (readonly [name: string, value: ComponentChildren] | false | null | undefined | '')[];
+}) {
+  return (
+    <dl class="facts">
+      {rows.map(
+        (row) =>
+          row && (
+            <div key={row[0]} class="facts-row">
+              <dt>{row[0]}</dt>
+              <dd>{row[1]}</dd>
+            </div>
+          ),
+      )}
+    </dl>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Paged } from '../session/paging.ts';
+import { ForeignText } from './foreign-text.tsx';
 import { Empty, Failure, Pending } from './notices.tsx';
 import { useVirtualRows } from './virtual-rows.ts';
 
@@ -17,6 +18,76 @@ export interface Column<T> {
   readonly figure?: boolean;
 }
 
+/** A column with a text of agents. */
+export const textColumn = <T,>(title: string, width: string, textOf: (row: T) => string): Column<T> => ({
+  title,
+  width,
+  cell: (row) => <ForeignText text={textOf(row)} max={80} />,
+  wide: true,
+});
+
+/** The main column, with a link to the page of each row. */
+export const linkColumn = <T,>(
+  title: string,
+  hrefOf: (row: T) => string,
+  textOf: (row: T) => ComponentChildren,
+): Column<T> => ({
+  title,
+  width: 'minmax(0, 1fr)',
+  cell: (row) => {
+    const text = textOf(row);
+    return (
+      <a class="row-link one-line" href={hrefOf(row)}>
+        {typeof text === 'string' ? <ForeignText text={text} max={200} /> : text}
+      </a>
+    );
+  },
+});
+
+/** Rows that the person has selected, by key. */
+export interface Selection<T> {
+  readonly rows: ReadonlyMap<string, T>;
+  /** What a screen reader says about a row; null for a row that cannot be selected. */
+  readonly nameOf: (row: T) => string | null;
+  readonly set: (key: string, row: T, on: boolean) => void;
+  readonly clear: () => void;
+}
+
+export function useSelection<T>(nameOf: Selection<T>['nameOf']): Selection<T> {
+  const [rows, setRows] = useState<ReadonlyMap<string, T>>(new Map());
+  return {
+    rows,
+    nameOf,
+    set: (key, row, on) =>
+      setRows((before) => {
+        const after = new Map(before);
+        if (on) after.set(key, row);
+        else after.delete(key);
+        return after;
+      }),
+    clear: () => setRows(new Map()),
+  };
+}
+
+const selectColumn = <T,>({ rows, nameOf, set }: Selection<T>, keyOf: (row: T) => string): Column<T> => ({
+  title: 'Select',
+  bare: true,
+  width: '18px',
+  cell: (row) => {
+    const name = nameOf(row);
+    return (
+      name !== null && (
+        <input
+          type="checkbox"
+          aria-label={`Select ${name}`}
+          checked={rows.has(keyOf(row))}
+          onChange={(event) => set(keyOf(row), row, event.currentTarget.checked)}
+        />
+      )
+    );
+  },
+});
+
 interface Props<T> {
   /** What the table lists. */
   readonly label: string;
@@ -27,11 +98,15 @@ interface Props<T> {
   /** Called while the last rows are near or visible: again on each scroll and each change of the rows. */
   readonly onEnd?: () => void;
   readonly chosen?: (row: T) => boolean;
+  /** Adds a column of checkboxes. */
+  readonly selection?: Selection<T> | false;
   /** Number of rows dropped above the first one. */
   readonly skipped?: number;
   /** Name of a row, `task`, for a list whose filters match nothing. */
   readonly what?: string;
 }
+
+const NoMatch = ({ what }: { what: string }) => <Empty title={`No ${what} matches these filters.`} />;
 
 const ROW_HEIGHT = 40;
 /** Further rows are loaded when this many are left below. */
@@ -39,7 +114,9 @@ const ROWS_AHEAD = 8;
 
 /** A table of any length: only visible rows are in the page. */
 export function Table<T>(o: Props<T>) {
-  const { columns, rows, rowHeight = ROW_HEIGHT, skipped = 0 } = o;
+  const { rows, selection, rowHeight = ROW_HEIGHT, skipped = 0 } = o;
+  const columns = selection ? [selectColumn(selection, o.keyOf), ...o.columns] : o.columns;
+  const isChosen = selection ? (row: T) => selection.rows.has(o.keyOf(row)) : o.chosen;
   const virtual = useVirtualRows(rows.length, rowHeight);
   // The element is asked, because two scrolls before the next frame, such as ours below and one of the person, may
   // leave the virtual list unchanged.
@@ -58,7 +135,7 @@ export function Table<T>(o: Props<T>) {
     const body = virtual.scroller.current;
     if (body && gone !== 0) body.scrollTop = gone > 0 ? body.scrollTop - gone * rowHeight : 0;
   }, [skipped]);
-  if (o.what && rows.length === 0) return <Empty title={`No ${o.what} matches these filters.`} />;
+  if (o.what && rows.length === 0) return <NoMatch what={o.what} />;
   const grid = { '--columns': columns.map(({ width }) => width).join(' ') };
   const narrow = {
     '--narrow-columns': columns
@@ -100,7 +177,7 @@ export function Table<T>(o: Props<T>) {
                 key={o.keyOf(row)}
                 role="row"
                 aria-rowindex={index + skipped + 2}
-                class={o.chosen?.(row) ? 'table-row chosen' : 'table-row'}
+                class={isChosen?.(row) ? 'table-row chosen' : 'table-row'}
                 style={{ transform: `translateY(${start}px)`, height: `${rowHeight}px` }}
               >
                 {columns.map((column) => (
@@ -121,16 +198,22 @@ function classOf({ wide, figure }: Column<never>): string {
   return `cell${wide ? ' wide' : ''}${figure ? ' figure' : ''}`;
 }
 
-/** A table of a paged list, with a text for an empty list. */
+/** A table of a paged list, with a text for an empty list. `filtered`: some filter is set. */
 export function PagedTable<T>({
   paged,
   empty,
+  filtered = false,
+  what = 'row',
   ...o
-}: Omit<Props<T>, 'rows' | 'onEnd' | 'skipped'> & { paged: Paged<T>; empty: ComponentChildren }) {
+}: Omit<Props<T>, 'rows' | 'onEnd' | 'skipped'> & {
+  paged: Paged<T>;
+  empty: ComponentChildren;
+  filtered?: boolean;
+}) {
   const { rows, pending, error, ended, skipped } = paged;
   if (rows.length === 0) {
     if (error !== undefined) return <Failure error={error} again={paged.first} />;
-    return pending && !ended ? <Pending /> : empty;
+    return pending && !ended ? <Pending /> : filtered ? <NoMatch what={what} /> : empty;
   }
   return (
     <>

@@ -3,8 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { isRelayError } from '../../src/base/errors.ts';
 import { pause } from '../../src/base/pause.ts';
 import type { Activity } from '../../src/contract/activity.ts';
-import { connectionState } from './connection.ts';
-import { needsKey, relay } from './session.ts';
+import { connectionState, needsKey, relay } from './session.ts';
 
 /** Recent activity, newest first; older entries come from the relay's log. */
 export const recentActivity = signal<readonly Activity[]>([]);

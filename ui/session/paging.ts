@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { Activity } from '../../src/contract/activity.ts';
 import type { Relay } from '../../src/contract/relay.ts';
+import { useLive } from './live.ts';
 import { handleUnauthorized, relay } from './session.ts';
 
 /** Rows per request. */
@@ -20,9 +22,13 @@ export interface Paged<T> {
   readonly first: () => void;
 }
 
-export interface Page<T> {
-  readonly rows: readonly T[];
-  readonly next?: string;
+interface Options<T> {
+  /** Filters rows that the relay does not filter. */
+  readonly matches?: (row: T) => boolean;
+  /** Returns whether no later row can match, because the list is ordered by time. */
+  readonly isPast?: (row: T) => boolean;
+  /** Activity after which the list starts again, unless the person has scrolled to further pages. */
+  readonly live?: (entry: Activity) => boolean;
 }
 
 interface PagingState<T> {
@@ -34,10 +40,15 @@ interface PagingState<T> {
   readonly ended: boolean;
 }
 
-/** A paged list that loads further pages on scrolling. */
-export function usePages<T>(
-  read: (relay: Relay, o: { after?: string; limit: number }) => Promise<Page<T>>,
+/** A paged list that loads further pages on scrolling. `name` is the field of an answer that has the rows. */
+export function usePages<K extends string, T>(
+  name: K,
+  read: (
+    relay: Relay,
+    page: { after?: string; limit: number },
+  ) => Promise<{ readonly [field in K]: readonly T[] } & { readonly next?: string }>,
   on: readonly unknown[],
+  options: Options<T> = {},
 ): Paged<T> {
   const empty: PagingState<T> = {
     rows: [],
@@ -50,8 +61,8 @@ export function usePages<T>(
   const [state, setState] = useState(empty);
   const latest = useRef(state);
   const latestRequest = useRef(0);
-  const reader = useRef(read);
-  reader.current = read;
+  const reader = useRef({ read, options });
+  reader.current = { read, options };
   const current = relay.value;
 
   const load = useCallback(
@@ -63,12 +74,17 @@ export function usePages<T>(
         setState(now);
       };
       set({ ...shown, pending: true, error: undefined });
-      reader.current(current, { after: from.next, limit: PAGE_ROWS }).then(
-        ({ rows, next }) => {
+      const { read, options } = reader.current;
+      read(current, { after: from.next, limit: PAGE_ROWS }).then(
+        ({ next, ...page }) => {
           if (latestRequest.current !== request) return;
-          // A filter may leave nothing of a page.
-          if (rows.length === 0 && next !== undefined) return load({ ...from, next }, shown);
-          const all = [...from.rows, ...rows];
+          const listed = (page as unknown as { [field in K]: readonly T[] })[name];
+          const found = options.matches ? listed.filter(options.matches) : listed;
+          const last = listed.at(-1);
+          const ended = next === undefined || (last !== undefined && options.isPast?.(last) === true);
+          // Without this, a page of which a filter leaves nothing would look like the end of the list.
+          if (found.length === 0 && !ended) return load({ ...from, next }, shown);
+          const all = [...from.rows, ...found];
           const over = Math.max(0, all.length - MAX_ROWS);
           set({
             rows: over > 0 ? all.slice(over) : all,
@@ -76,7 +92,7 @@ export function usePages<T>(
             next,
             pending: false,
             error: undefined,
-            ended: next === undefined,
+            ended,
           });
         },
         (error) => {
@@ -99,5 +115,9 @@ export function usePages<T>(
     const { pending, ended } = latest.current;
     if (!pending && !ended) load(latest.current);
   }, [load]);
+  useLive(
+    (entry) => options.live?.(entry) === true,
+    () => latest.current.skipped === 0 && latest.current.rows.length <= PAGE_ROWS && first(),
+  );
   return { ...state, more, first };
 }

@@ -2,11 +2,16 @@ import { computed, signal } from '@preact/signals';
 import { isRelayError } from '../../src/base/errors.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
-import { reportConnection } from './connection.ts';
 
 /** After this time without an answer a page says so and offers to retry. */
 const REQUEST_TIMEOUT_MS = 20_000;
 const STORED_KEY = 'contextrelay-key';
+const STORED_SHARE = 'contextrelay-share';
+
+/** State of the live connection; `idle` before there is one. */
+export type ConnectionState = 'idle' | 'live' | 'lost';
+
+export const connectionState = signal<ConnectionState>('idle');
 
 /** API key of requests; null in open mode and before sign-in. It is never part of an address. */
 export const apiKey = signal<string | null>(storedKey());
@@ -24,7 +29,9 @@ export const relay = computed<Relay>(() =>
     apiKey: apiKey.value ?? undefined,
     timeout: REQUEST_TIMEOUT_MS,
     retries: 1,
-    onConnection: reportConnection,
+    onConnection: (lost) => {
+      connectionState.value = lost ? 'lost' : 'live';
+    },
   }),
 );
 
@@ -45,6 +52,19 @@ export function signOut(): void {
 /** Asks for a key if an error means that sign-in is required. */
 export function handleUnauthorized(error: unknown): void {
   if (isRelayError(error, 'unauthorized')) needsKey.value = true;
+}
+
+/** Takes the token from `/ui/share/<thread>#token=…`, which gives read access to that thread only. */
+export function readShareToken(): boolean {
+  if (!/^\/ui\/share\//.test(location.pathname)) return false;
+  const token = /^#token=(.+)$/.exec(location.hash)?.[1];
+  // Keep the token for a reload of this tab, but out of the address, the history and copied links.
+  if (token) {
+    storage((kept) => kept.setItem(STORED_SHARE, token));
+    history.replaceState(null, '', location.pathname + location.search);
+  }
+  apiKey.value = token ?? storage((kept) => kept.getItem(STORED_SHARE)) ?? null;
+  return true;
 }
 
 function storedKey(): string | null {

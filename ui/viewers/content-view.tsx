@@ -1,17 +1,30 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { bytes as amount } from '../../src/base/format.ts';
 import { decodeUtf8 } from '../../src/base/utf8.ts';
+import { collect } from '../../src/sdk/payload.ts';
 import { binaryKind } from '../../src/text/preview/binary-kind.ts';
-import { Empty } from '../parts/notices.tsx';
+import { Switch } from '../parts/filters.tsx';
+import { Empty, Pending } from '../parts/notices.tsx';
 import { CsvView } from './csv-view.tsx';
 import { JsonView } from './json-view.tsx';
-import { languageOf } from './language.ts';
-import { MARKDOWN_CHARS, MarkdownView } from './markdown-view.tsx';
+import { revealHidden } from './reveal-hidden.ts';
 import { TextView } from './text-view.tsx';
-import { type About, imageType, type ViewKind, viewKind } from './view-kind.ts';
+import { type About, imageType, languageOf, type ViewKind, viewKind } from './view-kind.ts';
 
 /** Maximum of a content that a page loads; the download has all. */
 export const MAX_VIEW_BYTES = 2 * 1024 * 1024;
+
+/** Reads a content, or its start if it is longer than a page displays. */
+export async function readStart(
+  size: number,
+  read: (
+    range: { start: number; end: number } | undefined,
+  ) => Promise<{ body: Parameters<typeof collect>[0] }>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (size === 0) return new Uint8Array();
+  const { body } = await read(size > MAX_VIEW_BYTES ? { start: 0, end: MAX_VIEW_BYTES } : undefined);
+  return collect(body, { bytes: MAX_VIEW_BYTES, what: 'the displayed part' });
+}
 
 interface Props {
   readonly body: Uint8Array<ArrayBuffer>;
@@ -46,18 +59,12 @@ export function ContentView({ body, size, about, renderAtOnce = true }: Props) {
       {(hasViewer || cut) && (
         <div class="bar">
           {hasViewer && (
-            <div class="switch" role="group" aria-label="View">
-              {[false, true].map((wanted) => (
-                <button
-                  key={String(wanted)}
-                  type="button"
-                  aria-pressed={plain === wanted}
-                  onClick={() => setPlain(wanted)}
-                >
-                  {wanted ? 'Text' : TITLES[kind]}
-                </button>
-              ))}
-            </div>
+            <Switch
+              label="View"
+              value={plain ? 'text' : 'formatted'}
+              set={(view) => setPlain(view === 'text')}
+              options={{ formatted: TITLES[kind], text: 'Text' }}
+            />
           )}
           {cut && (
             <span class="soft">
@@ -173,4 +180,36 @@ function diffClass(line: string): string {
 
 function nameOf({ name }: About): string {
   return name || 'Content';
+}
+
+/** A longer text is displayed as plain text, because rendering would block the page. */
+const MARKDOWN_CHARS = 500_000;
+
+/** Renders Markdown. Raw HTML stays text, images are not fetched, and the output is sanitized again. */
+function MarkdownView({ text }: { text: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [failed, setFailed] = useState(false);
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    let over = false;
+    setReady(false);
+    import('./markdown.ts').then(
+      ({ renderMarkdown }) => {
+        if (over) return;
+        place.current?.replaceChildren(renderMarkdown(revealHidden(text)));
+        setReady(true);
+      },
+      () => !over && setFailed(true),
+    );
+    return () => {
+      over = true;
+    };
+  }, [text]);
+  if (failed) return <pre class="break">{revealHidden(text)}</pre>;
+  return (
+    <>
+      {!ready && <Pending what="Formatting" />}
+      <div class="markdown" ref={place} />
+    </>
+  );
 }

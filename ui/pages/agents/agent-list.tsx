@@ -2,7 +2,7 @@ import type { Agent } from '../../../src/contract/agents.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Command } from '../../parts/copy-button.tsx';
-import { ForeignText } from '../../parts/foreign-text.tsx';
+import { ChannelLink, ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
 
@@ -42,9 +42,7 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
                 {agent.bridge ? (
                   <>
                     {agent.bridge.runner} <ForeignText text={agent.bridge.target} max={80} /> on{' '}
-                    <a href={to('channels', agent.bridge.task_channel)}>
-                      <ForeignText text={agent.bridge.task_channel} max={60} />
-                    </a>
+                    <ChannelLink name={agent.bridge.task_channel} />
                   </>
                 ) : agent.session ? (
                   <>
@@ -59,7 +57,7 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
               </p>
               {agent.bridge && agent.bridge.running.length > 0 && (
                 <p class="small">
-                  working on{' '}
+                  works on{' '}
                   {agent.bridge.running.map((task) => (
                     <TaskLink key={task} task={task} />
                   ))}

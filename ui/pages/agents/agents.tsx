@@ -134,7 +134,7 @@ const CONVERSATION_COLUMNS: readonly Column<Conversation>[] = [
   },
   {
     title: 'Between',
-    width: 'minmax(0, 220px)',
+    width: 'minmax(0, 260px)',
     cell: ({ agents }) => <ForeignText text={agents.join(', ')} max={80} />,
     wide: true,
   },

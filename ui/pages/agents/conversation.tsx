@@ -4,6 +4,7 @@ import type { AgentMessage } from '../../../src/contract/agents.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { onSubmit } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Failure } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -11,6 +12,8 @@ import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { hasScope, self } from '../../session/self.ts';
+
+const AND = new Intl.ListFormat('en');
 
 /** The messages of a conversation with their receipts, and a form to take part. */
 export function ConversationPage({ id }: { id: string }) {
@@ -26,7 +29,7 @@ export function ConversationPage({ id }: { id: string }) {
         {conversation && (
           <>
             <span>
-              between <ForeignText text={conversation.agents.join(', ')} max={120} />
+              between <ForeignText text={AND.format(conversation.agents)} max={120} />
             </span>
             <span>
               {conversation.messages} of at most {conversation.limit} messages
@@ -155,13 +158,7 @@ export function MessageForm(o: {
     setText('');
   });
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void sending.run();
-      }}
-    >
+    <form class="form" onSubmit={onSubmit(() => sending.run())}>
       {o.children}
       <label class="field">
         <span>{o.label}</span>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { AskedQuestion } from '../../../src/contract/questions.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copy-button.tsx';
+import { Field, onSubmit } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty, Failure } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -66,23 +67,9 @@ function Question({ question, again }: { question: AskedQuestion; again: () => v
         )}
       </p>
       {hasScope('answer') ? (
-        <form
-          class="form spaced"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (text.trim() !== '') void answering.run(text.trim());
-          }}
-        >
-          {choices.length === 0 && (
-            <label class="field">
-              <span>Answer</span>
-              <input value={text} onInput={(event) => setText(event.currentTarget.value)} />
-            </label>
-          )}
-          <label class="field">
-            <span>Comment (optional)</span>
-            <input value={comment} onInput={(event) => setComment(event.currentTarget.value)} />
-          </label>
+        <form class="form spaced" onSubmit={onSubmit(() => text.trim() !== '' && answering.run(text.trim()))}>
+          {choices.length === 0 && <Field label="Answer" value={text} set={setText} />}
+          <Field label="Comment (optional)" value={comment} set={setComment} />
           <div class="page-actions">
             {choices.length === 0 ? (
               <button type="submit" class="button solid" disabled={answering.busy || text.trim() === ''}>

@@ -2,26 +2,21 @@ import { count } from '../../../src/base/format.ts';
 import type { ChannelInfo } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copy-button.tsx';
-import { isWithin, readMatching, readParams, TextFilter, TimeFilter } from '../../parts/filters.tsx';
+import { isWithin, readParams, TextFilter, TimeFilter } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, linkColumn, PagedTable } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
 import { ChannelPage } from './channel.tsx';
 
 const COLUMNS: readonly Column<ChannelInfo>[] = [
-  {
-    title: 'Name',
-    width: 'minmax(0, 1fr)',
-    cell: ({ name }) => (
-      <a class="row-link one-line" href={to('channels', name)}>
-        <ForeignText text={name} max={120} />
-      </a>
-    ),
-  },
+  linkColumn(
+    'Name',
+    ({ name }) => to('channels', name),
+    ({ name }) => name,
+  ),
   {
     title: 'Groups',
     width: 'minmax(0, 200px)',
@@ -40,26 +35,13 @@ export function Channels({ parts }: { parts: readonly string[] }) {
 }
 
 function ChannelList() {
-  const [q, time] = readParams('q', 'time');
+  const filters = readParams('q', 'time');
+  const [q, time] = filters;
   const words = q.toLowerCase();
-  const channels = usePages(
-    (relay, { after, limit }) =>
-      readMatching(
-        async (after) => {
-          const { channels, next } = await relay.channels.list({ after, limit });
-          return { rows: channels, next };
-        },
-        after,
-        ({ name, last_at }) => name.toLowerCase().includes(words) && isWithin(time, last_at),
-      ),
-    [q, time],
-  );
-  useLive(
-    ({ channel }) => channel !== undefined,
-    () => {
-      if (channels.skipped === 0 && channels.rows.length <= 200) channels.first();
-    },
-  );
+  const channels = usePages('channels', (relay, page) => relay.channels.list(page), filters, {
+    matches: ({ name, last_at }) => name.toLowerCase().includes(words) && isWithin(time, last_at),
+    live: ({ channel }) => channel !== undefined,
+  });
   return (
     <>
       <PageHead title="Channels" />
@@ -69,22 +51,17 @@ function ChannelList() {
       </div>
       <PagedTable
         label="Channels"
+        what="channel"
         columns={COLUMNS}
         paged={channels}
         keyOf={({ name }) => name}
+        filtered={filters.some(Boolean)}
         empty={
-          q !== '' || time !== '' ? (
-            <Empty title="No channel matches these filters." />
-          ) : (
-            <Empty title="There are no channels yet.">
-              <p>A channel is a named stream of messages. The first message creates it.</p>
-              <Command line='relay publish builds "main is green"' about="Send a signal:" />
-              <Command
-                line="relay push report.md --channel reviews"
-                about="Push a payload and announce it:"
-              />
-            </Empty>
-          )
+          <Empty title="There are no channels yet.">
+            <p>A channel is a named stream of messages. The first message creates it.</p>
+            <Command line='relay publish builds "main is green"' about="Send a signal:" />
+            <Command line="relay push report.md --channel reviews" about="Push a payload and announce it:" />
+          </Empty>
         }
       />
     </>

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import type { BuriedMessage } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
-import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
+import { BulkBar } from '../../parts/bulk-actions.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { isWithin, readParams, TimeFilter, ValueFilter } from '../../parts/filters.tsx';
 import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty, Failure } from '../../parts/notices.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table, textColumn, useSelection } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { relay } from '../../session/session.ts';
@@ -33,7 +33,7 @@ export function DeadLetters({
   changed: () => void;
 }) {
   const letters = useAsked((relay) => relay.channels.deadLetters(channel), [channel, amount]);
-  const selection = useSelection<BuriedMessage>();
+  const selection = useSelection<BuriedMessage>(({ seq }) => `dead letter ${seq}`);
   const [group, time] = readParams('group', 'time');
   const [result, setResult] = useState('');
   const retrying = useAction(async (relay, seq: number) => {
@@ -59,12 +59,7 @@ export function DeadLetters({
         </>
       ),
     },
-    {
-      title: 'Group',
-      width: '110px',
-      cell: ({ dead }) => <ForeignText text={dead?.group ?? ''} max={40} />,
-      wide: true,
-    },
+    textColumn('Group', '110px', ({ dead }) => dead?.group ?? ''),
     {
       title: 'Reason',
       width: 'minmax(0, 260px)',
@@ -161,12 +156,12 @@ export function DeadLetters({
               <Table
                 label="Dead letters, oldest first"
                 what="dead letter"
-                columns={[selectColumn(selection, keyOf, ({ seq }) => `dead letter ${seq}`), ...columns]}
+                columns={columns}
+                selection={selection}
                 rows={list.filter(
                   ({ dead, ts }) => (group === '' || dead.group === group) && isWithin(time, ts),
                 )}
                 keyOf={keyOf}
-                chosen={(letter) => selection.rows.has(keyOf(letter))}
                 rowHeight={44}
               />
             </>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../src/base/json.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
+import { Field, onSubmit, Switch } from '../../parts/filters.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
@@ -29,20 +30,17 @@ export function Publish({ channel }: { channel: string }) {
   return (
     <form
       class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSubmit={onSubmit(() => {
         setResult('');
-        void sending.run();
-      }}
+        return sending.run();
+      })}
     >
-      <div class="switch" role="group" aria-label="What to send">
-        <button type="button" aria-pressed={kind === 'signal'} onClick={() => setKind('signal')}>
-          Signal
-        </button>
-        <button type="button" aria-pressed={kind === 'payload'} onClick={() => setKind('payload')}>
-          Payload
-        </button>
-      </div>
+      <Switch
+        label="What to send"
+        value={kind}
+        set={setKind}
+        options={{ signal: 'Signal', payload: 'Payload' }}
+      />
       <label class="field">
         <span>{kind === 'signal' ? 'Text or JSON' : 'Payload'}</span>
         <textarea
@@ -53,10 +51,7 @@ export function Publish({ channel }: { channel: string }) {
         />
       </label>
       {kind === 'payload' && (
-        <label class="field">
-          <span>Summary (helps readers decide whether to pull it)</span>
-          <input value={summary} onInput={(event) => setSummary(event.currentTarget.value)} />
-        </label>
+        <Field label="Summary (helps readers decide whether to pull it)" value={summary} set={setSummary} />
       )}
       <div class="bar">
         <button type="submit" class="button solid" disabled={sending.busy || text === ''}>

@@ -3,11 +3,19 @@ import { shellWord } from '../../../src/base/format.ts';
 import type { Message, Since } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copy-button.tsx';
-import { readParams, Select, SelectFilter, TextFilter, ValueFilter } from '../../parts/filters.tsx';
+import {
+  Field,
+  onSubmit,
+  readParams,
+  Select,
+  SelectFilter,
+  TextFilter,
+  ValueFilter,
+} from '../../parts/filters.tsx';
 import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Empty, Failure } from '../../parts/notices.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table, textColumn } from '../../parts/table.tsx';
 import { Clock } from '../../parts/time.tsx';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
@@ -69,12 +77,7 @@ export function Tail({ channel }: { channel: string }) {
         </button>
       ),
     },
-    {
-      title: 'From',
-      width: '120px',
-      cell: (message) => <ForeignText text={message.from} max={40} />,
-      wide: true,
-    },
+    textColumn('From', '120px', (message) => message.from),
     {
       title: 'Seq',
       width: '70px',
@@ -85,13 +88,7 @@ export function Tail({ channel }: { channel: string }) {
   ];
   return (
     <>
-      <form
-        class="bar"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setFrom(place.trim());
-        }}
-      >
+      <form class="bar" onSubmit={onSubmit(() => setFrom(place.trim()))}>
         <Select
           label="Start with"
           value={start}
@@ -100,15 +97,13 @@ export function Tail({ channel }: { channel: string }) {
         />
         {start === 'from' && (
           <>
-            <label class="field">
-              <span>After sequence or ISO time</span>
-              <input
-                class="mono"
-                value={place}
-                placeholder="120 or 2026-11-17T09:00"
-                onInput={(event) => setPlace(event.currentTarget.value)}
-              />
-            </label>
+            <Field
+              label="After sequence or ISO time"
+              class="mono"
+              value={place}
+              placeholder="120 or 2026-11-17T09:00"
+              set={setPlace}
+            />
             <button type="submit" class="button align-end">
               Replay
             </button>

@@ -3,7 +3,6 @@ import { bytes } from '../../../src/base/format.ts';
 import { decodeUtf8 } from '../../../src/base/utf8.ts';
 import type { FileInfo } from '../../../src/contract/files.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
-import { collect } from '../../../src/sdk/payload.ts';
 import { navigate, query, setParam, to } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { saveAs } from '../../parts/download.ts';
@@ -18,7 +17,7 @@ import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
 import { relay } from '../../session/session.ts';
-import { ContentView, MAX_VIEW_BYTES } from '../../viewers/content-view.tsx';
+import { ContentView, readStart } from '../../viewers/content-view.tsx';
 import { DiffView } from '../../viewers/diff-view.tsx';
 
 /** A file: its content at any stored version, the difference of two versions, and who wrote each. */
@@ -187,15 +186,8 @@ function Difference({ versions, file }: { versions: readonly FileInfo[]; file: F
   );
 }
 
-async function read(
-  relay: Relay,
-  { space, path, version, size }: FileInfo,
-): Promise<Uint8Array<ArrayBuffer>> {
-  if (size === 0) return new Uint8Array();
-  const range = size > MAX_VIEW_BYTES ? { start: 0, end: MAX_VIEW_BYTES } : undefined;
-  const { body } = await relay.files.get(space, path, { version, ...(range ? { range } : {}) });
-  return collect(body, { bytes: MAX_VIEW_BYTES, what: 'the displayed part' });
-}
+const read = (relay: Relay, { space, path, version, size }: FileInfo) =>
+  readStart(size, (range) => relay.files.get(space, path, { version, ...(range ? { range } : {}) }));
 
 async function readLines(relay: Relay, file: FileInfo): Promise<readonly string[] | null> {
   return file.text ? (decodeUtf8(await read(relay, file))?.split('\n') ?? null) : null;

@@ -2,17 +2,16 @@ import { useRef, useState } from 'preact/hooks';
 import { bytes } from '../../../src/base/format.ts';
 import type { FileInfo } from '../../../src/contract/files.ts';
 import { to } from '../../frame/router.ts';
-import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
+import { BulkBar } from '../../parts/bulk-actions.tsx';
 import { Command } from '../../parts/copy-button.tsx';
 import { isWithin, readParams, TextFilter, TimeFilter, useParam } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Empty, Failure } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, linkColumn, PagedTable, useSelection } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction } from '../../session/asking.ts';
-import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
 import { FilePage } from './file.tsx';
 
@@ -25,23 +24,17 @@ export function Files({ parts: [space, ...path] }: { parts: readonly string[] })
 export const fileHref = (space: string, path: string) => to('files', space, ...path.split('/'));
 
 const SPACE_COLUMNS: readonly Column<{ readonly space: string }>[] = [
-  {
-    title: 'Space',
-    width: 'minmax(0, 1fr)',
-    cell: ({ space }) => (
-      <a class="row-link one-line" href={to('files', space)}>
-        <ForeignText text={space} max={120} />
-      </a>
-    ),
-  },
+  linkColumn(
+    'Space',
+    ({ space }) => to('files', space),
+    ({ space }) => space,
+  ),
 ];
 
 function SpaceList() {
-  const spaces = usePages(async (relay, page) => {
-    const { spaces, next } = await relay.files.spaces(page);
-    return { rows: spaces, next };
-  }, []);
-  useLive(({ kind }) => kind.startsWith('file.'), spaces.first);
+  const spaces = usePages('spaces', (relay, page) => relay.files.spaces(page), [], {
+    live: ({ kind }) => kind.startsWith('file.'),
+  });
   return (
     <>
       <PageHead title="Files" />
@@ -71,38 +64,26 @@ const isFile = (row: Row): row is FileInfo => !('folder' in row);
 
 function FileList({ space }: { space: string }) {
   const [folder, setFolder] = useParam('folder');
-  const [q, by, time] = readParams('q', 'by', 'time');
-  const filtered = q !== '' || by !== '' || time !== '';
-  const selection = useSelection<Row>();
-  const files = usePages<Row>(
-    async (relay, { after, limit }) => {
+  const filters = readParams('q', 'by', 'time');
+  const [q, by, time] = filters;
+  const filtered = filters.some(Boolean);
+  const selection = useSelection<Row>((row) => (isFile(row) ? row.path : null));
+  const files = usePages<'rows', Row>(
+    'rows',
+    async (relay, page) => {
       // A filter searches all folders below this one.
       const wanted = filtered ? { q: q || undefined } : { delimiter: '/' as const };
-      const page = await relay.files.list(space, { prefix: folder || undefined, after, limit, ...wanted });
-      const folders = (page.prefixes ?? []).map((path) => ({ path, folder: true as const }));
-      const matching = page.files.filter(
-        ({ from, modified_at }) => (by === '' || from === by) && isWithin(time, modified_at),
-      );
-      return { rows: [...folders, ...matching], next: page.next };
+      const found = await relay.files.list(space, { prefix: folder || undefined, ...page, ...wanted });
+      const folders = (found.prefixes ?? []).map((path) => ({ path, folder: true as const }));
+      return { rows: [...folders, ...found.files], next: found.next };
     },
-    [space, folder, q, by, time],
-  );
-  useLive((entry) => entry.space === space, files.first);
-  const columns: readonly Column<Row>[] = [
+    [space, folder, ...filters],
     {
-      ...selectColumn<Row>(
-        selection,
-        ({ path }) => path,
-        ({ path }) => path,
-      ),
-      cell: (row) =>
-        isFile(row) &&
-        selectColumn<Row>(
-          selection,
-          ({ path }) => path,
-          ({ path }) => path,
-        ).cell(row),
+      matches: (row) => !isFile(row) || ((by === '' || row.from === by) && isWithin(time, row.modified_at)),
+      live: (entry) => entry.space === space,
     },
+  );
+  const columns: readonly Column<Row>[] = [
     {
       title: 'Name',
       width: 'minmax(0, 1fr)',
@@ -171,11 +152,13 @@ function FileList({ space }: { space: string }) {
       />
       <PagedTable
         label="Files"
+        what="file"
         columns={columns}
+        selection={selection}
         paged={files}
         keyOf={({ path }) => path}
-        chosen={({ path }) => selection.rows.has(path)}
-        empty={<Empty title={filtered ? 'No file matches these filters.' : 'There are no files here.'} />}
+        filtered={filtered}
+        empty={<Empty title="There are no files here." />}
       />
     </>
   );

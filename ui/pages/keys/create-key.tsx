@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from '../../../src/contract/caller.ts';
 import type { CreatedKey } from '../../../src/contract/keys.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Select } from '../../parts/filters.tsx';
+import { Field, onSubmit, Select } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
@@ -49,23 +49,15 @@ export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void 
       </button>
       {open && (
         <Dialog title="Create key" onClose={() => setOpen(false)}>
-          <form
-            class="dialog-body"
-            onSubmit={(event) => {
-              event.preventDefault();
-              void creating.run();
-            }}
-          >
-            <label class="field">
-              <span>Name (others see it as the sender)</span>
-              <input
-                required
-                maxLength={100}
-                value={name}
-                placeholder="laptop"
-                onInput={(event) => setName(event.currentTarget.value)}
-              />
-            </label>
+          <form class="dialog-body" onSubmit={onSubmit(() => creating.run())}>
+            <Field
+              label="Name (others see it as the sender)"
+              required
+              maxLength={100}
+              value={name}
+              placeholder="laptop"
+              set={setName}
+            />
             <fieldset>
               <legend class="soft small">Scopes</legend>
               {SCOPES.map((scope) => (
@@ -82,14 +74,7 @@ export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void 
               ))}
             </fieldset>
             <div class="form-row">
-              <label class="field">
-                <span>Only channels starting with</span>
-                <input
-                  value={prefix}
-                  placeholder="any"
-                  onInput={(event) => setPrefix(event.currentTarget.value)}
-                />
-              </label>
+              <Field label="Only channels starting with" value={prefix} placeholder="any" set={setPrefix} />
               <Select
                 label="Expires"
                 value={String(days)}

@@ -7,6 +7,7 @@ import { csvText, saveAs } from '../../parts/download.ts';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
+import { Facts, Figure } from '../../parts/page-head.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
@@ -59,33 +60,27 @@ export function Usage() {
               <UsageMeter name="Pushes" meter={report.pushes} format={count} />
               <UsageMeter name="Pulls" meter={report.pulls} format={count} />
               <UsageMeter name="Storage" meter={report.storage} format={bytes} />
-              <div class="figure-box">
-                <span class="figure-name">Plan</span>
-                <span class="figure-value">{report.plan}</span>
-                <span class="figure-foot">
-                  counters reset <Ago at={report.reset} />
-                </span>
-              </div>
+              <Figure
+                name="Plan"
+                value={report.plan}
+                foot={
+                  <>
+                    counters reset <Ago at={report.reset} />
+                  </>
+                }
+              />
             </div>
             {report.store && (
               <section class="panel store-size" aria-labelledby="store-size">
                 <h2 id="store-size">The whole store</h2>
-                <dl class="facts">
-                  <dt>Payloads</dt>
-                  <dd class="figure">
-                    {count(report.store.payloads)}, {bytes(report.store.payload_bytes)}
-                  </dd>
-                  <dt>Records</dt>
-                  <dd class="figure">{count(report.store.records)}</dd>
-                  <dt>Log entries</dt>
-                  <dd class="figure">{count(report.store.entries)}</dd>
-                  {report.store.disk_bytes > 0 && (
-                    <>
-                      <dt>On disk</dt>
-                      <dd class="figure">{bytes(report.store.disk_bytes)}</dd>
-                    </>
-                  )}
-                </dl>
+                <Facts
+                  rows={[
+                    ['Payloads', `${count(report.store.payloads)}, ${bytes(report.store.payload_bytes)}`],
+                    ['Records', count(report.store.records)],
+                    ['Log entries', count(report.store.entries)],
+                    report.store.disk_bytes > 0 && ['On disk', bytes(report.store.disk_bytes)],
+                  ]}
+                />
                 <p class="soft small">
                   <code>relay du</code> prints the same figures. Storage above counts only the threads, files
                   and channels of this tenant.
@@ -130,21 +125,27 @@ function UsageMeter({
 }) {
   const share = limit === null ? 0 : Math.min(1, used / Math.max(limit, 1));
   return (
-    <div class="figure-box">
-      <span class="figure-name">{name}</span>
-      <span class="figure-value">{format(used)}</span>
-      <span class="figure-foot">{limit === null ? 'no limit' : `of ${format(limit)}`}</span>
-      {limit !== null && (
-        <meter
-          min={0}
-          max={1}
-          high={0.9}
-          optimum={0}
-          value={share}
-          aria-label={`${name}: ${Math.round(share * 100)} % of the limit`}
-        />
-      )}
-    </div>
+    <Figure
+      name={name}
+      value={format(used)}
+      foot={
+        limit === null ? (
+          'no limit'
+        ) : (
+          <>
+            of {format(limit)}
+            <meter
+              min={0}
+              max={1}
+              high={0.9}
+              optimum={0}
+              value={share}
+              aria-label={`${name}: ${Math.round(share * 100)} % of the limit`}
+            />
+          </>
+        )
+      }
+    />
   );
 }
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { bytes } from '../../../src/base/format.ts';
 import type { Activity, ActivityKind } from '../../../src/contract/activity.ts';
 import { to } from '../../frame/router.ts';
-import { ForeignText } from '../../parts/foreign-text.tsx';
+import { ChannelLink, ForeignText } from '../../parts/foreign-text.tsx';
 import { revealHidden } from '../../viewers/reveal-hidden.ts';
 
 const short = (id: string) => id.slice(0, 8);
@@ -126,7 +126,6 @@ function renderSentence(e: Activity, names: Names, authors: readonly string[]): 
       </strong>
       {authors.length > 3 && ` and ${authors.length - 3} more`} {before}{' '}
       {renderSubject(e, preposition, names)}
-      {e.size !== undefined && e.kind === 'pointer.pushed' && <span class="soft"> {bytes(e.size)}</span>}
       {e.channel !== undefined && (
         <>
           {' '}
@@ -180,10 +179,12 @@ function renderSubject(e: Activity, preposition: string | undefined, names: Name
       </>
     );
   }
+  const size = e.kind === 'pointer.pushed' && e.size !== undefined && bytes(e.size);
+  const about = [e.handle, size].filter(Boolean);
   return e.pointer !== undefined ? (
     <>
       <NamedLink id={e.pointer} at={to('pointers', e.pointer)} name={undefined} names={names} />
-      {e.handle !== undefined && <span class="soft"> {e.handle}</span>}
+      {about.length > 0 && <span class="soft"> ({about.join(', ')})</span>}
     </>
   ) : (
     name
@@ -196,14 +197,6 @@ function NamedLink(o: { id: string; at: string; name: string | undefined; names:
   return (
     <a class={name ? '' : 'mono'} href={o.at} title={o.id}>
       {name ? <ForeignText text={name} max={60} /> : short(o.id)}
-    </a>
-  );
-}
-
-export function ChannelLink({ name }: { name: string }) {
-  return (
-    <a href={to('channels', name)}>
-      <ForeignText text={name} max={60} />
     </a>
   );
 }

@@ -1,21 +1,16 @@
+import { useEffect } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/format.ts';
 import type { Activity } from '../../../src/contract/activity.ts';
 import type { UsageReport } from '../../../src/contract/keys.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copy-button.tsx';
-import {
-  isWithin,
-  readMatching,
-  readParams,
-  SelectFilter,
-  TimeFilter,
-  ValueFilter,
-} from '../../parts/filters.tsx';
-import { Answer, Empty } from '../../parts/notices.tsx';
+import { isWithin, readParams, SelectFilter, TimeFilter, ValueFilter } from '../../parts/filters.tsx';
+import { Answer, Empty, Failure, Pending } from '../../parts/notices.tsx';
 import { Figure, PageHead } from '../../parts/page-head.tsx';
 import { Clock } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { recentActivity, useEvery, useLive } from '../../session/live.ts';
+import { usePages } from '../../session/paging.ts';
 import { self } from '../../session/self.ts';
 import { AgentList } from '../agents/agent-list.tsx';
 import { ActivityLine, joinEntries } from './activity-line.tsx';
@@ -27,8 +22,6 @@ import { useNames } from './use-names.ts';
 
 /** Number of lines; older activity is on the pages of its objects. */
 const LINES = 60;
-/** Number of entries per request. Several entries may share a line. */
-const PAGE = 200;
 const AGENTS_POLL_MS = 10_000;
 
 /** Activity, agents, token savings and health. */
@@ -140,25 +133,17 @@ function ActivityFeed() {
     (by === '' || entry.by === by) &&
     (channel === '' || entry.channel === channel) &&
     isWithin(time, entry.at);
-  const older = useAsked(
-    async (relay) => {
-      const page = (after: string | undefined) => relay.activity.list({ after, limit: PAGE });
-      const { rows } = await readMatching(
-        async (after) => {
-          const { activities, next } = await page(after);
-          return { rows: activities, next };
-        },
-        undefined,
-        matches,
-        (entry) => !isWithin(time, entry.at),
-      );
-      return rows;
-    },
+  const older = usePages(
+    'activities',
+    (relay, page) => relay.activity.list(page),
     [subject, by, channel, time],
+    { matches, isPast: (entry) => !isWithin(time, entry.at), live: ({ kind }) => kind === 'gap' },
   );
+  useEffect(() => {
+    if (older.rows.length < LINES) older.more();
+  }, [older.rows]);
   const names = useNames();
-  useLive(({ kind }) => kind === 'gap', older.again);
-  const entries = older.value ? mergeById(recentActivity.value.filter(matches), older.value) : [];
+  const entries = mergeById(recentActivity.value.filter(matches), older.rows);
   return (
     <>
       <div class="bar feed-filters">
@@ -167,35 +152,31 @@ function ActivityFeed() {
         <ValueFilter label="Channel" param="channel" values={entries.map((entry) => entry.channel)} />
         <TimeFilter />
       </div>
-      <Answer of={older}>
-        {() => {
-          if (entries.length === 0)
-            return filtered ? (
-              <p class="soft">No activity matches these filters.</p>
-            ) : (
-              <Empty title="No activity yet.">
-                <p>Pushes, messages, threads and tasks of your agents appear here live.</p>
-                <Command
-                  line='echo "hello, agent" | relay push --channel greetings'
-                  about="Push a payload:"
-                />
-              </Empty>
-            );
-          return (
-            <ol class="feed" aria-label="Activity, newest first">
-              {joinEntries(entries)
-                .slice(0, LINES)
-                .map((line) => (
-                  <li key={line.entry.id}>
-                    <Clock at={line.entry.at} short />
-                    <span class={`mark ${line.entry.kind.split('.')[0]}`} aria-hidden="true" />
-                    <ActivityLine line={line} names={names} />
-                  </li>
-                ))}
-            </ol>
-          );
-        }}
-      </Answer>
+      {older.error !== undefined && <Failure error={older.error} again={older.more} />}
+      {entries.length > 0 ? (
+        <ol class="feed" aria-label="Activity, newest first">
+          {joinEntries(entries)
+            .slice(0, LINES)
+            .map((line) => (
+              <li key={line.entry.id}>
+                <Clock at={line.entry.at} short />
+                <span class={`mark ${line.entry.kind.split('.')[0]}`} aria-hidden="true" />
+                <ActivityLine line={line} names={names} />
+              </li>
+            ))}
+        </ol>
+      ) : older.pending ? (
+        <Pending />
+      ) : filtered ? (
+        <p class="soft">No activity matches these filters.</p>
+      ) : (
+        older.ended && (
+          <Empty title="No activity yet.">
+            <p>Pushes, messages, threads and tasks of your agents appear here live.</p>
+            <Command line='echo "hello, agent" | relay push --channel greetings' about="Push a payload:" />
+          </Empty>
+        )
+      )}
     </>
   );
 }

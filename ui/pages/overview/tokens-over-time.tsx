@@ -1,35 +1,26 @@
 import { useMemo, useState } from 'preact/hooks';
 import { count } from '../../../src/base/format.ts';
 import { Chart } from '../../parts/chart.tsx';
+import { Switch } from '../../parts/filters.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 
-const TIME_RANGES = [
-  { title: '24 hours', hours: 24, step: 'hour' },
-  { title: '7 days', hours: 168, step: 'hour' },
-  { title: '30 days', hours: 720, step: 'day' },
-] as const;
+const TIME_RANGES = { 24: '24 hours', 168: '7 days', 720: '30 days' } as const;
 
 /** Tokens saved according to the prompt ledger, and how they are counted. */
 export function TokensOverTime() {
-  const [span, setSpan] = useState<(typeof TIME_RANGES)[number]>(TIME_RANGES[0]);
+  const [hours, setHours] = useState<`${keyof typeof TIME_RANGES}`>('24');
   const figures = useAsked(
-    (relay) => relay.activity.figures({ hours: span.hours, step: span.step }),
-    [span.title],
+    (relay) => relay.activity.figures({ hours: Number(hours), step: hours === '720' ? 'day' : 'hour' }),
+    [hours],
   );
   useEvery(60_000, figures.again);
   return (
     <section class="panel" aria-labelledby="tokens">
       <div class="panel-head">
         <h2 id="tokens">Tokens saved</h2>
-        <div class="switch" role="group" aria-label="Time range">
-          {TIME_RANGES.map((one) => (
-            <button key={one.title} type="button" aria-pressed={one === span} onClick={() => setSpan(one)}>
-              {one.title}
-            </button>
-          ))}
-        </div>
+        <Switch label="Time range" value={hours} set={setHours} options={TIME_RANGES} />
       </div>
       <Answer of={figures}>{({ points, method }) => <TokensChart points={points} method={method} />}</Answer>
     </section>

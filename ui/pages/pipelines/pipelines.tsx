@@ -3,37 +3,24 @@ import type { Relay } from '../../../src/contract/relay.ts';
 import type { RunItem } from '../../../src/contract/threads.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
+import { BulkBar } from '../../parts/bulk-actions.tsx';
 import { Command, Id } from '../../parts/copy-button.tsx';
-import {
-  isWithin,
-  readMatching,
-  readParams,
-  SelectFilter,
-  TextFilter,
-  TimeFilter,
-} from '../../parts/filters.tsx';
-import { ForeignText } from '../../parts/foreign-text.tsx';
+import { isWithin, readParams, SelectFilter, TextFilter, TimeFilter } from '../../parts/filters.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, linkColumn, PagedTable, useSelection } from '../../parts/table.tsx';
 import { Ago, formatDuration } from '../../parts/time.tsx';
-import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
 import { hasScope } from '../../session/self.ts';
 import { RunPage } from './run.tsx';
 import { sendRunTask, useRunner } from './run-actions.tsx';
 
 const COLUMNS: readonly Column<RunItem>[] = [
-  {
-    title: 'Pipeline',
-    width: 'minmax(0, 1fr)',
-    cell: ({ run, pipeline }) => (
-      <a class="row-link one-line" href={to('pipelines', run)}>
-        <ForeignText text={pipeline} max={100} />
-      </a>
-    ),
-  },
+  linkColumn(
+    'Pipeline',
+    ({ run }) => to('pipelines', run),
+    ({ pipeline }) => pipeline,
+  ),
   { title: 'Status', width: '92px', cell: ({ status }) => <Badge word={status} /> },
   { title: 'Run', width: '116px', cell: ({ run }) => <Id value={run} what="run id" />, wide: true },
   {
@@ -56,33 +43,19 @@ export function Pipelines({ parts: [id] }: { parts: readonly string[] }) {
 }
 
 function RunList() {
-  const [status, name, time] = readParams('status', 'pipeline', 'time');
-  const filtered = status !== '' || name !== '' || time !== '';
-  const selection = useSelection<RunItem>();
+  const filters = readParams('status', 'pipeline', 'time');
+  const [status, name, time] = filters;
+  const selection = useSelection<RunItem>(({ pipeline, run }) => `${pipeline} ${run.slice(0, 8)}`);
   const runner = useRunner();
   const words = name.toLowerCase();
-  const runs = usePages(
-    (relay, { after }) =>
-      readMatching(
-        async (after) => {
-          const { runs, next } = await relay.threads.runs({ after, limit: 100 });
-          return { rows: runs, next };
-        },
-        after,
-        (run) =>
-          (status === '' || run.status === status) &&
-          run.pipeline.toLowerCase().includes(words) &&
-          isWithin(time, run.started_at),
-        ({ started_at }) => !isWithin(time, started_at),
-      ),
-    [status, name, time],
-  );
-  useLive(
-    ({ kind }) => kind.startsWith('pipeline.'),
-    () => {
-      if (runs.skipped === 0 && runs.rows.length <= 200) runs.first();
-    },
-  );
+  const runs = usePages('runs', (relay, { after }) => relay.threads.runs({ after, limit: 100 }), filters, {
+    matches: (run) =>
+      (status === '' || run.status === status) &&
+      run.pipeline.toLowerCase().includes(words) &&
+      isWithin(time, run.started_at),
+    isPast: ({ started_at }) => !isWithin(time, started_at),
+    live: ({ kind }) => kind.startsWith('pipeline.'),
+  });
   return (
     <>
       <PageHead title="Pipelines" />
@@ -122,29 +95,20 @@ function RunList() {
       />
       <PagedTable
         label="Runs, newest first"
-        columns={[
-          selectColumn(
-            selection,
-            ({ run }) => run,
-            ({ pipeline, run }) => `${pipeline} ${run.slice(0, 8)}`,
-          ),
-          ...COLUMNS,
-        ]}
+        what="run"
+        columns={COLUMNS}
+        selection={selection}
         paged={runs}
         keyOf={({ run }) => run}
-        chosen={({ run }) => selection.rows.has(run)}
+        filtered={filters.some(Boolean)}
         empty={
-          filtered ? (
-            <Empty title="No run matches these filters." />
-          ) : (
-            <Empty title="No pipeline has run yet.">
-              <p>
-                A pipeline is a YAML file with steps for several agents. Independent steps run in parallel.
-                Each run is stored as a thread.
-              </p>
-              <Command line="relay pipeline run review.yaml" about="Run one:" />
-            </Empty>
-          )
+          <Empty title="No pipeline has run yet.">
+            <p>
+              A pipeline is a YAML file with steps for several agents. Independent steps run in parallel. Each
+              run is stored as a thread.
+            </p>
+            <Command line="relay pipeline run review.yaml" about="Run one:" />
+          </Empty>
         }
       />
     </>

@@ -3,6 +3,7 @@ import type { PipelineRun, StepInstance } from '../../../src/contract/threads.ts
 import { Badge } from '../../parts/badge.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer } from '../../parts/notices.tsx';
+import { Facts } from '../../parts/page-head.tsx';
 import { Ago, Clock, formatDuration } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { revealHidden } from '../../viewers/reveal-hidden.ts';
@@ -17,52 +18,36 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
       <h2 id="step">
         <ForeignText text={instance.step} max={80} /> <Badge word={instance.status} />
       </h2>
-      <dl class="facts">
-        {definition?.agent && (
-          <>
-            <dt>Agent</dt>
-            <dd>
-              <ForeignText text={definition.agent} max={80} />
-            </dd>
-          </>
-        )}
-        {instance.model && (
-          <>
-            <dt>Model</dt>
-            <dd>
-              <ForeignText text={instance.model} max={80} />
-            </dd>
-          </>
-        )}
-        <dt>Waits for</dt>
-        <dd>{definition && definition.needs.length > 0 ? definition.needs.join(', ') : 'no other step'}</dd>
-        <dt>Started</dt>
-        <dd>
-          {instance.started_at ? <Ago at={instance.started_at} /> : 'not yet'}
-          {instance.duration_ms !== null && `, took ${formatDuration(instance.duration_ms)}`}
-          {instance.cached && ', from an earlier run'}
-        </dd>
-        <dt>Attempts</dt>
-        <dd>{instance.attempts}</dd>
-        {instance.prompt_tokens !== null && (
-          <>
-            <dt>Tokens</dt>
-            <dd>
+      <Facts
+        rows={[
+          definition?.agent && ['Agent', <ForeignText text={definition.agent} max={80} />],
+          instance.model && ['Model', <ForeignText text={instance.model} max={80} />],
+          ['Waits for', definition?.needs.join(', ') || 'no other step'],
+          [
+            'Started',
+            <>
+              {instance.started_at ? <Ago at={instance.started_at} /> : 'not yet'}
+              {instance.duration_ms !== null && `, took ${formatDuration(instance.duration_ms)}`}
+              {instance.cached && ', from an earlier run'}
+            </>,
+          ],
+          ['Attempts', instance.attempts],
+          instance.prompt_tokens !== null && [
+            'Tokens',
+            <>
               {count(instance.prompt_tokens)} in the prompt
               {instance.pasted_tokens !== null && `, ${count(instance.pasted_tokens)} if pasted`}
               {instance.output_tokens !== null && `, ${count(instance.output_tokens)} out`}
-            </dd>
-          </>
-        )}
-        {instance.why && (
-          <>
-            <dt>Reason</dt>
-            <dd class="break">
+            </>,
+          ],
+          instance.why && [
+            'Reason',
+            <span class="break">
               <ForeignText text={instance.why} max={4_000} />
-            </dd>
-          </>
-        )}
-      </dl>
+            </span>,
+          ],
+        ]}
+      />
       {instance.retries.length > 0 && (
         <>
           <h3 class="spaced">Retries</h3>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { count } from '../../../src/base/format.ts';
 import type { Part, PartRequest } from '../../../src/contract/pointers.ts';
 import type { ContextRelay } from '../../../src/sdk/context-relay.ts';
-import { Select } from '../../parts/filters.tsx';
+import { Field, onSubmit, Select } from '../../parts/filters.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 import { TextView } from '../../viewers/text-view.tsx';
@@ -26,13 +26,7 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
   return (
     <details class="parts">
       <summary>Pull only a part</summary>
-      <form
-        class="bar"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void pulling.run();
-        }}
-      >
+      <form class="bar" onSubmit={onSubmit(() => pulling.run())}>
         <Select
           label="Part"
           value={kind.name}
@@ -40,16 +34,15 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
           options={KINDS.map(({ name, title }) => [name, title])}
         />
         {kind.hint !== null && (
-          <label class="field grow">
-            <span>{kind.title}</span>
-            <input
-              class="mono"
-              required
-              value={wanted}
-              placeholder={kind.hint}
-              onInput={(event) => setWanted(event.currentTarget.value)}
-            />
-          </label>
+          <Field
+            label={kind.title}
+            class="mono"
+            required
+            grow
+            value={wanted}
+            placeholder={kind.hint}
+            set={setWanted}
+          />
         )}
         <button type="submit" class="button align-end" disabled={pulling.busy}>
           Pull

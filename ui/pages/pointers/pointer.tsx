@@ -9,13 +9,14 @@ import { Badge } from '../../parts/badge.tsx';
 import { Command, CopyButton, Id } from '../../parts/copy-button.tsx';
 import { ForeignJson } from '../../parts/foreign-text.tsx';
 import { Empty, Failure, Pending } from '../../parts/notices.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
+import { Facts, PageHead } from '../../parts/page-head.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { type Asked, useAsked } from '../../session/asking.ts';
+import { useEvery } from '../../session/live.ts';
 import { apiKey, wantsKey } from '../../session/session.ts';
 import { revealHidden } from '../../viewers/reveal-hidden.ts';
 import { Payload } from './payload.tsx';
-import { Receipts } from './receipts.tsx';
+import { ReceiptStages } from './receipt-stages.tsx';
 
 /** A pointer at its own address, or in the list (`above`). The address has its id or its handle. The key after `#key=` stays in this page. */
 export function Pointer({ parts: [id = ''], above = false }: { parts: readonly string[]; above?: boolean }) {
@@ -135,16 +136,14 @@ function Metadata({ metadata }: { metadata: Inspected['metadata'] }) {
   const entries = Object.entries(metadata);
   if (entries.length === 0) return <p class="soft">No metadata.</p>;
   return (
-    <dl class="facts" id="metadata">
-      {entries.map(([name, value]) => (
-        <div key={name} class="facts-row">
-          <dt>{revealHidden(name)}</dt>
-          <dd class="break">
-            <ForeignJson value={value} max={4_000} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <Facts
+      rows={entries.map(([name, value]) => [
+        revealHidden(name),
+        <span class="break">
+          <ForeignJson value={value} max={4_000} />
+        </span>,
+      ])}
+    />
   );
 }
 
@@ -158,4 +157,18 @@ function useFragment(): string {
     return () => removeEventListener('hashchange', listen);
   }, []);
   return fragment;
+}
+
+/** Who was notified, pulled it, and did it. Only its owner sees this. */
+function Receipts({ client, id }: { client: ContextRelay; id: string }) {
+  const receipts = useAsked(() => client.receipts(id), [id, client]);
+  useEvery(5_000, receipts.again);
+  if (!receipts.value) return receipts.pending ? <Pending what="Loading receipts" /> : null;
+  return (
+    <section class="panel" aria-label="Receipts">
+      <h2>Receipts</h2>
+      <p class="soft small">What the relay has recorded about this pointer.</p>
+      <ReceiptStages receipts={receipts.value.receipts} />
+    </section>
+  );
 }

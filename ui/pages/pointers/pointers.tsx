@@ -4,22 +4,14 @@ import type { ListedPointer } from '../../../src/contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../../src/formats/fernet.ts';
 import { to } from '../../frame/router.ts';
 import { Badge, type Tone } from '../../parts/badge.tsx';
-import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
+import { BulkBar } from '../../parts/bulk-actions.tsx';
 import { Command, CopyButton } from '../../parts/copy-button.tsx';
-import {
-  isWithin,
-  readMatching,
-  readParams,
-  SelectFilter,
-  TextFilter,
-  TimeFilter,
-} from '../../parts/filters.tsx';
-import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
+import { isWithin, readParams, SelectFilter, TextFilter, TimeFilter } from '../../parts/filters.tsx';
+import { ChannelLink, ForeignJson } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, linkColumn, PagedTable, textColumn, useSelection } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
 import { hasScope } from '../../session/self.ts';
 import { Pointer } from './pointer.tsx';
@@ -44,24 +36,21 @@ function marksOf({ content_type, max_pulls, metadata, text }: ListedPointer): st
 }
 
 const COLUMNS: readonly Column<ListedPointer>[] = [
-  {
-    title: 'Summary',
-    width: 'minmax(0, 1fr)',
-    cell: ({ id, metadata }) => (
-      <a class="row-link one-line" href={to('pointers', id)} title={id}>
-        {typeof metadata.summary === 'string' ? (
-          <ForeignText text={metadata.summary} max={200} />
-        ) : Object.keys(metadata).length > 0 ? (
-          <ForeignJson value={metadata} max={200} />
-        ) : (
-          <span class="mono">{id.slice(0, 8)}</span>
-        )}
-      </a>
-    ),
-  },
+  linkColumn(
+    'Summary',
+    ({ id }) => to('pointers', id),
+    ({ id, metadata }) =>
+      typeof metadata.summary === 'string' ? (
+        metadata.summary
+      ) : Object.keys(metadata).length > 0 ? (
+        <ForeignJson value={metadata} max={200} />
+      ) : (
+        <span class="mono">{id.slice(0, 8)}</span>
+      ),
+  ),
   {
     title: 'Handle',
-    width: '104px',
+    width: '88px',
     cell: ({ id, handle, url }) => (
       <span class="id">
         <span class="mono" title={id}>
@@ -74,7 +63,7 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
   },
   {
     title: 'Kind',
-    width: '92px',
+    width: '80px',
     cell: (pointer) => {
       const marks = marksOf(pointer);
       return marks.length > 0 ? (
@@ -91,21 +80,15 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
   },
   {
     title: 'Channel',
-    width: 'minmax(0, 110px)',
+    width: '88px',
     cell: ({ channel }) =>
-      channel === null ? (
-        <span class="soft">none</span>
-      ) : (
-        <a href={to('channels', channel)}>
-          <ForeignText text={channel} max={60} />
-        </a>
-      ),
+      channel === null ? <span class="soft">none</span> : <ChannelLink name={channel} />,
     wide: true,
   },
-  { title: 'From', width: '100px', cell: ({ from }) => <ForeignText text={from} max={40} />, wide: true },
-  { title: 'Size', width: '78px', cell: ({ size }) => bytes(size), figure: true, wide: true },
-  { title: 'Pushed', width: '84px', cell: ({ created_at }) => <Ago at={created_at} /> },
-  { title: 'Expires', width: '80px', cell: ({ expires_at }) => <Ago at={expires_at} />, wide: true },
+  textColumn('From', '88px', ({ from }) => from),
+  { title: 'Size', width: '68px', cell: ({ size }) => bytes(size), figure: true, wide: true },
+  { title: 'Pushed', width: '76px', cell: ({ created_at }) => <Ago at={created_at} /> },
+  { title: 'Expires', width: '68px', cell: ({ expires_at }) => <Ago at={expires_at} />, wide: true },
 ];
 
 const MARK_TONES: { readonly [mark: string]: Tone } = { encrypted: 'busy', 'one-time': 'warn' };
@@ -121,29 +104,21 @@ export function Pointers({ parts: [id] }: { parts: readonly string[] }) {
 
 /** All pointers that have not expired, newest first. */
 function PointerList() {
-  const [q, channel, from, time, kind] = readParams('q', 'channel', 'from', 'time', 'kind');
-  const selection = useSelection<ListedPointer>();
-  const filter = { ...(q ? { q } : {}), ...(channel ? { channel } : {}), ...(from ? { from } : {}) };
+  const filters = readParams('q', 'channel', 'from', 'time', 'kind');
+  const [q, channel, from, time, kind] = filters;
+  const selection = useSelection<ListedPointer>(({ id, handle }) => handle ?? id.slice(0, 8));
+  const wanted = { ...(q ? { q } : {}), ...(channel ? { channel } : {}), ...(from ? { from } : {}) };
   const pointers = usePages(
-    (relay, { after, limit }) =>
-      readMatching(
-        async (after) => {
-          const { pointers, next } = await relay.pointers.list({ after, limit, ...filter });
-          return { rows: pointers, next };
-        },
-        after,
-        (pointer) => isWithin(time, pointer.created_at) && (kind === '' || marksOf(pointer).includes(kind)),
-        ({ created_at }) => !isWithin(time, created_at),
-      ),
-    [q, channel, from, time, kind],
-  );
-  useLive(
-    ({ kind }) => kind === 'pointer.pushed' || kind === 'pointer.revoked',
-    () => {
-      if (pointers.skipped === 0 && pointers.rows.length <= 200) pointers.first();
+    'pointers',
+    (relay, page) => relay.pointers.list({ ...page, ...wanted }),
+    filters,
+    {
+      matches: (pointer) =>
+        isWithin(time, pointer.created_at) && (kind === '' || marksOf(pointer).includes(kind)),
+      isPast: ({ created_at }) => !isWithin(time, created_at),
+      live: ({ kind }) => kind === 'pointer.pushed' || kind === 'pointer.revoked',
     },
   );
-  const filtered = [q, channel, from, time, kind].some((value) => value !== '');
   return (
     <>
       <PageHead title="Pointers" />
@@ -171,27 +146,22 @@ function PointerList() {
       )}
       <PagedTable
         label="Pointers, newest first"
-        columns={[...(hasScope('push') ? [selectColumn(selection, keyOf, nameOf)] : []), ...COLUMNS]}
+        what="pointer"
+        columns={COLUMNS}
+        selection={hasScope('push') && selection}
         paged={pointers}
-        keyOf={keyOf}
-        chosen={({ id }) => selection.rows.has(id)}
+        keyOf={({ id }) => id}
+        filtered={filters.some(Boolean)}
         empty={
-          filtered ? (
-            <Empty title="No pointer matches these filters." />
-          ) : (
-            <Empty title="There are no pointers yet.">
-              <p>
-                A pointer is a short URL for a payload. Agents send the pointer instead of the payload. It
-                expires after one day by default.
-              </p>
-              <Command line="relay push report.md" about="Push a file:" />
-            </Empty>
-          )
+          <Empty title="There are no pointers yet.">
+            <p>
+              A pointer is a short URL for a payload. Agents send the pointer instead of the payload. It
+              expires after one day by default.
+            </p>
+            <Command line="relay push report.md" about="Push a file:" />
+          </Empty>
         }
       />
     </>
   );
 }
-
-const keyOf = ({ id }: ListedPointer) => id;
-const nameOf = ({ id, handle }: ListedPointer) => handle ?? id.slice(0, 8);

@@ -8,7 +8,7 @@ import { Command, CopyButton } from '../../parts/copy-button.tsx';
 import { readParams, TextFilter, ValueFilter } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
+import { Facts, PageHead } from '../../parts/page-head.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useVirtualRows } from '../../parts/virtual-rows.ts';
@@ -254,19 +254,25 @@ function State({ project: { state, handoffs, todos } }: { project: ProjectView }
     <div class="columns even">
       <section class="panel" aria-labelledby="now">
         <h2 id="now">Now</h2>
-        <dl class="facts">
-          <dt>Task</dt>
-          <dd class="break">
-            <ForeignText text={state?.current_task ?? 'none'} max={1_000} />
-          </dd>
-          <Fact name="Phase" value={state?.phase} />
-          <Fact name="In progress" value={state?.in_progress} />
-          <Fact name="Notes" value={state?.notes} />
-          <dt>Saved</dt>
-          <dd>
-            <Ago at={state?.last_update} />
-          </dd>
-        </dl>
+        <Facts
+          rows={[
+            ['Task', state?.current_task ?? 'none'],
+            ['Phase', state?.phase],
+            ['In progress', state?.in_progress],
+            ['Notes', state?.notes],
+          ]
+            .filter(([, text]) => text)
+            .map(
+              ([name, text]) =>
+                [
+                  name!,
+                  <p class="break">
+                    <ForeignText text={text!} max={1_000} />
+                  </p>,
+                ] as const,
+            )
+            .concat([['Saved', <Ago at={state?.last_update} />]])}
+        />
         <Items title="Blocked" items={blocked} none="Nothing is blocked." />
         <Items title="Next steps" items={state?.next_steps ?? []} none="No next steps." />
       </section>
@@ -303,18 +309,6 @@ function State({ project: { state, handoffs, todos } }: { project: ProjectView }
         )}
       </section>
     </div>
-  );
-}
-
-function Fact({ name, value }: { name: string; value: string | null | undefined }) {
-  if (!value) return null;
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd class="break">
-        <ForeignText text={value} max={1_000} />
-      </dd>
-    </>
   );
 }
 

@@ -3,7 +3,7 @@ import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import type { Agent } from '../../../src/contract/agents.ts';
 import { DONE_CHANNEL, directChannel, PIPELINE_RUNNER, TASK_CHANNEL } from '../../../src/contract/tasks.ts';
 import { navigate, to } from '../../frame/router.ts';
-import { Select } from '../../parts/filters.tsx';
+import { Field, onSubmit, Select } from '../../parts/filters.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
@@ -28,26 +28,18 @@ export function SendTask({ agents }: { agents: readonly Agent[] }) {
     navigate(to('tasks', id));
   });
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void sending.run();
-      }}
-    >
+    <form class="form" onSubmit={onSubmit(() => sending.run())}>
       <label class="field">
         <span>Task</span>
         <textarea required rows={6} value={text} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
-      <div class="row">
-        <label class="field">
-          <span>Summary (shown in lists)</span>
-          <input
-            value={summary}
-            placeholder="first line of the task"
-            onInput={(event) => setSummary(event.currentTarget.value)}
-          />
-        </label>
+      <div class="form-row">
+        <Field
+          label="Summary (shown in lists)"
+          value={summary}
+          placeholder="first line of the task"
+          set={setSummary}
+        />
         <Select
           label="Agent"
           value={agent}

@@ -1,13 +1,13 @@
 import { bytes } from '../../../src/base/format.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
-import type { Task } from '../../../src/contract/tasks.ts';
+import type { Task, TaskInfo } from '../../../src/contract/tasks.ts';
 import { navigate, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command, Id } from '../../parts/copy-button.tsx';
-import { ForeignText } from '../../parts/foreign-text.tsx';
+import { ChannelLink, ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer } from '../../parts/notices.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
+import { Facts, PageHead } from '../../parts/page-head.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
@@ -17,6 +17,10 @@ import { JsonView } from '../../viewers/json-view.tsx';
 import { ReceiptStages } from '../pointers/receipt-stages.tsx';
 
 export const OPEN_STATES: ReadonlySet<string> = new Set(['queued', 'running', 'acked']);
+
+/** Returns who has the task or has ended it; null for a task that nobody took. */
+export const agentOf = ({ agent, result, state }: TaskInfo) =>
+  agent ?? (state === 'canceled' ? null : (result?.by ?? null));
 
 /** Sends the payload of a task again, as a new task. Returns its id. */
 export async function sendAgain(relay: Relay, id: string): Promise<string> {
@@ -107,43 +111,22 @@ function Details({ task }: { task: Task }) {
         <div class="stack">
           <section class="panel" aria-labelledby="about-task">
             <h2 id="about-task">Details</h2>
-            <dl class="facts">
-              <dt>Channel</dt>
-              <dd>
-                <a href={to('channels', task.channel)}>
-                  <ForeignText text={task.channel} max={80} />
-                </a>
-              </dd>
-              <dt>Result channel</dt>
-              <dd>
-                <a href={to('channels', task.done_channel)}>
-                  <ForeignText text={task.done_channel} max={80} />
-                </a>
-              </dd>
-              <dt>Agent</dt>
-              <dd>
-                {task.agent || result ? <ForeignText text={task.agent ?? result!.by} max={80} /> : 'none yet'}
-              </dd>
-              {/* The relay forgets the attempts of a finished task. */}
-              {(task.attempt > 0 || OPEN_STATES.has(task.state)) && (
-                <>
-                  <dt>Attempts</dt>
-                  <dd>{task.attempt}</dd>
-                </>
-              )}
-              {lease && (
-                <>
-                  <dt>Lease</dt>
-                  <dd>
+            <Facts
+              rows={[
+                ['Channel', <ChannelLink name={task.channel} />],
+                ['Result channel', <ChannelLink name={task.done_channel} />],
+                ['Agent', <ForeignText text={agentOf(task) ?? 'none'} max={80} />],
+                // The relay forgets the attempts of a finished task.
+                (task.attempt > 0 || OPEN_STATES.has(task.state)) && ['Attempts', task.attempt],
+                lease && [
+                  'Lease',
+                  <>
                     held by <ForeignText text={lease.member} max={60} />, ends <Ago at={lease.lease_until} />
-                  </dd>
-                </>
-              )}
-              <dt>Payload</dt>
-              <dd>
-                <a href={to('pointers', task.id)}>{bytes(task.size)}</a>
-              </dd>
-            </dl>
+                  </>,
+                ],
+                ['Payload', <a href={to('pointers', task.id)}>{bytes(task.size)}</a>],
+              ]}
+            />
           </section>
           <section class="panel" aria-labelledby="result">
             <h2 id="result">Result</h2>

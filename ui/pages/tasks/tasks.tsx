@@ -1,7 +1,7 @@
 import { TASK_STATES, type TaskInfo, type TaskState } from '../../../src/contract/tasks.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { type BulkAction, BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
+import { type BulkAction, BulkBar } from '../../parts/bulk-actions.tsx';
 import { Command } from '../../parts/copy-button.tsx';
 import {
   isWithin,
@@ -14,14 +14,14 @@ import {
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, linkColumn, Table, textColumn, useSelection } from '../../parts/table.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 import { SendTask } from './send-task.tsx';
-import { OPEN_STATES, sendAgain, TaskPage } from './task.tsx';
+import { agentOf, OPEN_STATES, sendAgain, TaskPage } from './task.tsx';
 
 const MAX_TASKS = 200;
 const POLL_MS = 10_000;
@@ -31,51 +31,36 @@ export function Tasks({ parts: [id] }: { parts: readonly string[] }) {
 }
 
 const COLUMNS: readonly Column<TaskInfo>[] = [
-  {
-    title: 'Task',
-    width: 'minmax(0, 1fr)',
-    cell: ({ id, summary }) => (
-      <a class="row-link one-line" href={to('tasks', id)}>
-        {summary ? <ForeignText text={summary} max={160} /> : <span class="mono">{id.slice(0, 8)}</span>}
-      </a>
-    ),
-  },
+  linkColumn(
+    'Task',
+    ({ id }) => to('tasks', id),
+    ({ id, summary }) => summary ?? <span class="mono">{id.slice(0, 8)}</span>,
+  ),
   {
     title: 'State',
     width: '96px',
-    cell: (task) => <State task={task} />,
+    cell: ({ stuck, state }) => (
+      <span title={stuck ?? undefined}>
+        <Badge word={stuck ? 'stuck' : state} />
+      </span>
+    ),
   },
   {
     title: 'Agent',
     width: '120px',
-    cell: ({ agent, result }) =>
-      agent || result ? (
-        <ForeignText text={agent ?? result!.by} max={40} />
-      ) : (
-        <span class="soft">none yet</span>
-      ),
+    cell: (task) => <ForeignText text={agentOf(task) ?? 'none'} max={40} />,
     wide: true,
   },
-  { title: 'From', width: '110px', cell: ({ from }) => <ForeignText text={from} max={40} />, wide: true },
+  textColumn('From', '110px', ({ from }) => from),
   { title: 'Attempts', width: '72px', cell: ({ attempt }) => attempt || '–', figure: true, wide: true },
   { title: 'Sent', width: '84px', cell: ({ created_at }) => <Ago at={created_at} />, wide: true },
 ];
-
-function State({ task }: { task: TaskInfo }) {
-  return (
-    <span title={task.stuck ?? undefined}>
-      <Badge word={task.stuck ? 'stuck' : task.state} />
-    </span>
-  );
-}
 
 const STATES = {
   '': 'all',
   stuck: 'stuck',
   ...Object.fromEntries(TASK_STATES.map((state) => [state, state])),
 };
-
-const agentOf = ({ agent, result }: TaskInfo) => agent ?? result?.by ?? null;
 
 /** Cancels open tasks and sends ended ones again, as far as the key allows. */
 function bulkActions(): BulkAction<TaskInfo>[] {
@@ -96,9 +81,9 @@ function bulkActions(): BulkAction<TaskInfo>[] {
 }
 
 function TaskList() {
-  const [state, agent, channel, time, q] = readParams('state', 'agent', 'channel', 'time', 'q');
-  const selection = useSelection<TaskInfo>();
-  const filtered = [state, agent, channel, time, q].some((value) => value !== '');
+  const filters = readParams('state', 'agent', 'channel', 'time', 'q');
+  const [state, agent, channel, time, q] = filters;
+  const selection = useSelection<TaskInfo>(({ id, summary }) => summary ?? id);
   const tasks = useAsked(
     (relay) =>
       relay.tasks.list({
@@ -164,9 +149,7 @@ function TaskList() {
                 <Answer of={tasks}>
                   {({ tasks: all }) => {
                     const list = all.filter(matches);
-                    return list.length === 0 && filtered ? (
-                      <Empty title="No task matches these filters." />
-                    ) : list.length === 0 ? (
+                    return list.length === 0 && !filters.some(Boolean) ? (
                       <Empty title="There are no tasks yet.">
                         <p>
                           A task is work for an agent. The relay keeps it until an agent takes it, and
@@ -181,17 +164,11 @@ function TaskList() {
                       <>
                         <Table
                           label="Tasks, newest first"
-                          columns={[
-                            selectColumn(
-                              selection,
-                              ({ id }) => id,
-                              ({ id, summary }) => summary ?? id,
-                            ),
-                            ...COLUMNS,
-                          ]}
+                          what="task"
+                          columns={COLUMNS}
+                          selection={selection}
                           rows={list}
                           keyOf={({ id }) => id}
-                          chosen={({ id }) => selection.rows.has(id)}
                         />
                         {all.length === MAX_TASKS && (
                           <p class="table-foot soft">Only the newest {MAX_TASKS} tasks are listed.</p>

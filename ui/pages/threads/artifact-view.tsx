@@ -1,8 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/format.ts';
-import type { Relay } from '../../../src/contract/relay.ts';
 import type { Artifact } from '../../../src/contract/threads.ts';
-import { collect } from '../../../src/sdk/payload.ts';
 import { setParam } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Id } from '../../parts/copy-button.tsx';
@@ -13,7 +11,7 @@ import { Answer, Empty, Failure } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { relay } from '../../session/session.ts';
-import { ContentView, MAX_VIEW_BYTES } from '../../viewers/content-view.tsx';
+import { ContentView, readStart } from '../../viewers/content-view.tsx';
 
 /** One artifact in its viewer. A person's view is not counted as a model's read. */
 export function ArtifactView({
@@ -122,19 +120,10 @@ export function ArtifactView({
 }
 
 function Content({ id, about: { ref, size, name, mime, type } }: { id: string; about: Artifact }) {
-  const content = useAsked((relay) => contentOf(relay, id, ref, size), [id, ref]);
+  const content = useAsked(
+    (relay) => readStart(size, (range) => relay.threads.content(id, ref, { counted: false, range })),
+    [id, ref],
+  );
   const about = useMemo(() => ({ name, mime, type }), [name, mime, type]);
   return <Answer of={content}>{(body) => <ContentView body={body} size={size} about={about} />}</Answer>;
-}
-
-async function contentOf(
-  relay: Relay,
-  id: string,
-  ref: string,
-  size: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  if (size === 0) return new Uint8Array();
-  const range = size > MAX_VIEW_BYTES ? { start: 0, end: MAX_VIEW_BYTES } : undefined;
-  const { body } = await relay.threads.content(id, ref, { counted: false, range });
-  return collect(body, { bytes: MAX_VIEW_BYTES, what: 'the displayed part' });
 }

@@ -4,12 +4,12 @@ import { type Artifact, type SearchHit, unsearchedText } from '../../../src/cont
 import { query, setParam } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Command, Id } from '../../parts/copy-button.tsx';
+import { Field, onSubmit } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, PagedTable, textColumn } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
 import { ArtifactView } from './artifact-view.tsx';
 
@@ -19,15 +19,10 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
   const [draft, setDraft] = useState('');
   const [searched, setSearched] = useState('');
   const artifacts = usePages(
-    async (relay, page) => {
-      const { artifacts, next } = await relay.threads.artifacts(id, { ...page, counted: false });
-      return { rows: artifacts, next };
-    },
+    'artifacts',
+    (relay, page) => relay.threads.artifacts(id, { ...page, counted: false }),
     [id],
-  );
-  useLive(
-    ({ thread, kind }) => thread === id && kind.startsWith('artifact.'),
-    () => artifacts.skipped === 0 && artifacts.first(),
+    { live: ({ thread, kind }) => thread === id && kind.startsWith('artifact.') },
   );
   const columns: readonly Column<Artifact>[] = [
     {
@@ -50,40 +45,27 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
       ),
       wide: true,
     },
-    {
-      title: 'By',
-      width: '110px',
-      cell: ({ provenance }) => <ForeignText text={provenance.created_by} max={40} />,
-      wide: true,
-    },
+    textColumn('By', '110px', ({ provenance }) => provenance.created_by),
     { title: 'Tokens', width: '70px', cell: ({ tokens }) => count(tokens.content), wide: true, figure: true },
     { title: 'Size', width: '78px', cell: ({ size }) => bytes(size), figure: true },
     { title: 'Created', width: '84px', cell: ({ created_at }) => <Ago at={created_at} /> },
   ];
   return (
     <>
-      <form
-        class="bar"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setSearched(draft.trim());
-        }}
-      >
-        <label class="field grow">
-          <span>Search all artifacts</span>
-          <input
-            type="search"
-            value={draft}
-            placeholder="words or a question"
-            onInput={(event) => {
-              setDraft(event.currentTarget.value);
-              if (event.currentTarget.value === '') setSearched('');
-            }}
-          />
-        </label>
+      <form class="bar" onSubmit={onSubmit(() => setSearched(draft.trim()))}>
+        <Field
+          label="Search all artifacts"
+          type="search"
+          grow
+          value={draft}
+          placeholder="words or a question"
+          set={(text) => {
+            setDraft(text);
+            if (text === '') setSearched('');
+          }}
+        />
         <button type="submit" class="button align-end">
-          {' '}
-          Search{' '}
+          Search
         </button>
       </form>
       {searched !== '' && <Hits id={id} searched={searched} />}

@@ -3,9 +3,10 @@ import { count } from '../../../src/base/format.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
 import { query, setParam, to } from '../../frame/router.ts';
 import { Id } from '../../parts/copy-button.tsx';
+import { Switch } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
+import { Facts, PageHead } from '../../parts/page-head.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
@@ -67,18 +68,16 @@ function Comparison({ a, b }: { a: string; b: string }) {
       {([one, other]) => (
         <>
           <div class="columns even">
-            <Facts side={one} />
-            <Facts side={other} />
+            <Figures side={one} />
+            <Figures side={other} />
           </div>
           <div class="bar spaced">
-            <div class="switch" role="group" aria-label="Comparison view">
-              <button type="button" aria-pressed={view === 'side'} onClick={() => setView('side')}>
-                Side by side
-              </button>
-              <button type="button" aria-pressed={view === 'diff'} onClick={() => setView('diff')}>
-                Differences
-              </button>
-            </div>
+            <Switch
+              label="Comparison view"
+              value={view}
+              set={setView}
+              options={{ side: 'Side by side', diff: 'Differences' }}
+            />
             {view === 'side' && <span class="soft">Marked lines are in only one of the threads.</span>}
           </div>
           {view === 'diff' ? (
@@ -99,7 +98,7 @@ function Comparison({ a, b }: { a: string; b: string }) {
   );
 }
 
-function Facts({ side: { info, stats } }: { side: Side }) {
+function Figures({ side: { info, stats } }: { side: Side }) {
   return (
     <section class="panel">
       <h2>
@@ -107,28 +106,21 @@ function Facts({ side: { info, stats } }: { side: Side }) {
           <ForeignText text={info.name || 'Unnamed'} max={100} />
         </a>
       </h2>
-      <dl class="facts">
-        <dt>Id</dt>
-        <dd>
-          <Id value={info.thread_id} />
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Ago at={info.created_at} />
-        </dd>
-        <dt>Version</dt>
-        <dd>v{info.state_version}</dd>
-        <dt>Artifacts</dt>
-        <dd>{count(info.artifact_count)}</dd>
-        <dt>Events</dt>
-        <dd>{count(info.event_count)}</dd>
-        <dt>Tokens saved</dt>
-        <dd>
-          {stats.prompts
-            ? `${count(stats.prompts.avoided_tokens)} in ${stats.prompts.prompts} prompts`
-            : 'no prompts yet'}
-        </dd>
-      </dl>
+      <Facts
+        rows={[
+          ['Id', <Id value={info.thread_id} />],
+          ['Created', <Ago at={info.created_at} />],
+          ['Version', `v${info.state_version}`],
+          ['Artifacts', count(info.artifact_count)],
+          ['Events', count(info.event_count)],
+          [
+            'Tokens saved',
+            stats.prompts
+              ? `${count(stats.prompts.avoided_tokens)} in ${stats.prompts.prompts} prompts`
+              : 'no prompts yet',
+          ],
+        ]}
+      />
     </section>
   );
 }

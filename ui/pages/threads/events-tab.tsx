@@ -4,7 +4,7 @@ import { query, setParam } from '../../frame/router.ts';
 import { isWithin, readParams, TimeFilter, ValueFilter } from '../../parts/filters.tsx';
 import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty, Failure, Pending } from '../../parts/notices.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, Table, textColumn } from '../../parts/table.tsx';
 import { Clock } from '../../parts/time.tsx';
 import { useLive } from '../../session/live.ts';
 import { relay } from '../../session/session.ts';
@@ -43,12 +43,7 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
         </button>
       ),
     },
-    {
-      title: 'By',
-      width: '100px',
-      cell: (event) => <ForeignText text={authorOf(event)} max={40} />,
-      wide: true,
-    },
+    textColumn('By', '100px', authorOf),
     {
       title: 'Payload',
       width: 'minmax(0, 1fr)',

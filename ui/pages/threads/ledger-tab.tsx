@@ -3,7 +3,7 @@ import type { PromptFigures, Stats } from '../../../src/contract/threads.ts';
 import { Command } from '../../parts/copy-button.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
-import { Figure } from '../../parts/page-head.tsx';
+import { Facts, Figure } from '../../parts/page-head.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
@@ -78,39 +78,33 @@ function Ledger({ id, stats }: { id: string; stats: Stats }) {
       <div class="columns even">
         <section class="panel" aria-labelledby="contents">
           <h2 id="contents">Contents and previews</h2>
-          <dl class="facts">
-            <dt>Artifacts</dt>
-            <dd class="figure">{count(stats.artifacts)}</dd>
-            <dt>All contents</dt>
-            <dd class="figure">{count(stats.naive_tokens)}</dd>
-            <dt>All previews</dt>
-            <dd class="figure">{count(stats.actual_tokens)}</dd>
-            <dt>Difference</dt>
-            <dd class="figure">{count(stats.avoided_tokens)}</dd>
-            <dt>Cache hits</dt>
-            <dd class="figure">
-              {count(stats.cache_hits)} ({count(stats.session_cache_hits)} in a session)
-            </dd>
-          </dl>
+          <Facts
+            rows={[
+              ['Artifacts', count(stats.artifacts)],
+              ['All contents', count(stats.naive_tokens)],
+              ['All previews', count(stats.actual_tokens)],
+              ['Difference', count(stats.avoided_tokens)],
+              ['Cache hits', `${count(stats.cache_hits)} (${count(stats.session_cache_hits)} in a session)`],
+            ]}
+          />
         </section>
         <section class="panel" aria-labelledby="reads">
           <h2 id="reads">Read outside prompts</h2>
-          <dl class="facts">
-            {reads.map(([name, tokens, times]) => (
-              <>
-                <dt>{name}</dt>
-                <dd class="figure">
-                  {times === 0 ? <span class="soft">none</span> : count(tokens)}
-                  {times > 0 && (
-                    <span class="soft">
-                      {' '}
-                      in {count(times)} {times === 1 ? 'read' : 'reads'}
-                    </span>
-                  )}
-                </dd>
-              </>
-            ))}
-          </dl>
+          <Facts
+            rows={reads.map(([name, tokens, times]) => [
+              name,
+              times === 0 ? (
+                <span class="soft">none</span>
+              ) : (
+                <>
+                  {count(tokens)}{' '}
+                  <span class="soft">
+                    in {count(times)} {times === 1 ? 'read' : 'reads'}
+                  </span>
+                </>
+              ),
+            ])}
+          />
         </section>
       </div>
       {stats.recent_prompts.length > 0 && (

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { count } from '../../../src/base/format.ts';
 import type { RenderFormat } from '../../../src/contract/threads.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { Select } from '../../parts/filters.tsx';
+import { Field, onSubmit, Select } from '../../parts/filters.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { Figure } from '../../parts/page-head.tsx';
 import { useAsked } from '../../session/asking.ts';
@@ -19,21 +19,8 @@ export function PromptTab({ id, version }: { id: string; version: number }) {
   );
   return (
     <>
-      <form
-        class="bar"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setWords(draft.trim());
-        }}
-      >
-        <label class="field grow">
-          <span>Question</span>
-          <input
-            value={draft}
-            placeholder="What should I do next?"
-            onInput={(event) => setDraft(event.currentTarget.value)}
-          />
-        </label>
+      <form class="bar" onSubmit={onSubmit(() => setWords(draft.trim()))}>
+        <Field label="Question" grow value={draft} placeholder="What should I do next?" set={setDraft} />
         <Select
           label="Format"
           value={format}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Select } from '../../parts/filters.tsx';
+import { Field, onSubmit, Select } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Failure } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -47,18 +47,9 @@ function Shares({ id }: { id: string }) {
   return (
     <div class="dialog-body">
       {link === null ? (
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void creating.run();
-          }}
-        >
-          <div class="row">
-            <label class="field">
-              <span>Name (only you see it)</span>
-              <input value={name} maxLength={100} onInput={(event) => setName(event.currentTarget.value)} />
-            </label>
+        <form class="form" onSubmit={onSubmit(() => creating.run())}>
+          <div class="form-row">
+            <Field label="Name (only you see it)" value={name} maxLength={100} set={setName} />
             <Select
               label="Expires"
               value={String(days)}

@@ -3,6 +3,7 @@ import type { State } from '../../../src/contract/threads.ts';
 import { query, setParam } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command } from '../../parts/copy-button.tsx';
+import { Switch } from '../../parts/filters.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
@@ -11,20 +12,16 @@ import { DiffView } from '../../viewers/diff-view.tsx';
 import { JsonView } from '../../viewers/json-view.tsx';
 import { BlamedState } from './blamed-state.tsx';
 import { stateText } from './state-lines.ts';
-import { VersionSlider } from './version-slider.tsx';
 
-const VIEWS = [
-  { name: 'read', title: 'Read' },
-  { name: 'diff', title: 'Diff' },
-  { name: 'json', title: 'JSON' },
-] as const;
+const VIEWS = { read: 'Read', diff: 'Diff', json: 'JSON' };
 
 /** The state of a thread at any version: with authors, as a diff, or as raw JSON. */
 export function StateTab({ id, newest, readOnly }: { id: string; newest: number; readOnly: boolean }) {
   const wanted = Number(query.value.get('v')) || newest;
   const at = Math.min(Math.max(1, wanted), newest);
   const debounced = useDebounced(at);
-  const view = VIEWS.find(({ name }) => name === query.value.get('view'))?.name ?? 'read';
+  const wantedView = query.value.get('view') ?? '';
+  const view = Object.hasOwn(VIEWS, wantedView) ? (wantedView as keyof typeof VIEWS) : 'read';
   const state = useAsked(
     (relay) => relay.threads.state(id, { at: debounced, counted: false }),
     [id, debounced],
@@ -34,18 +31,12 @@ export function StateTab({ id, newest, readOnly }: { id: string; newest: number;
     <div class="state-tab">
       <VersionSlider at={at} newest={newest} onChange={choose} />
       <div class="bar spread">
-        <div class="switch" role="group" aria-label="View of the state">
-          {VIEWS.map(({ name, title }) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={view === name}
-              onClick={() => setParam('view', name === 'read' ? null : name)}
-            >
-              {title}
-            </button>
-          ))}
-        </div>
+        <Switch
+          label="View of the state"
+          value={view}
+          set={(name) => setParam('view', name === 'read' ? null : name)}
+          options={VIEWS}
+        />
         <span class="bar-end">
           {state.value && (
             <span class="soft">
@@ -89,6 +80,50 @@ export function StateTab({ id, newest, readOnly }: { id: string; newest: number;
           )
         }
       </Answer>
+    </div>
+  );
+}
+
+/** Selects a version by dragging, arrow keys or number. */
+function VersionSlider({
+  at,
+  newest,
+  onChange,
+}: {
+  at: number;
+  newest: number;
+  onChange: (version: number) => void;
+}) {
+  if (newest <= 1) return <p class="soft bar">The state has only one version so far.</p>;
+  return (
+    <div class="slider" role="group" aria-label="Version">
+      <button type="button" class="button" disabled={at <= 1} onClick={() => onChange(at - 1)}>
+        Older
+      </button>
+      <input
+        type="range"
+        min={1}
+        max={newest}
+        value={at}
+        aria-label="Version of the state"
+        aria-valuetext={`version ${at} of ${newest}`}
+        onInput={(event) => onChange(Number(event.currentTarget.value))}
+      />
+      <label class="inline-field">
+        <span class="unseen">Version number</span>
+        <span aria-hidden="true">v</span>
+        <input
+          type="number"
+          min={1}
+          max={newest}
+          value={at}
+          onChange={(event) => onChange(Number(event.currentTarget.value))}
+        />
+      </label>
+      <span class="soft">of {newest.toLocaleString('en')}</span>
+      <button type="button" class="button" disabled={at >= newest} onClick={() => onChange(at + 1)}>
+        Newer
+      </button>
     </div>
   );
 }

@@ -3,14 +3,14 @@ import { navigate, to } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command, Id } from '../../parts/copy-button.tsx';
 import { saveAs } from '../../parts/download.ts';
-import { Answer, Failure } from '../../parts/notices.tsx';
+import { Answer, Empty, Failure } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
-import { relay } from '../../session/session.ts';
+import { apiKey, needsKey, relay } from '../../session/session.ts';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { EventsTab } from './events-tab.tsx';
 import { LedgerTab } from './ledger-tab.tsx';
@@ -130,4 +130,21 @@ function Actions({ id, shared }: { id: string; shared: boolean }) {
       {failed !== undefined && <Failure error={failed} />}
     </>
   );
+}
+
+/** The page of a share link: one thread, read-only. */
+export function SharedThread({ parts: [id] }: { parts: readonly string[] }) {
+  if (id === undefined || apiKey.value === null)
+    return (
+      <Empty title="This link is incomplete.">
+        <p>A share link ends with #token=… Use the complete address that you were given.</p>
+      </Empty>
+    );
+  if (needsKey.value)
+    return (
+      <Empty title="This link no longer works.">
+        <p>It has expired or was revoked. Ask the sender for a new link.</p>
+      </Empty>
+    );
+  return <ThreadPage id={id} shared />;
 }

@@ -1,14 +1,12 @@
 import type { ThreadItem } from '../../../src/contract/threads.ts';
 import { navigate, to } from '../../frame/router.ts';
-import { BulkBar, selectColumn, useSelection } from '../../parts/bulk-actions.tsx';
+import { BulkBar } from '../../parts/bulk-actions.tsx';
 import { Command, Id } from '../../parts/copy-button.tsx';
-import { isWithin, readMatching, readParams, TextFilter, TimeFilter } from '../../parts/filters.tsx';
-import { ForeignText } from '../../parts/foreign-text.tsx';
+import { isWithin, readParams, TextFilter, TimeFilter } from '../../parts/filters.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { type Column, PagedTable } from '../../parts/table.tsx';
+import { type Column, linkColumn, PagedTable, textColumn, useSelection } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
 import { ThreadPage } from './thread.tsx';
 
@@ -18,70 +16,41 @@ export function Threads({ parts: [id] }: { parts: readonly string[] }) {
 
 const ID_START = /^[0-9a-f]{4,8}(?:-[0-9a-f-]*)?$/i;
 
+const COLUMNS: readonly Column<ThreadItem>[] = [
+  linkColumn(
+    'Name',
+    ({ thread_id }) => to('threads', thread_id),
+    ({ name }) => name || 'Unnamed',
+  ),
+  {
+    title: 'Id',
+    width: '116px',
+    cell: ({ thread_id }) => <Id value={thread_id} what="thread id" />,
+    wide: true,
+  },
+  textColumn('Created by', '100px', ({ by }) => by),
+  { title: 'Hops', width: '60px', cell: ({ hop_count }) => hop_count, wide: true, figure: true },
+  { title: 'Expires', width: '90px', cell: ({ expires_at }) => <Ago at={expires_at} />, wide: true },
+  { title: 'Created', width: '92px', cell: ({ created_at }) => <Ago at={created_at} /> },
+];
+
 function ThreadList() {
-  const [q, by, time] = readParams('q', 'by', 'time');
-  const selection = useSelection<ThreadItem>();
+  const filters = readParams('q', 'by', 'time');
+  const [q, by, time] = filters;
+  const selection = useSelection<ThreadItem>(({ name, thread_id }) => name || thread_id);
   const picked = [...selection.rows.keys()];
   // Hexadecimal digits may be the start of an id. Names are searched for all words.
   const words = ID_START.test(q) ? { prefix: q.toLowerCase() } : q ? { q } : {};
-  const filter = { ...words, ...(by ? { by } : {}) };
-  const filtered = [q, by, time].some((value) => value !== '');
   const threads = usePages(
-    (relay, { after, limit }) =>
-      readMatching(
-        async (after) => {
-          const { threads, next } = await relay.threads.list({ after, limit, ...filter });
-          return { rows: threads, next };
-        },
-        after,
-        ({ created_at }) => isWithin(time, created_at),
-        ({ created_at }) => !isWithin(time, created_at),
-      ),
-    [q, by, time],
-  );
-  useLive(
-    ({ kind }) => kind === 'thread.created' || kind === 'thread.deleted',
-    () => {
-      // Do not reload a list that the user has scrolled.
-      if (threads.skipped === 0 && threads.rows.length <= 200) threads.first();
+    'threads',
+    (relay, page) => relay.threads.list({ ...page, ...words, ...(by ? { by } : {}) }),
+    filters,
+    {
+      matches: ({ created_at }) => isWithin(time, created_at),
+      isPast: ({ created_at }) => !isWithin(time, created_at),
+      live: ({ kind }) => kind === 'thread.created' || kind === 'thread.deleted',
     },
   );
-  const columns: readonly Column<ThreadItem>[] = [
-    selectColumn(
-      selection,
-      ({ thread_id }) => thread_id,
-      ({ name, thread_id }) => name || thread_id,
-    ),
-    {
-      title: 'Name',
-      width: 'minmax(0, 1fr)',
-      cell: (thread) => (
-        <a class="row-link one-line" href={to('threads', thread.thread_id)}>
-          <ForeignText text={thread.name || 'Unnamed'} max={120} />
-        </a>
-      ),
-    },
-    {
-      title: 'Id',
-      width: '116px',
-      cell: ({ thread_id }) => <Id value={thread_id} what="thread id" />,
-      wide: true,
-    },
-    {
-      title: 'Created by',
-      width: '100px',
-      cell: ({ by }) => <ForeignText text={by} max={40} />,
-      wide: true,
-    },
-    { title: 'Hops', width: '60px', cell: ({ hop_count }) => hop_count, wide: true, figure: true },
-    {
-      title: 'Expires',
-      width: '90px',
-      cell: ({ expires_at }) => (expires_at ? <Ago at={expires_at} /> : <span class="soft">never</span>),
-      wide: true,
-    },
-    { title: 'Created', width: '92px', cell: ({ created_at }) => <Ago at={created_at} /> },
-  ];
   return (
     <>
       <PageHead
@@ -117,26 +86,24 @@ function ThreadList() {
       />
       <PagedTable
         label="Threads, newest first"
-        columns={columns}
+        what="thread"
+        columns={COLUMNS}
+        selection={selection}
         paged={threads}
         keyOf={({ thread_id }) => thread_id}
-        chosen={({ thread_id }) => picked.includes(thread_id)}
+        filtered={filters.some(Boolean)}
         empty={
-          filtered ? (
-            <Empty title="No thread matches these filters." />
-          ) : (
-            <Empty title="There are no threads yet.">
-              <p>
-                A thread is the shared memory of several agents: a state with versions, artifacts, and a log
-                of events.
-              </p>
-              <Command line="relay thread new research" about="Create a thread:" />
-              <Command
-                line='relay "what should we find out first?"'
-                about="Or ask a model, which also creates a thread:"
-              />
-            </Empty>
-          )
+          <Empty title="There are no threads yet.">
+            <p>
+              A thread is the shared memory of several agents: a state with versions, artifacts, and a log of
+              events.
+            </p>
+            <Command line="relay thread new research" about="Create a thread:" />
+            <Command
+              line='relay "what should we find out first?"'
+              about="Or ask a model, which also creates a thread:"
+            />
+          </Empty>
         }
       />
     </>

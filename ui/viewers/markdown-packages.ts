@@ -1,6 +1,33 @@
+/** Replaces packages that the Markdown renderer imports in the bundle. */
+
+/** `punycode.js`: the browser encodes host names itself. */
+export default {
+  toASCII: (host: string) => host,
+  toUnicode: (host: string) => host,
+};
+
+// `uc.micro`: browsers support these character classes.
+export const Any = /[\s\S]/u;
+export const Cc = /\p{Cc}/u;
+export const Cf = /\p{Cf}/u;
+export const P = /\p{P}/u;
+export const S = /\p{S}/u;
+export const Z = /\p{Z}/u;
+
+/** `linkify-it`: addresses that are not marked as links stay text, so it is never called. */
+export class LinkifyIt {
+  test(): boolean {
+    return false;
+  }
+
+  match(): null {
+    return null;
+  }
+}
+
 /**
- * Replaces the package `entities` in the bundle, whose table of 2 231 names is as large as the whole Markdown
- * renderer. Numeric and common entities are decoded; others stay as written.
+ * `entities`: its table of 2 231 names is as large as the whole Markdown renderer. Numeric and common entities are
+ * decoded; others stay as written.
  */
 const NAMES: { readonly [name: string]: string } = {
   amp: '&',
