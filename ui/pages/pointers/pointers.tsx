@@ -63,7 +63,7 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
   },
   {
     title: 'Kind',
-    width: '80px',
+    width: '84px',
     cell: (pointer) => {
       const marks = marksOf(pointer);
       return marks.length > 0 ? (
@@ -85,7 +85,7 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
       channel === null ? <span class="soft">none</span> : <ChannelLink name={channel} />,
     wide: true,
   },
-  textColumn('From', '88px', ({ from }) => from),
+  textColumn('From', '96px', ({ from }) => from),
   { title: 'Size', width: '68px', cell: ({ size }) => bytes(size), figure: true, wide: true },
   { title: 'Pushed', width: '76px', cell: ({ created_at }) => <Ago at={created_at} /> },
   { title: 'Expires', width: '68px', cell: ({ expires_at }) => <Ago at={expires_at} />, wide: true },
