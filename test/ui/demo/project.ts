@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { dashboardProjects } from '../../../src/app/projects/dashboard-projects.ts';
 import { openProject } from '../../../src/app/projects/project-files.ts';
 
-/** Creates a project in a temporary folder, as a relay displays it. */
+/** Creates a project in a temporary folder, for the dashboard of the demo. */
 export async function shownDemoProject() {
   const above = mkdtempSync(join(tmpdir(), 'relay-shown-'));
   const folder = join(above, 'checkout');
