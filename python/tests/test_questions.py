@@ -49,3 +49,17 @@ def test_a_message_with_a_delay_arrives_later(relay: ContextRelay) -> None:
         relay.publish("delayed", "first")
         arriving = iter(messages)
         assert [next(arriving).msg for _ in range(2)] == ["first", "second"]
+
+
+def test_an_interrupted_wait_withdraws_the_question(
+    relay: ContextRelay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = relay.threads.create("interrupted")["thread_id"]
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("contextrelay.transport.time.sleep", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        relay.ask("Which colour?", thread_id=thread)
+    assert [each.status for each in relay.questions.list(status="withdrawn", thread_id=thread)] == ["withdrawn"]

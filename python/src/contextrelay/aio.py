@@ -11,7 +11,6 @@ import asyncio
 import inspect
 import logging
 import time
-from contextlib import suppress
 from typing import (
     Any,
     AsyncGenerator,
@@ -21,7 +20,6 @@ from typing import (
     Coroutine,
     List,
     Optional,
-    Sequence,
     Set,
     Union,
 )
@@ -46,13 +44,13 @@ from .channels import (
     resume_time,
     socket_path,
 )
-from .client import RelayFlows
-from .connection import TIMEOUT, Connection, Deadline, RequestReport, is_passing
-from .encryption import ChannelKeys, channel_key
+from .client import RelayClient
+from .connection import Connection, Deadline, is_passing
+from .encryption import ChannelKeys
 from .errors import RelayError, RelayHTTPError, RelayUnreachableError
 from .files import FileFlows, SpaceFlows
 from .pointers import PointerFlows
-from .questions import POLL, Question, QuestionFlows, is_answered
+from .questions import QuestionFlows, answered
 from .tasks import TaskFlows
 from .threads import ThreadFlows
 from .wire import Answer, Call, Flow, T, awaited, redirected
@@ -112,8 +110,10 @@ class AsyncTransport:
             call = next(flow)
             while True:
                 try:
+                    if call.delay:
+                        await asyncio.sleep(call.delay)
                     answer = await self.send(call)
-                except RelayError as error:
+                except BaseException as error:
                     call = flow.throw(error)
                 else:
                     call = flow.send(answer)
@@ -195,50 +195,21 @@ async def _read(response: aiohttp.ClientResponse, call: Call, deadline: Deadline
         pieces.append(piece)
 
 
-class AsyncContextRelay:
-    """Asynchronous form of :class:`contextrelay.ContextRelay`. Use one client per event loop."""
+class AsyncContextRelay(RelayClient):
+    """Asynchronous form of :class:`contextrelay.ContextRelay`, with the same options. Use one client per event loop."""
 
-    def __init__(
-        self,
-        base_url: Optional[str] = None,
-        api_key: Optional[str] = None,
-        timeout: float = TIMEOUT,
-        *,
-        retries: int = 3,
-        channel_keys: Optional[ChannelKeys] = None,
-        agent: Optional[str] = None,
-        on_request: Optional[Callable[[RequestReport], object]] = None,
-    ) -> None:
-        """Creates a client. It has the same options as :class:`contextrelay.ContextRelay`."""
-        connection = Connection(
-            base_url, api_key, timeout=timeout, retries=retries, agent=agent, on_request=on_request
-        )
+    def _open(self, connection: Connection) -> None:
         self._transport = AsyncTransport(connection)
-        self._channel_keys = channel_keys
-        self._flows = RelayFlows(connection, channel_keys)
         #: Threads: versioned state, artifacts and an event log.
         self.threads = AsyncThreads(self._transport)
         #: Agents, and messages to them.
         self.agents = AsyncAgents(self._transport)
+        #: Questions to people.
+        self.questions = AsyncQuestions(self._transport)
         #: Tasks that were sent to agents.
         self.tasks = AsyncTasks(self._transport)
-        self.questions = AsyncQuestions(self._transport)
         #: Named files with versions, grouped into spaces.
         self.files = AsyncFiles(self._transport)
-
-    @property
-    def base_url(self) -> str:
-        """Address of the relay."""
-        return self._transport.connection.base
-
-    @property
-    def timeout(self) -> float:
-        """Maximum seconds that a call takes, with its retries."""
-        return self._transport.connection.timeout
-
-    @timeout.setter
-    def timeout(self, seconds: float) -> None:
-        self._transport.connection.timeout = seconds
 
     async def __aenter__(self) -> AsyncContextRelay:
         return self
@@ -268,40 +239,7 @@ class AsyncContextRelay:
     channels = awaited(ChannelFlows.channels)
     channel = awaited(ChannelFlows.channel)
 
-    async def ask(
-        self,
-        question: str,
-        *,
-        choices: Optional[Sequence[str]] = None,
-        who: Optional[Sequence[str]] = None,
-        default: Optional[str] = None,
-        timeout: Optional[float] = None,
-        thread_id: Optional[str] = None,
-        idempotency_key: Optional[str] = None,
-    ) -> Question:
-        """Asks a person and waits for the answer: ``relay.ask("Deploy?", choices=["yes", "no"]).answer``.
-
-        It has the options of :meth:`relay.questions.ask`. Raises RelayHTTPError if the question expires or is withdrawn
-        without an answer. If the wait is interrupted, the question is withdrawn.
-        """
-        asked = await self.questions.ask(
-            question,
-            choices=choices,
-            who=who,
-            default=default,
-            timeout=timeout,
-            thread_id=thread_id,
-            idempotency_key=idempotency_key,
-        )
-        try:
-            while not is_answered(asked):
-                await asyncio.sleep(POLL)
-                asked = await self.questions.get(asked.id)
-            return asked
-        except asyncio.CancelledError:
-            with suppress(RelayError):
-                await self.questions.withdraw(asked.id)
-            raise
+    ask = awaited(answered(QuestionFlows.ask))
 
     def messages(
         self,
@@ -349,13 +287,6 @@ class AsyncContextRelay:
                         await result
                 except Exception:
                     log.exception("A subscriber of %s failed on message %s", message.channel, message.seq)
-
-    def has_channel_key(self, channel: str) -> bool:
-        """Returns whether this client has the shared encryption key of a channel.
-
-        Without this key, subscribers of the channel cannot decrypt the payloads that this client encrypts.
-        """
-        return channel_key(self._channel_keys, channel) is not None
 
 
 class AsyncSubscription:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
-from typing import Callable, Optional, Sequence
+from abc import ABC, abstractmethod
+from typing import Callable, Optional
 
 from .agents import Agents
 from .channels import ChannelFlows, Since, Subscription, call_with_url
 from .connection import TIMEOUT, Connection, RequestReport
 from .encryption import ChannelKeys, channel_key
-from .errors import RelayError
 from .files import Files
 from .pointers import PointerFlows
-from .questions import POLL, Question, Questions, is_answered
+from .questions import QuestionFlows, Questions, answered
 from .tasks import Tasks
 from .threads import Threads
 from .transport import Transport
@@ -29,13 +27,8 @@ class RelayFlows(PointerFlows, ChannelFlows):
     """Pointer and channel operations of a client. Threads, tasks and files are separate objects."""
 
 
-class ContextRelay:
-    """Client of a relay. It stores payloads and returns short URLs (pointers) to them. It is thread-safe.
-
-    ``base_url``: address of the relay. Default: ``CONTEXTRELAY_URL``, or http://127.0.0.1:7474 if it is
-    not set.
-    ``api_key``: API key. Default: ``CONTEXTRELAY_API_KEY``. It is sent only to the origin of the base URL.
-    """
+class RelayClient(ABC):
+    """Set-up that the blocking and the asynchronous client share."""
 
     def __init__(
         self,
@@ -59,12 +52,49 @@ class ContextRelay:
         keys it is the sender; with API keys, others see it beside the name of the key.
         ``on_request``: function that is called after each HTTP request, also after one that is retried, for logs.
         """
-        connection = Connection(
+        self._connection = Connection(
             base_url, api_key, timeout=timeout, retries=retries, agent=agent, on_request=on_request
         )
-        self._transport = Transport(connection)
         self._channel_keys = channel_keys
-        self._flows = RelayFlows(connection, channel_keys)
+        self._flows = RelayFlows(self._connection, channel_keys)
+        self._open(self._connection)
+
+    @abstractmethod
+    def _open(self, connection: Connection) -> None:
+        """Creates the transport, and the objects that use it."""
+
+    @property
+    def base_url(self) -> str:
+        """Address of the relay."""
+        return self._connection.base
+
+    @property
+    def timeout(self) -> float:
+        """Maximum seconds that a call takes, with its retries."""
+        return self._connection.timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float) -> None:
+        self._connection.timeout = seconds
+
+    def has_channel_key(self, channel: str) -> bool:
+        """Returns whether this client has the shared encryption key of a channel.
+
+        Without this key, subscribers of the channel cannot decrypt the payloads that this client encrypts.
+        """
+        return channel_key(self._channel_keys, channel) is not None
+
+
+class ContextRelay(RelayClient):
+    """Client of a relay. It stores payloads and returns short URLs (pointers) to them. It is thread-safe.
+
+    ``base_url``: address of the relay. Default: ``CONTEXTRELAY_URL``, or http://127.0.0.1:7474 if it is
+    not set.
+    ``api_key``: API key. Default: ``CONTEXTRELAY_API_KEY``. It is sent only to the origin of the base URL.
+    """
+
+    def _open(self, connection: Connection) -> None:
+        self._transport = Transport(connection)
         #: Threads: versioned state, artifacts and an event log.
         self.threads = Threads(self._transport)
         #: Agents, and messages to them.
@@ -75,20 +105,6 @@ class ContextRelay:
         self.tasks = Tasks(self._transport)
         #: Named files with versions, grouped into spaces.
         self.files = Files(self._transport)
-
-    @property
-    def base_url(self) -> str:
-        """Address of the relay."""
-        return self._transport.connection.base
-
-    @property
-    def timeout(self) -> float:
-        """Maximum seconds that a call takes, with its retries."""
-        return self._transport.connection.timeout
-
-    @timeout.setter
-    def timeout(self, seconds: float) -> None:
-        self._transport.connection.timeout = seconds
 
     def __enter__(self) -> ContextRelay:
         return self
@@ -118,40 +134,7 @@ class ContextRelay:
     channels = blocking(ChannelFlows.channels)
     channel = blocking(ChannelFlows.channel)
 
-    def ask(
-        self,
-        question: str,
-        *,
-        choices: Optional[Sequence[str]] = None,
-        who: Optional[Sequence[str]] = None,
-        default: Optional[str] = None,
-        timeout: Optional[float] = None,
-        thread_id: Optional[str] = None,
-        idempotency_key: Optional[str] = None,
-    ) -> Question:
-        """Asks a person and waits for the answer: ``relay.ask("Deploy?", choices=["yes", "no"]).answer``.
-
-        It has the options of :meth:`relay.questions.ask`. Raises RelayHTTPError if the question expires or is withdrawn
-        without an answer. If the wait is interrupted, the question is withdrawn.
-        """
-        asked = self.questions.ask(
-            question,
-            choices=choices,
-            who=who,
-            default=default,
-            timeout=timeout,
-            thread_id=thread_id,
-            idempotency_key=idempotency_key,
-        )
-        try:
-            while not is_answered(asked):
-                time.sleep(POLL)
-                asked = self.questions.get(asked.id)
-            return asked
-        except (KeyboardInterrupt, SystemExit):
-            with suppress(RelayError):
-                self.questions.withdraw(asked.id)
-            raise
+    ask = blocking(answered(QuestionFlows.ask))
 
     def subscribe(
         self, channel: str, callback: Callable[[str], object], max_reconnect_delay: float = 60.0
@@ -193,10 +176,3 @@ class ContextRelay:
             channel_keys=self._channel_keys,
             max_reconnect_delay=max_reconnect_delay,
         )
-
-    def has_channel_key(self, channel: str) -> bool:
-        """Returns whether this client has the shared encryption key of a channel.
-
-        Without this key, subscribers of the channel cannot decrypt the payloads that this client encrypts.
-        """
-        return channel_key(self._channel_keys, channel) is not None

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, List, Mapping, Optional, Sequence
+import functools
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequence
 
-from .errors import RelayHTTPError
+from .errors import RelayError, RelayHTTPError
 from .transport import Transport
 from .wire import Call, Flow, JsonObject, ask, blocking, get, post, segment, tell
 
-#: Seconds between two looks whether a question is answered.
-POLL = 1.0
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
+
+#: Seconds between two requests that check whether a question is answered.
+_POLL = 1.0
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class QuestionFlows:
 
     def get(self, question_id: str) -> Flow[Question]:
         """Returns a question with its answer."""
-        return _question((yield from ask(get(f"/questions/{segment(question_id)}"))))
+        return _question((yield from ask(_question_call(question_id))))
 
     def answer(self, question_id: str, answer: str, *, comment: Optional[str] = None) -> Flow[Question]:
         """Answers an open question. The first answer counts; a later one raises ConflictError."""
@@ -113,12 +120,38 @@ class Questions:
     withdraw = blocking(QuestionFlows.withdraw)
 
 
-def is_answered(question: Question) -> bool:
-    """Returns whether a question is answered. Raises RelayHTTPError if nobody will answer it."""
-    if question.status not in ("open", "answered"):
-        message = f"Nobody answered: the question is {question.status}."
-        raise RelayHTTPError(message, code="failed")
-    return question.status == "answered"
+def answered(
+    asking: Callable[Concatenate[QuestionFlows, P], Flow[Question]],
+) -> Callable[Concatenate[Any, P], Flow[Question]]:
+    """Returns the flow that asks a question and waits for its answer. It has the options of ``asking``."""
+
+    @functools.wraps(asking)
+    def flow(_: Any, /, *args: P.args, **options: P.kwargs) -> Flow[Question]:
+        questions = QuestionFlows()
+        asked = yield from asking(questions, *args, **options)
+        try:
+            while asked.status == "open":
+                asked = _question((yield from ask(replace(_question_call(asked.id), delay=_POLL))))
+        except (RelayError, GeneratorExit):
+            raise
+        except BaseException:
+            with suppress(RelayError):
+                yield from questions.withdraw(asked.id)
+            raise
+        if asked.status != "answered":
+            raise RelayHTTPError(f"Nobody answered: the question is {asked.status}.", code="failed")
+        return asked
+
+    flow.__doc__ = """Asks a person and waits for the answer: ``relay.ask("Deploy?", choices=["yes", "no"]).answer``.
+
+        It has the options of :meth:`relay.questions.ask`. Raises RelayHTTPError if the question expires or is withdrawn
+        without an answer. If the wait is interrupted, the question is withdrawn.
+        """
+    return flow
+
+
+def _question_call(question_id: str) -> Call:
+    return get(f"/questions/{segment(question_id)}")
 
 
 def _question(value: Mapping[str, Any]) -> Question:

@@ -35,8 +35,10 @@ class Transport:
             call = next(flow)
             while True:
                 try:
+                    if call.delay:
+                        time.sleep(call.delay)
                     answer = self.send(call)
-                except RelayError as error:
+                except BaseException as error:
                     call = flow.throw(error)
                 else:
                     call = flow.send(answer)

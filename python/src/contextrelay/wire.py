@@ -66,6 +66,8 @@ class Call:
     base: Optional[str] = None
     #: Maximum size of the answer in bytes.
     most: int = ANSWER_BYTES
+    #: Seconds to wait before the call is sent.
+    delay: float = 0.0
 
     @property
     def again(self) -> bool:
