@@ -62,4 +62,6 @@ def test_an_interrupted_wait_withdraws_the_question(
     monkeypatch.setattr("contextrelay.transport.time.sleep", interrupt)
     with pytest.raises(KeyboardInterrupt):
         relay.ask("Which colour?", thread_id=thread)
-    assert [each.status for each in relay.questions.list(status="withdrawn", thread_id=thread)] == ["withdrawn"]
+    assert [each.status for each in relay.questions.list(status="withdrawn", thread_id=thread)] == [
+        "withdrawn"
+    ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
 
 from ..client import ContextRelay
 from . import missing_extra
-from .entry_log import EntryLog, segment
+from .entry_log import EntryLog, SessionFiles, segment
 from .large_results import LargeResultOptions, LargeResults
 from .tools import RelayTool, RelayToolOptions, RelayTools
 
@@ -69,24 +69,14 @@ def large_result_hooks(
     return {"PostToolUse": [HookMatcher(hooks=[swap])]}
 
 
-class ContextRelaySessionStore(SessionStore):
+class ContextRelaySessionStore(SessionFiles, SessionStore):
     """Transcripts as files of a relay, for ``ClaudeAgentOptions(session_store=…)``.
 
     ``resume`` continues a session on any machine that reaches the relay. ``ttl``: seconds until a transcript expires.
     Default: never.
     """
 
-    def __init__(
-        self,
-        relay: Union[ContextRelay, str, None] = None,
-        *,
-        space: str = "claude-sessions",
-        ttl: Optional[int] = None,
-    ) -> None:
-        self._relay = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
-        self._space = space
-        self._files = self._relay.files.space(space)
-        self._ttl = ttl
+    default_space = "claude-sessions"
 
     async def append(self, key: Any, entries: List[Any]) -> None:
         """Adds entries to a transcript."""

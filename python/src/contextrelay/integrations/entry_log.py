@@ -7,7 +7,7 @@ import json
 import secrets
 import threading
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 from urllib.parse import quote
 
 from ..client import ContextRelay
@@ -28,6 +28,29 @@ def segment(name: str) -> str:
     if len(text) <= _SEGMENT_CHARS:
         return text
     return "#" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class SessionFiles:
+    """Set-up of the classes that store sessions as files of a relay.
+
+    ``space``: space of the sessions. ``ttl``: seconds until the files of a session expire. Default: never.
+    """
+
+    #: Space that is used if the caller names none.
+    default_space: str
+
+    def __init__(
+        self,
+        relay: Union[ContextRelay, str, None] = None,
+        *,
+        space: Optional[str] = None,
+        ttl: Optional[int] = None,
+    ) -> None:
+        self._relay = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
+        self._space = space or self.default_space
+        self._files = self._relay.files.space(self._space)
+        self._ttl = ttl
+        self._pointers = KeptPointers(self._relay, ttl)
 
 
 class EntryLog:

@@ -6,12 +6,11 @@ import asyncio
 import json
 import time
 import uuid
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple
 
-from ..client import ContextRelay
 from ..errors import ConflictError, NotFoundError
 from . import missing_extra
-from .entry_log import EntryLog, segment
+from .entry_log import EntryLog, SessionFiles, segment
 from .large_results import seconds_of
 
 try:
@@ -29,24 +28,14 @@ except ImportError as error:
 __all__ = ["ContextRelaySessionService"]
 
 
-class ContextRelaySessionService(BaseSessionService):
+class ContextRelaySessionService(SessionFiles, BaseSessionService):
     """Sessions as files of a relay. Any process that reaches the relay can continue them.
 
     The state of a session is its initial state and the changes in its events. State with the prefix ``app:`` or ``user:``
     is a file of its own. ``ttl``: seconds until entries expire. Default: never.
     """
 
-    def __init__(
-        self,
-        relay: Union[ContextRelay, str, None] = None,
-        *,
-        space: str = "adk-sessions",
-        ttl: Optional[int] = None,
-    ) -> None:
-        self._relay = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
-        self._space = space
-        self._files = self._relay.files.space(space)
-        self._ttl = ttl
+    default_space = "adk-sessions"
 
     async def create_session(
         self,

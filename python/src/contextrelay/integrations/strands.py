@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
 from ..client import ContextRelay
 from ..errors import ConflictError, NotFoundError
 from . import missing_extra
-from .entry_log import segment
-from .kept_pointers import KeptPointers
+from .entry_log import SessionFiles, segment
 from .large_results import LargeResultOptions, LargeResults
 from .tools import RelayTool, RelayToolOptions, RelayTools
 
@@ -86,23 +85,13 @@ def _text_of(block: Any) -> Optional[str]:
     return text
 
 
-class ContextRelaySessionRepository(SessionRepository):
+class ContextRelaySessionRepository(SessionFiles, SessionRepository):
     """Sessions as files of a relay, for ``RepositorySessionManager(session_repository=…)``.
 
     ``space``: space of the sessions. ``ttl``: seconds until the files expire. Default: never.
     """
 
-    def __init__(
-        self,
-        relay: Union[ContextRelay, str, None] = None,
-        *,
-        space: str = "strands",
-        ttl: Optional[int] = None,
-    ) -> None:
-        client = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
-        self._files = client.files.space(space)
-        self._ttl = ttl
-        self._pointers = KeptPointers(client, ttl)
+    default_space = "strands"
 
     def create_session(self, session: Session, **_: Any) -> Session:
         """Stores a new session. Raises SessionException if it exists."""
