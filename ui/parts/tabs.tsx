@@ -9,8 +9,9 @@ export interface Tab {
   readonly render: () => ComponentChildren;
 }
 
-/** Views of a page. The selected one is in the address, so that it can be linked. */
-export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
+/** Views of a page; those that are false are left out. The selected one is in the address, so that it can be linked. */
+export function Tabs({ tabs: all, label }: { tabs: readonly (Tab | false)[]; label: string }) {
+  const tabs = all.filter((tab) => tab !== false);
   const wanted = query.value.get('tab');
   const chosen = tabs.find(({ name }) => name === wanted) ?? tabs[0]!;
   const choose = (tab: Tab) => setParam('tab', tab === tabs[0] ? null : tab.name);

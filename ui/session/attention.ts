@@ -13,8 +13,8 @@ export interface AttentionItem {
   /** `Failed run` */
   readonly kind: string;
   readonly title: string;
-  readonly why?: string;
-  readonly at?: string;
+  readonly why?: string | undefined;
+  readonly at?: string | undefined;
   readonly href?: string;
   /** Label of the link: what the person does there. */
   readonly action?: string;
@@ -120,32 +120,12 @@ function isUnsolved(
 async function taskItems(relay: Relay): Promise<AttentionItem[]> {
   const { tasks } = await relay.tasks.list({ limit: 200 });
   return tasks.flatMap(({ id, summary, state, stuck, created_at, result }): AttentionItem[] => {
-    const about = { title: summary ?? id.slice(0, 8), href: to('tasks', id) };
+    const about = { key: `task ${id}`, title: summary ?? id.slice(0, 8), href: to('tasks', id) };
     if (stuck)
-      return [
-        {
-          key: `task ${id}`,
-          tone: 'warn',
-          kind: 'Stuck task',
-          ...about,
-          why: stuck,
-          at: created_at,
-          action: 'Open',
-        },
-      ];
+      return [{ ...about, tone: 'warn', kind: 'Stuck task', why: stuck, at: created_at, action: 'Open' }];
     if (state !== 'failed' || !result || Date.now() - Date.parse(result.at) > DAY_MS) return [];
     const why = result.summary ?? undefined;
-    return [
-      {
-        key: `task ${id}`,
-        tone: 'bad',
-        kind: 'Failed task',
-        ...about,
-        ...(why ? { why } : {}),
-        at: result.at,
-        action: 'See why',
-      },
-    ];
+    return [{ ...about, tone: 'bad', kind: 'Failed task', why, at: result.at, action: 'See why' }];
   });
 }
 
@@ -172,33 +152,16 @@ async function agentItems(relay: Relay): Promise<AttentionItem[]> {
   ]);
   const ofAgents = agents.flatMap(({ name, session, held, last_seen }): AttentionItem[] => {
     const about = { tone: 'warn', title: name, at: last_seen ?? undefined } as const;
-    const waiting = session?.waiting_for;
-    return [
-      ...(waiting
-        ? [
-            {
-              ...about,
-              key: `agent ${name}`,
-              kind: 'Agent waits',
-              why: waiting,
-              href: to('agents'),
-              action: 'Open',
-            },
-          ]
-        : []),
-      ...(held
-        ? [
-            {
-              ...about,
-              key: `held ${name}`,
-              kind: 'Held messages',
-              why: `${held} from senders that ${name} does not know.`,
-              href: `${to('agents')}?tab=conversations&agent=${encodeURIComponent(name)}`,
-              action: 'Allow',
-            },
-          ]
-        : []),
-    ];
+    const why = session?.waiting_for ?? undefined;
+    const waits = { key: `agent ${name}`, kind: 'Agent waits', why, href: to('agents'), action: 'Open' };
+    const holds = {
+      key: `held ${name}`,
+      kind: 'Held messages',
+      why: `${held} from senders that ${name} does not know.`,
+      href: `${to('agents')}?tab=conversations&agent=${encodeURIComponent(name)}`,
+      action: 'Allow',
+    };
+    return [...(why ? [waits] : []), ...(held ? [holds] : [])].map((item) => ({ ...about, ...item }));
   });
   const full = conversations.filter(({ messages, limit }) => messages >= limit);
   return [

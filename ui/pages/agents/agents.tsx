@@ -66,29 +66,21 @@ function AgentTabs() {
             count: claims.value?.claims.length,
             render: () => <Answer of={claims}>{(found) => <Claims claims={found.claims} />}</Answer>,
           },
-          ...(hasScope('threads')
-            ? [
-                {
-                  name: 'questions',
-                  title: 'Questions',
-                  count: questions.value?.questions.length,
-                  render: () => (
-                    <Answer of={questions}>
-                      {(found) => <Questions questions={found.questions} again={questions.again} />}
-                    </Answer>
-                  ),
-                },
-              ]
-            : []),
-          ...(hasScope('tasks')
-            ? [
-                {
-                  name: 'write',
-                  title: 'Write',
-                  render: () => <WriteMessage agents={agents.value?.agents ?? []} />,
-                },
-              ]
-            : []),
+          hasScope('threads') && {
+            name: 'questions',
+            title: 'Questions',
+            count: questions.value?.questions.length,
+            render: () => (
+              <Answer of={questions}>
+                {(found) => <Questions questions={found.questions} again={questions.again} />}
+              </Answer>
+            ),
+          },
+          hasScope('tasks') && {
+            name: 'write',
+            title: 'Write',
+            render: () => <WriteMessage agents={agents.value?.agents ?? []} />,
+          },
         ]}
       />
     </>

@@ -58,9 +58,11 @@ export function ChannelPage({ name }: { name: string }) {
                 count: dead,
                 render: () => <DeadLetters channel={name} amount={dead} changed={detail.again} />,
               },
-              ...(hasScope('push')
-                ? [{ name: 'publish', title: 'Publish', render: () => <Publish channel={name} /> }]
-                : []),
+              hasScope('push') && {
+                name: 'publish',
+                title: 'Publish',
+                render: () => <Publish channel={name} />,
+              },
             ]}
           />
         )}

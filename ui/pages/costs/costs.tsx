@@ -11,7 +11,7 @@ import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Figure, PageHead } from '../../parts/page-head.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { type Column, linkColumn, Table } from '../../parts/table.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { OutputSavings } from '../overview/output-savings.tsx';
@@ -62,7 +62,9 @@ export function Costs() {
       </div>
       <Answer of={spending}>
         {({ prices }) =>
-          rows.length === 0 ? (
+          all.length > 0 && rows.length === 0 ? (
+            <Empty title="No answer of a model matches these filters." />
+          ) : rows.length === 0 ? (
             <Empty title="No model has answered in this time.">
               <p>
                 Answers of models in threads and pipelines are counted here, as their providers report them.
@@ -98,18 +100,17 @@ function Body({ rows, prices, group }: { rows: readonly SpendingRow[]; prices: P
     ...{ title, width: '92px', cell: value, figure: true, wide },
   });
   const columns: readonly Column<Sum>[] = [
-    {
-      title: GROUPS[group].replace(/^./, (letter) => letter.toUpperCase()),
-      width: 'minmax(0, 1fr)',
-      cell: ({ name }) =>
-        group === 'thread' ? (
-          <a class="row-link one-line" href={to('threads', name)}>
-            <ForeignText text={names.get(name) ?? name.slice(0, 8)} max={120} />
-          </a>
-        ) : (
-          <ForeignText text={name || 'unknown'} max={120} />
-        ),
-    },
+    group === 'thread'
+      ? linkColumn(
+          'Thread',
+          ({ name }) => to('threads', name),
+          ({ name }) => names.get(name) ?? name.slice(0, 8),
+        )
+      : {
+          title: GROUPS[group].replace(/^./, (letter) => letter.toUpperCase()),
+          width: 'minmax(0, 1fr)',
+          cell: ({ name }) => <ForeignText text={name || 'unknown'} max={120} />,
+        },
     figure('Prompts', (sum) => count(sum.prompts), true),
     figure('Input', (sum) => count(sum.input_tokens), true),
     figure('Cached', (sum) => count(sum.cached_input_tokens), true),
@@ -217,18 +218,10 @@ export function formatMoney(cost: number | null, currency = ''): string {
 }
 
 function csvOf(rows: readonly SpendingRow[], prices: Prices): string {
-  const fields = [
-    'day',
-    'thread',
-    'agent',
-    'model',
-    'project',
-    'prompts',
-    'input_tokens',
-    'cached_input_tokens',
-  ] as const;
-  const more = ['output_tokens', 'pasted_tokens', 'shown_tokens'] as const;
-  const names = [...fields, ...more];
+  const names = (
+    'day thread agent model project prompts input_tokens cached_input_tokens ' +
+    'output_tokens pasted_tokens shown_tokens'
+  ).split(' ') as (keyof SpendingRow)[];
   return csvText(
     [...names, 'cost'],
     rows.map((row) => [...names.map((name) => row[name]), priceOf(prices, row) ?? '']),

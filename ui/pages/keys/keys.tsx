@@ -24,7 +24,7 @@ export function Keys() {
       <Tabs
         label="Keys and usage"
         tabs={[
-          ...(hasScope('admin') ? [{ name: 'keys', title: 'Keys', render: () => <KeyList /> }] : []),
+          hasScope('admin') && { name: 'keys', title: 'Keys', render: () => <KeyList /> },
           { name: 'usage', title: 'Usage', render: () => <Usage /> },
         ]}
       />

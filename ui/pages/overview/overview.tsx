@@ -185,7 +185,7 @@ function ActivityFeed() {
 function describeStorage({ store, storage }: UsageReport): string {
   if (storage.limit !== null) return `of ${bytes(storage.limit)}`;
   return store
-    ? `on disk, ${count(store.payloads)} payloads of ${bytes(store.payload_bytes)}`
+    ? `on disk, ${count(store.payloads)} ${store.payloads === 1 ? 'payload' : 'payloads'} of ${bytes(store.payload_bytes)}`
     : 'threads, files and channels';
 }
 

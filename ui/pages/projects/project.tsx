@@ -89,16 +89,12 @@ function Body({ project }: { project: ProjectView }) {
             count: project.decisions.length,
             render: () => <Decisions decisions={project.decisions} />,
           },
-          ...(hasScope('tasks')
-            ? [
-                {
-                  name: 'agents',
-                  title: 'Agents',
-                  count: work.value?.agents.length,
-                  render: () => <Answer of={work}>{(found) => found && <Work {...found} />}</Answer>,
-                },
-              ]
-            : []),
+          hasScope('tasks') && {
+            name: 'agents',
+            title: 'Agents',
+            count: work.value?.agents.length,
+            render: () => <Answer of={work}>{(found) => found && <Work {...found} />}</Answer>,
+          },
           {
             name: 'brief',
             title: 'Brief',

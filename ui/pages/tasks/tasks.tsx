@@ -180,15 +180,11 @@ function TaskList() {
               </>
             ),
           },
-          ...(hasScope('push')
-            ? [
-                {
-                  name: 'send',
-                  title: 'Send',
-                  render: () => <SendTask agents={agents.value?.agents ?? []} />,
-                },
-              ]
-            : []),
+          hasScope('push') && {
+            name: 'send',
+            title: 'Send',
+            render: () => <SendTask agents={agents.value?.agents ?? []} />,
+          },
         ]}
       />
     </>
