@@ -95,12 +95,17 @@ RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for 
         event === 'prompt-submit' || event === 'wake' || event === 'pre-edit'
           ? null
           : await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
-      const context = sessionContext(client, event, input, { io, host, project });
-      context.catch(() => {});
-      // Lets git continue while the store is opened. Opening it does not return to the event loop.
-      if (event === 'session-start') await new Promise((resolve) => setTimeout(resolve, 0));
-      const attended = await attendSession(client, event, input, { io, host, project });
-      answer = combined(await context, attended);
+      const around = { io, host, project };
+      const starts = event === 'session-start';
+      // When a session starts, git runs while the store is opened. Opening it does not return to the event loop.
+      const early = starts ? sessionContext(client, event, input, around) : null;
+      early?.catch(() => {});
+      if (starts) await new Promise((resolve) => setTimeout(resolve, 0));
+      const [attended, context] = await Promise.all([
+        attendSession(client, event, input, around),
+        early ?? sessionContext(client, event, input, around),
+      ]);
+      answer = combined(context, attended);
     } catch (error) {
       io.stderr.write(`relay hook: ${(error as Error).message}\n`);
     }
