@@ -143,6 +143,7 @@ class AsyncTransport:
                 attempt += 1
 
     async def close(self) -> None:
+        """Closes the connections."""
         for session in (self._session, self._sockets):
             if session is not None:
                 await session.close()

@@ -68,6 +68,7 @@ class Transport:
                 attempt += 1
 
     def close(self) -> None:
+        """Closes the connections."""
         self._session.close()
 
     def _once(self, call: Call, deadline: Deadline) -> Answer:

@@ -80,6 +80,7 @@ class EntryLog:
         }
 
     def append(self, entries: Sequence[Any]) -> None:
+        """Adds entries at the end."""
         if entries:
             self._write(f"{self._prefix}{_next_name()}.jsonl", entries)
 
@@ -114,6 +115,7 @@ class EntryLog:
                 return taken
 
     def clear(self) -> None:
+        """Deletes all entries."""
         self._files.remove(prefix=self._prefix)
 
     def _infos(self) -> List[FileInfo]:
