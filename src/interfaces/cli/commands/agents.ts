@@ -59,18 +59,30 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
       .catch(() => []);
     const routes = new Map(woken.map(({ name, route }) => [name, route]));
     if (flags.wait) return waitForAnswers(io, relay, messages, timeout);
+    const listed = io.json ? null : await host.agents.present(await relay.agents.list());
     io.result({ messages: messages.map((each) => ({ ...each, route: routes.get(each.to) ?? null })) }, () =>
       messages
         .map(({ id, to: name }) => {
           const route = routes.get(name);
-          const how = route ? `passed on by ${route}` : 'waits until the agent is told or reads it';
-          return `${id}  ${printable(name)}  ${io.style.dim(how)}`;
+          const { reach = 'no' } = listed?.agents.find((each) => each.name === name)?.session ?? {};
+          // A session on another machine is woken there, if anyone watches.
+          const later =
+            reach === 'now' ? 'not woken from here; told at its next turn at the latest' : REACH[reach];
+          return `${id}  ${printable(name)}  ${io.style.dim(route ? `passed on by ${route}` : later)}`;
         })
         .join('\n'),
     );
     return 0;
   },
 });
+
+/** How a session is reached, for a person. */
+export const REACH = {
+  now: 'can be woken',
+  turn: 'told at its next turn',
+  start: 'told when it starts',
+  no: 'reads its messages itself',
+};
 
 /** Prints the answers as they arrive. Returns 1 if one is missing after the timeout. */
 async function waitForAnswers(
@@ -126,7 +138,7 @@ const conversations = defineCommand({
               const who = each.agents.map((name) => printable(name)).join(', ');
               const full = each.messages >= each.limit ? io.style.yellow('  waits for a person') : '';
               const line = `${each.id}  ${who}  ${plural(each.messages, 'message')}, ${moment(each.last_at)}${full}`;
-              return `${line}\n  ${io.style.dim(printable(each.about.slice(0, 100)))}`;
+              return `${line}\n  ${io.style.dim(printable(each.about.replace(/\s+/g, ' ').slice(0, 100)))}`;
             })
             .join('\n') || 'no conversations',
       );
@@ -168,10 +180,15 @@ const release = answerCommand({
   examples: "relay release 'src/auth/**'  # let others work there",
   async ask({ io, args, open }) {
     const { project, path } = inProject(io.cwd, args[0]!);
-    await (await open()).relay.agents.release(project, path);
-    return { project, what: path };
+    const { relay } = await open();
+    const { claims } = await relay.agents.claims({ project });
+    await relay.agents.release(project, path);
+    return { project, what: path, released: claims.some(({ what }) => what === path) };
   },
-  print: ({ what }) => `${printable(what)} is free`,
+  print: ({ what, released }) =>
+    released
+      ? `released ${printable(what)}`
+      : `nobody has claimed ${printable(what)}; list the claims with: relay claims`,
 });
 
 const claims = answerCommand({

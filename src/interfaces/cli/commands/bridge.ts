@@ -8,6 +8,7 @@ import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
 import type { RunnerSpec } from '../host.ts';
 import { moment, oneOf, parseCount, parseMilliseconds, plural, printable, span } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
+import { REACH } from './agents.ts';
 import { openPayload, readAllText, textOrFile, warnOfEncryption } from './payload.ts';
 import { printAnswer, taskLine } from './task.ts';
 
@@ -265,9 +266,11 @@ machine to wake the sessions here.`,
     if (flags.watch) {
       const stop = new AbortController();
       using _ = interruption(() => stop.abort());
+      if (io.interactive && !io.json)
+        io.note('waking the sessions of this machine when messages arrive; Ctrl-C to stop');
       await host.agents.watch(relay, stop.signal, ({ name, route }) => {
         if (route !== null)
-          io.print(`${new Date().toTimeString().slice(0, 8)} ${printable(name)} by ${route}`);
+          io.print(`${new Date().toTimeString().slice(0, 8)} ${printable(name)} woken by ${route}`);
       });
       return 0;
     }
@@ -284,14 +287,6 @@ machine to wake the sessions here.`,
     return 0;
   },
 });
-
-/** How a session is reached, for a person. */
-const REACH = {
-  now: 'can be woken',
-  turn: 'told at its next turn',
-  start: 'told when it starts',
-  no: 'reads its messages itself',
-};
 
 /** Formats a session: one line with its state, and one with what it works on. */
 function sessionLine(
