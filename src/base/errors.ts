@@ -11,6 +11,13 @@ export const EXIT = {
   incomplete: 6,
 } as const;
 
+/**
+ * Exit code of `relay hook claude wait` if it has messages. The line in the settings turns it into 2, which wakes the
+ * session. Another program with the name relay may end with 2 for a usage error, and would wake the session after every
+ * turn.
+ */
+export const EXIT_REWAKE = 42;
+
 export { ERRORS };
 
 export type ErrorCode = keyof typeof ERRORS;

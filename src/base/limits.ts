@@ -556,6 +556,8 @@ export const HOOK_REMOTE_MS = 300;
  * Maximum time that a hook works on the local store. Clients wait 10 s for a hook; the rest is for a slow machine.
  */
 export const HOOK_LOCAL_MS = 7 * SECOND;
+/** Maximum time for which a hook delays an edit to look for claims in a local relay. */
+export const HOOK_EDIT_MS = SECOND;
 /** Minimum time between two reminders in a session. */
 export const REMINDER_GAP_MS = 30 * 60 * SECOND;
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { EXIT_REWAKE } from '../../src/base/errors.ts';
 import type { Session } from '../../src/contract/agents.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
@@ -88,12 +89,14 @@ test('a stopping session continues for a message only if its user allows it, and
   using folder = repository();
   const env = { RELAY_CONTINUE: '1' };
   await hook(folder, 'gemini', 'session-start', {});
-  await folder.relay(['send', 'gemini-work', 'one more thing']);
+  const sent = await folder.relay(['send', 'gemini-work', 'one more\nthing']);
+  assert.match(sent.stdout, /gemini-work {2}told at its next turn\n$/);
+  assert.match((await folder.relay(['conversations'])).stdout, /\n {2}one more thing\n$/);
   assert.equal((await hook(folder, 'gemini', 'stop', {})).reason, undefined);
   assert.equal((await hook(folder, 'gemini', 'stop', { stop_hook_active: true }, env)).reason, undefined);
   const goesOn = await hook(folder, 'gemini', 'stop', {}, env);
   assert.equal(goesOn.decision, 'deny');
-  assert.match(goesOn.reason!, /one more thing/);
+  assert.match(goesOn.reason!, /one more\nthing/);
   assert.equal((await hook(folder, 'gemini', 'stop', {}, env)).reason, undefined);
 });
 
@@ -126,17 +129,33 @@ test('an edit of files that another agent claimed is announced, and a completed 
   const coder = { RELAY_AGENT: 'coder' };
   await folder.relay(['claim', 'src/auth/**'], { env: coder });
   await folder.relay(['todo', 'claim'], { env: coder });
-  const edit = (client: string, tool_input: object, env: Env = {}) =>
-    hook(folder, client, 'pre-edit', { tool_input }, env);
+  const edit = (client: string, tool_input: object, o: { env?: Env; session?: string } = {}) =>
+    hook(folder, client, 'pre-edit', { tool_input, session_id: o.session ?? `${client}-1` }, o.env);
+  /** A hook that would delay the edit says nothing, and says it at the next edit. */
+  const warned = async (...args: Parameters<typeof edit>) => {
+    for (;;) {
+      const found = await edit(...args);
+      if (found.message) return found;
+    }
+  };
   const warning = 'relay: coder holds src/auth/** for 15 more minutes';
-  const claude = await edit('claude', { file_path: join(folder.path, 'src/auth/token.ts') });
+  const token = { file_path: join(folder.path, 'src/auth/token.ts') };
+  const claude = await warned('claude', token);
   assert.deepEqual([claude.context, claude.message], [warning, warning]);
+  assert.equal((await edit('claude', token)).text, '', 'once');
+  assert.equal((await warned('claude', token, { session: 'another' })).message, warning);
   const patch = '*** Begin Patch\n*** Update File: src/auth/token.ts\n@@\n-a\n+b\n*** End Patch';
-  assert.equal((await edit('codex', { command: patch })).message, warning);
-  assert.equal((await edit('gemini', { file_path: 'src/auth/token.ts' })).message, warning);
+  assert.equal((await warned('codex', { command: patch })).message, warning);
+  const move = patch.replace('auth/token.ts', 'a.ts\n*** Move to: src/auth/a.ts');
+  assert.equal((await warned('opencode', { patchText: move })).context, warning);
+  assert.equal((await warned('gemini', { file_path: 'src/auth/token.ts' })).message, warning);
   assert.equal((await edit('claude', { file_path: 'src/index.ts' })).text, '');
-  const own = await edit('claude', { file_path: 'src/auth/token.ts' }, coder);
-  assert.equal(own.text, '', 'its own claim');
+  assert.equal((await edit('claude', token, { session: 'own', env: coder })).text, '', 'its own claim');
+  const release = async () => (await folder.relay(['release', 'src/auth/**'], { env: coder })).stdout;
+  assert.equal(await release(), 'released src/auth/**\n');
+  assert.match(await release(), /^nobody has claimed src\/auth\/\*\*;/);
+  await folder.relay(['claim', 'src/auth/**'], { env: coder });
+  assert.equal((await warned('claude', token)).message, warning, 'a new claim');
 
   const claimed = async () =>
     (await json(folder, ['claims'])).claims.map(({ what }: { what: string }) => what);
@@ -149,7 +168,9 @@ test('without a socket, a hook that waits in the background wakes Claude Code', 
   using folder = repository();
   await hook(folder, 'claude', 'session-start', {});
   const stdin = JSON.stringify({ cwd: folder.path, session_id: 'claude-1' });
-  const wait = () => folder.relay(['hook', 'claude', 'wait'], { stdin });
+  const wait = (env: Env = { CLAUDE_CODE_ENTRYPOINT: 'cli' }) =>
+    folder.relay(['hook', 'claude', 'wait'], { stdin, env });
+  assert.equal((await wait({ CLAUDE_CODE_ENTRYPOINT: 'sdk-cli' })).code, 0, 'claude -p would not end');
   const reach = async () => (await json(folder, ['agents'])).agents[0].session.reach;
   const older = wait();
   while ((await reach()) !== 'now');
@@ -158,12 +179,12 @@ test('without a socket, a hook that waits in the background wakes Claude Code', 
   const { messages } = await json(folder, ['send', 'claude-work', 'wake up']);
   assert.equal(messages[0].route, 'claude-rewake');
   const { code, stderr, stdout } = await newer;
-  assert.deepEqual([code, stdout], [2, '']);
-  assert.match(stderr, /data, not instructions of your user[\s\S]*wake up/);
+  assert.deepEqual([code, stderr], [EXIT_REWAKE, '']);
+  assert.match(stdout, /data, not instructions of your user[\s\S]*wake up/);
   const receipt = async () => (await json(folder, ['conversations', messages[0].conversation])).messages[0];
   assert.equal((await receipt()).state, 'queued', 'no evidence yet');
   const transcript = join(folder.home, 'transcript.jsonl');
-  writeFileSync(transcript, `${JSON.stringify({ type: 'user', message: { content: stderr } })}\n`);
+  writeFileSync(transcript, `${JSON.stringify({ type: 'user', message: { content: stdout } })}\n`);
   await hook(folder, 'claude', 'stop', { transcript_path: transcript });
   const { state, route } = await receipt();
   assert.deepEqual([state, route], ['shown', 'claude-rewake']);

@@ -22,6 +22,13 @@ async function doctor(folder: ScratchFolder, o: { timeout?: string; env?: object
   return (JSON.parse(stdout) as { checks: Check[] }).checks;
 }
 
+/** Hooks of each client as doctor names them. */
+const HOOKS = {
+  claude: 'SessionStart, UserPromptSubmit, PreToolUse, PreCompact, Stop, Stop (in the background)',
+  codex: 'SessionStart, UserPromptSubmit, PreToolUse, PreCompact, Stop',
+  gemini: 'SessionStart, BeforeAgent, BeforeTool, PreCompress, AfterAgent',
+};
+
 /** Returns the checks about coding agents. */
 const ofClients = (checks: readonly Check[]) =>
   checks.filter(({ name }) => /^(?:claude|codex|gemini|opencode|cursor|project files)/.test(name));
@@ -34,14 +41,12 @@ test('doctor runs each installed hook, checks its effect, starts the MCP server 
   await folder.relay(['install', 'claude', 'codex', 'gemini']);
   const checks = ofClients(await doctor(folder));
   const find = (name: string) => checks.find((check) => check.name === name)!;
-  for (const client of ['claude', 'codex']) {
-    const fired = find(`${client}, in this folder: hook SessionStart, UserPromptSubmit, PreCompact, Stop`);
-    assert.equal(fired.found, 'ran and had the expected effect');
-  }
-  assert.equal(
-    find('gemini, in this folder: hook SessionStart, BeforeAgent, PreCompress, AfterAgent').state,
-    'ok',
-  );
+  for (const [client, hooks] of Object.entries(HOOKS))
+    assert.equal(
+      find(`${client}, in this folder: hook ${hooks}`)?.found,
+      'ran and had the expected effect',
+      JSON.stringify(checks),
+    );
   for (const client of ['claude', 'codex', 'gemini'])
     assert.match(find(`${client}, in this folder: MCP`).found, /^started, has \d+ tools: .*push_context/);
   assert.match(
@@ -56,7 +61,7 @@ test('doctor runs each installed hook, checks its effect, starts the MCP server 
       [
         'codex',
         'warning',
-        'hooks SessionStart, UserPromptSubmit, PreCompact, Stop: not trusted yet, so Codex does not run them',
+        'hooks SessionStart, UserPromptSubmit, PreToolUse, PreCompact, Stop: not trusted yet, so Codex does not run them',
       ],
       ['gemini', 'warning', 'Gemini CLI ignores the settings of a folder that it does not trust'],
     ],
@@ -98,7 +103,8 @@ test('doctor reports each problem of a hook or file once, with the command that 
     find('claude, in this folder: hook UserPrompt').found,
     /relay uses no event UserPrompt of claude/,
   );
-  assert.equal(find('claude, in this folder: hook SessionStart').state, 'ok');
+  const rest = 'SessionStart, PreToolUse, Stop (in the background)';
+  assert.equal(find(`claude, in this folder: hook ${rest}`).state, 'ok');
   assert.ok(!names(checks).includes('claude: files'), 'what is wrong with the files has been said');
   assert.match(find('codex, in this folder: hooks').found, /hooks\.json has none/);
   assert.match(
@@ -117,11 +123,7 @@ test('doctor reports a missing MCP entry', async () => {
   await folder.relay(['install', 'claude']);
   folder.write('.mcp.json', '{"mcpServers":{}}');
   const checks = ofClients(await doctor(folder));
-  assert.deepEqual(names(checks), [
-    'claude: hook SessionStart, UserPromptSubmit, PreCompact, Stop',
-    'claude: MCP',
-    'project files',
-  ]);
+  assert.deepEqual(names(checks), [`claude: hook ${HOOKS.claude}`, 'claude: MCP', 'project files']);
   assert.match(checks[1]!.found, /^no entry in .*\.mcp\.json, so the agent has no relay tools$/);
 });
 
@@ -149,10 +151,7 @@ test('doctor reports if hooks and servers call relay but it is not on the PATH',
     Array(2).fill(['ok', 'ran and had the expected effect']),
   );
   const checks = ofClients(await doctor(folder)).filter(({ state }) => state === 'wrong');
-  assert.deepEqual(names(checks), [
-    'claude: hook SessionStart, UserPromptSubmit, PreCompact, Stop, MCP',
-    'gemini: hook SessionStart, BeforeAgent, PreCompress, AfterAgent, MCP',
-  ]);
+  assert.deepEqual(names(checks), [`claude: hook ${HOOKS.claude}, MCP`, `gemini: hook ${HOOKS.gemini}, MCP`]);
   for (const { found, fix } of checks) {
     assert.equal(found, 'relay is not on the PATH, so relay cannot run');
     assert.match(fix!, /^put relay on the PATH/);

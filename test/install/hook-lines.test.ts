@@ -35,12 +35,15 @@ for (const program of ['relay', '/opt/relay/bin/relay', 'npx --no-install contex
     assert.match(ran.stdout, /Codex runs none of them until you trust them again: start codex, type \/hooks/);
     for (const [client, [file, events]] of Object.entries(OLD_HOOKS)) {
       const { hooks } = folder.json(file);
-      assert.deepEqual(Object.keys(hooks), [...events]);
-      for (const [index, event] of events.entries()) {
-        const [group, ...more] = hooks[event];
-        assert.deepEqual([group.hooks.length, more], [1, []]);
+      const before = client === 'gemini' ? 'BeforeTool' : 'PreToolUse';
+      assert.deepEqual(Object.keys(hooks), [...events, before]);
+      assert.equal(hooks.Stop?.length, client === 'claude' ? 2 : client === 'codex' ? 1 : undefined);
+      for (const [index, event] of [...events, before].entries()) {
+        const word = HOOK_WORDS[index] ?? 'pre-edit';
+        const [group] = hooks[event];
+        assert.equal(group.hooks.length, 1);
         const { command } = group.hooks[0];
-        assert.match(command, new RegExp(`^unset BUN_BE_BUN; .*relay hook ${client} ${HOOK_WORDS[index]} `));
+        assert.match(command, new RegExp(`^unset BUN_BE_BUN; .*relay hook ${client} ${word} `));
         assert.ok(command.endsWith(' 2>/dev/null || exit 0'), command);
       }
     }
@@ -78,4 +81,28 @@ test('a hook whose program is missing prints nothing and exits with 0, in every 
   folder.write('bin/relay', '#!/bin/sh\nenv | grep -c BUN_BE_BUN\n');
   const o = { encoding: 'utf8', env: { ...process.env, BUN_BE_BUN: '1' } } as const;
   assert.equal(spawnSync('sh', ['-c', lines[2]!], o).stdout, '0\n');
+});
+
+test('the line of the background hook wakes only for messages of relay', async () => {
+  using folder = new ScratchFolder();
+  await folder.relay(['install', 'claude'], { env: { RELAY_HOME: join(folder.root, 'relay-home') } });
+  const [, { hooks }] = folder.json('.claude/settings.json').hooks.Stop;
+  const [{ command, asyncRewake }] = hooks;
+  assert.equal(asyncRewake, true);
+  folder.write('bin/relay', '');
+  chmodSync(join(folder.path, 'bin/relay'), 0o755);
+  /** Runs the line with a program that prints to both streams and ends with a code. */
+  const ran = (code: number) => {
+    folder.write('bin/relay', `#!/bin/sh\necho text\necho noise >&2\nexit ${code}\n`);
+    const line = command.replace(/(?<=; ).*?(?= hook)/, join(folder.path, 'bin/relay'));
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', line], { encoding: 'utf8', input: '{}' });
+    return [status, stdout, stderr];
+  };
+  assert.deepEqual(ran(42), [2, '', 'text\n']);
+  for (const code of [0, 1, 2, 127]) assert.equal(ran(code)[0], 0, `a program that ends with ${code}`);
+  const missing = command.replace(/(?<=; ).*?(?= hook)/, '/nowhere/relay');
+  for (const shell of ['sh', 'bash', 'dash']) {
+    const { status, stdout, stderr } = spawnSync(shell, ['-c', missing], { encoding: 'utf8', input: '{}' });
+    if (status !== null) assert.deepEqual([status, stdout, stderr], [0, '', ''], shell);
+  }
 });

@@ -87,7 +87,8 @@ test('hooks and servers of others stay, even if the file was edited before ours 
   fill(folder.path);
   await folder.relay(['install', 'claude', 'codex', 'gemini']);
   const claude = folder.json('.claude/settings.json');
-  assert.deepEqual(Object.keys(claude.hooks), ['SessionStart', 'UserPromptSubmit', 'PreCompact', 'Stop']);
+  const events = ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PreCompact', 'Stop'];
+  assert.deepEqual(Object.keys(claude.hooks), events);
   assert.equal(claude.hooks.SessionStart[0].hooks[0].command, 'echo hi');
   assert.match(claude.hooks.SessionStart[1].hooks[0].command, /relay hook claude session-start 2>/);
   assert.equal(claude.hooks.SessionStart[1].hooks[0].timeout, 10);

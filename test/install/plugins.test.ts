@@ -15,8 +15,12 @@ function installed(client: 'claude' | 'gemini') {
   const hooks = entries.find((entry) => entry.kind === 'hooks')!;
   const server = entries.find((entry) => entry.kind === 'mcp')!;
   assert.ok(hooks.kind === 'hooks' && server.kind === 'mcp');
-  const groups = Object.entries(hooks.events).map(([event, handler]) => [event, [{ hooks: [handler] }]]);
-  return { hooks: Object.fromEntries(groups), server: server.value };
+  const groups = Object.groupBy(Object.values(hooks.hooks), ({ event }) => event);
+  const lists = Object.entries(groups).map(([event, list = []]) => [
+    event,
+    list.map(({ matcher, handler }) => ({ ...(matcher && { matcher }), hooks: [handler] })),
+  ]);
+  return { hooks: Object.fromEntries(lists), server: server.value };
 }
 
 test('the plugins have the same content as relay install, and the version of the package', () => {

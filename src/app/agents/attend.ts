@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { INBOUND } from '../../base/enums.ts';
 import { AGENT_NAME_CHARS, AGENT_TEXT_CHARS } from '../../base/limits.ts';
-import type { AgentMessage, Session } from '../../contract/agents.ts';
+import type { AgentClaim, AgentMessage, Session } from '../../contract/agents.ts';
 import { isLoopback } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { messageIds } from '../../interfaces/cli/agent-messages.ts';
@@ -14,6 +14,9 @@ import { writeAtomically } from '../store/atomic-file.ts';
 import { makeHome } from '../store/home.ts';
 import { clientProcess, knownSession, readJsonFile, registerSession, wakeMark } from '../store/sessions.ts';
 import { findRoute, isWatched, settleSent } from './wake.ts';
+
+/** Number of claims that a session is known to be warned of. */
+const WARNED_MAX = 100;
 
 /**
  * Registers the session of a hook with the relay, or updates its state. Confirms messages that reached the session by
@@ -39,6 +42,7 @@ export async function attend(hooked: HookedSession, host: Host, env: Environment
     codexHome,
     pid,
     program,
+    warned: registered?.warned,
   };
   // `reachOf` reads this record to find the route to the session.
   await registerSession(home, { ...local, agent: wanted });
@@ -66,6 +70,11 @@ export async function attend(hooked: HookedSession, host: Host, env: Environment
     held,
     wakeMark: wakeMark(home, client, session),
     claims: async () => (await relay.agents.claims({ project })).claims.filter(({ by }) => by !== name),
+    isWarned: (claim) => local.warned?.includes(claimKey(claim)) ?? false,
+    warn: async (claims) => {
+      const warned = [...(local.warned ?? []), ...claims.map(claimKey)].slice(-WARNED_MAX);
+      if (claims.length > 0) await registerSession(home, { ...local, agent: name, warned });
+    },
     take: async () => (unread === 0 ? [] : (await relay.agents.take(name)).messages),
     mark: async (messages, as, route) => {
       if (messages.length > 0)
@@ -73,6 +82,10 @@ export async function attend(hooked: HookedSession, host: Host, env: Environment
     },
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };
+}
+
+function claimKey({ by, what, since }: AgentClaim): string {
+  return `${by} ${what} ${since}`;
 }
 
 /** Marks messages as shown if their text is in a prompt: then the client has delivered them from its queue. */

@@ -52,7 +52,7 @@ async function briefCommand(client: Client, file: string): Promise<string | null
     return isOurPlugin(text) ? text : null;
   }
   const commands = ourHandlers(await readSettings(file), client).map(({ handler }) => handler.command);
-  return commands.find((command) => ourHook(command, client)?.event === 'session-start') ?? null;
+  return commands.find((command) => ourHook(command, client)?.name === 'session-start') ?? null;
 }
 
 /** Name of our plugin for Claude Code and of our extension for Gemini CLI. */

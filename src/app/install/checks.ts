@@ -21,14 +21,7 @@ import {
   type Scope,
   type SettingsTarget,
 } from './clients.ts';
-import {
-  isOurServer,
-  otherHandlers,
-  ourHandlers,
-  ourHook,
-  serverCommandLine,
-  splitTools,
-} from './entries.ts';
+import { isOurServer, otherHandlers, ourHandlers, serverCommandLine, splitTools } from './entries.ts';
 import { CODEX_TEE } from './extras.ts';
 import { type InstallSettings, runInstall } from './installer.ts';
 import { isOurProgram, shellLine } from './launcher.ts';
@@ -169,12 +162,11 @@ async function tryHooks({ file, entries, value, text }: Installed, o: Trying): P
   }
   const words = Object.keys(HOOK_EVENTS[client as HookClient]);
   const fired = await fireHooks(words, client as HookClient, env, deadline);
-  return hooks.map(({ event, handler }) => {
-    const { program, event: word } = ourHook(handler.command, client)!;
+  return hooks.map(({ event, name: word, program }) => {
     const unfit = misplaced(event, word, client as HookClient) ?? programFault(program, own, env);
     const fault = unfit ?? wrong(fired.get(word));
     return {
-      what: `hook ${event}`,
+      what: `hook ${event}${word === 'wait' ? ' (in the background)' : ''}`,
       file,
       ...(fault ?? { state: 'ok', found: 'ran and had the expected effect' }),
     };
@@ -185,11 +177,9 @@ async function tryHooks({ file, entries, value, text }: Installed, o: Trying): P
 async function pluginHooks(file: string, text: string, client: string) {
   const found = await readFile(file, 'utf8').catch(() => null);
   const [command = '', ...args]: string[] = JSON.parse(/^const RELAY = (.*);$/m.exec(text)?.[1] ?? '[]');
-  const line = (word: string) => shellLine({ command, args }, [word]);
-  return Object.entries(found === text ? HOOK_EVENTS[client as HookClient] : {}).map(([word, event]) => ({
-    event: event!,
-    handler: { command: line(word) },
-  }));
+  const program = shellLine({ command, args: args.slice(0, -2) }, []);
+  const events = found === text ? HOOK_EVENTS[client as HookClient] : {};
+  return Object.entries(events).map(([name, event]) => ({ name, event, program }));
 }
 
 async function tryServer({ file, entries, value }: Installed, o: Trying): Promise<Trial[]> {

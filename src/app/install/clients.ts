@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../base/json.ts';
 import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/commands/hook.ts';
-import type { Entry } from './entries.ts';
+import type { Entry, OurHook } from './entries.ts';
 import { hookLine, type Launcher } from './launcher.ts';
 import { opencodePlugin } from './opencode-plugin.ts';
 
@@ -51,6 +51,15 @@ export const SKILL_NAME = 'context-relay';
 
 /** Time limit of a hook in seconds, long enough for a busy machine. */
 const HOOK_SECONDS = 10;
+/** Time limit in seconds of the hook that waits while a session is idle. The next turn starts it again. */
+const WAIT_SECONDS = 24 * 3600;
+
+/** Patterns for the tools that change files. The plugin for OpenCode has its own. */
+const EDIT_TOOLS: { readonly [client: string]: string } = {
+  claude: 'Edit|Write|NotebookEdit',
+  codex: 'apply_patch',
+  gemini: 'replace|write_file',
+};
 
 /**
  * Environment variables that select the relay and the agent's name. A hook gets all variables of its client.
@@ -162,13 +171,12 @@ export function clientPlan(
       const file = existsSync(commented) ? commented : join(folder, 'opencode.json');
       const command = [stdio.command, ...stdio.args];
       const plugins = join(ours ? join(base, '.opencode') : folder, 'plugins', 'relay.js');
-      const events = {};
       return {
         targets: [
           shared,
           settings('jsonc', file, [mcp(['mcp'], { type: 'local', command, enabled: true })]),
           {
-            ...settings('file', plugins, [{ kind: 'hooks', client, events }]),
+            ...settings('file', plugins, [{ kind: 'hooks', client, hooks: {} }]),
             text: opencodePlugin(launcher),
           },
         ],
@@ -223,14 +231,20 @@ function mcp(path: readonly string[], value: JsonObject): Entry {
 }
 
 function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places): Entry {
-  const events = Object.entries(HOOK_EVENTS[client]).map(([name, event]) => {
+  const events = Object.entries(HOOK_EVENTS[client]);
+  const hooks = events.map(([name, event]): [string, OurHook] => {
     const command = hookLine(launcher, ['hook', client, name], platform);
     const handler = { type: 'command', command, timeout: HOOK_SECONDS };
+    if (name === 'wait')
+      return [name, { event, handler: { ...handler, timeout: WAIT_SECONDS, asyncRewake: true } }];
+    const matcher = name === 'pre-edit' ? EDIT_TOOLS[client] : undefined;
     // Gemini CLI expects the time limit in milliseconds. It shows the name in its list of hooks.
     const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };
-    return [event!, client === 'gemini' ? gemini : handler] as const;
+    return [name, { event, matcher, handler: client === 'gemini' ? gemini : handler }];
   });
-  return { kind: 'hooks', client, events: Object.fromEntries(events), ...FLAT[client] };
+  // On Windows the line of a hook cannot turn the exit code of `wait` into the one that wakes a session.
+  const installed = hooks.filter(([name]) => name !== 'wait' || platform !== 'win32');
+  return { kind: 'hooks', client, hooks: Object.fromEntries(installed), ...FLAT[client] };
 }
 
 /** Formats of clients whose handlers are not in groups. */

@@ -17,7 +17,12 @@ const hook = (command: string) => ({ type: 'command', command, timeout: 10 });
 const HOOKS: Entry = {
   kind: 'hooks',
   client: 'claude',
-  events: { SessionStart: hook('relay hook claude session-start'), Stop: hook('relay hook claude stop') },
+  hooks: {
+    'session-start': { event: 'SessionStart', handler: hook('relay hook claude session-start') },
+    'pre-edit': { event: 'PreToolUse', matcher: 'Edit', handler: hook('relay hook claude pre-edit') },
+    stop: { event: 'Stop', handler: hook('relay hook claude stop') },
+    wait: { event: 'Stop', handler: { ...hook('relay hook claude wait'), asyncRewake: true } },
+  },
 };
 const SERVER: Entry = {
   kind: 'mcp',
@@ -48,6 +53,7 @@ test('our entries are recognized by the command that they run', () => {
     'npx -y contextrelay hook claude stop',
     'unset BUN_BE_BUN; relay hook claude stop 2>/dev/null || exit 0',
     'unset BUN_BE_BUN; "/a b/node" "/a b/dist/cli/relay.js" hook claude stop 2>/dev/null || exit 0',
+    'unset BUN_BE_BUN; relay hook claude wait >&2 2>/dev/null || exit $(($? == 42 ? 2 : 0))',
   ]) {
     assert.ok(ourHook(command, 'claude'), command);
   }
@@ -107,7 +113,22 @@ test('our entry is removed from an event that we no longer use, and other entrie
   const text =
     '{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"relay hook claude pre-tool"},{"type":"command","command":"lint"}]}]}}';
   const value = JSON.parse(add(text, [HOOKS]));
-  assert.deepEqual(value.hooks.PreToolUse, [{ hooks: [{ type: 'command', command: 'lint' }] }]);
+  assert.deepEqual(value.hooks.PreToolUse[0], { hooks: [{ type: 'command', command: 'lint' }] });
+});
+
+test('two hooks of one event are told apart, a repeated one is removed, and the tools of an edit are corrected', () => {
+  const added = add('{}', [HOOKS]);
+  const { hooks } = JSON.parse(added);
+  assert.deepEqual(
+    hooks.Stop.map((group: { hooks: unknown[] }) => group.hooks),
+    [[hook('relay hook claude stop')], [{ ...hook('relay hook claude wait'), asyncRewake: true }]],
+  );
+  assert.equal(hooks.PreToolUse[0].matcher, 'Edit');
+  const worse = structuredClone({ hooks });
+  worse.hooks.Stop.push(worse.hooks.Stop[1]);
+  worse.hooks.PreToolUse[0].matcher = '*';
+  assert.deepEqual(JSON.parse(add(JSON.stringify(worse), [HOOKS])), { hooks });
+  assert.deepEqual(JSON.parse(removeEntries(JSON.stringify(worse), [HOOKS])), {});
 });
 
 test('an entry of another program is never overwritten', () => {

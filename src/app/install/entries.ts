@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
 import { readToml } from '../../formats/toml.ts';
+import { HOOK_ENDS } from './launcher.ts';
 
 /**
  * An entry that we add to the settings of a client. `ourHook` and `isOurServer` recognize our entries when we
@@ -18,7 +19,14 @@ interface HooksEntry {
   readonly flat?: boolean;
   /** Other fields that the file needs. */
   readonly fields?: JsonObject;
-  readonly events: { readonly [event: string]: JsonObject & { readonly command: string } };
+  readonly hooks: { readonly [name: string]: OurHook };
+}
+
+/** A hook of ours: the event of the client, the tools for which it runs, and the entry in the settings. */
+export interface OurHook {
+  readonly event: string;
+  readonly matcher?: string;
+  readonly handler: JsonObject & { readonly command: string };
 }
 
 /** An MCP server, in an object that may contain other servers: `mcpServers.relay`. */
@@ -30,17 +38,18 @@ interface ServerEntry {
 
 /**
  * Recognizes a hook that this version or an earlier version wrote, for any path of the program. Returns the
- * program, which is the text before `hook`, and the event. Returns null for any other command.
+ * program, which is the text before `hook`, and the name of the hook. Returns null for any other command.
  */
 export function ourHook(
   command: unknown,
   client: string,
-): { readonly program: string; readonly event: string } | null {
+): { readonly program: string; readonly name: string } | null {
   if (typeof command !== 'string') return null;
   const program = `((?:.*[\\s"'/\\\\])?(?:context)?relay(?:\\.js|\\.ts|\\.cmd)?["']?)`;
-  const line = `^\\s*(?:unset BUN_BE_BUN; )?${program}\\s+hook\\s+${client}\\s+([a-z-]+)(?: 2>/dev/null \\|\\| exit 0)?\\s*$`;
-  const found = new RegExp(line).exec(command);
-  return found && { program: found[1]!, event: found[2]! };
+  const end = HOOK_ENDS.find((each) => command.trimEnd().endsWith(each)) ?? '';
+  const line = `^\\s*(?:unset BUN_BE_BUN; )?${program}\\s+hook\\s+${client}\\s+([a-z-]+)\\s*$`;
+  const found = new RegExp(line).exec(command.trimEnd().slice(0, -end.length || undefined));
+  return found && { program: found[1]!, name: found[2]! };
 }
 
 /** Returns the program of an MCP server, followed by its arguments. */
@@ -108,7 +117,7 @@ export function presentContainers(text: string, entries: readonly Entry[]): stri
   const paths = entries.flatMap((entry) =>
     entry.kind === 'mcp'
       ? entry.path.slice(0, -1).map((_, index) => entry.path.slice(0, index + 1))
-      : [['hooks'], ...Object.keys(entry.events).map((event) => ['hooks', event])],
+      : [['hooks'], ...Object.values(entry.hooks).map(({ event }) => ['hooks', event])],
   );
   return paths.filter((path) => doc.find(path)).map((path) => path.join('/'));
 }
@@ -142,20 +151,23 @@ function mergedServer(present: Json | undefined, value: JsonObject): JsonObject 
   };
 }
 
-function addHooks(doc: JsonDocument, { client, events, flat, fields = {} }: HooksEntry): void {
+function addHooks(doc: JsonDocument, { client, hooks, flat, fields = {} }: HooksEntry): void {
   needObjects(doc, ['hooks']);
   for (const [name, value] of Object.entries(fields)) if (!doc.find([name])) doc.set([name], value);
+  const present = new Set<string>();
   for (const ours of ourHandlers(doc.get(), client).reverse()) {
-    const [wanted, path] = [events[ours.event], pathOf(ours)];
-    if (wanted) for (const [key, value] of Object.entries(wanted)) doc.set([...path, key], value);
-    else removeHandler(doc, path, []);
+    const [wanted, path] = [hooks[ours.name], pathOf(ours)];
+    if (wanted?.event === ours.event && !present.has(ours.name)) {
+      for (const [key, value] of Object.entries(wanted.handler)) doc.set([...path, key], value);
+      if (wanted.matcher && ours.alone) doc.set(['hooks', ours.event, ours.group, 'matcher'], wanted.matcher);
+      present.add(ours.name);
+    } else removeHandler(doc, path, []);
   }
-  const present = new Set(ourHandlers(doc.get(), client).map(({ event }) => event));
-  for (const [event, handler] of Object.entries(events)) {
-    if (present.has(event)) continue;
+  for (const [name, { event, matcher, handler }] of Object.entries(hooks)) {
+    if (present.has(name)) continue;
     const list = doc.find(['hooks', event]);
     if (list && list.kind !== 'array') throw new Occupied(`"hooks.${event}" must be a list`);
-    doc.append(['hooks', event], flat ? handler : { hooks: [handler] });
+    doc.append(['hooks', event], flat ? handler : { ...(matcher && { matcher }), hooks: [handler] });
   }
 }
 
@@ -187,14 +199,16 @@ function removeUpwards(doc: JsonDocument, path: JsonPath, keep: readonly string[
   }
 }
 
-/** One of our hook handlers, with its event, the index of its group, and its index in the group. */
-type OurHandler = ReturnType<typeof allHandlers>[number] & { readonly handler: { readonly command: string } };
+/** One of our hook handlers, with its name, its event, the index of its group, and its index in the group. */
+type OurHandler = ReturnType<typeof allHandlers>[number] &
+  NonNullable<ReturnType<typeof ourHook>> & { readonly handler: { readonly command: string } };
 
 /** Returns our hook handlers in the settings of a client. */
 export function ourHandlers(settings: Json | undefined, client: string): OurHandler[] {
-  return allHandlers(settings).filter(
-    (one): one is OurHandler => ourHook(one.handler.command, client) !== null,
-  );
+  return allHandlers(settings).flatMap((one) => {
+    const found = ourHook(one.handler.command, client);
+    return found ? [{ ...one, ...found } as OurHandler] : [];
+  });
 }
 
 /** Returns the event of each hook handler that is not ours, and its command, URL or type. */
@@ -216,8 +230,10 @@ function allHandlers(settings: Json | undefined) {
     (Array.isArray(groups) ? groups : []).flatMap((entry, group) => {
       if (!isJsonObject(entry)) return [];
       const flat = !Array.isArray(entry.hooks);
-      return (flat ? [entry] : (entry.hooks as Json[])).flatMap((handler, index) =>
-        isJsonObject(handler) ? [{ event, group, index, handler, flat }] : [],
+      const handlers = flat ? [entry] : (entry.hooks as Json[]);
+      const [alone, matcher] = [!flat && handlers.length === 1, flat ? undefined : entry.matcher];
+      return handlers.flatMap((handler, index) =>
+        isJsonObject(handler) ? [{ event, group, index, handler, flat, alone, matcher }] : [],
       );
     }),
   );

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, resolve, sep } from 'node:path';
+import { EXIT_REWAKE } from '../../base/errors.ts';
 import { ON_NPM } from '../../base/installing.ts';
 import { findProgram } from '../../runners/find-program.ts';
 import type { Environment } from '../config.ts';
@@ -72,6 +73,11 @@ export function isOurProgram(file: string): boolean {
   );
 }
 
+/** Ends of hook lines: for every hook, and for the hook `wait`, whose text and exit code 2 wake its session. */
+const FAILS_OPEN = ' 2>/dev/null || exit 0';
+const WAKES = ` >&2 2>/dev/null || exit $(($? == ${EXIT_REWAKE} ? 2 : 0))`;
+export const HOOK_ENDS = [FAILS_OPEN, WAKES];
+
 /**
  * Returns the command line of a hook. If the program is missing, the line prints nothing and exits with 0,
  * because Gemini CLI treats any other exit code with output as a refusal. The line unsets BUN_BE_BUN, because
@@ -84,7 +90,8 @@ export function hookLine(
   platform: NodeJS.Platform,
 ): string {
   const line = shellLine(launcher, words);
-  return platform === 'win32' ? line : `unset BUN_BE_BUN; ${line} 2>/dev/null || exit 0`;
+  const end = words.at(-1) === 'wait' ? WAKES : FAILS_OPEN;
+  return platform === 'win32' ? line : `unset BUN_BE_BUN; ${line}${end}`;
 }
 
 /**

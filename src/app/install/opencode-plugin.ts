@@ -9,8 +9,9 @@ export function isOurPlugin(text: string): boolean {
 
 /**
  * Returns the plugin for OpenCode, which has no hooks for commands. It runs `relay hook opencode EVENT` and adds
- * the answer: the brief to the system prompt of each session, new messages to the prompt. When messages wait for an
- * idle session, it sends them as a prompt. If the program is missing or fails, the plugin adds nothing.
+ * the answer: the brief to the system prompt of each session, new messages to the prompt, and claims of other agents to the
+ * result of an edit. When messages wait for an idle session, it sends them as a prompt. If the program is missing or fails,
+ * the plugin adds nothing.
  */
 export function opencodePlugin({ command, args }: Pick<Launcher, 'command' | 'args'>): string {
   return `${MARK}
@@ -19,6 +20,7 @@ import { unwatchFile, watchFile, writeFileSync } from 'node:fs';
 
 const RELAY = ${JSON.stringify([command, ...args, 'hook', 'opencode'])};
 const TIMEOUT_MS = 10_000;
+const EDITS = /^(?:edit|multiedit|write|patch|apply_patch)$/;
 
 function hook(event, directory, session, more = {}) {
   return new Promise((resolve) => {
@@ -45,7 +47,8 @@ export const ContextRelay = async ({ client, directory, serverUrl }) => {
   // The brief is read once per session, so that the beginning of the prompt stays the same.
   const briefs = new Map();
   const compacted = new Set();
-  const children = new Set();
+  const children = new Map();
+  const warnings = new Map();
   const watched = new Map();
   const server = String(serverUrl ?? '');
   const watch = (sessionID, mark) => {
@@ -76,7 +79,7 @@ export const ContextRelay = async ({ client, directory, serverUrl }) => {
     event: async ({ event }) => {
       const info = event.properties?.info;
       const { sessionID } = event.properties ?? {};
-      if (event.type === 'session.created' && info?.parentID) children.add(info.id);
+      if (event.type === 'session.created' && info?.parentID) children.set(info.id, info.parentID);
       if (event.type === 'session.idle' && busy.delete(sessionID)) wake(sessionID);
       if (event.type === 'session.deleted' && watched.has(info?.id)) unwatchFile(watched.get(info.id));
     },
@@ -95,6 +98,19 @@ export const ContextRelay = async ({ client, directory, serverUrl }) => {
       watch(sessionID, wakeMark);
       const last = output.parts.at(-1);
       if (text && last) output.parts.push({ ...last, id: last.id + 'r', type: 'text', text, synthetic: true });
+    },
+    // OpenCode shows the model no text before an edit. So the hook runs during the edit, and its text follows the result.
+    'tool.execute.before': async ({ tool, sessionID, callID }, { args }) => {
+      if (!EDITS.test(tool)) return;
+      const session = children.get(sessionID) ?? sessionID;
+      warnings.set(callID, hook('pre-edit', directory, session, { tool_input: args }));
+    },
+    'tool.execute.after': async ({ callID }, output) => {
+      const { additionalContext: message } = (await warnings.get(callID)) ?? {};
+      warnings.delete(callID);
+      if (!message || typeof output.output !== 'string') return;
+      output.output += '\\n' + message;
+      client.tui.showToast({ body: { message, variant: 'warning' } }).catch(() => {});
     },
     'experimental.session.compacting': async ({ sessionID }, output) => {
       await hook('pre-compact', directory, sessionID);

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { EXIT_REWAKE } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import type { HookClient } from '../../interfaces/cli/commands/hook.ts';
 import { signalGroup } from '../../runners/processes.ts';
@@ -43,6 +44,10 @@ export async function fireHooks(
   }
 }
 
+/** Agent in the test project for which a message waits, and a file there that another agent has claimed. */
+const WAITING_AGENT = 'doctor-waits';
+const EDITED = 'work.txt';
+
 /**
  * Number of attempts per hook. A hook gives up when it would delay its agent. This can happen while all
  * checks run at the same time.
@@ -63,15 +68,18 @@ async function createTestProject(root: string, env: Environment, deadline: Deadl
   const state = join(folder, 'state.json');
   writeFileSync(state, readFileSync(state, 'utf8').replace(/"last_update": ".*"/, `"last_update": "${old}"`));
   const { CONTEXTRELAY_URL: _, ...rest } = env;
-  const stage = { folder, mark, deadline, env: { ...rest, RELAY_HOME: home, RELAY_AGENT: 'doctor' } };
+  const own = { RELAY_HOME: home, RELAY_AGENT: 'doctor', CLAUDE_CODE_ENTRYPOINT: 'cli' };
+  const stage = { folder, mark, deadline, env: { ...rest, ...own } };
   // Creates a change that is not recorded in the project files. Only git reveals it, so `checkEffect` expects
   // no reminder if there is no git.
   await runGit(folder, ['init', '-q']).catch(() => {});
-  writeFileSync(join(folder, 'work.txt'), '');
+  writeFileSync(join(folder, EDITED), '');
   const { openRelay } = await import('../store/open-relay.ts');
-  await using open = await openRelay(loadConfig({}, { home }));
+  await using open = await openRelay(loadConfig({}, { home }), { agent: mark });
   await (await open.client()).inbox.follow('doctor', 'doctor');
   await (await open.client()).publish('doctor', mark);
+  await open.relay.agents.send(WAITING_AGENT, mark, { queue: true });
+  await open.relay.agents.claim(basename(folder), EDITED);
   return stage;
 }
 
@@ -81,6 +89,10 @@ function checkEffect(event: string, stdout: string, { folder, mark }: TestProjec
       return stdout.includes(mark) ? null : 'it ran, but its output has no brief';
     case 'prompt-submit':
       return stdout.includes(mark) ? null : 'it ran, but did not report the message in the inbox';
+    case 'pre-edit':
+      return stdout.includes(mark) ? null : 'it ran, but did not warn of the claim';
+    case 'wait':
+      return stdout.includes(mark) ? null : 'it ran, but did not report the message';
     case 'pre-compact': {
       const state = readFileSync(join(folder, 'state.json'), 'utf8');
       return state.includes('"checkpoint"') ? null : 'it ran, but saved nothing';
@@ -97,9 +109,18 @@ function fire(
   event: string,
   { folder: cwd, env, mark, deadline }: TestProject,
 ): Promise<RunResult> {
-  const input = { cwd, session_id: mark, source: 'startup', trigger: 'manual', prompt: 'doctor' };
+  const input = {
+    cwd,
+    session_id: event === 'wait' ? WAITING_AGENT : mark,
+    source: 'startup',
+    trigger: 'manual',
+    prompt: 'doctor',
+    tool_input: { file_path: EDITED },
+  };
   const words = [...ownCommand(), 'hook', client, event];
-  return run({ words, cwd, env, input: JSON.stringify(input) }, deadline);
+  // Every hook may take a waiting message, so the message for `wait` has its own agent.
+  const own = event === 'wait' ? { ...env, RELAY_AGENT: WAITING_AGENT } : env;
+  return run({ words, cwd, env: own, input: JSON.stringify(input) }, deadline);
 }
 
 /**
@@ -188,7 +209,10 @@ function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promi
   child.once('error', (error) => resolve({ stdout: '', fault: error.message }));
   child.once('close', (status, signal) => {
     const words = stderr.trim().split('\n')[0];
-    const fault = status === 0 ? null : `it ended with ${status ?? signal}${words ? `: ${words}` : ''}`;
+    const fault =
+      status === 0 || status === EXIT_REWAKE
+        ? null
+        : `it ended with ${status ?? signal}${words ? `: ${words}` : ''}`;
     resolve({ stdout, fault });
   });
   return promise.finally(() => deadline.signal.removeEventListener('abort', timeUp));

@@ -21,10 +21,10 @@ export function codexHookTrust(
   config: JsonObject,
 ): { readonly event: string; readonly trust: Trust }[] {
   const state = isJsonObject(config.hooks) && isJsonObject(config.hooks.state) ? config.hooks.state : {};
-  return ourHandlers(hooks, 'codex').map(({ event, group, index, handler }) => {
+  return ourHandlers(hooks, 'codex').map(({ event, group, index, handler, matcher }) => {
     const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
     const noted = state[`${file}:${label}:${group}:${index}`];
-    return { event, trust: hookTrust(noted, codexDigest(label, handler)) };
+    return { event, trust: hookTrust(noted, codexDigest(label, handler, matcher)) };
   });
 }
 
@@ -35,9 +35,10 @@ function hookTrust(state: Json | undefined, wanted: string): Trust {
   return state.trusted_hash === wanted ? 'trusted' : 'changed';
 }
 
-export function codexDigest(label: string, handler: JsonObject): string {
+export function codexDigest(label: string, handler: JsonObject, matcher?: Json): string {
   const { command, timeout } = handler;
-  const identity = { event_name: label, hooks: [{ async: false, command, timeout, type: 'command' }] };
+  const hooks = [{ async: false, command, timeout, type: 'command' }];
+  const identity = { event_name: label, hooks, matcher };
   return `sha256:${digest(JSON.stringify(identity))}`;
 }
 
@@ -45,7 +46,9 @@ export function codexDigest(label: string, handler: JsonObject): string {
 export function losesCodexTrust(before: string | null, after: string | null): boolean {
   const digests = (text: string | null) => {
     const settings = text?.trim() ? jsonValue(parseJsonText(text, { comments: true })) : {};
-    return ourHandlers(settings, 'codex').map(({ event, handler }) => codexDigest(event, handler));
+    return ourHandlers(settings, 'codex').map(({ event, handler, matcher }) =>
+      codexDigest(event, handler, matcher),
+    );
   };
   const fresh = digests(after);
   return !digests(before).every((old) => fresh.includes(old));

@@ -99,6 +99,8 @@ export interface AgentSession {
   readonly codexHome?: string;
   /** Address of the server of OpenCode. */
   readonly server?: string;
+  /** Claims of other agents of which the session was warned before an edit. */
+  readonly warned?: readonly string[];
 }
 
 /** Maintenance of the local store. */
@@ -318,6 +320,10 @@ export interface Attendance extends AsyncDisposable {
   readonly wakeMark: string;
   /** Returns what other agents have claimed in the project. */
   claims(): Promise<readonly AgentClaim[]>;
+  /** Returns whether `warn` has recorded the claim for this session. */
+  isWarned(claim: AgentClaim): boolean;
+  /** Records that the session was warned of these claims. */
+  warn(claims: readonly AgentClaim[]): Promise<void>;
   /** Takes messages that the session has not been shown. */
   take(): Promise<readonly AgentMessage[]>;
   /** Records that messages were shown, or passed to a queue of the client. */

@@ -1,7 +1,8 @@
-import { EXIT } from '../../../base/errors.ts';
+import { EXIT, EXIT_REWAKE } from '../../../base/errors.ts';
 import { isJsonObject, type JsonObject, jsonObjectIn } from '../../../base/json.ts';
 import {
   BRIEF_TOKENS,
+  HOOK_EDIT_MS,
   HOOK_LOCAL_MS,
   HOOK_REMOTE_MS,
   REMINDER_GAP_MS,
@@ -23,15 +24,22 @@ import type { Input, Io } from '../io.ts';
 import { claimLine } from './agents.ts';
 import { inProject } from './project-call.ts';
 
-const CLAUDE_EVENTS = {
+const CODEX_EVENTS = {
   'session-start': 'SessionStart',
   'prompt-submit': 'UserPromptSubmit',
+  'pre-edit': 'PreToolUse',
   'pre-compact': 'PreCompact',
   stop: 'Stop',
 } as const;
+/**
+ * `wait` runs in the background while a session is idle, and wakes it. Claude Code needs it if the session has no inbox
+ * socket.
+ */
+const CLAUDE_EVENTS = { ...CODEX_EVENTS, wait: 'Stop' } as const;
 const GEMINI_EVENTS = {
   'session-start': 'SessionStart',
   'prompt-submit': 'BeforeAgent',
+  'pre-edit': 'BeforeTool',
   'pre-compact': 'PreCompress',
   stop: 'AfterAgent',
 } as const;
@@ -40,18 +48,16 @@ const GEMINI_EVENTS = {
 const OPENCODE_EVENTS = {
   'session-start': 'experimental.chat.system.transform',
   'prompt-submit': 'chat.message',
+  'pre-edit': 'tool.execute.before',
   'pre-compact': 'experimental.session.compacting',
 } as const;
 /** Cursor and VS Code take context only at the start of a session. */
 const CURSOR_EVENTS = { 'session-start': 'sessionStart', 'pre-compact': 'preCompact' } as const;
 const VSCODE_EVENTS = { 'session-start': 'SessionStart', 'pre-compact': 'PreCompact', stop: 'Stop' } as const;
 
-/**
- * `wait` runs in the background while a session of Claude Code is idle. Its exit code 2 wakes the session. Our plugin for
- * OpenCode runs `wake` when messages wait for an idle session.
- */
-const EVENTS = [...Object.keys(CLAUDE_EVENTS), 'pre-edit', 'wait', 'wake'];
-type HookEvent = keyof typeof CLAUDE_EVENTS | 'pre-edit' | 'wait' | 'wake';
+/** Our plugin for OpenCode runs `wake` when messages wait for an idle session. */
+const EVENTS = [...Object.keys(CLAUDE_EVENTS), 'wake'];
+export type HookEvent = keyof typeof CLAUDE_EVENTS | 'wake';
 export type HookClient = 'claude' | 'codex' | 'gemini' | 'opencode' | 'cursor' | 'vscode';
 
 /** Names of the hook events in each client. A client without an event has no place for its answer. */
@@ -59,7 +65,7 @@ export const HOOK_EVENTS: {
   readonly [client in HookClient]: { readonly [event in HookEvent]?: string };
 } = {
   claude: CLAUDE_EVENTS,
-  codex: CLAUDE_EVENTS,
+  codex: CODEX_EVENTS,
   gemini: GEMINI_EVENTS,
   opencode: OPENCODE_EVENTS,
   cursor: CURSOR_EVENTS,
@@ -73,7 +79,8 @@ const hook = defineCommand({
   details: `Reads the JSON of the client from standard input and answers in the format of the client. An error never blocks the
 client: it is printed on standard error and the exit code is 0. RELAY_AGENT sets the name of the agent (default: client and folder)
 and of its inbox (default: the client). RELAY_INBOUND sets whose messages a session sees: known (default), all or none. With
-RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for it. RELAY_REMINDER is the number of minutes between two reminders of the stop hook (30), or off.`,
+RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for it. RELAY_REMINDER is the number of minutes between
+two reminders of the stop hook (30), or off. The hook wait ends with the exit code ${EXIT_REWAKE} if it has messages.`,
   takes: { max: 9 },
   failsOpen: true,
   examples: `echo '{"cwd":"."}' | relay hook claude session-start  # print the brief that Claude Code gets`,
@@ -91,21 +98,24 @@ RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for 
       waiting = json === undefined;
       const input = hookInput(json ?? {});
       if (event === 'wait') return await waitForMessages(client, input, { io, host });
-      const project =
-        event === 'prompt-submit' || event === 'wake' || event === 'pre-edit'
-          ? null
-          : await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
-      const around = { io, host, project };
-      const starts = event === 'session-start';
-      // When a session starts, git runs while the store is opened. Opening it does not return to the event loop.
-      const early = starts ? sessionContext(client, event, input, around) : null;
-      early?.catch(() => {});
-      if (starts) await new Promise((resolve) => setTimeout(resolve, 0));
-      const [attended, context] = await Promise.all([
-        attendSession(client, event, input, around),
-        early ?? sessionContext(client, event, input, around),
-      ]);
-      answer = combined(context, attended);
+      if (event === 'pre-edit') answer = await warnBeforeEdit(client, input, { io, host });
+      else {
+        const project =
+          event === 'prompt-submit' || event === 'wake'
+            ? null
+            : await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
+        const around = { io, host, project };
+        const starts = event === 'session-start';
+        // When a session starts, git runs while the store is opened. Opening it does not return to the event loop.
+        const early = starts ? sessionContext(client, event, input, around) : null;
+        early?.catch(() => {});
+        if (starts) await new Promise((resolve) => setTimeout(resolve, 0));
+        const [attended, context] = await Promise.all([
+          attendSession(client, event, input, around),
+          early ?? sessionContext(client, event, input, around),
+        ]);
+        answer = combined(context, attended);
+      }
     } catch (error) {
       io.stderr.write(`relay hook: ${(error as Error).message}\n`);
     }
@@ -163,19 +173,21 @@ function hookInput(fields: JsonObject): HookInput {
     prompt: text('prompt'),
     transcript: text('transcript_path'),
     subAgent: text('agent_id') !== null,
-    busy: fields.busy === true || fields.stop_hook_active === true,
+    busy: fields.busy === true,
     server: text('server'),
     edits: isJsonObject(fields.tool_input) ? editedFiles(fields.tool_input) : [],
   };
 }
 
-/** Returns the files that a tool changes. Codex has them in the lines of a patch. */
+/** Returns the files that a tool changes. Codex and OpenCode can name them in the lines of a patch. */
 function editedFiles(tool: JsonObject): string[] {
-  const { file_path, notebook_path, command, input } = tool;
-  const patched = [command, input].flatMap((patch) =>
-    typeof patch === 'string' ? [...patch.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm)] : [],
+  const { file_path, notebook_path, filePath, command, patchText } = tool;
+  const patched = [command, patchText].flatMap((patch) =>
+    typeof patch === 'string'
+      ? [...patch.matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/gm)]
+      : [],
   );
-  const named = [file_path, notebook_path].filter((path) => typeof path === 'string');
+  const named = [file_path, notebook_path, filePath].filter((path) => typeof path === 'string');
   return [...named, ...patched.map(([, path]) => path!)].slice(0, EDITS_MAX);
 }
 
@@ -205,6 +217,17 @@ function after(ms: number): Promise<'late'> {
   return new Promise((resolve) => setTimeout(resolve, ms, 'late').unref());
 }
 
+/** Waits at most `ms` for work that a slow relay may delay. */
+function within<T>(ms: number, work: Promise<T>): Promise<T | 'late'> {
+  work.catch(() => {});
+  return Promise.race([work, after(ms)]);
+}
+
+/** Returns whether the relay is on this machine. */
+function isLocal({ remote }: Host): boolean {
+  return remote === null || isLoopback(new URL(remote).hostname);
+}
+
 /** Answer of a hook, independent of the client. */
 interface HookAnswer {
   /** Text for the model. Only the events session-start and prompt-submit support it. */
@@ -228,17 +251,59 @@ function combined(context: HookAnswer, attended: HookAnswer): HookAnswer {
   };
 }
 
-/** Waits until messages come, if the session has no better route. Prints them and returns 2, which wakes the session. */
+/**
+ * Waits until messages come, if the session has no better route. Prints them and returns `EXIT_REWAKE`. `claude -p` does not
+ * end before this hook ends, so it waits only in a session at a terminal.
+ */
 async function waitForMessages(client: HookClient, input: HookInput, program: Program): Promise<number> {
   const { session, subAgent } = input;
-  if (session === null || subAgent) return EXIT.ok;
-  for await (const _ of program.host.agents.wakeCalls({ client, session })) {
+  const { io, host } = program;
+  if (session === null || subAgent || io.env.CLAUDE_CODE_ENTRYPOINT !== 'cli') return EXIT.ok;
+  for await (const _ of host.agents.wakeCalls({ client, session })) {
     const { context, shown } = await attendSession(client, 'wake', input, { ...program, project: null });
-    if (context) program.io.stderr.write(context);
+    if (context) io.stdout.write(context);
     await shown?.().catch(() => {});
-    if (context) return REWAKE;
+    if (context) return EXIT_REWAKE;
   }
   return EXIT.ok;
+}
+
+/**
+ * Warns once of each claim of another agent on the files that a tool is about to change. Every edit waits for this hook, so
+ * a project without claims costs one request.
+ */
+async function warnBeforeEdit(
+  client: HookClient,
+  { session, transcript, cwd, edits }: HookInput,
+  { io, host }: Program,
+): Promise<HookAnswer> {
+  const folder = cwd ?? io.cwd;
+  if (session === null || edits.length === 0) return {};
+  const local = isLocal(host);
+  const anyClaim = async () => {
+    await using open = await host.relay.open();
+    return (await open.relay.agents.claims({ project: inProject(folder).project })).claims.length > 0;
+  };
+  if ((await within(local ? HOOK_EDIT_MS : HOOK_REMOTE_MS, anyClaim())) !== true) return {};
+  const warning = async (): Promise<HookAnswer> => {
+    const o = { client, session, folder, busy: true, transcript: transcript ?? undefined };
+    const attended = await host.agents.attend(o);
+    const paths = edits.map((file) => inProject(folder, file).path);
+    const claims = (await attended.claims()).filter(({ what }) => paths.some((path) => overlaps(what, path)));
+    const fresh = claims.filter((claim) => !attended.isWarned(claim));
+    const lines = fresh.slice(0, CLAIMS_SHOWN).map((each) => neutralise(plainLine(claimLine(each))));
+    const text = lines.length > 0 ? `relay: ${lines.join('; ')}` : undefined;
+    return {
+      context: text,
+      message: text,
+      shown: async () => {
+        await attended.warn(fresh);
+        await attended[Symbol.asyncDispose]();
+      },
+    };
+  };
+  const answer = await within(local ? HOOK_EDIT_MS : 3 * HOOK_REMOTE_MS, warning());
+  return answer === 'late' ? {} : answer;
 }
 
 /**
@@ -258,22 +323,13 @@ async function attendSession(
       client,
       session,
       folder: input.cwd ?? io.cwd,
-      busy: event === 'prompt-submit' || event === 'pre-edit' || input.busy,
+      busy: event === 'prompt-submit' || input.busy,
       transcript: transcript ?? undefined,
       prompt: prompt ?? undefined,
       server: input.server ?? undefined,
       worksOn: (await project?.state())?.current_task ?? undefined,
     });
     const { held, name, wakeMark } = attended;
-    if (event === 'pre-edit') {
-      const paths = input.edits.map((file) => inProject(input.cwd ?? io.cwd, file).path);
-      const claimed = (await attended.claims()).filter(({ what }) =>
-        paths.some((path) => overlaps(what, path)),
-      );
-      const lines = claimed.slice(0, CLAIMS_SHOWN).map((each) => neutralise(plainLine(claimLine(each))));
-      const warning = lines.length > 0 ? `relay: ${lines.join('; ')}` : undefined;
-      return { context: warning, message: warning, shown: async () => attended[Symbol.asyncDispose]() };
-    }
     const goesOn = event !== 'stop' || (io.env.RELAY_CONTINUE === '1' && !input.continuing);
     const messages = goesOn ? await attended.take() : [];
     const claims = event === 'session-start' ? (await attended.claims()).slice(0, CLAIMS_SHOWN) : [];
@@ -302,12 +358,8 @@ async function attendSession(
       },
     };
   };
-  const attending = work();
-  attending.catch(() => {});
   // Up to three requests follow each other.
-  const local = host.remote === null || isLoopback(new URL(host.remote).hostname);
-  const patience = local ? HOOK_LOCAL_MS : 3 * HOOK_REMOTE_MS;
-  const answer = await Promise.race([attending, after(patience)]);
+  const answer = await within(isLocal(host) ? HOOK_LOCAL_MS : 3 * HOOK_REMOTE_MS, work());
   return answer === 'late' ? {} : answer;
 }
 
@@ -318,8 +370,7 @@ async function attendSession(
 function renderAnswer(client: HookClient, event: HookEvent, answer: HookAnswer): string {
   const { context, message, reason, wakeMark } = answer;
   if (client === 'cursor') return `${JSON.stringify({ additional_context: context })}\n`;
-  const edits = client === 'gemini' ? 'BeforeTool' : 'PreToolUse';
-  const name = HOOK_EVENTS[client][event] ?? (event === 'pre-edit' ? edits : event);
+  const name = HOOK_EVENTS[client][event] ?? event;
   const additional = { hookEventName: name, additionalContext: context, wakeMark };
   const output = JSON.stringify({
     ...(reason ? { decision: client === 'gemini' ? 'deny' : 'block', reason } : {}),
@@ -335,8 +386,6 @@ const GIT_MS = 400;
 const LOCK_MS = 1_500;
 const FILES_NOTED = 20;
 const MESSAGES_MAX = 5;
-/** Exit code of a background hook that wakes its session. */
-const REWAKE = 2;
 /** Maximum number of files of one edit that are compared with claims. */
 const EDITS_MAX = 100;
 /** Maximum number of claims of other agents that a session is shown. */
