@@ -1,20 +1,25 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { codexDigest } from '../../src/app/install/trust.ts';
 import { cleanEnv, ENTRY, NODE } from '../cli/program.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
-import { FakeModel } from './fake-model.ts';
-import { type ClientName, installedClient, PACKAGES, runClient } from './installed-clients.ts';
+import { FakeModel, type Move } from './fake-model.ts';
+import {
+  type ClientName,
+  installedClient,
+  PACKAGES,
+  runClient,
+  trustedInCodex,
+} from './installed-clients.ts';
 
 /** Sends messages to real coding agents. Their model is fake, so the tests see which messages reach it. */
 
-const STATES = ['idle', 'busy', 'closed'] as const;
-type State = (typeof STATES)[number];
+type State = 'idle' | 'busy' | 'closed' | 'restarted';
 
 interface Launch {
   /** Arguments that run one prompt without a terminal. */
@@ -25,6 +30,8 @@ interface Launch {
 /** A session that stays open between prompts. */
 interface OpenSession {
   ask(prompt: string): unknown;
+  /** Ends the process of the session and starts it again. */
+  restart?(): Promise<void>;
 }
 
 interface Client {
@@ -34,8 +41,10 @@ interface Client {
   open(place: Workplace): OpenSession | Promise<OpenSession>;
   /** The reach that `relay agents` reports for an idle session. */
   readonly reach: string;
-  /** By state of the session: the expected route in a message's receipt, as a pattern. */
-  readonly routes: { readonly [state in State]: string };
+  /** By state of the session: the expected route in a message's receipt. */
+  readonly routes: { readonly [state in State]?: string };
+  /** Writes the file `a.txt`. */
+  edit(folder: ScratchFolder): Move;
   /** Arguments that continue the session that `args` ran. */
   again?(args: readonly string[]): readonly string[];
 }
@@ -45,8 +54,9 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
     shell: 'Bash',
     reach: 'now',
     routes: { idle: 'claude-socket', busy: 'claude-socket', closed: 'hook' },
+    edit: ({ path }) => ({ tool: 'Write', args: { file_path: join(path, 'a.txt'), content: 'text' } }),
     launch: (_folder, url) => ({
-      args: ['-p', 'go on', '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash'],
+      args: ['-p', 'go on', '--output-format', 'stream-json', '--verbose', '--allowedTools', 'Bash,Write'],
       env: {
         ANTHROPIC_BASE_URL: url,
         ANTHROPIC_API_KEY: 'sk-test',
@@ -66,20 +76,16 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
   codex: {
     shell: 'exec_command',
     reach: 'now',
-    // A resumed session's hook may deliver the message before the watcher has put it into the queue.
-    routes: { idle: 'codex-queue', busy: 'codex-queue', closed: 'codex-queue|hook' },
+    routes: { idle: 'codex-queue', busy: 'codex-queue', closed: 'codex-queue' },
+    edit: () => ({
+      tool: 'apply_patch',
+      args: { input: '*** Begin Patch\n*** Add File: a.txt\n+text\n*** End Patch' },
+    }),
     launch(folder, url) {
-      const { hooks } = folder.json('.codex/hooks.json');
-      const groups = Object.entries(hooks as { [event: string]: [{ hooks: [{ command: string }] }] });
-      const trusted = groups.flatMap(([event, [group]]) => {
-        const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
-        const key = `${folder.path}/.codex/hooks.json:${label}:0:0`;
-        return [`[hooks.state."${key}"]`, `trusted_hash = "${codexDigest(label, group.hooks[0])}"`];
-      });
       const fake = `{name="fake",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
-      const config = ['model_provider="fake"', 'model="fake"', `model_providers.fake=${fake}`];
-      const trust = [`[projects."${folder.path}"]`, 'trust_level = "trusted"', ...trusted, ''];
-      folder.write('../home/.codex/config.toml', [...config, ...trust].join('\n'));
+      // Codex offers the tool for patches only to models that it knows.
+      const config = ['model_provider="fake"', 'model="gpt-5.5"', `model_providers.fake=${fake}`];
+      folder.write('../home/.codex/config.toml', [...config, ...trustedInCodex(folder)].join('\n'));
       return {
         args: ['exec', '--json', '--dangerously-bypass-approvals-and-sandbox', 'go on'],
         env: { OPENAI_API_KEY: 'x', CODEX_HOME: join(folder.home, '.codex') },
@@ -102,6 +108,7 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
     shell: 'run_shell_command',
     reach: 'turn',
     routes: { idle: 'hook', busy: 'stop-hook', closed: 'hook' },
+    edit: ({ path }) => ({ tool: 'write_file', args: { file_path: join(path, 'a.txt'), content: 'text' } }),
     launch(folder, url) {
       const auth = { security: { auth: { selectedType: 'gemini-api-key' } } };
       folder.write('../home/.gemini/settings.json', JSON.stringify(auth));
@@ -121,7 +128,9 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
   opencode: {
     shell: 'bash',
     reach: 'now',
-    routes: { idle: 'opencode', busy: 'opencode', closed: 'hook' },
+    // A server that was started again loads the plugin only with its first prompt.
+    routes: { idle: 'opencode', busy: 'opencode', closed: 'hook', restarted: 'opencode-http' },
+    edit: ({ path }) => ({ tool: 'write', args: { filePath: join(path, 'a.txt'), content: 'text' } }),
     launch(folder, url) {
       const limit = { context: 200_000, output: 8_000 };
       const models = { fake: { name: 'fake', tool_call: true, limit } };
@@ -137,22 +146,38 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
       preparePlugins(join(folder.home, '.config', 'opencode'));
       return {
         args: ['run', '--format', 'json', 'go on'],
-        env: { OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1' },
+        env: {
+          OPENCODE_DISABLE_AUTOUPDATE: '1',
+          OPENCODE_DISABLE_MODELS_FETCH: '1',
+          OPENCODE_SERVER_PASSWORD: 'secret',
+        },
       };
     },
     async open(place) {
       const port = await freePort();
-      place.start(place.program, ['serve', '--port', String(port)]);
       const base = `http://127.0.0.1:${port}/session`;
+      const headers = {
+        'Content-Type': 'application/json',
+        Authorization: `Basic ${btoa('opencode:secret')}`,
+      };
       const post = (path: string, body: object) =>
-        fetch(base + path, {
-          method: 'POST',
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify(body),
-        });
-      await until(() => fetch(base, { signal: AbortSignal.timeout(20_000) }).then((answer) => answer.ok));
+        fetch(base + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      const serve = async () => {
+        const server = place.start(place.program, ['serve', '--port', String(port)]);
+        const signal = () => AbortSignal.timeout(20_000);
+        await until(() => fetch(base, { headers, signal: signal() }).then((answer) => answer.ok));
+        return server;
+      };
+      const server = await serve();
       const { id } = await (await post('', {})).json();
-      return { ask: (text) => post(`/${id}/prompt_async`, { parts: [{ type: 'text', text }] }) };
+      return {
+        ask: (text) => post(`/${id}/prompt_async`, { parts: [{ type: 'text', text }] }),
+        restart: async () => {
+          server.kill('SIGKILL');
+          await once(server, 'exit');
+          await serve();
+        },
+      };
     },
   },
 };
@@ -221,6 +246,8 @@ class Workplace implements AsyncDisposable {
   #relay: ChildProcess | null = null;
   /** While true, the model keeps running commands. Otherwise it answers at once. */
   busy = false;
+  /** The next move of the model. */
+  next: Move | Promise<Move> | null = null;
   launch!: Launch;
   env: { [name: string]: string } = {};
 
@@ -234,7 +261,11 @@ class Workplace implements AsyncDisposable {
       const command = `sleep 1; echo ${++commands}`;
       return { tool: shell, args: { command, cmd: command, description: `work ${commands}` } };
     };
-    this.model = new FakeModel(() => (this.busy ? work() : { text: 'All is well.' }), shell);
+    this.model = new FakeModel(() => {
+      const move = this.next;
+      this.next = null;
+      return move ?? (this.busy ? work() : { text: 'All is well.' });
+    }, shell);
   }
 
   static async open(t: TestContext, name: ClientName): Promise<Workplace | null> {
@@ -314,6 +345,11 @@ class Workplace implements AsyncDisposable {
     return (await this.get(`/conversations/${conversation}`)).messages[0];
   }
 
+  /** What the programs have printed. */
+  get printed(): string {
+    return this.#output;
+  }
+
   hasSeen(text: string): boolean {
     return this.model.asked.some(({ body }) => body.includes(text));
   }
@@ -340,11 +376,14 @@ async function freePort(): Promise<number> {
 }
 
 const NAMES = Object.keys(CLIENTS) as ClientName[];
-for (const [name, state] of NAMES.flatMap((each) => STATES.map((one) => [each, one] as const))) {
+const statesOf = (name: ClientName) => Object.entries(CLIENTS[name].routes) as [State, string][];
+for (const [name, [state, expected]] of NAMES.flatMap((each) =>
+  statesOf(each).map((one) => [each, one] as const),
+)) {
   test(`${name}: a message reaches a session that is ${state}, through a kill -9 of the relay`, async (t) => {
     await using place = await Workplace.open(t, name);
     if (place === null) return;
-    const { reach, routes, open, again } = CLIENTS[name];
+    const { reach, open, again } = CLIENTS[name];
     const { args } = place.launch;
     const text = `MESSAGE-TO-${state}`;
     let session: OpenSession | null = null;
@@ -363,11 +402,16 @@ for (const [name, state] of NAMES.flatMap((each) => STATES.map((one) => [each, o
       session?.ask('WORK-HARD');
       await place.seen('WORK-HARD');
     }
+    if (state === 'restarted') await session?.restart?.();
     const conversation = await place.send(text);
     await place.restartRelay();
     place.start(NODE, [ENTRY, 'agents', '--watch']);
-    if (state === 'closed') await place.run(again?.(args) ?? args);
-    else if (reach === 'turn') {
+    if (state === 'closed') {
+      // Codex runs what is in its queue when the thread is resumed. Later messages wait for the next time.
+      const isPassedOn = async () => (await place.receipt(conversation)).route === expected;
+      if (again) await until(isPassedOn);
+      await place.run(again?.(args) ?? args);
+    } else if (reach === 'turn') {
       await new Promise((go) => setTimeout(go, 5_000));
       assert.ok(!place.hasSeen(text), 'it waits');
       place.busy = false;
@@ -380,6 +424,55 @@ for (const [name, state] of NAMES.flatMap((each) => STATES.map((one) => [each, o
     place.busy = false;
     const shown = async () => (await place.receipt(conversation)).state === 'shown';
     await until(shown);
-    assert.match((await place.receipt(conversation)).route, new RegExp(`^(?:${routes[state]})$`));
+    assert.equal((await place.receipt(conversation)).route, expected);
   });
 }
+
+for (const name of NAMES)
+  test(`${name}: an edit of a file that another agent claimed is announced`, async (t) => {
+    await using place = await Workplace.open(t, name);
+    if (place === null) return;
+    await place.folder.relay(['claim', '*.txt'], { env: { ...place.env, RELAY_AGENT: 'coder' } });
+    const warning = 'relay: coder holds *.txt for 15 more minutes';
+    const isWarned = () => (name === 'gemini' ? place.printed.includes(warning) : place.hasSeen(warning));
+    // A hook that would delay the edit says nothing, and says it at the next edit.
+    for (let tries = 0; tries < 5 && !isWarned(); tries++) {
+      place.next = CLIENTS[name].edit(place.folder);
+      await place.run(place.launch.args);
+      assert.equal(place.folder.read('a.txt').trim(), 'text', 'the file is edited anyway');
+    }
+    assert.ok(isWarned(), place.printed);
+  });
+
+test('claude: without its socket, a session at a terminal is woken by the hook in the background', async (t) => {
+  await using place = await Workplace.open(t, 'claude');
+  if (place === null) return;
+  const { home, path } = place.folder;
+  const key = 'sk-test-0123456789-0123456789';
+  writeFileSync(
+    join(home, '.claude.json'),
+    JSON.stringify({
+      hasCompletedOnboarding: true,
+      customApiKeyResponses: { approved: [key.slice(-20)] },
+      projects: { [path]: { hasTrustDialogAccepted: true } },
+    }),
+  );
+  place.env.ANTHROPIC_API_KEY = key;
+  place.env.TERM = 'xterm-256color';
+  // The first turn ends after the socket is gone, so its Stop hook waits.
+  const turn = Promise.withResolvers<Move>();
+  place.next = turn.promise;
+  place.start('script', ['-qec', `stty cols 100 rows 40; ${place.program} HELLO`, '/dev/null']);
+  await place.seen('HELLO');
+  const files = readdirSync(join(home, '.claude', 'sessions'));
+  const found = files.map((file) => place.folder.json(join('../home/.claude/sessions', file)));
+  rmSync(found.find(({ sessionId }) => sessionId !== undefined).messagingSocketPath);
+  turn.resolve({ text: 'All is well.' });
+  await until(async () => (await place.agent())?.session.reach === 'now');
+  const conversation = await place.send('MESSAGE-WITHOUT-A-SOCKET');
+  place.start(NODE, [ENTRY, 'agents', '--watch']);
+  await place.seen('MESSAGE-WITHOUT-A-SOCKET');
+  await until(async () => (await place.receipt(conversation)).state === 'shown');
+  assert.equal((await place.receipt(conversation)).route, 'claude-rewake');
+  await until(async () => (await place.agent())?.state === 'idle');
+});

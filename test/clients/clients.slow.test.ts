@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { codexDigest } from '../../src/app/install/trust.ts';
 import { openProject } from '../../src/app/projects/project-files.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { FakeModel } from './fake-model.ts';
-import { type ClientName, installedClient, type Ran, runClient } from './installed-clients.ts';
+import {
+  type ClientName,
+  installedClient,
+  type Ran,
+  runClient,
+  trustedInCodex,
+} from './installed-clients.ts';
 
 /** Runs real clients from npm with a fake model on loopback, and checks which texts reach the model. */
 
@@ -139,11 +144,10 @@ test('Codex runs the hooks only after they are trusted', async (t) => {
       return runClient(binary, args, { cwd: folder.path, home: folder.home, env });
     });
   mkdirSync(join(folder.home, '.codex'));
-  const trust = (lines: readonly string[]) => {
-    const config = join('..', 'home', '.codex', 'config.toml');
-    folder.write(config, [`[projects."${folder.path}"]`, 'trust_level = "trusted"', ...lines, ''].join('\n'));
-  };
-  trust([]);
+  const trust = (lines: readonly string[]) =>
+    folder.write(join('..', 'home', '.codex', 'config.toml'), lines.join('\n'));
+  const [project, level] = trustedInCodex(folder);
+  trust([project!, level!, '']);
   const before = await codex();
   assert.equal(before.code, 0, before.stderr);
   assert.ok(before.sent.includes('push_context'), 'the server needs no trust of its own');
@@ -153,21 +157,11 @@ test('Codex runs the hooks only after they are trusted', async (t) => {
     (await folder.relay(['doctor', '--timeout', '60s'], { env })).stdout.match(
       /hooks [\w, ]+: (?:not )?trusted/g,
     );
-  const hooks = 'hooks SessionStart, UserPromptSubmit, PreCompact, Stop';
+  const hooks = 'hooks SessionStart, UserPromptSubmit, PreToolUse, PreCompact, Stop';
   assert.deepEqual(await told(), [`${hooks}: not trusted`]);
 
   // Trust the hooks as a user would. Codex accepts our digests only if `relay doctor` computes them correctly.
-  const events = Object.entries(folder.json('.codex/hooks.json').hooks) as [
-    string,
-    { hooks: [{ command: string }] }[],
-  ][];
-  trust(
-    events.flatMap(([event, [group]]) => {
-      const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
-      const key = `${folder.path}/.codex/hooks.json:${label}:0:0`;
-      return ['', `[hooks.state."${key}"]`, `trusted_hash = "${codexDigest(label, group!.hooks[0])}"`];
-    }),
-  );
+  trust(trustedInCodex(folder));
   assertSetUp(await codex());
   assert.deepEqual(await told(), [`${hooks}: trusted`]);
 });

@@ -20,6 +20,8 @@ type Json = { readonly [name: string]: unknown };
 interface Offered {
   readonly name: string;
   readonly namespace?: string;
+  /** True if the tool takes a text instead of arguments: `input`. */
+  readonly custom?: boolean;
 }
 
 const ANTHROPIC_USAGE = { input_tokens: 10, output_tokens: 5 };
@@ -147,19 +149,12 @@ export class FakeModel implements AsyncDisposable {
               content: [{ type: 'output_text', text: words, annotations: [] }],
             },
           ];
-    const use =
-      'tool' in move
-        ? [
-            {
-              type: 'function_call',
-              id: `fc_${id}`,
-              call_id: id,
-              ...call,
-              arguments: JSON.stringify(move.args),
-            },
-          ]
-        : [];
-    const output: Json[] = [...said, ...use];
+    const { custom, ...names } = call;
+    const use = (args: object) =>
+      custom
+        ? { type: 'custom_tool_call', id: `ct_${id}`, call_id: id, ...names, ...args }
+        : { type: 'function_call', id: `fc_${id}`, call_id: id, ...names, arguments: JSON.stringify(args) };
+    const output: Json[] = [...said, ...('tool' in move ? [use(move.args)] : [])];
     events(response, [
       { type: 'response.created', response: { id: 'resp_1' } },
       ...output.map((item, output_index) => ({ type: 'response.output_item.done', output_index, item })),
@@ -197,7 +192,7 @@ function toolNames(tools: readonly Json[]): Offered[] {
     const name = String(tool.name ?? '');
     if (tool.type === 'namespace')
       return (tool.tools as Json[]).map((one) => ({ name: String(one.name), namespace: name }));
-    return [{ name }];
+    return [{ name, ...(tool.type === 'custom' && { custom: true }) }];
   });
 }
 

@@ -1,6 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { codexDigest } from '../../src/app/install/trust.ts';
+import type { JsonObject } from '../../src/base/json.ts';
+import type { ScratchFolder } from '../projects/scratch-folder.ts';
 
 /** npm package of each client, and the version for which the tests were written. */
 export const PACKAGES = {
@@ -40,6 +43,19 @@ export function programIn(folder: string, name: ClientName): string {
   const modules = join(folder, 'node_modules');
   const platform = `opencode-${process.platform}-${process.arch}`;
   return name === 'opencode' ? join(modules, platform, 'bin', name) : join(modules, '.bin', name);
+}
+
+/** Returns the lines of Codex's configuration by which its user trusts the folder and its hooks. */
+export function trustedInCodex(folder: ScratchFolder): string[] {
+  const lines = [`[projects."${folder.path}"]`, 'trust_level = "trusted"'];
+  const file = '.codex/hooks.json';
+  const { hooks } = folder.has(file) ? folder.json(file) : { hooks: {} };
+  for (const [event, [group]] of Object.entries<[{ hooks: [JsonObject]; matcher?: string }]>(hooks)) {
+    const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+    lines.push(`[hooks.state."${join(folder.path, file)}:${label}:0:0"]`);
+    lines.push(`trusted_hash = "${codexDigest(label, group.hooks[0], group.matcher)}"`);
+  }
+  return [...lines, ''];
 }
 
 /** Installs a client into a cache folder that later runs use again. Returns why that failed, or null. */

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { codexDigest } from '../../src/app/install/trust.ts';
 import { openProject } from '../../src/app/projects/project-files.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { FakeModel } from './fake-model.ts';
-import { type ClientName, installedClient, runClient } from './installed-clients.ts';
+import { type ClientName, installedClient, runClient, trustedInCodex } from './installed-clients.ts';
 
 /** Opens a folder with committed hooks in the client of a user who has not installed relay. */
 
@@ -34,7 +33,7 @@ const CLIENTS: { readonly [name in Hooked]: (folder: ScratchFolder, model: strin
   codex: (folder, model) => {
     const provider = `model_providers.fake={name="fake",base_url="${model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
     const settings = ['model_provider="fake"', provider, 'model="fake"'];
-    trustInCodex(folder);
+    folder.write(join('..', 'home', '.codex', 'config.toml'), trustedInCodex(folder).join('\n'));
     return {
       args: ['exec', '--json', ...settings.flatMap((setting) => ['-c', setting]), 'hello'],
       env: { OPENAI_API_KEY: 'x', CODEX_HOME: join(folder.home, '.codex') },
@@ -51,20 +50,6 @@ const CLIENTS: { readonly [name in Hooked]: (folder: ScratchFolder, model: strin
     };
   },
 };
-
-/** Writes settings for Codex that trust the folder and each hook, as if the user had confirmed them. */
-function trustInCodex(folder: ScratchFolder): void {
-  const lines = [`[projects."${folder.path}"]`, 'trust_level = "trusted"'];
-  const hooks: [string, { hooks: [{ command: string }] }[]][] = Object.entries(
-    folder.has('.codex/hooks.json') ? folder.json('.codex/hooks.json').hooks : {},
-  );
-  for (const [event, [group]] of hooks) {
-    const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
-    lines.push(`[hooks.state."${folder.path}/.codex/hooks.json:${label}:0:0"]`);
-    lines.push(`trusted_hash = "${codexDigest(label, group!.hooks[0])}"`);
-  }
-  folder.write(join('..', 'home', '.codex', 'config.toml'), `${lines.join('\n')}\n`);
-}
 
 async function createProject(): Promise<ScratchFolder> {
   const folder = new ScratchFolder();

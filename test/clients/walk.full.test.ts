@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { codexDigest } from '../../src/app/install/trust.ts';
 import { openProject } from '../../src/app/projects/project-files.ts';
 import { BRIEF_TOKENS } from '../../src/base/limits.ts';
 import { TOOLS } from '../../src/interfaces/mcp/tools.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { countTokens } from '../token-count.ts';
 import { FakeModel } from './fake-model.ts';
-import { type ClientName, installedClient, runClient } from './installed-clients.ts';
+import { type ClientName, installedClient, runClient, trustedInCodex } from './installed-clients.ts';
 
 /** Passes work from one real client to the next. The model is fake, so the tests see which texts reach it. */
 
@@ -58,16 +57,7 @@ const CLIENTS: {
     },
   }),
   codex: (folder, url) => {
-    const { hooks } = folder.json('.codex/hooks.json');
-    const trusted = Object.entries(hooks as { [event: string]: [{ hooks: [{ command: string }] }] }).flatMap(
-      ([event, [group]]) => {
-        const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
-        const key = `${folder.path}/.codex/hooks.json:${label}:0:0`;
-        return [`[hooks.state."${key}"]`, `trusted_hash = "${codexDigest(label, group.hooks[0])}"`];
-      },
-    );
-    const config = [`[projects."${folder.path}"]`, 'trust_level = "trusted"', ...trusted, ''].join('\n');
-    folder.write('../home/.codex/config.toml', config);
+    folder.write('../home/.codex/config.toml', trustedInCodex(folder).join('\n'));
     const provider = `model_providers.fake={name="fake",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
     const patience = ['mcp_servers.relay.required=true', 'mcp_servers.relay.startup_timeout_sec=60'];
     const settings = ['model_provider="fake"', provider, 'model="fake"', ...patience];
