@@ -34,6 +34,7 @@ const NOT_OURS = [
   'STORE',
   'BODIES',
   // Coding agents set these for the commands that they run.
+  'CLAUDE_CODE_ENTRYPOINT',
   'CLAUDE_CODE_SESSION_ID',
   'GEMINI_SESSION_ID',
 ];
