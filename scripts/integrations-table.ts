@@ -64,7 +64,7 @@ function fillRow(row: string, page: string): string {
 /** Returns the version of a TypeScript framework that the tests run with. */
 function npmVersion(page: string): string | undefined {
   if (page.startsWith('python-')) return undefined;
-  const command = /`npm install (\S+?)[ `]/.exec(
+  const command = /`npm install (@?[^\s@`]+)/.exec(
     readFileSync(join(ROOT, `docs/integrations/${page}.md`), 'utf8'),
   );
   return command

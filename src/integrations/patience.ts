@@ -1,8 +1,6 @@
 import { RelayError } from '../base/errors.ts';
 import { isTransient } from '../sdk/http-client.ts';
 
-/** Maximum time in ms for which a call to the relay may delay an agent's step. */
-const OFFLOAD_MS = 5_000;
 /** Pause in ms after the relay did not answer. During the pause no call is made. */
 const PAUSE_MS = 60_000;
 
@@ -11,6 +9,8 @@ const PAUSE_MS = 60_000;
  * does not answer in time, no call is made for a minute.
  */
 export class Patience {
+  /** Maximum time in ms for which a call to the relay may delay an agent's step. Only tests change it. */
+  static offloadMs = 5_000;
   #pausedUntil = 0;
 
   /**
@@ -20,14 +20,16 @@ export class Patience {
   async run<T>(call: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
     if (performance.now() < this.#pausedUntil) return undefined;
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), OFFLOAD_MS);
+    const timer = setTimeout(() => late.abort(), Patience.offloadMs);
     try {
       return await call(signal ? AbortSignal.any([signal, late.signal]) : late.signal);
     } catch (error) {
       if (signal?.aborted) throw error;
       if (late.signal.aborted || isTransient(error)) this.#pausedUntil = performance.now() + PAUSE_MS;
       throw late.signal.aborted
-        ? new RelayError('timeout', { what: `the relay did not answer within ${OFFLOAD_MS / 1000} s` })
+        ? new RelayError('timeout', {
+            what: `the relay did not answer within ${Patience.offloadMs / 1000} s`,
+          })
         : error;
     } finally {
       clearTimeout(timer);

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, globSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, globSync, readFileSync, statSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { install } from '../package/installation.ts';
-import { must, outsideEnv } from '../package/processes.ts';
+import { type Installation, install } from '../package/installation.ts';
+import { must, outsideEnv, ROOT, run } from '../package/processes.ts';
 import { PAGES, pageText, runPage } from './pages.ts';
 import { type Scene, startScene } from './scene.ts';
 
-/** Runs each page of docs/integrations in a new folder, with only the packages that the page installs. */
+/**
+ * Runs each page of docs/integrations in a new folder, with nothing installed but what its first install command says, and
+ * then the tests of the integration with these packages. Then the same with the second command of the page, which has the
+ * oldest versions.
+ */
 
 let scene: Scene;
 before(async () => {
@@ -15,28 +19,48 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-describe('the code of a page runs after its install command', () => {
+/** npm chooses versions for the Node that it runs on, so it runs on the Node of these tests. */
+const NPM_PATH = [dirname(process.execPath), outsideEnv().PATH].join(delimiter);
+
+describe('the code of a page and the tests pass after an install command of the page', () => {
   for (const page of PAGES) {
-    test(`docs/integrations/${page}.md`, async (t) => {
-      using fresh = await install();
-      const folder = join(fresh.folder, 'node_modules');
-      const own = sizeOf(folder);
-      const command = /`npm install ([^`]+)`/.exec(pageText(page))?.[1];
-      assert.ok(command, 'the page has an install command');
-      const flags = ['--no-audit', '--no-fund'];
-      await must('npm', ['install', ...flags, ...command.split(' ')], {
-        cwd: fresh.folder,
-        env: outsideEnv(),
+    const commands = [...pageText(page).matchAll(/`npm install ([^`]+)`/g)].map(([, packages]) => packages!);
+    test(`docs/integrations/${page}.md has an install command`, () => assert.ok(commands[0]));
+    for (const [i, packages] of commands.entries()) {
+      test(`${page}: npm install ${packages}`, async (t) => {
+        using fresh = await install();
+        const folder = join(fresh.folder, 'node_modules');
+        const own = sizeOf(folder);
+        await must('npm', ['install', '--no-audit', '--no-fund', ...packages.split(' ')], {
+          cwd: fresh.folder,
+          env: outsideEnv({ PATH: NPM_PATH }),
+        });
+        const bytes = sizeOf(folder) - own;
+        const name = /^@?[^@]+/.exec(packages)![0].split(' ')[0]!;
+        const { version } = JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8'));
+        t.diagnostic(`${name} ${version}: ${Math.round(bytes / 1e6)} MB`);
+        const missing = await runPage(page, fresh, scene);
+        await runTests(page, fresh);
+        const file = process.env.HAND_OVER_FILE;
+        const measured = i === 0 ? { page, bytes, newest: version } : { page, oldest: version };
+        if (file) appendFileSync(file, `${JSON.stringify(measured)}\n`);
+        if (missing) t.skip(missing);
       });
-      const bytes = sizeOf(folder) - own;
-      t.diagnostic(`npm install ${command}: ${Math.round(bytes / 1e6)} MB`);
-      const file = process.env.HAND_OVER_FILE;
-      if (file) appendFileSync(file, `${JSON.stringify({ page, bytes })}\n`);
-      const missing = await runPage(page, fresh, scene);
-      if (missing) t.skip(missing);
-    });
+    }
   }
 });
+
+/** Runs the tests of an integration with the frameworks that are installed in a folder. */
+async function runTests(page: string, { folder }: Installation): Promise<void> {
+  for (const file of globSync(`src/integrations/${page}/*.slow.test.ts`, { cwd: ROOT })) {
+    const preload = join(import.meta.dirname, 'other-frameworks.ts');
+    const done = await run(process.execPath, ['--import', preload, file], {
+      cwd: ROOT,
+      env: outsideEnv({ FRAMEWORKS: folder, HAND_OVER_FILE: '' }),
+    });
+    assert.equal(done.code, 0, `${file}\n${done.stdout}\n${done.stderr}`);
+  }
+}
 
 function sizeOf(folder: string): number {
   return globSync('**', { cwd: folder })

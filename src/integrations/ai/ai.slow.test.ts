@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { generateText, isStepCount, jsonSchema, tool, wrapLanguageModel } from 'ai';
-import { MockLanguageModelV4 } from 'ai/test';
+import { generateText, jsonSchema, stepCountIs, tool, wrapLanguageModel } from 'ai';
+import * as mocks from 'ai/test';
 import { assertHandOver, QUESTION } from '../../../test/integrations/hand-over.ts';
 import {
   assertReadInPart,
@@ -18,13 +18,16 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-type Call = Parameters<MockLanguageModelV4['doGenerate']>[0];
+/** AI SDK 6 has no models of version 4. */
+const MockModel = mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV3;
+type MockModel = mocks.MockLanguageModelV4;
+type Call = Parameters<MockModel['doGenerate']>[0];
 type Move = { tool: string; input: object } | string;
 
 /** Returns a model that makes the moves in turn. Each move receives the last tool result that the model saw. */
-function playing(moves: ((shown: string) => Move)[]): MockLanguageModelV4 {
+function playing(moves: ((shown: string) => Move)[]): MockModel {
   let turn = 0;
-  return new MockLanguageModelV4({
+  return new MockModel({
     doGenerate: async (call) => {
       const move = moves[turn++]!(shownIn(call).at(-1) ?? '');
       return {
@@ -64,7 +67,7 @@ function shownIn({ prompt }: Call): string[] {
 
 test('a model pushes a text, and another model that gets the URL pulls it', async () => {
   const tools = contextRelayTools(scene.relay);
-  const stopWhen = isStepCount(5);
+  const stopWhen = stepCountIs(5);
   const written = await generateText({
     model: playing([
       () => ({ tool: 'push_context', input: { data: 'the findings' } }),
@@ -109,7 +112,7 @@ for (const [kind, log] of [
           execute: async () => log,
         }),
       },
-      stopWhen: isStepCount(5),
+      stopWhen: stepCountIs(5),
       prompt: 'why was payment 4711 refused?',
     });
     assert.equal(text, 'The card has expired.');
@@ -134,7 +137,7 @@ test('a hand-over costs as many tokens as the page says', () =>
           execute: async () => result,
         }),
       },
-      stopWhen: isStepCount(5),
+      stopWhen: stepCountIs(5),
       prompt: QUESTION,
     });
     return mock.doGenerateCalls.at(-1)!.prompt;
