@@ -55,7 +55,7 @@ export async function* diagnose(
   yield { name: 'configuration', ...ok(source) };
   const other = await checkProgramOnPath(host.program.version, env);
   if (other) yield { name: 'program', ...other };
-  // Every other check would fail for the same cause.
+  // Without a writable home, every other check would fail too.
   if (locked) {
     yield { name: 'home', ...locked };
     return;
@@ -75,8 +75,8 @@ export async function* diagnose(
   const checks: { readonly [name: string]: () => Promise<Finding> } = remote === null ? here : elsewhere;
   const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
-  // Name of the check for which all later checks wait. Opening the store creates the home that they read. If
-  // this check hangs, the later checks start after half of the time.
+  // Name of the check for which all later checks wait: checking the store also creates the home, which they
+  // read. If this check hangs, the later checks start after half of the time limit.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });

@@ -21,7 +21,7 @@ const JIT_MS = 200;
  * nothing is left to do.
  */
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
-  // The executable starts with a JIT compiler that is reluctant, because most commands end before it pays off.
+  // The executable starts with a JIT policy that compiles little, because most commands end before compiling pays off.
   if (bun) setTimeout(() => bun?.unsafe.setJITPolicy(1), JIT_MS).unref();
   const terminal = processTerminal();
   const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn));

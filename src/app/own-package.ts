@@ -42,7 +42,7 @@ export function ownFile(path: string): Uint8Array | null {
 }
 
 /**
- * Reads a large file of which little is used. Bun maps it into memory and reads only the pages that are used.
+ * Reads a large file of which the caller uses only small parts. Bun maps it into memory and reads only the pages that are used.
  * A mapped file must be replaced by renaming, never truncated.
  */
 export function readMapped(path: string): Uint8Array {
@@ -67,8 +67,8 @@ export function workerFile(name: string, importer: string): URL {
 }
 
 /**
- * Returns a function that checks whether our package was replaced on disk. When it was, the function calls
- * `onFirst` once.
+ * Returns a function that checks whether our package was replaced on disk. The first time it finds a
+ * replacement, it calls `onFirst`.
  */
 export function watchPackage(onFirst: () => void): () => boolean {
   // A running executable does not depend on its file.

@@ -9,8 +9,8 @@ import { programName } from './install/launcher.ts';
  */
 export function processTerminal(): Terminal & {
   /**
-   * Returns whether all output is certainly written. If Node's own streams were used, it may not be written
-   * yet.
+   * Returns true if all output is written. Returns false if Node's own streams were used, because they may
+   * still buffer output.
    */
   isWritten(): boolean;
 } {
@@ -66,7 +66,7 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
   const stream = (): NodeJS.WriteStream => {
     if (made !== null) return made;
     made = open();
-    // It is not an error if the reader closes the pipe. A caller that sends a long body gets the error from
+    // A reader that closes the pipe is no error here. A caller that sends a long body gets the error from
     // `send`.
     made.on('error', (error: NodeJS.ErrnoException) => {
       gone = true;
@@ -103,7 +103,7 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
 
 function isTerminal(fd: number): boolean {
   try {
-    // Usually the file is a pipe. Checking the file first is faster than loading node:tty.
+    // Most outputs of a command are pipes. `fstat` recognizes them faster than loading node:tty.
     const file = process.platform === 'win32' ? null : fstatSync(fd);
     if (file && !file.isCharacterDevice()) return false;
     if (file && process.platform === 'linux' && file.rdev >> 8 === MEMORY_DEVICES) return false;
@@ -132,9 +132,7 @@ function writeAll(fd: number, data: string | Uint8Array): boolean {
   return true;
 }
 
-/**
- * Blocks for some milliseconds, because the pipe is full. The process at its other end made it non-blocking.
- */
+/** Blocks for `ms`. Used while a pipe is full that the process at its other end has made non-blocking. */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -95,9 +95,7 @@ export async function openAgentWork(
   };
 }
 
-/**
- * Returns a function that returns the relay for an agent's name.
- */
+/** Returns a function that opens the relay under the name of an agent. */
 function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   if (config.remote !== null) {
     const connection = { baseUrl: config.remote, apiKey: config.apiKey ?? undefined };
@@ -199,12 +197,12 @@ function stepRunners({
 }: RunnerParts): StepRunners {
   const previews = ({ context }: StepCall) =>
     Promise.all(context.map((artifact) => artifactFrame(artifact, frameSecret)));
-  /** How much of its context a step sees if it gets only the previews. */
+  /** Describes the artifacts that a step sees only in part, because it gets only their previews. */
   const previewed = ({ context }: StepCall) =>
     context
       .filter(({ preview }) => preview.truncated)
       .map((artifact) => partlyShown(artifact, utf8Bytes(artifact.preview.text)));
-  /** How much of its context a step sees in its prompt, which shows a limited number of artifacts. */
+  /** Describes the artifacts that a step sees only in part or not at all, because a prompt shows a limited number. */
   const seenIn = ({ partial }: Bundle, { context }: StepCall) => [
     ...partial,
     ...context.slice(PROMPT_PREVIEWS).map((artifact) => partlyShown(artifact, 0)),

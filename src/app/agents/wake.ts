@@ -25,11 +25,11 @@ const WATCH_MS = 3_000;
 /** Time in ms to wait until the transcript of a session contains a message. */
 const EVIDENCE_MS = 3_000;
 const EVIDENCE_POLL_MS = 250;
-/** Time in ms after which a message that was passed on and is not in the transcript waits again. */
+/** Time in ms after which a message that was passed on is queued again if the transcript does not contain it. */
 const LOST_MS = 120_000;
 const CODEX_MS = 15_000;
 const HTTP_MS = 10_000;
-/** Interval in ms at which a waiting hook looks whether a sender called it. */
+/** Interval in ms at which a waiting hook checks whether a sender has called it. */
 const CALL_POLL_MS = 1_000;
 /** Version of the inbox protocol of Claude Code that is supported. */
 const CLAUDE_PROTOCOL = 1;
@@ -81,7 +81,7 @@ export function isWatched(home: string): boolean {
   return existsSync(file) && processExists(Number(readFileSync(file, 'utf8')));
 }
 
-/** Passes the messages of one agent on. Returns the name of the route, or null if there is none. */
+/** Passes on the waiting messages of one agent. Returns the route that it used, or null if it used none. */
 async function wakeOne(
   relay: Relay,
   name: string,
@@ -116,8 +116,8 @@ async function wakeOne(
 }
 
 /**
- * Settles messages that were passed on and not confirmed. A message that is in the transcript of the session was shown.
- * A message that is not there after `LOST_MS` waits again. Returns whether messages wait that were not passed on.
+ * Settles messages that were passed on and not confirmed. If the transcript of the session contains a message, it is
+ * marked as shown. If not, it is queued again after `LOST_MS`. Returns whether other messages still wait to be passed on.
  */
 export async function settleSent(
   relay: Relay,
@@ -138,8 +138,9 @@ export async function settleSent(
 
 interface Route {
   readonly name: string;
-  /** Passes a text on. Null if the session fetches the messages itself after `call`. */
+  /** Sends a text to the session. Null if the session fetches its messages itself after `call`. */
   readonly send: ((text: string) => Promise<void>) | null;
+  /** Tells the session that messages wait. */
   call?(): void;
   /** Returns whether the route works now. */
   works?(): Promise<boolean>;
@@ -185,7 +186,7 @@ export function findRoute(
     const name = client === 'opencode' ? 'opencode' : 'claude-rewake';
     return { name, send: null, call: () => utimesSync(mark, new Date(), new Date()) };
   }
-  // A server of OpenCode that was started again loads the plugin with its first prompt.
+  // A restarted OpenCode server loads our plugin only with its first prompt. Until then, use its HTTP API.
   const server = URL.parse(registered?.server ?? '');
   if (server === null || !isLoopback(server.hostname)) return null;
   const password = env.OPENCODE_SERVER_PASSWORD;
@@ -203,7 +204,7 @@ export function findRoute(
     });
   return {
     name: 'opencode-http',
-    // Another program may have the port now.
+    // Another program may listen on the port now, so check that the answer names this session.
     works: () =>
       ask('')
         .then((answer) => answer.json())
@@ -239,7 +240,7 @@ export async function* wakeCalls(
   }
 }
 
-/** The session drops a line with another session id, which guards against a reused process id. */
+/** Formats a message as a line. Claude Code drops a line with another session id, in case the process id was reused. */
 function claudeLine(session: string, text: string): string {
   return `${JSON.stringify({ type: 'user', session_id: session, from: 'relay', message: { role: 'user', content: text } })}\n`;
 }
@@ -255,7 +256,7 @@ async function writeLine(path: string, line: string): Promise<void> {
   });
 }
 
-/** Returns what Claude Code publishes about a living session of this user. */
+/** Returns the record that Claude Code writes about a running session of this user. Returns null if there is none. */
 function claudeSession(id: string, env: Environment) {
   const folder = join(env.CLAUDE_CONFIG_DIR || join(env.HOME || homedir(), '.claude'), 'sessions');
   for (const name of existsSync(folder) ? readdirSync(folder) : []) {
@@ -266,7 +267,7 @@ function claudeSession(id: string, env: Environment) {
   return null;
 }
 
-/** Corrects a list of agents with what this machine knows about its own sessions. */
+/** See `AgentHost.present`. */
 export function correctPresence(
   listed: { readonly agents: readonly Agent[] },
   env: Environment,

@@ -214,10 +214,7 @@ function wrong(found: string | null | undefined): Fault | null {
   return found ? { state: 'wrong', found } : null;
 }
 
-/**
- * Returns a fault if relay has no hook with this name, or if the hook is set for an event that is not its
- * own.
- */
+/** Returns a fault if relay has no hook with this name, or if the settings run the hook for another event. */
 function misplaced(event: string, word: string, client: HookClient): Fault | null {
   const known: { readonly [word: string]: string } = HOOK_EVENTS[client];
   if (known[word] === undefined) return wrong(`relay has no hook "${word}"`);
@@ -228,7 +225,7 @@ function misplaced(event: string, word: string, client: HookClient): Fault | nul
   );
 }
 
-/** Commands that contain no path of one machine, so that they also work on other machines. */
+/** Matches commands that contain no path, so that they also work on other machines. */
 const PORTABLE = /^(?:relay|npx (?:-y|--no-install) contextrelay)$/;
 
 /**
@@ -348,8 +345,8 @@ const CODEX_GIVES =
 const GEMINI_KEEPS = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT/i;
 
 /**
- * Returns the names of the variables that select a relay and that the hooks of a client get, but its MCP
- * server does not. A server gets the variables that the client passes on, and those in its entry.
+ * Returns the variables that select a relay and reach the hooks of a client, but not its MCP server. A server
+ * gets only the variables that the client passes on, and those in its entry.
  */
 function lostVariables(client: Client, server: JsonObject, env: Environment): string[] {
   const named = Array.isArray(server.env_vars) ? server.env_vars : [];

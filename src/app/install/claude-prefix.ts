@@ -7,9 +7,9 @@ export const MARK = 'Written by "relay install';
  * Returns the script for CLAUDE_CODE_SHELL_PREFIX. Claude Code runs every shell line as `SCRIPT 'LINE'`: commands of its Bash
  * tool, hooks and MCP servers. Permission rules see the original command.
  *
- * The command writes to Claude Code's own file, which it shows while the command runs. The script changes nothing about
- * this. When the command has ended and the file is long, the script replaces its content by the excerpt. If relay is missing,
- * fails or is slow, the file stays as it is.
+ * The command writes its output to a file of Claude Code, which shows the file while the command runs. When the command
+ * has ended and the file is long, the script replaces the content of the file by an excerpt. If relay is missing, fails or
+ * is slow, the file stays as it is.
  */
 export function claudePrefix(launcher: Launcher, seconds = 20): string {
   return `#!/bin/sh

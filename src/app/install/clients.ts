@@ -78,7 +78,7 @@ export const RELAY_VARIABLES = [
  */
 const EXPANDED = Object.fromEntries(RELAY_VARIABLES.map((name) => [name, `\${${name}:-}`]));
 
-/** Settings of a server with which its tools run without asking the user, and a note that offers them. */
+/** By client: a setting that lets the tools of our MCP server run without asking the user, and a note that offers it. */
 export const APPROVALS: {
   readonly [client: string]: { readonly setting: JsonObject; readonly offer: string };
 } = {
@@ -207,7 +207,7 @@ export function clientPlan(
       const server = settings('jsonc', join(folder, 'mcp.json'), [
         mcp(['servers'], { type: 'stdio', ...stdio }),
       ]);
-      // VS Code has no folder of its own for the hooks of a user.
+      // VS Code has no folder for hooks that apply to all projects of a user.
       if (!ours) return { targets: [shared, server], notes: [NO_HOOKS] };
       const hooks = join(base, '.github', 'hooks', 'relay.json');
       return {

@@ -28,7 +28,7 @@ interface Edit {
   remove(text: string, original: string | null): string;
 }
 
-/** Clients whose tools can be given excerpts with `--tee`. */
+/** Clients for which `--tee` can replace long tool results by excerpts. */
 export const TEE_CLIENTS: readonly string[] = ['claude', 'gemini', 'opencode'];
 
 /** Each extra has its own receipts, so that removing an extra restores the file as it was before that extra. */
@@ -86,8 +86,8 @@ const TEE_NOTES: { readonly [client: string]: readonly string[] } = {
 };
 
 /**
- * Codex offers no safe way to change outputs. With `2>&1` or `relay tee -- COMMAND`, a rule that forbids COMMAND would no longer
- * match.
+ * Note for Codex, which offers no safe way to change outputs. If we changed COMMAND to `relay tee -- COMMAND` or added `2>&1`,
+ * a rule that forbids COMMAND would no longer match.
  */
 export const CODEX_TEE =
   'Codex lets no other program change the output of its commands. The skill tells the agent to write: COMMAND | relay tee';

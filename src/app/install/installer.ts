@@ -81,7 +81,7 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
       if (request.tools !== undefined)
         (await import('../../interfaces/mcp/tools.ts')).readToolChoice(request.tools);
       const launcher = settings.launcher(request.scope);
-      // The settings are then as they were before --tee, so that the rest restores them exactly.
+      // Undo --tee first, so that the receipts of the installation match the settings and restore them exactly.
       const removesAll = request.action === 'remove' && request.scope === 'user' && !request.only;
       if (removesAll && !request.dryRun && hasTee(request))
         await runInstall({ ...(request as ClientRequest), extra: { kind: 'tee' } }, settings);

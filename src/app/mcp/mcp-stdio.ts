@@ -95,10 +95,10 @@ function recallIn(host: Host, folder: string): ToolContext['recall'] {
   };
 }
 
-/** Names of clients, as they are part of the name that a client states over MCP. */
+/** Names of clients. The name that a client sends over MCP contains one of them. */
 const CLIENTS = ['claude', 'codex', 'gemini', 'opencode'];
 
-/** Returns the folder that a root names, as a list with one or no item. */
+/** Returns the folder of an MCP root in a list. The list is empty if the root is not a file URL. */
 function folderOf(root: string): string[] {
   return root.startsWith('file:') && URL.canParse(root) ? [fileURLToPath(root)] : [];
 }

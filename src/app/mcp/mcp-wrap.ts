@@ -149,7 +149,7 @@ async function overHttp(url: string): Promise<Upstream> {
     },
     messages: () => readable,
     close: () => {
-      // The client has left. If the server cannot be told, it ends the session by itself.
+      // The client has left. If this request fails, the server ends the session by itself later.
       transport
         .terminateSession()
         .catch(() => {})
@@ -167,7 +167,7 @@ function readHeaders(text: string): Record<string, string> {
     if (isJsonObject(headers) && Object.values(headers).every((value) => typeof value === 'string'))
       return headers as Record<string, string>;
   } catch {
-    // Text that does not parse is wrong too. The error must not contain it, because it may be a secret.
+    // Invalid JSON gets the error below. The error must not quote the text, which may contain a secret.
   }
   throw new RelayError('bad_usage', {
     what: 'RELAY_MCP_HEADERS is not a JSON object of texts.',

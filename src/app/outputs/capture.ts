@@ -10,7 +10,7 @@ interface CaptureOptions {
   readonly budget: number;
   /** Maximum bytes that are stored. */
   readonly maxBytes: number;
-  /** True if everything is printed as it comes, at a terminal. */
+  /** True at a terminal, where output is printed as it comes. */
   readonly live: boolean;
   print(data: Uint8Array): Promise<void> | void;
   /** Prints the excerpt and its last line. */
@@ -43,7 +43,7 @@ export class Capture {
   /** Chunks that are not in the spool yet. */
   #held: Uint8Array[] = [];
   #total = 0;
-  /** Line from which on nothing is stored. */
+  /** Number of the first line that is not stored, if the output exceeds `maxBytes`. */
   #cut: number | undefined;
   /** Set when the excerpt is printed or the spool has failed. Later output is printed as it comes. */
   #ended: Promise<void> | null = null;
@@ -85,7 +85,7 @@ export class Capture {
 
   async #start(): Promise<void> {
     const { ExcerptBuilder } = await import('../../text/excerpt/excerpt.ts');
-    // Another stream of the same command may have started it.
+    // The other output stream of the command may have started the builder during the import.
     if (this.#builder) return;
     this.#builder = new ExcerptBuilder({ budget: this.#o.budget - LAST_LINE_TOKENS, counter: ownTextWork });
     for (const chunk of this.#held) this.#builder.write(chunk);

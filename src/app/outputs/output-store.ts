@@ -15,9 +15,9 @@ import { ownTextWork } from '../store/own-text-work.ts';
 import { Spool } from './spool.ts';
 
 const TTL_S = OUTPUT_TTL_MS / 1000;
-/** Parts live longer than the pointer that names them. */
+/** Time in seconds by which parts outlive the pointer that names them. */
 const PART_EXTRA_S = 3600;
-/** Bytes before the end of a part in which a line end is looked for. */
+/** Number of bytes at the end of a part that are searched for a line end. */
 const LOOK_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -32,8 +32,8 @@ export class OutputStore implements AsyncDisposable {
   }
 
   /**
-   * Stores an output. Above the size of a payload it is stored in parts, and the push of the first part commits it. On
-   * another machine it is encrypted, and its key is filed here.
+   * Stores an output. If it exceeds the maximum size of a payload, it is stored in parts, and the push of the first part
+   * commits it. An output for another machine is encrypted, and its key stays in the keyring of this machine.
    */
   async save(spool: Spool, facts: OutputFacts): Promise<Pushed> {
     const client = await this.#open.client();

@@ -96,7 +96,7 @@ export class Spool {
   }
 }
 
-/** Returns null if the disk was full before the header was written. Then there is no output. */
+/** Reads the header. Returns null if the disk was full before the header was written; the spool then has no output. */
 function readHeader(fd: number): Header | null {
   try {
     const bytes = Buffer.alloc(HEADER_BYTES);

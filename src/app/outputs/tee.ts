@@ -88,7 +88,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     await capture.end();
     for (const signal of SIGNALS) process.off(signal, onSignal);
     await cleanUp();
-    // A thread still reads standard input, so this process could not exit in another way.
+    // A thread still reads standard input and would keep this process alive, so end it with the signal.
     if (received !== null) process.kill(process.pid, received);
   }
 
@@ -160,7 +160,7 @@ async function save(
   return lastLine(pushed.handle ?? pushed.id);
 }
 
-/** Returns the program and its first argument of a shell line, without `cd … &&` and variables before it. */
+/** Returns the program of a shell line and its first argument, without a `cd … &&` and variables before the program. */
 function nameOf(line = 'standard input'): string {
   const [program = '', first] = line
     .trim()

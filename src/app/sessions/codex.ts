@@ -26,7 +26,7 @@ export const codexReader: Reader = {
     return daysIn(root, 3).flatMap(transcriptsIn);
   },
   async describe({ file }, wanted) {
-    // There may be thousands of transcripts, so only the first bytes are read to find those of other folders.
+    // There may be thousands of transcripts, so read only the first bytes to skip transcripts of other folders.
     const [, cwd] = /"cwd":("(?:[^"\\]|\\.)*")/.exec(await startOf(file, START_BYTES)) ?? [];
     if (cwd !== undefined && !isInside(JSON.parse(cwd), wanted)) return null;
     const head = await headOf(file);
@@ -37,7 +37,7 @@ export const codexReader: Reader = {
   },
   async *turns({ file }, tally) {
     const head = await headOf(file);
-    // Older versions record only what was sent to the model.
+    // Older versions of Codex record no items, only the messages to and from the model.
     const hasItems = head.some((line) => textIn(line, 'payload', 'type') === 'item_completed');
     const calls = new Map<string, RawTurn>();
     let model = '';

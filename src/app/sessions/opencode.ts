@@ -37,7 +37,7 @@ export const opencodeReader: Reader = {
       const kind = textIn(part, 'type');
       if (kind === 'text') {
         const user = message.role === 'user';
-        // The client and its plugins add texts that the user did not write.
+        // Skip texts that the client and its plugins add to the message of the user.
         const text = user
           ? part.synthetic === true
             ? ''
@@ -100,7 +100,7 @@ function openDatabase(file: string): DatabaseSync {
   return new DatabaseSync(file, { readOnly: true, timeout: 2_000 });
 }
 
-/** `opencode run` puts quotation marks around a prompt with spaces. */
+/** Removes the quotation marks that `opencode run` puts around a prompt with spaces. */
 function unquoted(text: string): string {
   return /^"[^"]*"\s*$/.test(text) ? text.trim().slice(1, -1) : text;
 }

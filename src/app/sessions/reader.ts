@@ -31,13 +31,14 @@ export interface Tally {
 /** Reads the transcripts of one client. It never writes. */
 export interface Reader {
   readonly client: SessionClient;
-  /** Lists transcripts that may belong to the folder, or all for null, without reading them. */
+  /** Lists transcripts that may belong to the folder, or all transcripts if `folder` is null. Does not read them. */
   candidates(places: Places, folder: string | null): Candidate[];
   /**
-   * Reads the beginning of a transcript. Returns null if the user did not start the session, as for a sub-agent. May
-   * also return null for a session of another folder.
+   * Reads the beginning of a transcript. Returns null if the user did not start the session, for example if it is a
+   * sub-agent. May also return null for a session of another folder.
    */
   describe(candidate: Candidate, folder: string | null): Promise<Described | null>;
+  /** Yields the turns of a session and counts skipped lines in `tally`. */
   turns(session: Pick<SessionInfo, 'id' | 'file'>, tally: Tally): AsyncGenerator<RawTurn>;
 }
 
@@ -84,7 +85,7 @@ export async function startOf(file: string, bytes: number): Promise<string> {
   return buffer.subarray(0, bytesRead).toString();
 }
 
-/** Whether a session in the folder `cwd` belongs to `folder`: the same folder or one inside. */
+/** Returns whether `cwd` is `folder` or inside it. Returns true for every `cwd` if `folder` is null. */
 export function isInside(cwd: string, folder: string | null): boolean {
   return folder === null || cwd === folder || cwd.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
@@ -117,7 +118,7 @@ export function argumentsText(input: unknown): string {
     .join('\n');
 }
 
-/** Builds the turn of a tool call. A failed call used no file. The todos have their text in the field `todoText`. */
+/** Builds the turn of a tool call. A failed call lists no file. `todoText` names the field with the text of a todo. */
 export function toolTurn(
   call: Pick<ToolUse, 'name' | 'output' | 'failed' | 'exit' | 'command'>,
   args: unknown,

@@ -14,7 +14,7 @@ interface FoundTurn extends Pick<Turn, 'n' | 'at' | 'who' | 'text'> {
   readonly session: string;
 }
 
-/** Full-text index of turns in a file of its own, readable only by the user. It holds masked text only. */
+/** Full-text index of turns in a file of its own, readable only by the user. Secrets in the texts are masked. */
 export class SessionIndex implements Disposable {
   readonly #db: DatabaseSync;
 
@@ -42,7 +42,7 @@ export class SessionIndex implements Disposable {
     return new Set(rows.map(({ name }) => name));
   }
 
-  /** Deletes the texts of sessions. `hide` also keeps these sessions from being read again. */
+  /** Deletes the texts of these sessions, or of all sessions. With `hide`, they are never indexed again. */
   forget(names: readonly string[] | null, hide: boolean): void {
     const wanted =
       names ??
@@ -56,7 +56,7 @@ export class SessionIndex implements Disposable {
     this.#db.exec('vacuum; pragma wal_checkpoint(truncate);');
   }
 
-  /** Indexes the sessions that changed. Returns the number of sessions that are left when the time is over. */
+  /** Indexes the sessions that changed. Returns how many are left when the time limit is reached. */
   async update(
     sessions: readonly SessionInfo[],
     read: (session: SessionInfo) => AsyncIterable<Turn>,

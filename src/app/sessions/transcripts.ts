@@ -37,7 +37,7 @@ export async function listSessions(
   return sessions;
 }
 
-/** Ids of some clients begin with the time and look alike, so the short name is a hash. */
+/** Returns the short name of a session. It is a hash, because ids of some clients begin with the time and look alike. */
 function sessionName(client: string, id: string): string {
   return sha256(`${client} ${id}`).slice(0, 4);
 }

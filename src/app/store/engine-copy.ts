@@ -15,8 +15,8 @@ import { remoteEngineAt } from './remote-engines.ts';
 import { type MovableEngine, StoreCopy } from './store-copy.ts';
 
 /**
- * Time in ms for which a copy stops writes to its source. The copy renews it while it copies the last
- * changes. So a copy that was killed blocks writes only for this time.
+ * Time in ms for which a copy stops writes to its source. The copy renews the stop while it copies the last
+ * changes, so a killed copy blocks writes for no longer than this time.
  */
 const FROZEN_MS = 30_000;
 const RENEW_MS = 10_000;
@@ -130,8 +130,8 @@ export async function copyStore(from: OpenStore, to: OpenStore, report: CopyRepo
 }
 
 /**
- * Allows writes to the source of a copy again. The copy had stopped them. Returns the name of the store.
- * `was` is the target of that copy, or null if writes were not stopped.
+ * Allows writes again to a store that was copied elsewhere. Returns the name of the store. `was` is the target
+ * of the copy, or null if writes were not stopped.
  */
 export async function reopenEngine(
   place: string,

@@ -65,8 +65,8 @@ function notAFolder(home: string): RelayError {
 const SECRET_BYTES = 32;
 
 /**
- * Returns a function that returns the secret for frames from the home. The secret is created at first use. It
- * is for programs that do not open a store, because their relay may be on another machine.
+ * Returns a function that reads the frame secret of the home, and creates it at first use. For programs that
+ * open no store, because their relay may be on another machine.
  */
 export function homeSecret(home: string): FrameSecret {
   return async () => {

@@ -25,7 +25,7 @@ export interface OpenedEngine {
   readonly checks: StoreChecks;
   /** Frees space for a few small files on a full disk. Missing if the store is a cluster. */
   readonly freeReserve?: () => void;
-  /** Ends the waits of commits for the disk, before the last writes. Missing if the store is a cluster. */
+  /** Lets the last writes commit without fsync, because nobody waits for them. Missing if the store is a cluster. */
   readonly stopSyncing?: () => void;
   /** Access to the readable files of threads. Null if the store is a cluster. */
   readonly readableFiles: ReadableFiles | null;

@@ -119,8 +119,8 @@ function channelKeys(config: Config): (channel: string) => Promise<string | unde
 }
 
 /**
- * Returns how a command finds the key of an encrypted payload by its handle. `place` is the name of the relay in
- * the keyring.
+ * Returns the functions that store and find the key of an encrypted payload by its handle. `place` is the name of
+ * the relay in the keyring.
  */
 function handleKeys(
   config: Config,

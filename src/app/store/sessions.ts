@@ -71,7 +71,7 @@ function registeredAgent(home: string, client: string, place: string): string | 
   return knownSession(home, client, place)?.agent ?? null;
 }
 
-/** Returns what a hook has registered about a session. `place` is the id of the session or its folder. */
+/** Returns the session as a hook registered it, or null. `place` is the id of the session or its folder. */
 export function knownSession(home: string, client: string, place: string): AgentSession | null {
   const found = readJsonFile(sessionFile(home, client, place));
   return typeof found?.agent === 'string' ? (found as unknown as AgentSession) : null;
@@ -86,14 +86,14 @@ export function readJsonFile(file: string): JsonObject | null {
   }
 }
 
-/** File whose change tells a session that messages wait. */
+/** Returns the path of the file that a session watches. The file is touched when messages wait. */
 export function wakeMark(home: string, client: string, session: string): string {
   return `${sessionFile(home, client, session)}.wake`;
 }
 
 /**
- * Returns the process of the client that runs this hook, and its executable. Shells between them are skipped. Only
- * Linux tells the parents of a process without another program.
+ * Returns the process of the client that runs this hook, and its executable. It skips shells between the client and the
+ * hook. It works only on Linux, where /proc names the parent of each process.
  */
 export function clientProcess(): { readonly pid?: number; readonly program?: string } {
   try {
@@ -109,7 +109,7 @@ export function clientProcess(): { readonly pid?: number; readonly program?: str
   return {};
 }
 
-/** Bytes at the end of a transcript that are searched. Messages of the current turn are there. */
+/** Number of bytes at the end of a transcript that are searched. They contain the current turn. */
 const TRANSCRIPT_TAIL_BYTES = 8 * 1024 * 1024;
 
 /**

@@ -101,7 +101,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;
   readonly #short: Lane;
   readonly #long: Lane;
-  /** Queue for folds. One at a time loads its snapshot and first events, which are parsed in this process. */
+  /** Queue for folds. One fold at a time loads its snapshot and first events, because this process parses them. */
   readonly #reading = new Lane(1);
   readonly #idle: TextThread[] = [];
   readonly #threads = new Set<TextThread>();
@@ -270,11 +270,10 @@ function isLong(body: TextJob['body']): boolean {
 }
 
 /**
- * A job for a thread. With `part`, it extracts this part of the body. With `excerpt`,
- * it makes an excerpt of the body. With `preview`, it makes a preview of
- * content that starts with the body. With `fold`, it folds the events in the body, which has one line of JSON
- * per event. With `index`, it searches or changes a search index, and the body is empty. Without any of them,
- * it counts the tokens of the body.
+ * A job for a thread. With `part`, it extracts this part of the body. With `excerpt`, it makes an excerpt of
+ * the body. With `preview`, it makes a preview of content that starts with the body. With `fold`, it folds the
+ * events in the body, which has one line of JSON per event. With `index`, it searches or changes a search
+ * index, and the body is empty. Without any of them, it counts the tokens of the body.
  */
 export interface TextJob {
   readonly body: string | BlobBody;

@@ -93,7 +93,7 @@ export interface AgentSession {
   readonly transcript?: string;
   /** Process of the client. */
   readonly pid?: number;
-  /** Executable of the client, where the system tells it. */
+  /** Executable of the client, if the system reports it. */
   readonly program?: string;
   /** CODEX_HOME of a session of Codex, if it is set. */
   readonly codexHome?: string;
@@ -180,7 +180,7 @@ export interface TeeOptions {
 }
 
 export interface WrapOptions extends Omit<McpOptions, 'tools' | 'onError'> {
-  /** Name of the server in statistics. Null for the name that the server states. */
+  /** Name of the server in statistics. Null means the name that the server reports itself. */
   readonly name: string | null;
   /** The server: a command for stdio, or a URL for HTTP. */
   readonly server: { readonly command: readonly string[] } | { readonly url: string };
@@ -200,7 +200,7 @@ export interface OutputFacts {
   readonly shown: number;
   /** Stored bytes. */
   readonly bytes: number;
-  /** Line from which on nothing was stored. */
+  /** Number of the first line that was not stored, because the output was too large. */
   readonly cut?: number;
   /** Digest of the client's session, for the result of an MCP tool. */
   readonly session?: string;
@@ -239,8 +239,8 @@ export interface SessionHost {
   /** Lists sessions, newest first. */
   list(filter: SessionFilter): Promise<SessionInfo[]>;
   /**
-   * Finds a session by short name, id or beginning of the id. Without a name: the session that runs this command, or
-   * the newest in the repository of `cwd`.
+   * Finds a session by short name, id or beginning of the id. Without a name, returns the session that runs this
+   * command, or else the newest session in the repository of `cwd`.
    */
   find(name: string | undefined, cwd: string): Promise<SessionInfo>;
   /** Yields the turns with masked secrets. Counts in `tally` the lines that the reader did not understand. */
@@ -252,7 +252,7 @@ export interface SessionHost {
   ): Promise<{ readonly hits: readonly TurnHit[]; readonly behind: number }>;
   /** Brings the index of a folder up to date. Returns the number of sessions in it. */
   index(folder: string | null): Promise<number>;
-  /** Deletes a session from the index and hides it from all commands. For null, deletes the whole index. */
+  /** Deletes a session from the index and hides it from all commands. Null deletes the whole index. */
   forget(session: SessionInfo | null): Promise<void>;
   /** Runs a client in the terminal and returns its exit code. */
   startClient(program: string, args: readonly string[], folder: string): Promise<number>;
@@ -289,7 +289,7 @@ export interface AgentHost {
   chooseName(client: string, folder: string | null, name: string): Promise<void>;
   /** Wakes sessions on this machine whenever messages arrive, until `stop` aborts. */
   watch(relay: Relay, stop: AbortSignal, onWoken: (woken: Woken) => void): Promise<void>;
-  /** Corrects the list with what this machine knows: which of its sessions have died, and which wait for a person. */
+  /** Corrects the state of sessions on this machine that have ended without notice or that wait for a person. */
   present(listed: { readonly agents: readonly Agent[] }): Promise<{ readonly agents: readonly Agent[] }>;
   /** Serves MCP over a pipe. Resolves when the client closes the pipe. */
   serveMcp(o: McpOptions): Promise<void>;
@@ -303,7 +303,7 @@ export interface HookedSession {
   readonly transcript?: string;
   /** True if the session works on a prompt now. */
   readonly busy: boolean;
-  /** The prompt, which may contain messages that a queue of the client has passed on. */
+  /** The prompt. It may contain messages that the client delivered from its queue. */
   readonly prompt?: string;
   /** What the session works on. */
   readonly worksOn?: string;
@@ -389,9 +389,9 @@ export interface Keyring {
   put(channel: string, key: string): Promise<void>;
   /** Deletes the encryption key of a channel. Returns false if there was none. */
   remove(channel: string): Promise<boolean>;
-  /** Returns the key of an encrypted payload. Calls `name` only if there are such keys. */
+  /** Returns the key of an encrypted payload. Calls `name` only if the keyring has keys of payloads. */
   pointerKey(name: () => Promise<string>): Promise<string | undefined>;
-  /** Files the key of an encrypted payload and drops the keys of expired ones. */
+  /** Stores the key of an encrypted payload, and deletes keys of payloads that expired long ago. */
   keepPointerKey(name: string, key: string, expiresAt: string): Promise<void>;
 }
 
@@ -434,11 +434,11 @@ export interface OpenClient extends AsyncDisposable {
   readonly remote: string | null;
   /**
    * Rewrites a pointer so that `client` can read it. A pointer with an address of this machine may be in the
-   * local store. A handle gets the key that `keepKey` has filed.
+   * local store. To a handle, it adds the key that `keepKey` has stored.
    */
   resolve(url: string): Promise<string>;
   /**
-   * Files the key in the URL of an encrypted payload in the keyring of this machine, under the relay, the tenant
+   * Stores the key from the URL of an encrypted payload in the keyring of this machine, under the relay, the tenant
    * and the handle. Returns the handle, or null if the relay gave none.
    */
   keepKey(pushed: Pushed): Promise<string | null>;
@@ -728,7 +728,9 @@ export interface DamagedBody {
 
 /** Receives the progress of a copy. */
 export interface CopyReport {
+  /** Called when a step begins. `items` is the number of items that it will process, 0 if unknown. */
   step(name: 'copy' | 'check' | 'switch', items: number): void;
+  /** Called with the number of items that were processed since the last call. */
   add(items: number): void;
 }
 

@@ -21,7 +21,7 @@ export interface HttpDeps {
   authenticate(authorization: string | null): Caller | Promise<Caller>;
   /** Calls `then` when the client disconnects or has received the whole response. */
   onGone?(env: unknown, then: () => void): void;
-  /** Aborted when the server starts to shut down. Streams that have no end of their own end then. */
+  /** Aborted when the server starts to shut down. Endless streams end then. */
   readonly stopping: AbortSignal;
   /**
    * Whether the package on disk was replaced since the server started. Then files that are loaded later may

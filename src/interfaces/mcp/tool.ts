@@ -49,8 +49,10 @@ export interface ToolContext {
   readonly budget: number;
   /** Whether the package on disk was replaced since the server started. */
   replaced?(): boolean;
-  /** Opens the relay. The first tool that needs the relay calls it, so an idle server opens no relay. `client` is
-   * the name that the MCP client states. */
+  /**
+   * Opens the relay when a tool first needs it, so an idle server opens no relay. `client` is the name that the MCP
+   * client sent.
+   */
   open(client?: string): Promise<RelayAccess>;
   /**
    * Returns whether the API key of the caller has the scope of the verb. Access to channels is checked later,
@@ -98,7 +100,7 @@ export interface ToolCall extends RelayAccess {
   readonly context: ToolContext;
   /** Aborted when the client cancels the call. */
   readonly signal: AbortSignal;
-  /** Returns the folders (URLs) that the client works in. Empty if the client does not tell them. */
+  /** Returns the folders (URLs) that the client works in. The list is empty if the client does not send them. */
   roots(): Promise<readonly string[]>;
   /** Sends a progress message to clients that requested progress. */
   progress(message: string): Promise<void>;

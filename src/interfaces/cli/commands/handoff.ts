@@ -106,7 +106,7 @@ async function writeBrief(
   return { draft, brief: await boundedBrief(draft, most, view.now, host.program.countTokens) };
 }
 
-/** Sessions as `quoteSession` takes them. A session before this one may be gone. */
+/** Adapts the sessions for `quoteSession`. `find` returns null for an earlier session that was deleted meanwhile. */
 export function quotable(sessions: SessionHost, cwd: string): Parameters<typeof quoteSession>[1] {
   return {
     find: (name) => sessions.find(name, cwd).catch(() => null),
@@ -114,7 +114,7 @@ export function quotable(sessions: SessionHost, cwd: string): Parameters<typeof 
   };
 }
 
-/** Opens a client that goes on with a session. The folder needs no project files. */
+/** Starts a client that continues a session. The folder needs no project files. */
 export async function startHandoff(
   call: Call,
   { to, session }: { readonly to: string; readonly session: SessionInfo },

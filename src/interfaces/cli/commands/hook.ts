@@ -44,7 +44,7 @@ const GEMINI_EVENTS = {
   stop: 'AfterAgent',
 } as const;
 
-/** OpenCode has no hooks for commands. A plugin runs ours. It has no place for a reminder. */
+/** OpenCode runs no commands as hooks, so our plugin runs ours. OpenCode has no event that could show a reminder. */
 const OPENCODE_EVENTS = {
   'session-start': 'experimental.chat.system.transform',
   'prompt-submit': 'chat.message',
@@ -60,7 +60,7 @@ const EVENTS = [...Object.keys(CLAUDE_EVENTS), 'wake'];
 export type HookEvent = keyof typeof CLAUDE_EVENTS | 'wake';
 export type HookClient = 'claude' | 'codex' | 'gemini' | 'opencode' | 'cursor' | 'vscode';
 
-/** Names of the hook events in each client. A client without an event has no place for its answer. */
+/** Names of the hook events in each client. An event is missing if the client would not show its answer. */
 export const HOOK_EVENTS: {
   readonly [client in HookClient]: { readonly [event in HookEvent]?: string };
 } = {
@@ -142,7 +142,7 @@ interface HookInput {
   readonly continuing: boolean;
   readonly prompt: string | null;
   readonly transcript: string | null;
-  /** True if a sub-agent runs the hook. It is no agent of its own. */
+  /** True if a sub-agent runs the hook. A sub-agent is not registered as an agent. */
   readonly subAgent: boolean;
   /** True if the session still works on a prompt. */
   readonly busy: boolean;
@@ -234,7 +234,7 @@ interface HookAnswer {
   readonly context?: string;
   /** Text for the user. */
   readonly message?: string;
-  /** Text with which the session goes on instead of stopping. */
+  /** Text that makes the session continue instead of stopping. */
   readonly reason?: string;
   /** File that our plugin for OpenCode watches. */
   readonly wakeMark?: string;
@@ -350,7 +350,7 @@ async function attendSession(
           : undefined,
       ...(client === 'opencode' ? { wakeMark } : {}),
       shown: async () => {
-        // The client runs the prompt of a wake later. Its next hook confirms it.
+        // A woken client runs the prompt with the messages later, and its next hook confirms them.
         if (event === 'wake')
           await attended.mark(messages, 'sent', client === 'opencode' ? 'opencode' : 'claude-rewake');
         else await attended.mark(messages, 'shown', event === 'stop' ? 'stop-hook' : 'hook');
@@ -409,7 +409,7 @@ async function sessionContext(
   return project === null || say === null ? {} : say(project, input, client, { io, host });
 }
 
-/** Returns the brief of the project. After a compaction, it is shorter and what the session lost comes first. */
+/** Returns the brief of the project. After a compaction, a summary of the lost turns comes before a shorter brief. */
 async function startContext(
   project: Project | null,
   input: HookInput,

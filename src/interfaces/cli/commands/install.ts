@@ -76,7 +76,7 @@ that does not parse is not changed. Installing a second time changes nothing. --
         const { notes, ...report } = await installer.run({ client, ...request });
         reports.push({ client, scope, ...report, notes: notes.map(io.typed) });
       } catch (error) {
-        // A settings file that cannot be changed concerns one client. The others are installed.
+        // An error, such as an invalid settings file, concerns only this client. Continue with the others.
         if (!isRelayError(error) || args.length === 1) throw error;
         failures.push({ client, error });
         io.warn(`${client} was not changed: ${error.message} ${io.typed(error.hintFor('cli'))}`.trim());

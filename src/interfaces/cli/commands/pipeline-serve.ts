@@ -51,7 +51,7 @@ type Hook = {
 /** Time in ms for which the secret of a webhook is kept in memory. */
 const SECRET_KEPT_MS = 60_000;
 
-/** Limits how often a secret is read: a request without a signature must not start a command each time. */
+/** Caches a secret, so that anyone who sends invalid requests cannot run the command of the secret each time. */
 function keptSecret(read: () => Promise<string>): () => Promise<string> {
   let kept: { readonly value: Promise<string>; readonly at: number } | null = null;
   return () => {

@@ -300,7 +300,7 @@ const validate = defineCommand({
   async run({ io, host, args }) {
     const file = await readPipelineFile(io, args[0]!);
     const { pipeline, problems: found } = readPipeline(file.text, file.name);
-    // Only these agents need the configuration of this machine, which opens the store.
+    // Open the store only for these agents, whose programs and models depend on this machine.
     const isLocal = Object.values(pipeline?.agents ?? {}).some(
       ({ kind }) => kind === 'cli' || kind === 'provider',
     );

@@ -14,8 +14,8 @@ import {
 } from '../command.ts';
 
 /**
- * The --follow-links flag. Every command has it that reads or writes a folder which other people may have
- * filled.
+ * The --follow-links flag, for every command that reads or writes a folder whose content may come from other
+ * people.
  */
 export const LINKS_FLAG = {
   'follow-links': { help: 'follow symbolic links that point outside the folder' },

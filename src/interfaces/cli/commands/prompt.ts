@@ -182,8 +182,8 @@ function printOutcome(io: Io, outcome: PromptOutcome): void {
 }
 
 /**
- * Environment variables that select a model provider, in order. The text mentions the variable for compatible
- * servers separately.
+ * Environment variables that select a model provider, in order. The last provider, an OpenAI-compatible server, is
+ * left out, because the help explains its variable separately.
  */
 const PROVIDER_VARIABLES = Object.values(PROVIDERS).slice(0, -1).map(variableOf).join(', ');
 

@@ -66,7 +66,7 @@ stored too, unencrypted. relay tee list shows the stored outputs.`,
       );
     const { default: tokens, ...range } = OUTPUT_TOKENS;
     const budget = parseCount(flags.tokens, '--tokens', range) ?? tokens;
-    // CONTEXTRELAY_URL sends a pull to another relay, but the output is here.
+    // Unset CONTEXTRELAY_URL for the pull: the output is in the local store, not on that relay.
     const { home, url } = flags as { home?: string; url?: string };
     const before = url === undefined && io.env.CONTEXTRELAY_URL ? 'CONTEXTRELAY_URL= ' : '';
     const after = `${home === undefined ? '' : ` --home ${home}`}${url === undefined ? '' : ` --url ${url}`}`;
@@ -103,13 +103,13 @@ function printOutputs(outputs: readonly StoredOutput[], { interactive, typed }: 
   return columns(cells, [1, 4, 5, 6]).join('\n');
 }
 
-/** Form of the result of a shell command in Gemini CLI. */
+/** Matches the result of a shell command in Gemini CLI. */
 const GEMINI_SHELL =
   /^<untrusted_context>\nOutput: (.*?)(?:\nExit Code: (\d+))?(?:\nProcess Group PGID: \d+)?\n<\/untrusted_context>$/s;
 
 /**
- * Answers the hook of a client after a tool: `relay tee hook claude`. The answer replaces a long result by an excerpt. It is
- * empty if the result fits the budget or has another form.
+ * Answers the hook that a client runs after each tool call: `relay tee hook claude`. The answer replaces a long result by an
+ * excerpt. It is empty if the result fits the budget or is not text.
  */
 async function answerHook(
   client: string,
@@ -145,12 +145,12 @@ async function readInput({ stdin }: Io): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Time in seconds that an excerpt is stored for the tool that returns it. */
+/** Lifetime in seconds of an excerpt that Gemini CLI reads with our MCP tool. */
 const TAIL_TTL_S = 600;
 
 /**
- * Returns the call of our MCP tool whose result Gemini CLI shows instead of the original one. The tool can read only the local
- * store, where outputs are.
+ * Stores the excerpt and returns a call of our MCP tool that reads it. Gemini CLI makes this call and shows its result instead
+ * of the original one. The tool reads the local store, so a relay on another machine does not work.
  */
 async function tailCall(excerpt: string, host: Host) {
   await using open = await host.relay.open();

@@ -30,7 +30,7 @@ export const AGENT_TOOLS = [
       );
       if (lines.length === 0) return { text: '(no agents)' };
       const now = context.env.now();
-      // Agents state their names, their work and their claims themselves.
+      // Frame the list as foreign text, because agents choose their names, work and claims themselves.
       const source = { what: 'agents', by: 'the agents', at: now };
       return { text: await frame(lines.join('\n'), source, now, context.frameSecret) };
     },

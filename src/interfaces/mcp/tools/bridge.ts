@@ -12,7 +12,7 @@ import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts'
 const PROGRESS_MS = 5_000;
 /** Maximum timeout in seconds: one day. */
 const MAX_TIMEOUT_S = 86_400;
-/** Time in ms in which an agent that sends no heartbeats must take a task. Without a sign of it, the call ends. */
+/** Time in ms in which an agent that sends no heartbeats must take a task. Otherwise the call ends. */
 const TAKEN_MS = 10_000;
 
 export const BRIDGE_TOOLS = [
@@ -100,7 +100,7 @@ async function nobodyListens(channel: string, to: string | undefined, { relay }:
   return ` No agent listens ${where}; a person can start one with: relay bridge start`;
 }
 
-/** Returns a signal that aborts if nobody was notified of the task or has pulled it within `TAKEN_MS`. */
+/** Returns a signal that aborts if within `TAKEN_MS` nobody is notified of the task and nobody pulls it. */
 function signalIfUntaken(url: string, { client }: ToolCall): { signal: AbortSignal; stop(): void } {
   const untaken = new AbortController();
   const timer = setTimeout(async () => {

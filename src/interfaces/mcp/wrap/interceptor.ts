@@ -12,7 +12,7 @@ import { changeChecker, replacedResult, splitResult } from './replaced-result.ts
 export interface WrappedCall {
   readonly server: string;
   readonly tool: string;
-  /** Id of the client's session that the call states, or null. */
+  /** Id of the client's session, if the call contains it, or null. */
   readonly session: string | null;
 }
 
@@ -68,7 +68,7 @@ export class Interceptor {
   /** True if the server has a tool `pull_context` itself. Then its calls and results pass unchanged. */
   #pullsItself = false;
 
-  /** `server` is the name of the server in statistics. By default, the name that the server states. */
+  /** `server` is the name of the server in statistics. By default, the name that the server reports itself. */
   constructor(server: string | null, host: InterceptorHost) {
     this.#server = server;
     this.#host = host;
@@ -219,7 +219,7 @@ function parse(text: string): JsonObject | null {
   }
 }
 
-/** Builds an answer. Requests of the 2026 revision state their revision, and its results have a type. */
+/** Builds an answer. Requests of the 2026 revision contain the revision, and only their results need a type. */
 function answer(id: Json, { _meta }: JsonObject, result: JsonObject): { readonly answer: string } {
   const isModern = isJsonObject(_meta) && _meta['io.modelcontextprotocol/protocolVersion'] !== undefined;
   const whole = isModern ? { resultType: 'complete', ...result } : result;
@@ -238,7 +238,7 @@ function handlesIn(value: Json, path: JsonPath = []): { path: JsonPath; handle: 
   return [...children].flatMap(([step, child]) => handlesIn(child!, [...path, step]));
 }
 
-/** Returns the session that Codex states in each call. */
+/** Returns the id of the session, which Codex adds to each call. */
 function sessionOf(meta: Json | undefined): string | null {
   if (!isJsonObject(meta)) return null;
   const turn = meta['x-codex-turn-metadata'];

@@ -14,10 +14,10 @@ const LEVELS = [
   { items: 0, chars: 20 },
 ] as const;
 
-/** A tool result split into the text to store and a function that builds the result with an excerpt instead of it. */
+/** A tool result, split into the text to store and ways to shorten its structured content. */
 export interface SplitResult {
   readonly text: string;
-  /** Ways to shorten the structured content, best first. One item that returns undefined if there is none. */
+  /** Functions that put the excerpt into the structured content, best first. They return undefined if there is none. */
   readonly structures: readonly ((shown: string, handle: string) => Json | undefined)[];
 }
 
@@ -41,10 +41,10 @@ export function splitResult(result: JsonObject, schema: JsonObject | undefined):
   };
 }
 
-/** Strings of shortened structured content that are tried as the place of the excerpt, the longest first. */
+/** Maximum number of strings that the excerpt may replace, one at a time, starting with the longest string. */
 const PLACES = 5;
 
-/** Returns ways to shorten structured content: with the excerpt as a member of its own, or in place of a string. */
+/** Returns functions that shorten structured content and add the excerpt: as a new member, or in place of a string. */
 function shortened(value: Json, items: number, chars: number): SplitResult['structures'] {
   const cut = (handle: string) =>
     prune(value, items, (text) => (text.length > chars ? inHandle(handle) : text));
@@ -65,7 +65,7 @@ function shortened(value: Json, items: number, chars: number): SplitResult['stru
   ];
 }
 
-/** Stands for the handle until it is known. */
+/** Placeholder in the form of a handle. It is replaced by the handle after the text has been stored. */
 const SAMPLE = 'relay:0';
 
 /** Returns the result with the excerpt `shown` instead of its texts. Images, errors and metadata stay. */
