@@ -45,7 +45,7 @@ export function personAsker({ questions, channels }: Relay, place: Place) {
   };
 }
 
-/** Tells people that a question waits. A failure is only a warning: the question waits anyway. */
+/** Notifies people of a question. A failure is only a warning, because people can still find the question. */
 async function announce(
   { id, question, choices, thread_id, step }: AskedQuestion,
   link: string,

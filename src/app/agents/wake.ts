@@ -180,7 +180,7 @@ export function findRoute(
       },
     };
   }
-  // The plugin of OpenCode and the background hook of Claude Code watch a file with their process id.
+  // Our OpenCode plugin and the background hook of Claude Code watch a file that contains their process id.
   const mark = wakeMark(home, client, id);
   if (existsSync(mark) && processExists(Number(readFileSync(mark, 'utf8')))) {
     const name = client === 'opencode' ? 'opencode' : 'claude-rewake';

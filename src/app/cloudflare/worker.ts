@@ -225,10 +225,7 @@ async function socketCaller(request: Request, core: RelayCore, ticket: string | 
   });
 }
 
-/**
- * Creates a protocol whose handler is built for every request, because the handler holds the core of its
- * request.
- */
+/** Creates a protocol that builds a new handler for every request, because a handler uses the core of its request. */
 function perRequest(
   make: (o: ReturnType<typeof protocolOptions>, stopping: AbortSignal) => Protocol,
   core: RelayCore,

@@ -29,7 +29,7 @@ interface Upstream {
   send(text: string): Promise<void> | void;
   /** Yields the messages of the server until it ends. */
   messages(): AsyncIterable<string | Uint8Array>;
-  /** Tells the server that the client is gone. */
+  /** Ends the connection to the server, because the client has left. */
   close(): void;
   readonly exit: Promise<number>;
 }
@@ -251,7 +251,7 @@ class Stores implements InterceptorHost, AsyncDisposable {
     });
     const session = await this.#session(call.session);
     if (found === null || found.metadata.kind !== OUTPUT || found.metadata.session !== session) return null;
-    // The pull is recorded under this agent name, so statistics can tell the server and the tool.
+    // The pull is recorded under this agent name, so that statistics show the server and the tool.
     await using reader = await this.#openStore(`${TOOL_READER}${call.server} ${call.tool}`);
     return await (await reader.client()).pull(url);
   };

@@ -15,7 +15,7 @@ import { uuid } from '../../base/ids.ts';
 import { birthOf, isAlive, type ServerRecord } from '../serve/pid-file.ts';
 import { makeHome } from '../store/home.ts';
 
-/** Beginning of a spool, as JSON, with spaces up to `HEADER_BYTES`. */
+/** Beginning of a spool: JSON, padded with spaces to `HEADER_BYTES`. */
 interface Header extends Pick<ServerRecord, 'pid' | 'birth'> {
   /** Idempotency key of the push. If two processes store the same spool, only one pointer is created. */
   readonly id: string;
@@ -115,7 +115,7 @@ function makeFolder(home: string): string {
   return folderOf(home);
 }
 
-/** Returns an id that both ends of a pipe share on Linux. Returns null for anything else: inodes of files are soon reused. */
+/** Returns an id that both ends of a pipe share on Linux. Returns null for other files, whose inode numbers are soon reused. */
 export function pipeId(fd: number): string | null {
   try {
     const file = fstatSync(fd);

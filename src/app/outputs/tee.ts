@@ -43,7 +43,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     budget: isNested ? Number.POSITIVE_INFINITY : budget,
     maxBytes: OUTPUT_BYTES,
     live,
-    // The command goes on if its terminal is closed.
+    // Ignore errors, so that the command continues if its terminal is closed.
     print: (data) => (live ? stdout.send(data).catch(() => {}) : stdout.write(data)),
     printLast: (text) => (live ? io.stderr : stdout).write(text),
     isPulled: () => takePulledNote(home, pipe) || PULLS.test(o.name ?? ''),

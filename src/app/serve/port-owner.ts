@@ -83,7 +83,7 @@ function shorten(command: string): string {
   return clean.length > 60 ? `${clean.slice(0, 59)}…` : clean;
 }
 
-/** Returns `nothing` if `look` throws. Processes may have ended, and many belong to other users. */
+/** Calls `look`. Returns `nothing` if it throws, because a process may have ended or belong to another user. */
 function orElse<T>(nothing: T, look: () => T): T {
   try {
     return look();

@@ -37,8 +37,8 @@ const TIMEOUTS = {
   requestMs: 300_000,
   idleMs: CONNECTION_IDLE_MS,
   /**
-   * Time for which the server keeps an idle connection open. Clients keep it open for a shorter time. So the
-   * client closes the connection, and no request is lost.
+   * Time for which the server keeps an idle connection open. Clients keep it open for a shorter time and close
+   * it first, so no request is lost.
    */
   keepAliveMs: 65_000,
   /** Interval at which the time limits are checked. */

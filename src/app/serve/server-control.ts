@@ -55,7 +55,7 @@ function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions):
 
 /**
  * Returns the cluster of the server, or null. `isKnown` is false if only a flag or a variable contains the
- * login. Then commands in another terminal do not know it.
+ * login, so that commands in another terminal cannot find it.
  */
 function clusterOf({ engine, home }: Config, env: Environment): Cluster | null {
   if (engine === null) return null;

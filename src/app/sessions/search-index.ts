@@ -42,7 +42,7 @@ export class SessionIndex implements Disposable {
     return new Set(rows.map(({ name }) => name));
   }
 
-  /** Deletes the texts of these sessions, or of all sessions. With `hide`, they are never indexed again. */
+  /** Deletes the texts of these sessions, or of all sessions if `names` is null. With `hide`, it also hides them. */
   forget(names: readonly string[] | null, hide: boolean): void {
     const wanted =
       names ??

@@ -48,7 +48,7 @@ export function sessionFolder(cwd: string): string {
   try {
     real = realpathSync(cwd);
   } catch {
-    // The folder was deleted. Its sessions are still there.
+    // The folder was deleted, but its sessions still exist, so use its path as it was given.
   }
   for (let folder = real; folder !== dirname(folder); folder = dirname(folder))
     if (existsSync(join(folder, '.git'))) return folder;
@@ -57,7 +57,7 @@ export function sessionFolder(cwd: string): string {
 
 /**
  * Finds a session by its short name, its id or the beginning of its id. Without a name, returns the session that runs
- * this command, or the newest of the folder.
+ * this command, or else the newest session of the folder.
  */
 export async function findSession(
   places: Places,

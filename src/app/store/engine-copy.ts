@@ -289,7 +289,7 @@ async function restoreStore(from: OpenStore, to: OpenStore, partial: boolean): P
   return restored;
 }
 
-/** Skips the handles that the store may have given after the backup that was restored into this home. */
+/** Skips handles after a restore into this home, because the store may have issued them after the backup was made. */
 export async function skipHandlesAt(home: string): Promise<void> {
   await using store = await openPlace(home, 'source');
   await skipHandles(store.engine);

@@ -12,7 +12,7 @@ import { makeHome } from './home.ts';
  */
 const MODE = 0o600;
 const ATTEMPTS = 20;
-/** Time in ms after which the key of an expired pointer is dropped. The pointer may have been renewed. */
+/** Time in ms for which the key of an expired pointer is kept, because the pointer may have been renewed. */
 const KEPT_AFTER_EXPIRY_MS = 90 * 24 * 60 * 60 * 1000;
 
 interface Entry {

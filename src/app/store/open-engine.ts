@@ -106,9 +106,7 @@ async function refuseArriving(engine: Engine, path: string): Promise<void> {
   throw new RelayError('store_arriving', { path, from: (found.value as { from: string }).from });
 }
 
-/**
- * Checks the bodies that the engine stores itself directly, and the bodies in the bucket through the ports.
- */
+/** Checks bodies in the engine's own storage directly, and bodies in the bucket through the ports. */
 async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): AsyncGenerator<CheckedBody> {
   for await (const found of engine.checkBodies()) {
     if (found.fault !== null || found.size !== STUB_BYTES) yield found;

@@ -33,7 +33,7 @@ const CLIENT_VARIABLES = [
 /** Age in ms at which files about sessions are deleted. It is longer than any session lasts. */
 const SESSION_MAX_AGE_MS = 7 * 24 * 3_600_000;
 
-/** Registers a session, so that commands and MCP servers that its client starts know the name of the agent. */
+/** Registers a session. Commands and MCP servers that its client starts then find the name of their agent. */
 export async function registerSession(home: string, session: AgentSession): Promise<void> {
   makeHome(home);
   const folder = join(home, 'sessions');

@@ -247,8 +247,8 @@ export class TaskService {
   }
 
   /**
-   * Writes the new state and returns it. If another process changed the task first, returns the state that
-   * this process wrote.
+   * Writes the new state and returns it. If another process changed the task first, returns the state that the
+   * other process wrote.
    */
   async #move(before: TaskRecord, next: TaskRecord, revision: number): Promise<TaskRecord> {
     const record = nextStep(before, next);

@@ -318,7 +318,7 @@ export interface Attendance extends AsyncDisposable {
   readonly held: readonly string[];
   /** File that changes when messages wait for the session. */
   readonly wakeMark: string;
-  /** Returns what other agents have claimed in the project. */
+  /** Returns the claims of other agents in the project. */
   claims(): Promise<readonly AgentClaim[]>;
   /** Returns whether `warn` has recorded the claim for this session. */
   isWarned(claim: AgentClaim): boolean;

@@ -68,7 +68,7 @@ function checkQuery(c: Context): SubscribeOptions {
  */
 function serializeMessage({ gap, ...message }: Message): string {
   const notice = gap ? `event: gap\ndata: ${JSON.stringify({ gap: true, next: message.seq })}\n\n` : '';
-  // With wildcards, a sequence number names no position. Resume by time; the last message may come again.
+  // With wildcards, channels count separately, so clients resume by time and may get the last message again.
   const id = message.channel === undefined ? message.seq : message.ts;
   return `${notice}id: ${id}\ndata: ${JSON.stringify(message)}\n\n`;
 }

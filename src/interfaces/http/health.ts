@@ -109,7 +109,7 @@ async function metricsResponse(
 /**
  * Returns a function that reads the gauges of the store. Counting a large store takes seconds, so counts run
  * in the background, and a scrape shows the last finished count with its age. If the store does not answer,
- * the scrape says so and the gauges of the process still come.
+ * the scrape reports this and still contains the gauges of the process.
  */
 function storeGaugeReader(deps: HttpDeps, probe: StoreProbe): () => Promise<Gauge[]> {
   let usage: Usage | null = null;

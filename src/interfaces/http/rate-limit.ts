@@ -9,7 +9,7 @@ export interface RateLimits {
   readonly perAddress: number;
   /** Maximum number of requests per second with all API keys of one tenant together. Default: no limit. */
   readonly perTenant?: number;
-  /** Size of a bucket in seconds: the requests of this many seconds may come at once. Default: 2. */
+  /** Size of a bucket in seconds. A caller may send the requests of this many seconds at once. Default: 2. */
   readonly burst?: number;
 }
 

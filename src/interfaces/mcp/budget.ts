@@ -89,7 +89,7 @@ async function readStart(url: string, { client, signal }: PullCall): Promise<Uin
   return client.pullBytes(url, { range: { start: 0, end: PREVIEW_BYTES }, signal });
 }
 
-/** A part of a payload that stands for the whole. */
+/** A part of a payload that is shown instead of the whole payload. */
 interface ShownPart {
   readonly what: string;
   readonly text: string;

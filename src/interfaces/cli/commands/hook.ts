@@ -424,7 +424,7 @@ async function startContext(
   return { context: loss === '' ? text : `${loss}\n${text}` };
 }
 
-/** Time limit in ms for reading the transcript. A very large one is left out. */
+/** Time limit in ms for reading the transcript. If it takes longer, the transcript is left out. */
 const TRANSCRIPT_MS = 4_000;
 
 /** Returns what the session was about before its client compacted it. Returns an empty text if it is unknown. */

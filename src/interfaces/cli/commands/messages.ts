@@ -124,7 +124,7 @@ function whatNow({ channel, attempt }: ReceivedMessage, { dead, retry_at }: Nack
   return `it is retried in ${span(Math.max((retry_at ?? 0) - Date.now(), 0))}, attempt ${(attempt ?? 1) + 1}`;
 }
 
-/** Limits of the standard error that a dead letter keeps. */
+/** Maximum numbers of lines and characters of standard error that a dead letter keeps. */
 const [LAST_LINES, LAST_CHARS] = [10, 1_500];
 
 /**

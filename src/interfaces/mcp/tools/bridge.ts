@@ -89,7 +89,7 @@ async function answer(id: string, { url, status }: FoundResult, call: ToolCall):
 
 /** Returns a sentence that says that no bridge is alive to take a task, or an empty text. */
 async function nobodyListens(channel: string, to: string | undefined, { relay }: ToolCall): Promise<string> {
-  // Older relays have no list of agents, and some keys may not read it.
+  // Older relays have no list of agents, and not every API key is allowed to read it.
   const listed = await relay.agents.list().catch(() => null);
   const takes = listed?.agents.some(
     ({ name, alive, bridge }) =>

@@ -55,8 +55,8 @@ const HANDLE = /^relay:[1-9]\d{0,13}$/;
 
 /**
  * Reads the messages between an MCP client and a server. It replaces long results of tools by excerpts, adds
- * `pull_context` to the tool list, and replaces handles in arguments by their texts. All other messages pass byte for
- * byte. It does not know the transport.
+ * `pull_context` to the tool list, and replaces handles in arguments by their texts. All other messages pass unchanged.
+ * It works with any transport.
  */
 export class Interceptor {
   readonly #host: InterceptorHost;
