@@ -15,7 +15,7 @@ import { makeHome } from '../store/home.ts';
 import { clientProcess, knownSession, readJsonFile, registerSession, wakeMark } from '../store/sessions.ts';
 import { findRoute, isWatched, settleSent } from './wake.ts';
 
-/** Number of claims that a session is known to be warned of. */
+/** Maximum number of claims for which it is recorded that a session was warned of them. */
 const WARNED_MAX = 100;
 
 /**

@@ -54,7 +54,7 @@ const HOOK_SECONDS = 10;
 /** Time limit in seconds of the hook that waits while a session is idle. The next turn starts it again. */
 const WAIT_SECONDS = 24 * 3600;
 
-/** Patterns for the tools that change files. The plugin for OpenCode has its own. */
+/** By client: a pattern that matches the names of the tools that change files. Our OpenCode plugin has its own list. */
 const EDIT_TOOLS: { readonly [client: string]: string } = {
   claude: 'Edit|Write|NotebookEdit',
   codex: 'apply_patch',
@@ -242,7 +242,7 @@ function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places
     const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };
     return [name, { event, matcher, handler: client === 'gemini' ? gemini : handler }];
   });
-  // On Windows the line of a hook cannot turn the exit code of `wait` into the one that wakes a session.
+  // Leave out `wait` on Windows: there, a hook line cannot convert its exit code into the code that wakes a session.
   const installed = hooks.filter(([name]) => name !== 'wait' || platform !== 'win32');
   return { kind: 'hooks', client, hooks: Object.fromEntries(installed), ...FLAT[client] };
 }

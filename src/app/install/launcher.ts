@@ -73,7 +73,7 @@ export function isOurProgram(file: string): boolean {
   );
 }
 
-/** Ends of hook lines: for every hook, and for the hook `wait`, whose text and exit code 2 wake its session. */
+/** Ends of hook lines: for every hook except `wait`, and for `wait`, whose text and exit code 2 wake its session. */
 const FAILS_OPEN = ' 2>/dev/null || exit 0';
 const WAKES = ` >&2 2>/dev/null || exit $(($? == ${EXIT_REWAKE} ? 2 : 0))`;
 export const HOOK_ENDS = [FAILS_OPEN, WAKES];

@@ -8,10 +8,10 @@ export function isOurPlugin(text: string): boolean {
 }
 
 /**
- * Returns the plugin for OpenCode, which has no hooks for commands. It runs `relay hook opencode EVENT` and adds
- * the answer: the brief to the system prompt of each session, new messages to the prompt, and claims of other agents to the
- * result of an edit. When messages wait for an idle session, it sends them as a prompt. If the program is missing or fails,
- * the plugin adds nothing.
+ * Returns our plugin for OpenCode, which runs no commands as hooks. The plugin runs `relay hook opencode EVENT`. It adds
+ * the brief to the system prompt of each session, new messages to the prompt, and claims of other agents to the result of an
+ * edit. When messages wait for an idle session, it sends them as a prompt. If the program is missing or fails, the plugin
+ * adds nothing.
  */
 export function opencodePlugin({ command, args }: Pick<Launcher, 'command' | 'args'>): string {
   return `${MARK}

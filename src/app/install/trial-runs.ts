@@ -44,7 +44,7 @@ export async function fireHooks(
   }
 }
 
-/** Agent in the test project for which a message waits, and a file there that another agent has claimed. */
+/** An agent with a waiting message, and a file that another agent has claimed, both in the test project. */
 const WAITING_AGENT = 'doctor-waits';
 const EDITED = 'work.txt';
 

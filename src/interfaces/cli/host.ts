@@ -99,7 +99,7 @@ export interface AgentSession {
   readonly codexHome?: string;
   /** Address of the server of OpenCode. */
   readonly server?: string;
-  /** Claims of other agents of which the session was warned before an edit. */
+  /** Claims of other agents that the session was warned of before an edit. */
   readonly warned?: readonly string[];
 }
 

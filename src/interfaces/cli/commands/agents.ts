@@ -65,7 +65,7 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
         .map(({ id, to: name }) => {
           const route = routes.get(name);
           const { reach = 'no' } = listed?.agents.find((each) => each.name === name)?.session ?? {};
-          // A session on another machine is woken there, if anyone watches.
+          // Only a watcher on the machine of the session can wake a session on another machine.
           const later =
             reach === 'now' ? 'not woken from here; told at its next turn at the latest' : REACH[reach];
           return `${id}  ${printable(name)}  ${io.style.dim(route ? `passed on by ${route}` : later)}`;
@@ -76,7 +76,7 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
   },
 });
 
-/** How a session is reached, for a person. */
+/** Descriptions of how a session gets its messages, for people. */
 export const REACH = {
   now: 'can be woken',
   turn: 'told at its next turn',

@@ -217,7 +217,7 @@ function after(ms: number): Promise<'late'> {
   return new Promise((resolve) => setTimeout(resolve, ms, 'late').unref());
 }
 
-/** Waits at most `ms` for work that a slow relay may delay. */
+/** Returns the result of `work`, or `late` after `ms`. A later failure of `work` is ignored. */
 function within<T>(ms: number, work: Promise<T>): Promise<T | 'late'> {
   work.catch(() => {});
   return Promise.race([work, after(ms)]);
@@ -252,8 +252,8 @@ function combined(context: HookAnswer, attended: HookAnswer): HookAnswer {
 }
 
 /**
- * Waits until messages come, if the session has no better route. Prints them and returns `EXIT_REWAKE`. `claude -p` does not
- * end before this hook ends, so it waits only in a session at a terminal.
+ * If the session has no better route, waits for messages, prints them and returns `EXIT_REWAKE`. It waits only in a session
+ * at a terminal, because `claude -p` does not end before this hook ends.
  */
 async function waitForMessages(client: HookClient, input: HookInput, program: Program): Promise<number> {
   const { session, subAgent } = input;
@@ -307,8 +307,8 @@ async function warnBeforeEdit(
 }
 
 /**
- * Registers the session as an agent. Returns the messages of other agents and what they have claimed. A relay that is
- * too slow must not delay the client, so its messages wait for the next event.
+ * Registers the session as an agent. Returns the messages and claims of other agents. A slow relay must not delay the
+ * client, so its messages wait for the next event.
  */
 async function attendSession(
   client: HookClient,
