@@ -11,7 +11,7 @@ export interface Deps {
   readonly env: Env;
   readonly texts: TextWork;
   /**
-   * Time in ms that an answer waits until long content that it stored is searchable. Default:
+   * Maximum time in ms that a request waits until the long content that it stored is searchable. Default:
    * `INDEX_WAIT_MS`.
    */
   readonly indexWaitMs?: number;

@@ -49,7 +49,7 @@ export interface CoreOptions extends PlanOptions {
   /** Called with the thread services after they are created and before they are used. */
   readonly onThreads?: (threads: ThreadServices) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
-  /** True in a process without a server. It publishes delayed messages itself. Default: false. */
+  /** True in a process without a server, which publishes delayed messages itself. Default: false. */
   readonly releasesDelayed?: boolean;
   /**
    * Runs a recount of a tenant's storage elsewhere. Set for a core that does not live long enough for a
@@ -57,8 +57,8 @@ export interface CoreOptions extends PlanOptions {
    */
   readonly recount?: (tenant: string) => Promise<void>;
   /**
-   * Set for a core that lives for one request: another core in the same process, which does the write-behind
-   * for all such cores.
+   * Another core in the same process, which does the write-behind for this core. Set for a core that lives
+   * for only one request.
    */
   readonly writesBehind?: RelayCore;
   /** Prices of models, which are reported with the spending. None by default. */
@@ -309,8 +309,9 @@ export class RelayCore {
   }
 
   /**
-   * Deletes expired items and publishes delayed messages that are due. Returns false if there may be more. `most` limits the work of one call, counted in
-   * receipts. A thread or a message counts as eight receipts and a file as four, because they need more engine calls.
+   * Deletes expired items and publishes delayed messages that are due. Returns false if there may be more.
+   * `most` limits the work of one call, counted in receipts. A thread or a message counts as eight receipts
+   * and a file as four, because they need more engine calls.
    */
   async sweepSome(most = Number.POSITIVE_INFINITY): Promise<boolean> {
     if (!(await this.receipts.sweep(most))) return false;

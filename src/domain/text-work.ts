@@ -10,8 +10,8 @@ import type { FoldAnswers, FoldKind, LoadFold } from './threads/fold-job.ts';
 /**
  * Work whose cost grows with the length of a text or of a log. A server does this work outside its event
  * loop. The body is always consumed or cancelled. A server may reject the work with `overloaded` if too much
- * work is waiting, and with `too_costly` if a part needs too much time or memory. If counting tokens would be
- * too costly, the number is estimated if possible.
+ * work is waiting, and with `too_costly` if the work itself needs too much time or memory. If counting tokens
+ * would be too costly, the number is estimated if possible.
  */
 export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;

@@ -43,7 +43,7 @@ export function priceOf(prices: Prices, model: string, billed: Billed): number |
   return (input + billed.output_tokens * price.output) / 1_000_000;
 }
 
-/** What a run has spent and how often a person extended a budget, from the log of the run. */
+/** Amounts that a run has spent, and how often a person extended each budget. Read from the run's log. */
 export interface BudgetRecord {
   readonly steps: ReadonlyMap<string, Spent>;
   readonly extended: ReadonlyMap<string, number>;
@@ -55,20 +55,20 @@ interface BudgetParts {
   readonly prices: Prices;
   /** Asks a person. Resolves with the answer. */
   ask(question: string, choices: readonly string[], key: string): Promise<string>;
-  /** The budget of the run that uses this one. */
+  /** Meter of the outer run, if this run is a step of another pipeline. */
   readonly outer?: Meter;
 }
 
-/** Scope of the budget of the whole run. Steps have their ids. */
+/** Scope of the whole run's budget. The scope of a step's budget is the id of the step. */
 const RUN = '';
 
-/** Counts what a run spends, as providers report it, and stops it at its budgets. */
+/** Adds up what a run spends, as providers report it, and stops the run when a budget is used up. */
 export class Meter {
   readonly #parts: BudgetParts;
   readonly #pipeline: Pipeline;
   readonly #steps: Map<string, Spent>;
   readonly #extended: Map<string, number>;
-  /** Lets one step ask at a time, so that steps that reach a budget together ask one question. */
+  /** Allows one question at a time. Steps that use up a budget at the same time then share one question. */
   readonly #asking = new ConcurrencyLimit(1);
 
   constructor(parts: BudgetParts, pipeline: Pipeline, { steps, extended }: BudgetRecord) {
@@ -87,7 +87,7 @@ export class Meter {
     }
   }
 
-  /** Returns whether a budget is used up by a call that has used these tokens so far. */
+  /** Returns whether a running call that has used the tokens in `billed` so far uses up a budget. */
   isUsedUp(step: string, model: string, billed: Billed | undefined): boolean {
     const { prices, outer } = this.#parts;
     const { input_tokens = 0, output_tokens = 0 } = billed ?? {};
@@ -129,7 +129,7 @@ export class Meter {
     return [this.#budgetOf(RUN), this.#budgetOf(step)].filter((budget) => budget !== undefined);
   }
 
-  /** Returns which limit of a scope is reached, as text. Null if none is. */
+  /** Describes the limit that a scope has reached. Null if it has reached none. */
   #reached(scope: string, more = NOTHING_SPENT): string | null {
     const budget = this.#budgetOf(scope);
     if (!budget) return null;

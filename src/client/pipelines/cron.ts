@@ -32,7 +32,7 @@ export function nextTime(expression: string, timezone: string, after: number): n
   const offset = offsetsOf(timezone);
   const today = new Date(after + offset(after));
   const start = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate()) - DAY;
-  // As in other crons: if both days are restricted, one of them is enough.
+  // As in other cron programs: if day of month and day of week are both restricted, one of them must match.
   const either = !days!.any && !weekdays!.any;
   for (let day = start; day < start + SEARCHED_DAYS * DAY; day += DAY) {
     const date = new Date(day);
@@ -53,7 +53,10 @@ export function nextTime(expression: string, timezone: string, after: number): n
   throw new Error(`the schedule "${expression}" matches no date`);
 }
 
-/** Returns the times at which clocks show `wall`: one, two while clocks go back, or the time after a gap. */
+/**
+ * Returns the times at which clocks show `wall`. If clocks go back and show it twice, returns the first time,
+ * or both with `anyHour`. If clocks skip it, returns the time after the change, or nothing with `anyHour`.
+ */
 function instants(wall: number, offset: (time: number) => number, anyHour: boolean): number[] {
   const [before, behind] = [offset(wall - DAY), offset(wall + DAY)];
   const found = [...new Set([wall - before, wall - behind])]

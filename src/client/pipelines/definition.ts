@@ -9,7 +9,7 @@ export interface PipelineFile {
   readonly file: string;
   /** Name of the pipeline if the text contains none. */
   readonly name: string;
-  /** The files that the pipeline uses, by the path that its steps name. */
+  /** Pipeline files that run as steps, by the path in `uses`. */
   readonly uses?: { readonly [path: string]: PipelineFile };
 }
 
@@ -26,7 +26,7 @@ export interface Pipeline {
   readonly env: { readonly [name: string]: string };
   readonly secrets: { readonly [name: string]: Secret };
   readonly budget?: Budget;
-  /** Templates of the values that another pipeline gets from this one with `uses`. */
+  /** Templates of the values that this pipeline returns to a pipeline that uses it. */
   readonly outputs: { readonly [name: string]: string };
   readonly triggers: readonly Trigger[];
   readonly concurrency?: { readonly key: string; readonly mode: 'queue' | 'cancel' };
@@ -46,7 +46,7 @@ export interface Budget {
   readonly tokens?: number;
   readonly money?: number;
   readonly minutes?: number;
-  /** Whether a person is asked to continue, or the step fails. */
+  /** `ask` asks a person whether to continue. `fail` fails the step. */
   readonly onLimit: 'ask' | 'fail';
 }
 
@@ -56,7 +56,7 @@ export interface Notify {
   readonly channel?: string;
 }
 
-/** What starts a run. `inputs` are templates over `trigger`. */
+/** Event that starts a run. `inputs` are templates that can use the data of the event as `trigger`. */
 export type Trigger = { readonly inputs: { readonly [name: string]: string } } & (
   | { readonly on: 'channel'; readonly channel: string; readonly filter: JsonObject }
   | {
@@ -180,9 +180,9 @@ export interface Step {
   readonly output: { readonly type: ArtifactType; readonly name: string };
   /** Limits for the tool calls of a model while it answers. A missing field has its default. */
   readonly pulls: { readonly rounds?: number; readonly tokens?: number };
-  /** The step runs once for each item of this list. A text is a reference to a list. */
+  /** List of items; the step runs once for each. A string is a reference to a list. */
   readonly forEach?: string | readonly Json[];
-  /** The agent of a step with `approve` or `uses`, which is not in `agents`. */
+  /** Agent that the step itself defines with `approve` or `uses`. It is not in `agents`. */
   readonly own?: PersonAgent | PipelineAgent;
   /** Repeats the step until the condition holds, at most `max` times. `check` is a command that runs after each round. */
   readonly until?: { readonly condition: string; readonly max: number; readonly check?: string };

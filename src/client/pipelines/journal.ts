@@ -22,7 +22,7 @@ export interface RunRecord {
   readonly status: 'running' | 'done' | 'failed' | 'interrupted' | 'partial' | 'cancelled';
   /** Why the run was cancelled. */
   readonly why?: string;
-  /** What started the run: data of a trigger. Absent if a person did. */
+  /** Data of the trigger that started the run. Absent if a person started it. */
   readonly trigger?: Json;
   readonly budget: BudgetRecord;
   /** Ref of the artifact with the files that the pipeline uses. */
@@ -37,7 +37,7 @@ export interface StepRecord extends Pick<StepInstance, 'partial' | 'pulled_token
   readonly attempts: number;
   /** Ref of the artifact with the result of the step. */
   readonly ref?: string;
-  /** True if the log contains `step.done`. Then everything that follows the result has been written too. */
+  /** True if the log contains `step.done`. It is written last, after the token counts and the patch. */
   readonly settled?: boolean;
   readonly cached?: boolean;
   readonly duration_ms?: number;

@@ -31,7 +31,7 @@ export interface RunOptions extends LeaseOptions {
   readonly only?: readonly string[];
   /** Data of the trigger that starts the run. */
   readonly trigger?: Json;
-  /** Budget of the run that uses this one. */
+  /** Meter of the outer run, if a step of another pipeline starts this run. */
   readonly outer?: Meter;
   progress?(progress: Progress): void;
   /** Called when the run has an id, before the first step starts. */
@@ -39,9 +39,9 @@ export interface RunOptions extends LeaseOptions {
 }
 
 export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition' | 'budget'> {
-  /** What the models of the run cost, as far as prices are known. */
+  /** Cost of the run's model calls. `money` leaves out models whose prices are unknown. */
   readonly spent: { readonly tokens: number; readonly money: number };
-  /** Values of `outputs`. Only in the answer of the process that finished the run. */
+  /** Values of `outputs`. Only the process that finished the run returns them. */
   readonly outputs?: { readonly [name: string]: string };
   readonly steps: readonly StepRecord[];
   /** Results of the steps that no other step needs. */
@@ -120,7 +120,7 @@ export class Pipelines {
     }
   }
 
-  /** Cancels a run: the process that works on it stops, and nothing resumes the run by itself. */
+  /** Cancels a run. The process that works on it stops, and nothing resumes it automatically. */
   async cancel(run: string, why: string, signal: AbortSignal): Promise<void> {
     await this.#record(run);
     await using lease = await RunLease.take(this.#parts, run, { signal, takeOver: true });
@@ -299,7 +299,7 @@ export class Pipelines {
     return { ...summary(await this.#record(run), pipeline), ...(outputs ? { outputs } : {}) };
   }
 
-  /** Runs a file that a step uses. After a crash, the key of the step finds the same run. */
+  /** Runs another pipeline as a step. After a crash, the key of the step finds the run again. */
   async #runUsed(file: PipelineFile, call: StepCall<PipelineAgent>, o: RunOptions): Promise<StepResult> {
     const used = file.uses?.[call.agent.uses];
     if (!used) throw new StepFailure(`the file ${call.agent.uses} was not loaded`, '');
@@ -328,7 +328,7 @@ export class Pipelines {
     return found;
   }
 
-  /** Reads the secrets of a pipeline. A value never reaches the store. */
+  /** Reads the values of a pipeline's secrets. They are never stored. */
   async #secrets(pipeline: Pipeline): Promise<Secrets> {
     const values: { [name: string]: string } = {};
     for (const [name, secret] of Object.entries(pipeline.secrets))
@@ -337,8 +337,8 @@ export class Pipelines {
   }
 
   /**
-   * Waits until no other run with the same concurrency key works. With the mode `cancel`, cancels the other run
-   * instead. Returns null if the pipeline has no concurrency key.
+   * Waits until no other run with the same concurrency key is active. With the mode `cancel`, cancels the
+   * other run instead. Returns null if the pipeline has no concurrency key.
    */
   async #takeTurn(
     { name, concurrency }: Pipeline,
@@ -354,7 +354,10 @@ export class Pipelines {
     return this.hold(`turn of ${name}, ${key}`, { signal: o.signal, takeOver });
   }
 
-  /** Waits for a lease with this name. Its thread, which lists hide, can store data for the next holder. */
+  /**
+   * Waits until this process holds the lease named `what`. The lease is on a hidden thread, in which a holder
+   * can store data for the next one.
+   */
   async hold(what: string, o: LeaseOptions): Promise<RunLease> {
     const threads = this.#parts.threads('pipeline');
     const idempotency_key = `hold:${await sha256Hex(what)}`;

@@ -66,7 +66,10 @@ export function readNotify(fields: Fields): Notify | undefined {
   return { command, webhook, channel };
 }
 
-/** Reads `until`: a condition, or an object. With `check`, the default condition is that its exit code is 0. */
+/**
+ * Reads `until`: a condition, or an object. With `check`, the default condition is that the check exits with
+ * 0.
+ */
 export function readUntil(fields: Fields): Step['until'] {
   const until = fields.shorthand('until', ['condition', 'max', 'check']);
   if (until === undefined) return undefined;
@@ -77,7 +80,7 @@ export function readUntil(fields: Fields): Step['until'] {
   return { condition, max, ...(check === undefined ? {} : { check }) };
 }
 
-/** Reads `budget`, with at least one limit. */
+/** Reads `budget`, which must set at least one limit. */
 export function readBudget(fields: Fields): Budget | undefined {
   if ((fields.raw.budget ?? undefined) === undefined) return undefined;
   const budget = fields.map('budget', ['tokens', 'money', 'minutes', 'on_limit']);
@@ -87,7 +90,7 @@ export function readBudget(fields: Fields): Budget | undefined {
   return { tokens, money, minutes, onLimit: budget.oneOf('on_limit', ['ask', 'fail']) ?? 'fail' };
 }
 
-/** Reads `secrets`: for each name, where its value comes from. A text is the name of an environment variable. */
+/** Reads `secrets`: the source of each secret by its name. A text is the name of an environment variable. */
 export function readSecrets(fields: Fields): { [name: string]: Secret } {
   const found: { [name: string]: Secret } = {};
   const secrets = fields.map('secrets');

@@ -39,7 +39,7 @@ export interface LeaseOptions {
 const POLL_MS = 500;
 /**
  * Time in ms for which a confirmed lease needs no new confirmation. It saves requests when several steps end
- * together. A process that lost the run can write for at most this time.
+ * together. A process that has lost its lease can still write for at most this time.
  */
 const CONFIRMED_MS = 1_000;
 /** Methods of the threads API that write to a run. */

@@ -50,7 +50,7 @@ export class Scope {
     this.#item = item;
   }
 
-  /** Evaluates a condition. `more` has the values of names that only this condition may use. */
+  /** Evaluates a condition. `more` contains the names that only this condition may use, with their values. */
   async holds(when: string, more: { readonly [name: string]: Json } = {}): Promise<boolean> {
     const expression = parseExpression(when);
     await this.#load(referencesOf(expression));
@@ -186,7 +186,10 @@ function contentOf({ type }: Artifact, text: string): Json {
   return text.replace(/\n$/, '');
 }
 
-/** Returns the value at a path inside a value. Empty if there is none. Missing keys of the path are skipped. */
+/**
+ * Returns the value at a path inside a value, or an empty text if there is none. Ignores undefined keys of
+ * the path.
+ */
 export function within(value: Json, path: readonly (string | undefined)[]): Json {
   let found: Json | undefined = value;
   for (const key of path) {

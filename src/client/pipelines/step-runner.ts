@@ -33,7 +33,7 @@ export interface StepCall<A extends Agent = Agent> {
   readonly pulls: Step['pulls'];
   /** Environment variables of the step. They may contain secrets. */
   readonly env: { readonly [name: string]: string };
-  /** Returns whether a model that has used these tokens must answer without more tool calls, because of a budget. */
+  /** Returns whether these tokens use up a budget. The model must then answer without more tool calls. */
   enough(model: string, billed: Billed | undefined): boolean;
 }
 
@@ -42,10 +42,10 @@ export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
   /** Author of the result; the name of the agent by default. */
   readonly by?: string;
   readonly source_refs?: readonly string[];
-  /** How much the agent was shown of the context that it was not shown completely. */
+  /** Descriptions of context that the agent saw only in part, such as `3 of 8 items of the state`. */
   readonly partial?: readonly string[];
   readonly incomplete?: Incomplete;
-  /** Number of tokens that a model got, and the number it would have got with everything pasted. */
+  /** Tokens of the prompt that a model got, and tokens that the prompt would have with everything pasted. */
   readonly prompt?: Pick<Bundle, 'tokens' | 'pasted'>;
 }
 
@@ -65,7 +65,7 @@ export class StepFailure extends Error {
   }
 }
 
-/** Thrown if another attempt makes no sense: a person rejected the step, or a budget is used up. */
+/** Thrown if another attempt is useless: a person rejected the step, or a budget is used up. */
 export class FinalFailure extends StepFailure {}
 
 /**
@@ -101,7 +101,7 @@ export type StepRunner<A extends Agent = Agent> = (
   o: { readonly signal: AbortSignal; onOutput(text: string): void },
 ) => Promise<StepResult>;
 
-/** Kinds of agents that run outside of the pipelines themselves. */
+/** Kinds of agents that need a runner. Questions to people and nested pipelines need none. */
 export type RunnerKind = Exclude<AgentKind, 'person' | 'pipeline'>;
 export type StepRunners = { readonly [K in RunnerKind]: StepRunner<Extract<Agent, { kind: K }>> };
 

@@ -33,7 +33,10 @@ import {
   type StepRunners,
 } from './step-runner.ts';
 
-/** A question to a person that a run asks. The same key finds the same question after a crash. */
+/**
+ * A question that a run asks a person. After a crash, the key finds the question again, so it is not asked
+ * twice.
+ */
 export interface RunQuestion
   extends Pick<PersonAgent, 'choices' | 'who' | 'default' | 'timeoutMs' | 'notify'> {
   readonly run: string;
@@ -115,7 +118,8 @@ export class StepWork {
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
     if (known) return this.#storeResult(known, call.key, 0, true);
-    // A person or another pipeline takes no slot: nothing runs here meanwhile.
+    // While a step waits for a person or another pipeline, it takes no slot, because its own agent runs
+    // nothing.
     const waits = call.agent.kind === 'person' || call.agent.kind === 'pipeline';
     const worked = waits ? await this.#attempts(call) : await slots.run(() => this.#attempts(call));
     if ('status' in worked) return worked;
@@ -199,8 +203,8 @@ export class StepWork {
   }
 
   /**
-   * Runs one round of a step, and evaluates its condition. Without `until` every round is the last. A command
-   * that fails is a round too if its exit code is a part of the condition.
+   * Runs one round of a step and evaluates its condition. A step without `until` has only one round. A failed
+   * command also counts as a round if the condition uses its exit code.
    */
   async #round(call: StepCall): Promise<{ done: boolean; output: string | Uint8Array; result?: StepResult }> {
     const { step, scope } = this.#instance;

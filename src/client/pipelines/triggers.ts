@@ -21,11 +21,14 @@ export interface ServeOptions {
   log(line: string): void;
 }
 
-/** Interval in ms at which a server looks for runs that nobody works on. */
+/** Interval in ms at which a server looks for runs that no process works on. */
 const RECOVER_MS = 5_000;
-/** Maximum delay in ms at which a scheduled time does not count as missed. */
+/** A scheduled time counts as missed if it is more than this many ms in the past. */
 const LATE_MS = 60_000;
-/** Longest wait in ms for the next time of a schedule. The clock of the machine may be set meanwhile. */
+/**
+ * Longest wait in ms before the schedule is checked again, because the machine's clock may be changed
+ * meanwhile.
+ */
 const WAIT_MS = 30_000;
 /** Pause in ms after an error of the store. */
 const RETRY_MS = 2_000;
@@ -61,7 +64,7 @@ export class TriggerServer {
         const stop = AbortSignal.any([signal, lease.lost]);
         const failed = new AbortController();
         const watching = this.#watchers(lease.thread, AbortSignal.any([stop, failed.signal]));
-        // If one of them fails, the others stop too, and all of them start again.
+        // If one watcher fails, stop the others. The loop then starts all of them again.
         for (const one of watching) one.catch(() => failed.abort());
         await Promise.all(watching);
       } catch (error) {
@@ -96,7 +99,10 @@ export class TriggerServer {
     return [...watchers, this.#recover(signal), untilAborted(signal)];
   }
 
-  /** Starts runs from a channel. It reads as a group, so a message comes again if this server dies before the run is stored. */
+  /**
+   * Starts runs from a channel. Reads the channel as a group, so the relay delivers a message again if this
+   * server dies before the run is stored.
+   */
   async #watchChannel(trigger: Extract<Trigger, { on: 'channel' }>, signal: AbortSignal): Promise<void> {
     const { channels } = this.#o.relay;
     const { channel, filter } = trigger;
@@ -108,7 +114,8 @@ export class TriggerServer {
         await this.fire(`${channel}:${seq}`, JSON.parse(JSON.stringify(data)) as JsonObject, trigger);
       }
       await channels.ack(channel, group, { seq, token: token! }).catch((error: unknown) => {
-        // Another server got the message after our delivery had ended. It found the same run.
+        // Our lease on the message has expired, and another server got the message too. Both servers found
+        // the same run.
         if (!isRelayError(error, 'conflict')) throw error;
       });
     }
@@ -148,7 +155,7 @@ export class TriggerServer {
         continue;
       }
       if (missed === 'last' && due.length === times.length) {
-        // There are more missed times, and only the last one of them starts a run.
+        // More missed times follow. Only the last missed time starts a run, so skip these.
         last = due.at(-2)!;
         continue;
       }
@@ -164,7 +171,7 @@ export class TriggerServer {
     }
   }
 
-  /** Resumes runs that a trigger started and nobody works on. */
+  /** Resumes runs that a trigger started and that no process works on. */
   async #recover(signal: AbortSignal): Promise<void> {
     const { pipelines, relay, pause } = this.#o;
     while (!signal.aborted) {
@@ -180,7 +187,10 @@ export class TriggerServer {
     }
   }
 
-  /** Works on a run in the background. Resolves with its id when the run has begun, or with null if it will not. */
+  /**
+   * Works on a run in the background. Resolves with the run's id when it has begun, or with null if it will
+   * not begin.
+   */
   #work(begin: (o: RunOptions) => Promise<RunSummary | null>, resumed?: string): Promise<string | null> {
     const { log, signal } = this.#o;
     const { name } = this.pipeline;

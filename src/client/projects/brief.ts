@@ -53,7 +53,7 @@ export interface Draft {
   readonly opening: readonly string[];
   readonly warnings: readonly string[];
   readonly parts: readonly BriefPart[];
-  /** True if the text leaves the project. Then more is masked, also values that may be no secrets. */
+  /** True if the brief leaves the project. More is then masked, even text that is perhaps no secret. */
   readonly strict?: boolean;
   /** Instructions at the end of the brief. */
   readonly closing: readonly string[];
@@ -167,7 +167,7 @@ function builder(draft: Draft, maxTokens: number, now: number, measure: Measure)
 
 async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Measured> {
   const { build, lines } = builder(draft, maxTokens, now, measure);
-  // Start with few lines and double their number, so that few texts are counted that do not fit.
+  // Start with few lines and double the number, so that few oversized briefs are counted.
   let [low, high] = [0, Math.min(FIRST_TRIED, lines)];
   for (let tried = await build(high); tried.cost <= maxTokens; tried = await build(high)) {
     if (high === lines) return tried;

@@ -49,7 +49,10 @@ const LIST_CHARS = 170;
 const NAMES_CHARS = 80;
 /** Scripts and targets that are listed if there are many. */
 const MAJOR = /^(?:build|test|lint|check|run|dev|start)\b/;
-/** Commands that wait for changes instead of ending. A test that an agent runs ends without `run` too. */
+/**
+ * Commands that wait for changes instead of ending. `vitest` waits only in a terminal, so it ends in an
+ * agent's test run.
+ */
 const WATCH = /--watch\b/;
 const VITEST_WATCH = /\bvitest(?!.*\brun\b)/;
 
@@ -143,7 +146,7 @@ function byUse(
   return { commands, others: rest.length > 0 ? `Other (${commandOf('NAME')}): ${list} (${source})` : null };
 }
 
-/** Joins names until the list is too long, and counts the names that are left out of all `total` names. */
+/** Joins names until the list is too long. Then adds how many of all `total` names are missing. */
 export function shortList(
   names: readonly string[],
   separator = ', ',

@@ -79,8 +79,8 @@ interface Surroundings {
 }
 
 /**
- * Ranks of the parts of a brief. The lines of a part count up from its rank by one, so that a long list makes
- * room for the first lines of the next part.
+ * Ranks of the first lines of the parts of a brief. Each further line of a part ranks one higher. If there is
+ * no room, the end of a long list is therefore dropped before the start of the next part.
  */
 export const RANK = {
   task: 0,
@@ -214,14 +214,14 @@ export function projectPart({ identity, modified }: ProjectView): BriefPart {
   return part('Project', PROJECT_MD, lines, 'changed', modified.get(PROJECT_MD));
 }
 
-/** Lists the commands that a person wrote into PROJECT.md, and then those of the build files. */
+/** Lists the commands that a person wrote into PROJECT.md, then the commands from the build files. */
 export function commandsPart({ identity }: ProjectView, { commands }: Build): BriefPart {
   const own = identity?.commands ?? [];
   const source = [...(own.length > 0 ? [PROJECT_MD] : []), ...(commands.length > 0 ? ['build files'] : [])];
   return part('Commands', source.join(', '), ranked([...own, ...commands], RANK.commands, 1));
 }
 
-/** Lists the folders. Those with changed files come first, then those about the topic. */
+/** Lists the folders: first folders with changed files, then folders that match the topic. */
 export function layoutPart(
   { identity }: ProjectView,
   { layout }: Build,

@@ -47,8 +47,8 @@ export interface ProjectFiles {
   /** Path of the folder, for messages to people. */
   readonly folder: string;
   /**
-   * Folder of the four project files, relative to `folder`: empty, or a path that ends with a slash. Their bare
-   * names mean the files there. `./state.json` always means the file in the project folder.
+   * Folder of the four project files, relative to `folder`: empty, or a path that ends with a slash. A bare
+   * name such as `state.json` means the file in this folder. `./state.json` means the file in `folder`.
    */
   readonly place: string;
   /** Throws if a symbolic link leads out of the folder. `read` and `write` check this too. */

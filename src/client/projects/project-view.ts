@@ -150,7 +150,7 @@ function sentence(error: unknown): string {
   return isRelayError(error) ? error.message : `Reading failed: ${(error as Error).message}`;
 }
 
-/** Headings of PROJECT.md that a brief knows, at any level and in any order. */
+/** Patterns for the headings of PROJECT.md that a brief uses, at any level and in any order. */
 const HEADINGS = {
   description: /one.?line|description|about|overview|summary/i,
   stack: /stack|technolog/i,
@@ -166,8 +166,8 @@ const TEMPLATE_LINE = /^(?:[\w ]+:|(?:Architecture decisions|Current state|Todo 
 
 /**
  * Parses PROJECT.md. Headings that the template does not have are in `others`, in the order of the file. A
- * missing part is null or empty. A heading below another one belongs to the same part, unless it is known by
- * itself.
+ * missing part is null or empty. A subheading belongs to the part above it, unless it matches one of
+ * `HEADINGS`.
  */
 function readProjectMd(text: string) {
   const plain = text.replace(/^\uFEFF/, '').replace(/<!--[\s\S]*?(?:-->|$)/g, '');

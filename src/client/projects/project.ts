@@ -94,7 +94,10 @@ export class Project {
     });
   }
 
-  /** Returns the text of our file in the project folder, if new files are written elsewhere. */
+  /**
+   * Returns the text of our file with this name in the project folder. Returns null if there is none, or if
+   * `place` is the project folder.
+   */
   async #inRoot(name: string): Promise<string | null> {
     if (this.files.place === '') return null;
     const text = (await this.files.read(`./${name}`).catch(() => null))?.text;

@@ -101,8 +101,8 @@ export function reviewTodos(doc: JsonDocument, at: string): Todo[] {
 const RANK: { readonly [S in TodoStatus]: number } = { in_progress: 0, blocked: 1, pending: 2, completed: 3 };
 
 /**
- * Sorts todos by status (in progress, blocked, pending, completed), then by priority. Otherwise they stay in
- * file order.
+ * Sorts todos by status (in progress, blocked, pending, completed), then by priority. Todos that are equal in
+ * both stay in file order.
  */
 export function sortTodos<T extends Pick<Todo, 'status' | 'priority'>>(todos: readonly T[]): T[] {
   return todos.toSorted(

@@ -5,8 +5,8 @@ export type Topic = readonly string[];
 
 /**
  * Returns the words that a text is about. Each word loses a plural `s` and is cut to six letters, so that
- * `limits` matches `limit`, and `authentication` matches `authenticate`. Stop words and short words are left out. A word is short if it has at most three letters,
- * or one character in scripts without letter case.
+ * `limits` matches `limit`, and `authentication` matches `authenticate`. Stop words and short words are left
+ * out. A word is short if it has at most three letters, or one character in scripts without letter case.
  */
 export function topicOf(text: string): Topic {
   const long = wordsOf(text.toLowerCase()).filter(

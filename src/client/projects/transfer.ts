@@ -32,12 +32,12 @@ export interface Transfer {
   readonly session?: { readonly parts: readonly BriefPart[]; readonly closing: readonly string[] };
 }
 
-/** A coding agent that work can be handed to, in its own words. */
+/** A coding agent that can take over work, with the names of its files, tools and commands. */
 interface Target {
   readonly name: string;
   /** Files with instructions that the client loads by itself. */
   readonly memory: readonly string[];
-  /** How the client calls a tool of the relay, and how a user starts the skill. */
+  /** Name of a relay tool in the client, and the text with which a user starts the skill. */
   readonly tool?: string;
   readonly skill?: string;
   /** Command that starts the client with a first prompt. */
@@ -159,7 +159,7 @@ const MAX_DIFFS = 30;
 const MAX_DIFF_LINES = 5_000;
 /** Maximum number of hunks in a line. */
 const MAX_HUNKS = 3;
-/** A diff with more lines or characters than this is shown by the headers of its hunks. */
+/** If a diff exceeds one of these limits, only its hunk headers are shown. */
 const SMALL_DIFF = { lines: 40, chars: 1_600 };
 /** Limits for the first lines of untracked files that are shown. */
 const PREVIEW = { files: 3, lines: 8 };
@@ -168,14 +168,17 @@ const PREVIEW = { files: 3, lines: 8 };
 const SETTINGS =
   /(?:^|\/)\.|(?:^|[-./])lock(?:file)?\b|\.(?:json|jsonc|ya?ml|toml|ini|cfg|lock|sum|snap|svg)$|\.config\.\w+$/;
 
-/** Files whose names start with a dot, or in such folders. They often have passwords. */
+/**
+ * Matches files whose name, or the name of one of whose folders, starts with a dot. They often contain
+ * passwords.
+ */
 const HIDDEN = /(?:^|\/)\./;
 const PROSE = /\.(?:md|mdx|markdown|rst|txt|adoc|html?)$/;
 const TESTS = /(?:^|\/)(?:tests?|spec|__tests__)\/|[._-](?:test|spec)\.\w+$/;
 /** Maximum length of a function's name in a hunk header. */
 const FUNCTION_CHARS = 60;
 
-/** Formats hunk headers. Git adds a heading instead of a function to prose, so it is left out there. */
+/** Formats hunk headers. For prose, git adds a heading instead of a function name, so the name is left out. */
 function hunkText(path: string, headers: readonly string[]): string {
   if (headers.length === 0) return '';
   let last = '';
@@ -190,8 +193,8 @@ function hunkText(path: string, headers: readonly string[]): string {
 }
 
 /**
- * Lists the files that differ from the last commit, those about the task first. A small diff is shown with its
- * lines, a large one with the headers of its hunks. The totals are what the named command prints.
+ * Lists the files that differ from the last commit, first the files that match the task. A small diff is
+ * shown with its lines, a large one with its hunk headers. The totals equal the output of `SHORTSTAT`.
  */
 async function inFlightPart(
   files: ProjectFiles,
@@ -290,7 +293,10 @@ function threadPart(thread: Header | null): BriefPart {
   return part('Thread', source, lines);
 }
 
-/** Lists the newest commits that changed the changed files. Settings and lockfiles change in too many commits. */
+/**
+ * Lists the newest commits of the files in flight, without settings and lockfiles, because too many commits
+ * change those.
+ */
 async function commitsPart(view: ProjectView, git: ProjectGit, { inFlight }: GitStatus): Promise<BriefPart> {
   const tracked = inFlight.filter(({ path, state }) => state !== '??' && !SETTINGS.test(path));
   const paths = tracked.map(({ path }) => path);

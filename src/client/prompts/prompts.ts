@@ -142,7 +142,7 @@ export class Prompts {
     };
   }
 
-  /** Records a prompt that got no answer. It is recorded too, because the receiver has read it. */
+  /** Records a prompt for which no answer is stored. The receiver has read the prompt, so its tokens count. */
   async handedOver(bundle: Bundle, to: string): Promise<void> {
     const about = { to, words: clip(bundle.words), bundle: bundle.fingerprint };
     const figures = { ...about, ...promptFigures(bundle, {}), ...partialField(bundle) };
@@ -244,7 +244,9 @@ export function promptFigures(
   };
 }
 
-/** Returns the field of an event that says how much of its context a prompt showed. Empty if it showed all. */
+/**
+ * Returns the event field with the context that a prompt showed only in part. Empty if it showed everything.
+ */
 export function partialField({ partial = [] }: Partial<Pick<Bundle, 'partial'>>): { partial?: string[] } {
   return partial.length > 0 ? { partial: [...partial] } : {};
 }

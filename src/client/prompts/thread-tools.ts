@@ -243,7 +243,7 @@ class ThreadTools {
     return { text: [...lines, ...(await Promise.all(frames))].join('\n'), what };
   }
 
-  /** Names what there is: the lists of the state with their lengths, and the newest artifacts. */
+  /** Lists the state's lists with their lengths, and the newest artifacts. */
   async #list(): Promise<{ text: string; what: string }> {
     const { threads } = this.#parts;
     const { thread_id } = this.#bundle;

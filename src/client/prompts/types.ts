@@ -88,7 +88,7 @@ export interface Pulls {
   readonly tokens: number;
   /** Number of tokens of the tool descriptions. */
   readonly tools_tokens: number;
-  /** Number of tokens of the full contents of artifacts that a tool call showed and the prompt did not. */
+  /** Full size in tokens of the artifacts that tool calls showed and the prompt did not. */
   readonly pasted_tokens: number;
 }
 
@@ -142,7 +142,7 @@ export interface Bundle extends PromptText {
   readonly artifacts: readonly ShownArtifact[];
   /** True if the prompt leaves out a part of the state. */
   readonly truncated: boolean;
-  /** How much the prompt shows of the state and the pinned artifacts that it does not show completely. */
+  /** Descriptions of the context that the prompt shows only in part, such as `3 of 8 items of the state`. */
   readonly partial: readonly string[];
   /**
    * Hash of the system text, the header, the artifacts and the words. Prompts with the same content have the

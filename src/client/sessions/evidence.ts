@@ -47,7 +47,10 @@ interface Sessions {
   turns(session: SessionInfo): AsyncIterable<Turn>;
 }
 
-/** First prompt of a session that continues a hand-off. It is quoted together with the session that handed over. */
+/**
+ * File with a hand-off. If a session begins with `FIRST_PROMPT`, a brief also quotes the session that wrote
+ * this file.
+ */
 export const HANDOFF_FILE = '.relay/handoff.md';
 export const FIRST_PROMPT = `Read the hand-off in ${HANDOFF_FILE} (cat ${HANDOFF_FILE}) and go on with the work that it describes.`;
 /** Maximum number of earlier sessions that are quoted. */
@@ -62,7 +65,8 @@ export async function quoteSession(
   const names: string[] = [];
   for (let at: SessionInfo | null = session; at !== null && names.length <= GENERATIONS; ) {
     const evidence: Evidence = await collectEvidence(sessions.turns(at));
-    // The request comes from the first session, so its rank stays. Everything else is newer in the later sessions.
+    // The request is in the oldest session, so its lines lose only one rank per later session. Of everything
+    // else, the later sessions have newer lines.
     const older = names.length * OLDER;
     for (const part of evidenceParts(at, evidence)) {
       const later = part.title.startsWith('Asked') ? names.length : older;
@@ -234,7 +238,7 @@ function checkLines({ runs }: Evidence, tag: (n: number) => string): BriefLine[]
 
 const CHECK = /\b(?:test|tests|check|lint|build|tsc|typecheck|pytest|jest|vitest|verify|clippy|vet)\b/;
 
-/** Exit code and last lines of the output. */
+/** Formats the exit code and the last lines of the output. */
 function ending({ exit, failed, output }: ToolUse): string {
   const lines = output
     .replace(/^(?:Error: )?Exit code \d+\n?/, '')

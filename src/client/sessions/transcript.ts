@@ -10,7 +10,7 @@ export interface SessionInfo {
   /** Short name of four characters, such as `3f2a`. */
   readonly name: string;
   readonly folder: string;
-  /** File that holds the transcript. OpenCode has one file for all sessions. */
+  /** File that contains the transcript. OpenCode has one file for all sessions. */
   readonly file: string;
   /** Size of the transcript in bytes. */
   readonly bytes: number;
@@ -35,7 +35,9 @@ export interface Turn {
   readonly model?: string;
   /** Tokens of the model call that made this turn, input and output together. */
   readonly tokens?: number;
-  /** The user went back to an earlier prompt, so this turn is not part of the conversation any more. */
+  /**
+   * True if the user went back to an earlier prompt, so that this turn is no longer part of the conversation.
+   */
   readonly abandoned?: true;
 }
 
@@ -45,7 +47,7 @@ export interface ToolUse {
   readonly input: string;
   readonly output: string;
   readonly failed: boolean;
-  /** Set for shell commands. */
+  /** Shell command. Undefined for other tools. */
   readonly command?: string;
   /** Exit code of a command. Null if unknown. */
   readonly exit?: number | null;
@@ -94,7 +96,7 @@ function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-/** Formats hits: for each turn the part with the most words of the query. */
+/** Formats search hits. Shows the part of each turn that contains the most words of the query. */
 export function hitsText(hits: readonly TurnHit[], query: string): string {
   return hits
     .map(({ session, n, who, at, text }) => {
@@ -104,7 +106,7 @@ export function hitsText(hits: readonly TurnHit[], query: string): string {
     .join('\n\n');
 }
 
-/** Characters of a hit that a search prints. */
+/** Maximum number of characters that a search prints of a hit. */
 const HIT_CHARS = 600;
 
 function excerptOf(text: string, query: string): string {

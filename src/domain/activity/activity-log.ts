@@ -136,7 +136,7 @@ export const activityStream = (tenant: string) => `act.${tenant}`;
 const hourlyKey = (tenant: string) => `ten.${tenant}/hourly`;
 const figuresPrefix = (tenant: string) => `ten.${tenant}/figures/`;
 
-/** Counter that an event of this kind increases, besides those of a push. */
+/** Kind of event → counter that it increases, in addition to the counters of a push. */
 const COUNTER: { readonly [kind: string]: Counted } = {
   'task.sent': 'tasks_sent',
   'task.done': 'tasks_done',

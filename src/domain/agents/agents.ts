@@ -39,7 +39,7 @@ interface TaskChannel {
   readonly until: number;
 }
 
-/** What bridges report about tasks. */
+/** State of tasks and channels, as bridges report it. */
 export interface BridgesWork {
   /**
    * Channels that carry tasks. Each is mapped to the channel of its results, or to null if no bridge has
@@ -52,7 +52,7 @@ export interface BridgesWork {
   readonly stuck: ReadonlyMap<string, string>;
   /** Id of a task → agent whose bridge worked on it and no longer sends heartbeats. */
   readonly lost: ReadonlyMap<string, string>;
-  /** Channels that a bridge with heartbeats serves now. */
+  /** Channels that a bridge serves now. The bridge still sends heartbeats. */
   readonly served: ReadonlySet<string>;
 }
 
@@ -64,8 +64,8 @@ interface AgentParts {
 }
 
 /**
- * Lists agents: bridges, which send heartbeats, sessions of coding agents, which hooks report, and followers, which
- * have inboxes.
+ * Lists agents of three kinds: bridges that send heartbeats, sessions of coding agents as reported by hooks,
+ * and followers that have inboxes.
  */
 export class Agents {
   readonly #deps: Deps;

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts';
 import { segment } from '../names.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
-/** Number of claims that are compared before other requests get their turn. */
+/** Number of claims that are compared before yielding to other requests. */
 const COMPARED = 100;
 /** Wildcards of a pattern. */
 const WILDCARD = /(\*\*\/?|\*)/;
@@ -45,8 +45,8 @@ export class Claims {
   }
 
   /**
-   * Claims something, or renews the caller's claim. Two claims on the same words exclude each other. Two patterns
-   * that overlap may both succeed if they are claimed at the same moment.
+   * Claims something, or renews the caller's claim. Only one agent can claim the same text. Two different
+   * patterns that overlap may both succeed if they are claimed at the same moment.
    */
   async claim(caller: Caller, project: string, what: string, o: { ttl?: number } = {}): Promise<AgentClaim> {
     const { tenant } = caller;
@@ -91,7 +91,7 @@ export class Claims {
     const now = this.#deps.env.now();
     for await (const { key, value, revision } of allRecords(this.#records, claimsPrefix(tenant))) {
       const until = now + value.ttl;
-      // Renewing is not urgent: write at most every tenth of the lease.
+      // Write a claim only if this extends it by at least a tenth of its lease, to save writes.
       if (value.by !== agent || until - value.until < value.ttl / 10) continue;
       await this.#records.put(key, { ...value, until }, { expect: revision, expiresAt: until });
     }
@@ -106,7 +106,7 @@ function held({ by, what, until }: ClaimRecord, now: number): RelayError {
   return new RelayError('claimed', { by, what, left: minutesLeft(until, now) });
 }
 
-/** Formats the rest of a lease: `12 more minutes`. */
+/** Formats the remaining time of a lease: `12 more minutes`. */
 export function minutesLeft(until: number, now: number): string {
   const minutes = Math.max(1, Math.ceil((until - now) / 60_000));
   return minutes === 1 ? '1 more minute' : `${minutes} more minutes`;
@@ -128,7 +128,7 @@ function inside(path: string, folder: string): boolean {
 }
 
 /**
- * Keeps the positions in the path that the parts of the pattern can reach. A regular expression with several wildcards
+ * Tracks all positions in the path that the pattern can reach. A regular expression with several wildcards
  * could need exponential time.
  */
 function matches(pattern: string, path: string): boolean {

@@ -111,14 +111,15 @@ export class Messages {
     o: MessageOptions = {},
   ): Promise<{ messages: AgentMessage[] }> {
     const sender = caller.agent ?? caller.name;
-    // The name of an agent is stated. A key with a channel prefix may act for agents within its prefix only.
+    // Clients choose their agent name freely, but a key with a channel prefix may act only for agents within
+    // it.
     const isOwn = mayUseChannel(caller, agentChannel(sender));
     checkIdempotencyKey(o.idempotency_key);
     if (o.url !== undefined && !ATTACHABLE.test(o.url))
       throw badRequest('"url" must be a pointer: a URL or a handle without spaces and quotes.');
     const original = o.reply_to === undefined ? null : await this.#reachable(caller, o.reply_to);
     const names = await this.#recipients(caller, to, original?.value ?? null, sender);
-    // The agent that gets a reply has sent a message, so its name exists.
+    // A reply goes to an agent that has sent a message, so its name exists.
     if (!o.queue && original === null) for (const name of names) await this.#checkKnown(caller, name);
     const body = await this.#body(caller, text, o);
     const session = await this.#parts.sessions.get(caller.tenant, sender);
@@ -288,7 +289,7 @@ export class Messages {
     return { messages: waiting.slice(0, limit).map(({ record, held }) => this.#public(record, held)) };
   }
 
-  /** Leases messages to the caller, who shows them to the session. */
+  /** Leases messages to the caller, which shows them to the session. */
   async take(
     caller: Caller,
     rawName: string,
@@ -335,7 +336,9 @@ export class Messages {
     return { messages };
   }
 
-  /** Counts the messages that wait for an agent, and names the unknown senders of those that are held. */
+  /**
+   * Counts the messages that wait for an agent, and returns the unknown senders whose messages are held back.
+   */
   async count(tenant: string, name: string): Promise<{ unread: number; held: string[]; heldCount: number }> {
     const waiting = await this.#waiting(tenant, name);
     const held = waiting.filter((each) => each.held).map(({ record }) => writerOf(record));
@@ -460,7 +463,7 @@ export class Messages {
   }
 }
 
-/** Returns the name to which a reply goes: the agent that wrote the message, or else the key. */
+/** Returns the name to which a reply goes: the agent that wrote the message, or else the API key. */
 function writerOf({ from, agent }: Pick<MessageRecord, 'from' | 'agent'>): string {
   return agent ?? from;
 }

@@ -162,8 +162,8 @@ export class Channels {
   }
 
   /**
-   * Returns whether a subscription to this name follows all channels that match it. A channel that has exactly this
-   * name, and that the caller may use, comes first.
+   * Returns whether a subscription to this name follows all channels that match the name as a pattern. If the
+   * caller may use a channel that has exactly this name, it is not a pattern.
    */
   async isPattern(
     caller: Caller,

@@ -145,7 +145,7 @@ export class DeadLetters {
   }
 
   /**
-   * Moves messages that are older than the cutoff and that no member holds now to the dead letters. This
+   * Moves to the dead letters all messages that are older than the cutoff and that no member holds now. This
    * includes messages that wait for another attempt. Returns the new state of the group.
    */
   async moveExpired(log: GroupLog, cutoff: number): Promise<GroupState> {

@@ -7,7 +7,7 @@ import { EndIndex } from '../end-index.ts';
 import { delayedKey } from '../names.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Time in ms after which a message is tried again that exceeded the storage quota of its tenant. */
+/** Time in ms after which a message is tried again if the storage quota of its tenant was used up. */
 const RETRY_MS = 60_000;
 
 /** A message that is published later. */
@@ -20,8 +20,8 @@ export interface DelayedMessage {
 }
 
 /**
- * Messages that wait for their time, as records sorted by this time. The process that accepted a message publishes it
- * with a timer. If that process has ended, the next sweep of a server publishes it.
+ * Delayed messages, as records sorted by the time at which they are due. The process that accepted a message
+ * publishes it with a timer. If that process has ended, the next sweep of a server publishes it.
  */
 export class DelayedMessages {
   readonly #deps: ChannelDeps;

@@ -13,7 +13,8 @@ import type { ChannelDeps } from './settings.ts';
 /** Pause in ms after an error of the store. */
 const RETRY_MS = 1000;
 /**
- * Maximum random delay in ms. Because of it, several processes seldom claim the same work at the same moment.
+ * Maximum random delay in ms. It spreads the processes, so that they seldom claim the same work at the same
+ * moment.
  */
 const SPREAD_MS = 20;
 
@@ -78,8 +79,7 @@ export class GroupDelivery {
       try {
         await this.#round();
       } catch {
-        // The store did not answer. The members wait for the next round. A client that sends a request gets
-        // the error.
+        // The store did not answer. Try again later, so the members only wait longer.
         this.#wakeIn(RETRY_MS);
         break;
       }

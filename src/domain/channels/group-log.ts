@@ -44,8 +44,8 @@ interface Waiting {
 
 /**
  * The log of a group as one process sees it. All waiting proposals go into one log entry. The entry is
- * appended only if no other process has appended an entry meanwhile. Otherwise the proposals are decided
- * again on the new state. All processes do the same, so only one of two concurrent claims wins.
+ * appended only if no other process has appended an entry meanwhile. Otherwise the proposals are evaluated
+ * again on the new state. All processes do this, so only one of two concurrent claims wins.
  */
 export class GroupLog {
   readonly tenant: string;
@@ -155,8 +155,8 @@ export class GroupLog {
       for (const waiting of batch) {
         try {
           const proposed = waiting.propose(state, this.#deps.env.now());
-          // Proposals do not know each other. So two proposals in one entry must not concern the same
-          // message.
+          // Each proposal was made for the state before this entry, so an entry must not contain two
+          // proposals for one message.
           if (proposed.some(([, seq]) => touched.has(seq))) {
             later.push(waiting);
             continue;
@@ -206,8 +206,8 @@ export class GroupLog {
       if (entries.length < PAGE) break;
     }
     const { last } = await logs.info(this.stream);
-    // If the log ends before the state, the group was removed and created again, or a removal was
-    // interrupted. Then the record is right.
+    // If the log ends before the sequence of the state, the group was removed and created again, or a removal
+    // was interrupted. In both cases, use the record.
     if (last < state.seq) {
       state = await this.#load();
       if (last < state.seq) state.seq = last;

@@ -137,7 +137,7 @@ export class Groups {
   async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
     const { log, delivery } = this.#openGroup(caller, channel, group);
     const entry = await log.propose((state) => {
-      // The same acknowledgement succeeds again, because the answer to the first one may have been lost.
+      // A repeated acknowledgement succeeds too, because the answer to the first one may have been lost.
       if (state.acked.get(seq) === token) return [];
       heldWork(state, seq, token);
       return [['ack', seq, token]];

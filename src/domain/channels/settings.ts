@@ -17,7 +17,10 @@ export interface ChannelDeps extends Deps {
   readonly settings: ChannelSettings;
   readonly pointers: PointerLookup;
   readonly storage: Storage;
-  /** True in a process without a server. It publishes delayed messages itself, because nothing sweeps the store. */
+  /**
+   * True in a process without a server, which publishes delayed messages itself because nothing sweeps the
+   * store.
+   */
   readonly releasesDelayed: boolean;
   /** Returns whether the task of a pointer was canceled. No member gets a canceled task. */
   isCanceled(pointer: string): Promise<boolean>;

@@ -9,7 +9,7 @@ import { deadLetterChannel } from '../names.ts';
 import { toMessage } from './message.ts';
 import { parseSince, type ReaderView, type Start } from './reader.ts';
 
-/** The channels of the relay, as far as a subscription to several of them needs them. */
+/** Methods of the relay's channels that a subscription to a pattern needs. */
 interface Channels {
   /** Returns the names of the tenant's channels that begin with `start`. */
   beginningWith(caller: Caller, start: string): Promise<string[]>;
@@ -18,7 +18,7 @@ interface Channels {
   follow(tenant: string, channel: string, after: number, signal: AbortSignal): AsyncIterable<Entry>;
 }
 
-/** Interval in ms at which a subscription looks for new channels that match. */
+/** Interval in ms at which a subscription looks for new channels that match its pattern. */
 const LOOK_MS = 2_000;
 
 /**

@@ -45,9 +45,9 @@ export interface FileParts {
 
 /**
  * Stores the records of files. An expired file is invisible at once. A deletion sets `expires` of the head
- * record to 0. Afterwards the data of the file is removed, and the head record last. The deletion itself,
- * the sweep or the next writer does this. Only the process that replaces or deletes the head record updates
- * the quota, so no bytes are counted twice.
+ * record to 0. Then the deletion itself, the sweep or the next writer removes the data of the file, and the
+ * head record last. Only the process that replaces or deletes the head record updates the quota, so no bytes
+ * are counted twice.
  */
 export class FileStore {
   readonly parts: FileParts;
@@ -71,7 +71,10 @@ export class FileStore {
     return isVisible(at, stored.value) ? stored : null;
   }
 
-  /** Adds a file to the expiry index: its tenant, space and path, but not the caller in `at`. */
+  /**
+   * Adds a file to the expiry index. The entry contains the tenant, space and path of `at`, but not its
+   * caller.
+   */
   async noteEnd(at: FilePlace, expires: number, o: { frees?: boolean } = {}): Promise<void> {
     const { tenant, space, path } = at;
     await this.ends.note(expires, endName(at), { tenant, space, path }, o);
@@ -124,7 +127,7 @@ export class FileStore {
     });
   }
 
-  /** Adds the space to its tenant's list, before it gets its first file. */
+  /** Adds a space to its tenant's list. Call it before the space gets its first file. */
   async list({ tenant, space }: FilePlace): Promise<void> {
     const key = spaceKey({ tenant, space });
     if (this.#listed.has(key)) return;

@@ -70,13 +70,13 @@ export function fileStorageBytes({ current, earlierBytes }: FileHead): number {
   return versionStorageBytes(current) + earlierBytes;
 }
 
-/** Tells whether a file has expired or was deleted. */
+/** Returns whether a file has expired or was deleted. */
 export function hasEnded({ expires }: FileHead, now: number): boolean {
   return expires !== null && expires <= now;
 }
 
 /**
- * Tells whether the caller may see the file. An API key that is bound to channels sees only files whose
+ * Returns whether the caller may see the file. An API key that is bound to channels sees only files whose
  * current version it wrote.
  */
 export function isVisible({ caller }: Pick<FilePlace, 'caller'>, { current }: FileHead): boolean {
@@ -202,7 +202,7 @@ export interface FilePlace {
   readonly tenant: string;
   readonly space: string;
   readonly path: string;
-  /** Caller of the request. Only files that the caller's API key may see are found. Not stored. */
+  /** Caller of the request. Only files that its API key may see are found. The caller is not stored. */
   readonly caller?: Caller;
 }
 

@@ -20,7 +20,7 @@ import {
 import type { Receipts } from '../receipts/receipts.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
-/** Stored record that says that an agent follows a channel. */
+/** Record of an agent that follows a channel. */
 export interface FollowRecord {
   /** Sequence of the last message that the agent has read. */
   readonly cursor: number;

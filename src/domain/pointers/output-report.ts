@@ -17,7 +17,7 @@ const METHOD =
 
 type Figures = OutputReport['total'];
 
-/** Sums the tokens of stored outputs by command. It reads what pushes and receipts have stored anyway. */
+/** Sums the tokens of stored outputs by command. It uses only data that pushes and receipts already store. */
 export async function reportOutputs(
   { deps, lookup, receipts }: { deps: Deps; lookup: PointerLookup; receipts: Receipts },
   caller: Caller,

@@ -260,7 +260,7 @@ export class Pointers {
   async peek(caller: Caller, id: string): Promise<Peeked> {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const peeked = describe(loaded.record, loaded.id);
-    // An anonymous caller cannot look at an encrypted payload without using up a pull, so it sees no number.
+    // An anonymous caller gets no number, because each of its looks at an encrypted payload uses up a pull.
     const left = isAnonymous(caller) ? null : await pullsLeft(this.#parts.deps, caller, loaded);
     return left === null ? peeked : { ...peeked, pulls_left: left };
   }

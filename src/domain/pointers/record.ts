@@ -433,7 +433,7 @@ const MAX_BLOCK = 32;
  */
 const FRESH_MS = 1_000;
 
-/** Numbers that this process has reserved, from `next` to before `end`. */
+/** Numbers that this process has reserved: `next` to `end` - 1. */
 interface Block {
   readonly at: number;
   readonly size: number;

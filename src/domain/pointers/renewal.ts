@@ -32,7 +32,7 @@ interface RenewalParts {
 }
 
 interface Lifetimes {
-  /** A pointer that expires within less than this time is renewed, in ms. */
+  /** Remaining lifetime in ms below which a pointer is renewed. */
   readonly leastMs: number;
   /** Lifetime of a renewed pointer, in ms from now. */
   readonly renewedMs: number;
@@ -149,7 +149,7 @@ function checkIds(ids: unknown): string[] {
   return ids as string[];
 }
 
-/** Returns a text that is no id, for a handle that is mistyped or does not exist. */
+/** Returns an empty text, which is no id, if a handle is mistyped or does not exist. Throws any other error. */
 function ifMissing(error: unknown): string {
   if (isRelayError(error, 'not_found') || isRelayError(error, 'bad_url')) return '';
   throw error;

@@ -151,7 +151,7 @@ export class Questions implements Serves<typeof questions> {
 
   async answer(caller: CallerAt, id: string, input: GivenAnswer): Promise<AskedQuestion> {
     const { who } = await this.#find(caller, id);
-    // Without API keys, names are not verified, so `who` only informs.
+    // Without API keys, names are not verified, so `who` is not enforced.
     if (who.length > 0 && caller.keyId !== LOCAL_CALLER.keyId && !who.includes(caller.name))
       throw onlyFor(who);
     return this.#settle(caller.tenant, id, { ...input, answered_by: caller.name, via: 'key' });
@@ -162,7 +162,7 @@ export class Questions implements Serves<typeof questions> {
     if (status !== 'open') throw notOpen(status);
     const isAsker = caller.keyId === LOCAL_CALLER.keyId || hasMade(caller, asker);
     if (who.length > 0 && !isAsker && !who.includes(caller.name)) throw onlyFor(who);
-    // A person who may answer can pass the question on only under the own name.
+    // A person who may answer can create a link only in their own name.
     const own = who.length > 0 && !isAsker ? caller.name : who.length === 1 ? who[0]! : 'link';
     const name = o.name ?? own;
     if (who.length > 0 && name !== own && !(isAsker && who.includes(name))) throw onlyFor(who);
@@ -247,7 +247,10 @@ export class Questions implements Serves<typeof questions> {
     return this.#current(stored.value);
   }
 
-  /** Returns the record as of now: an open question whose time is over has its default as the answer. */
+  /**
+   * Returns a record in its current form. An open question whose deadline has passed is answered with its
+   * default, or expired if it has none.
+   */
   #current(record: QuestionRecord): QuestionRecord {
     const { status, expires, default: answer } = record;
     if (status !== 'open' || this.#deps.env.now() < expires) return record;

@@ -79,8 +79,8 @@ export class Receipts {
   }
 
   /**
-   * Called for the result of a task. The metadata of the push names the task. When the note is written, it is
-   * checked that the task belongs to the same tenant.
+   * Called for the result of a task. The metadata of the push names the task. The write of the note checks
+   * that the task belongs to the same tenant.
    */
   result(caller: Caller, pointer: string, metadata: JsonObject): void {
     const { task_id, status, summary } = metadata;
@@ -116,8 +116,8 @@ export class Receipts {
   }
 
   /**
-   * Returns the bytes of all pulls of a pointer, without those that passed the text to an MCP tool. No model read them. Call
-   * `flush` first.
+   * Returns how many bytes of a pointer were pulled. Leaves out pulls that passed the text to an MCP tool,
+   * because no model read it. Call `flush` first.
    */
   async pulledBytes(id: string): Promise<number> {
     const notes = (await this.#records.get(receiptsKey(id)))?.value ?? [];

@@ -93,7 +93,7 @@ export class ArtifactIndex {
     this.#most = limits.indexedBytes ?? ARTIFACT_BYTES;
   }
 
-  /** Tells whether a text is indexed in the background, because indexing it takes long. */
+  /** Returns whether a text is indexed in the background, because indexing it takes long. */
   isLong({ size }: Pick<Artifact, 'size'>): boolean {
     return size > INDEX_AT_ONCE_BYTES;
   }
@@ -346,7 +346,7 @@ export class ArtifactIndex {
 }
 
 /**
- * Tells whether an artifact is a search result. Search results are not indexed, so that repeating a search
+ * Returns whether an artifact is a search result. Search results are not indexed, so that repeating a search
  * gives the same hits.
  */
 export function isSearchResult({ provenance }: Artifact): boolean {

@@ -308,7 +308,7 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
 };
 
 /**
- * Tells whether the log contains the deletion of an artifact. Searches the whole log, because the
+ * Returns whether the log contains the deletion of an artifact. Searches the whole log, because the
  * idempotency key of the deletion may be forgotten. The bytes of the artifact must be freed only once.
  */
 async function isDeletionLogged(log: ThreadLog, root: ThreadRoot, ref: string): Promise<boolean> {

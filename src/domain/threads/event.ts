@@ -51,7 +51,7 @@ export interface CountedArtifact {
 /** Format of event ids of a Go relay. The ids of this relay are sequence numbers and shorter. */
 export const LEGACY_EVENT_ID = /^[0-9a-f]{16,40}$/;
 
-/** Tells whether an event changes the state and so makes the version named in its payload. */
+/** Returns whether an event changes the state and so makes the version named in its payload. */
 export function makesVersion({ type, legacy }: StoredEvent): boolean {
   return legacy ? legacy.stamp !== undefined : VERSION_EVENTS.has(type);
 }

@@ -89,8 +89,8 @@ async function placeOf(log: ThreadLog, root: ThreadRoot, text: string | undefine
 const DEFAULT_TTL_S = 3_600;
 
 /**
- * Sends an envelope. The log contains the number of hops. A separate counter serves listings, which do not
- * read logs.
+ * Sends an envelope. The hop is counted in the log, and in a separate counter for listings, which do not read
+ * logs.
  */
 export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) => {
   checkEnvelope(input);

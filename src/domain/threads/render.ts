@@ -43,7 +43,7 @@ const DEFAULT_SYSTEM = [
   '/constraints, /decisions, /facts, /open_questions, /plan and others. A number before an item is its index in the list.',
 ].join(' ');
 
-/** Says how a reader can get the items that a view leaves out. */
+/** Texts that say how a reader can get the items that a view leaves out, by kind of reader. */
 const MORE: { readonly [reader in NonNullable<RenderOptions['reader']>]: ViewOptions['more'] } = {
   tools: () => 'Use search, or pull a list.',
   shell: (lists) => `Print them with: ${lists.map((list) => `relay state get /${list}`).join('; ')}`,
@@ -300,7 +300,7 @@ function turnText({ artifact, question, text, cut }: Turn): string {
 }
 
 /**
- * Tells whether an artifact was derived from other artifacts of the thread. Answers and results of steps or
+ * Returns whether an artifact was derived from other artifacts of the thread. Answers and results of steps or
  * capabilities are derived.
  */
 function isDerived({ provenance }: Artifact): boolean {

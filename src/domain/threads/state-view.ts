@@ -176,8 +176,8 @@ function matchingItems<T extends Item>(items: readonly T[], question: string): T
 }
 
 /**
- * Returns the items of the state that match a query, best first: also closed items and earlier questions with
- * the refs of their answers.
+ * Returns the items of the state that match a query, best first. Includes closed items, and earlier questions
+ * with the refs of their answers.
  */
 export function searchState(state: State, query: string, limit = SEARCH_HITS): StateHit[] {
   const items = itemsOf(state).filter(({ kind }) => kind !== 'artifacts');
@@ -267,7 +267,7 @@ function isInProgress({ status = '' }: State['plan'][number]): boolean {
   return IN_PROGRESS.test(status);
 }
 
-/** Returns true if a constraint has a severity that is not a soft one. */
+/** Returns whether a constraint has a severity that is not a soft one. */
 function isHard({ severity = '' }: State['constraints'][number]): boolean {
   return severity !== '' && !SOFT.test(severity);
 }
@@ -324,7 +324,7 @@ async function makeLine(item: Shown, counter: TokenCounter): Promise<Line> {
 
 /** Says how long an item is that is cut. */
 const lengthNote = ({ length }: string) => ` … [${count(length)} characters in all]`;
-/** Maximum number of tokens of this note. */
+/** Maximum number of tokens of a `lengthNote`. */
 const LENGTH_TOKENS = 12;
 
 /**
@@ -481,9 +481,8 @@ function assembleHeader(state: State, lists: HeaderLists): Header {
 }
 
 /**
- * Returns which of the fields `at` and `by` of a fact are worth showing. The relay adds these fields to
- * facts that lack them: the sender's name, which is only a default name in open mode, and the time with
- * milliseconds. Added defaults are not shown.
+ * Returns which of the fields `at` and `by` of a fact are worth showing. Leaves out what the relay added by
+ * default: the sender's name in open mode and, for a fact without another name, a time with milliseconds.
  */
 function signature({ at, by }: Fact): ('at' | 'by')[] {
   const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;

@@ -255,7 +255,7 @@ export class ThreadLog {
     return after;
   }
 
-  /** Tells the followers about an appended event. */
+  /** Notifies the followers of an appended event. */
   announce(head: Head, event: StoredEvent): void {
     for (const follower of this.followers) follower.appended?.(head, event);
   }
@@ -269,8 +269,8 @@ export class ThreadLog {
   }
 
   /**
-   * Moves operations that are too large for a log entry into a blob. The sweep deletes blobs without an
-   * entry.
+   * Moves operations that are too large for a log entry into a blob. The sweep deletes blobs to which no log
+   * entry refers.
    */
   async #offloadOps(root: ThreadRoot, event: StoredEvent): Promise<StoredEvent> {
     const { engine, env } = this.deps;
@@ -470,8 +470,8 @@ class Heads {
 
   /**
    * Yields all events after a sequence number. The first pages are small, so that finding an early version
-   * reads little. From the third page on, it yields to the event loop before each page, because an engine may
-   * answer at once.
+   * reads little. From the third page on, it yields to the event loop before each page, because some engines
+   * answer without yielding.
    */
   async *events(root: ThreadRoot, after: number, first = 32): AsyncGenerator<SeenEvent> {
     let from = after;
@@ -558,7 +558,7 @@ class Snapshots {
   }
 
   /**
-   * Tells whether a new snapshot is due, because the log since the last snapshot is larger than a snapshot
+   * Returns whether a new snapshot is due, because the log since the last snapshot is larger than a snapshot
    * would be.
    */
   isDue(head: Head): boolean {

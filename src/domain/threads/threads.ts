@@ -48,7 +48,7 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
         what: 'This idempotency key was already used for a thread that has been deleted.',
         hint: 'Use a new idempotency key.',
       });
-    // All racing requests continue with the meta record of the first one.
+    // Concurrent requests all use the meta record that was stored first.
     const isFirst = await log.metas.put(metaKey(root), meta, { expect: 'absent', expiresAt: expires });
     if (isFirst === null) meta = (await log.metas.get(metaKey(root)))?.value ?? meta;
   }
@@ -96,9 +96,9 @@ export async function writeThreadRecords(log: ThreadLog, root: ThreadRoot, meta:
 }
 
 /**
- * Lists threads, newest first. With `prefix`, only threads whose id begins with it. With `q`, only threads whose name
- * contains its words. With `by`, only threads that this caller created. A thread whose name starts with a dot, such as that of a lease, is listed only if `prefix` is set or
- * if `q` starts with a dot.
+ * Lists threads, newest first. With `prefix`, only threads whose id begins with it. With `q`, only threads
+ * whose name contains its words. With `by`, only threads that this caller created. A thread whose name starts
+ * with a dot, such as the thread of a lease, is listed only if `prefix` is set or `q` starts with a dot.
  */
 export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const { logs, records } = log.deps.engine;

@@ -7,7 +7,7 @@ import { SumRecords, type Sums } from '../write-behind.ts';
 /** Usage that one write added to the statistics. Used for billing. */
 export interface Metered extends UsageRow {
   readonly tenant: string;
-  /** Id of these figures. If the same figures are sent again, their id is the same. */
+  /** Id of these figures. It stays the same if the figures are sent again. */
   readonly id: string;
 }
 

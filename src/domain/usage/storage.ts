@@ -31,7 +31,7 @@ export class Storage {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #plans: Pick<Plans, 'of'> | null;
   readonly #sums: RecordsOf<number>;
-  /** Tenants of which this process knows that their storage was measured at least once. */
+  /** Tenants whose storage was measured at least once, as far as this process knows. */
   readonly #counted = new Set<string>();
   /** Tenants whose writes this process has checked against a limit. */
   readonly limited = new Set<string>();

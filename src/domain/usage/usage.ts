@@ -82,7 +82,7 @@ export class Usage implements Allowance {
     };
   }
 
-  /** Measures the whole store. The figures are those of `relay du`. */
+  /** Measures the whole store. `relay du` prints the same figures. */
   async #storeSize(): Promise<UsageReport['store']> {
     const { blobs, records, entries, diskBytes } = await this.#deps.engine.usage();
     return { payloads: blobs.count, payload_bytes: blobs.bytes, records, entries, disk_bytes: diskBytes };
