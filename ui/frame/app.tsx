@@ -60,7 +60,7 @@ export function App() {
   );
 }
 
-/** Confines the failure of a page to that page. */
+/** Shows the error of a page in its place, so that the frame around the page keeps working. */
 class ErrorBoundary extends Component<{ children: ComponentChildren }, { error?: unknown }> {
   override state: { error?: unknown } = {};
   override componentDidCatch(error: unknown): void {

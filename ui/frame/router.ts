@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/** Current location without the fragment: it may contain a payload's key, and no page depends on it. */
+/** Current location without the fragment, because the fragment may contain a payload's key. */
 const here = signal({ path: location.pathname, query: location.search });
 
 export const path = computed(() => here.value.path);
@@ -35,7 +35,7 @@ export function setParam(name: string, value: string | null): void {
   navigate(location.pathname + (params.size > 0 ? `?${params}` : ''), { replace: true });
 }
 
-/** Handles links within the dashboard without a reload; modified clicks are left to the browser. */
+/** Handles links within the dashboard without a reload. The browser handles clicks with a modifier key. */
 export function followLinks(): void {
   addEventListener('popstate', updateLocation);
   addEventListener('click', (event) => {

@@ -11,7 +11,7 @@ import { navigate } from './router.ts';
 const opened = signal<'search' | 'keys' | null>(null);
 
 const WAIT_MS = 120;
-/** The order of the groups, whichever arrives first. */
+/** Order of the groups, no matter which group arrives first. */
 const ORDER = ['Go to', 'Threads', 'Artifacts', 'Pointers', 'Tasks', 'Runs', 'Channels', 'Files', 'Agents'];
 
 const KEYS: readonly (readonly [keys: readonly string[], about: string])[] = [
@@ -46,7 +46,7 @@ function useShortcuts(): void {
   }, []);
 }
 
-/** The button of the search, and the dialogs that keys open. */
+/** The search button, and the dialogs that shortcuts open. */
 export function Search() {
   useShortcuts();
   const close = () => {
@@ -92,7 +92,7 @@ export function Search() {
   );
 }
 
-/** The types of JSX allow this role only together with a `list`, so it is spread. */
+/** Returns the attributes to spread, because the JSX types accept this role only together with `list`. */
 function comboboxProps(active: string | undefined): object {
   const aria = {
     'aria-expanded': active !== undefined,

@@ -8,7 +8,7 @@ import { useTitle } from '../parts/page-head.tsx';
 import { useAction } from '../session/asking.ts';
 import { signIn } from '../session/session.ts';
 
-/** Replaces the relay's hint, which is for developers. */
+/** Error for a wrong key. Its hint replaces the relay's hint, which is for developers. */
 const WRONG_KEY = new RelayError('unauthorized', {
   hint: 'It may be mistyped, revoked, expired, or from another relay.',
 });

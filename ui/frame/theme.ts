@@ -16,7 +16,7 @@ export function applyTheme(): void {
     try {
       localStorage.setItem(STORED, theme.value);
     } catch {
-      // A browser without storage still applies it.
+      // Without storage the theme is applied, but not remembered.
     }
   });
 }

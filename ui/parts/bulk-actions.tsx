@@ -6,7 +6,7 @@ import { ConfirmButton } from './confirm.tsx';
 import type { Selection } from './table.tsx';
 
 export interface BulkAction<T> {
-  /** `Delete` */
+  /** Label of the button, such as `Delete`. */
   readonly label: string;
   /** What the person agrees to. */
   readonly about: string;

@@ -3,7 +3,7 @@ import { theme } from '../frame/theme.ts';
 
 export interface Series {
   readonly name: string;
-  /** CSS variable of its colour. */
+  /** CSS variable with the colour of the series. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
 }
@@ -11,7 +11,7 @@ export interface Series {
 interface Props {
   /** Description for screen readers. */
   readonly label: string;
-  /** In seconds. */
+  /** Times of the values, in seconds since the epoch. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;

@@ -16,7 +16,8 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const name = useId();
-  // Before the effects of the content, because opening moves the focus to the first button.
+  // Open the dialog before the effects of its content run, because opening moves the focus to the first
+  // button.
   useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);

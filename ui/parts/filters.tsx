@@ -6,7 +6,7 @@ export function useParam(name: string): [value: string, set: (value: string) => 
   return [query.value.get(name) ?? '', (value) => setParam(name, value)];
 }
 
-/** Reads filters of the address. */
+/** Returns the values of filters from the address of the page. */
 export function readParams<N extends readonly string[]>(...names: N): { [K in keyof N]: string } {
   return names.map((name) => query.value.get(name) ?? '') as { [K in keyof N]: string };
 }
@@ -57,7 +57,7 @@ export function Select(o: {
   );
 }
 
-/** Buttons of which one is pressed. */
+/** A row of buttons. Exactly one of them is pressed. */
 export function Switch<T extends string>(o: {
   label: string;
   value: T;
@@ -75,7 +75,10 @@ export function Switch<T extends string>(o: {
   );
 }
 
-/** A text field with its label. The types of JSX distinguish inputs by a literal type, so the others are spread as an object. */
+/**
+ * A text field with its label. The other attributes are spread as an object, because the JSX types have no
+ * common type for all inputs.
+ */
 export function Field({
   label,
   set,
@@ -100,7 +103,7 @@ export function Field({
   );
 }
 
-/** Handles the submission of a form in the page. */
+/** Returns a submit handler that runs `act` without leaving the page. */
 export function onSubmit(act: () => unknown): (event: Event) => void {
   return (event) => {
     event.preventDefault();

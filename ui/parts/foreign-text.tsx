@@ -1,7 +1,10 @@
 import { to } from '../frame/router.ts';
 import { revealHidden } from '../viewers/reveal-hidden.ts';
 
-/** Foreign text, such as a name or a summary: never markup, and isolated in its direction. */
+/**
+ * Displays foreign text, such as a name or a summary. It is never markup, and its direction does not affect
+ * the text around it.
+ */
 export function ForeignText({ text, max = 300 }: { text: string; max?: number }) {
   const clean = revealHidden(text);
   return (

@@ -1,4 +1,4 @@
-/** Icons on a grid of 16, in the text's colour. */
+/** Shapes of the icons, on a grid of 16 by 16 and in the colour of the text. */
 const PATHS = {
   overview: 'M2.5 9.5h3l2-6 2.5 9 1.5-3h2',
   thread: 'M4 2.5v11M4 5h6.5M4 10.5h6.5M12 5h.01M12 10.5h.01',

@@ -33,7 +33,7 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
   );
 }
 
-/** Displayed only if loading takes noticeably long. */
+/** A message that appears only if loading takes noticeably long. */
 export function Pending({ what = 'Loading' }: { what?: string }) {
   const [waited, setWaited] = useState(0);
   useEffect(() => {

@@ -10,15 +10,15 @@ export interface Column<T> {
   /** Width as in `grid-template-columns`. */
   readonly width: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** Hidden on narrow screens. */
+  /** True if the column is hidden on narrow screens. */
   readonly wide?: boolean;
-  /** Title for screen readers only, since the buttons explain themselves. */
+  /** True if only screen readers get the title, because the buttons in the column explain themselves. */
   readonly bare?: boolean;
-  /** Right-aligned figures. */
+  /** True if the column contains figures, which are right-aligned. */
   readonly figure?: boolean;
 }
 
-/** A column with a text of agents. */
+/** A column with text that agents wrote. */
 export const textColumn = <T,>(title: string, width: string, textOf: (row: T) => string): Column<T> => ({
   title,
   width,
@@ -95,14 +95,14 @@ interface Props<T> {
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly rowHeight?: number;
-  /** Called while the last rows are near or visible: again on each scroll and each change of the rows. */
+  /** Called when the last rows are near or visible, again on each scroll and each change of the rows. */
   readonly onEnd?: () => void;
   readonly chosen?: (row: T) => boolean;
   /** Adds a column of checkboxes. */
   readonly selection?: Selection<T> | false;
   /** Number of rows dropped above the first one. */
   readonly skipped?: number;
-  /** Name of a row, `task`, for a list whose filters match nothing. */
+  /** Word for a row, such as `task`. It is used if no row matches the filters. */
   readonly what?: string;
 }
 
@@ -118,8 +118,8 @@ export function Table<T>(o: Props<T>) {
   const columns = selection ? [selectColumn(selection, o.keyOf), ...o.columns] : o.columns;
   const isChosen = selection ? (row: T) => selection.rows.has(o.keyOf(row)) : o.chosen;
   const virtual = useVirtualRows(rows.length, rowHeight);
-  // The element is asked, because two scrolls before the next frame, such as ours below and one of the person, may
-  // leave the virtual list unchanged.
+  // Read the position from the element. The virtual list may stay unchanged if the person and the code below
+  // both scroll before the next frame.
   const checkEnd = () => {
     const body = virtual.scroller.current;
     if (!o.onEnd || !body?.clientHeight) return;
@@ -127,7 +127,7 @@ export function Table<T>(o: Props<T>) {
     if (below <= ROWS_AHEAD * rowHeight) o.onEnd();
   };
   useEffect(checkEnd, [virtual.items.at(-1)?.index, rows]);
-  // Rows dropped above must not move the visible ones; otherwise the list would load until it ends.
+  // Keep the visible rows in place when rows above are dropped. Otherwise the list would load until it ends.
   const before = useRef(skipped);
   useLayoutEffect(() => {
     const gone = skipped - before.current;

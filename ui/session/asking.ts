@@ -7,11 +7,14 @@ export interface Asked<T> {
   readonly value: T | undefined;
   readonly error: unknown;
   readonly pending: boolean;
-  /** Requests again. */
+  /** Sends the request again. */
   readonly again: () => void;
 }
 
-/** Requests when the page is displayed, when a value of `on` changes, and on demand. Only the newest answer counts. */
+/**
+ * Sends a request when the page is displayed, when a value of `on` changes, and on demand. Only the newest
+ * answer counts.
+ */
 export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unknown[]): Asked<T> {
   const [answer, setAnswer] = useState<Omit<Asked<T>, 'again'>>({
     value: undefined,

@@ -10,7 +10,7 @@ import { hasScope, self } from './self.ts';
 export interface AttentionItem {
   readonly key: string;
   readonly tone: 'bad' | 'warn';
-  /** `Failed run` */
+  /** Kind of problem, such as `Failed run`. */
   readonly kind: string;
   readonly title: string;
   readonly why?: string | undefined;
@@ -27,9 +27,9 @@ export const attention = signal<readonly AttentionItem[] | null>(null);
 
 const DAY_MS = 86_400_000;
 const KEY_EXPIRES_MS = 7 * DAY_MS;
-/** Share of a limit from which on it is reported. */
+/** Share of a limit from which its use is reported. */
 const NEARLY_FULL = 0.9;
-/** Maximum number of runs and channels of which the details are read. */
+/** Maximum number of runs and channels whose details are read. */
 const LOOKED_AT = 10;
 
 /** Reads everything that needs a person, most urgent first. A source that fails is left out, unless all fail. */

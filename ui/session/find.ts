@@ -59,7 +59,7 @@ export function finder(relay: Relay): (q: string, show: (group: FoundGroup) => v
   };
 }
 
-/** A handle or an id leads to the page of its object. An id of nothing else is taken as the id of a pointer. */
+/** Finds the object with a handle or an id. An id of no other object is taken as the id of a pointer. */
 async function jump(relay: Relay, q: string): Promise<readonly Found[]> {
   const handle = /^(?:relay:)?(\d{1,15})$/i.exec(q)?.[1];
   if (handle !== undefined && hasScope('pull')) {

@@ -8,9 +8,9 @@ import { connectionState, needsKey, relay } from './session.ts';
 /** Recent activity, newest first; older entries come from the relay's log. */
 export const recentActivity = signal<readonly Activity[]>([]);
 const RECENT_ENTRIES = 200;
-/** Interval at which new entries are delivered in a batch. */
+/** Interval in ms at which new entries are delivered in a batch. */
 const BATCH_MS = 250;
-/** Minimum interval between two requests of a page, however much happens. */
+/** Minimum interval in ms between two requests of a page, no matter how much happens. */
 const REFRESH_MS = 700;
 const RETRY_MS = 3_000;
 

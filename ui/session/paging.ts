@@ -6,12 +6,12 @@ import { handleUnauthorized, relay } from './session.ts';
 
 /** Rows per request. */
 const PAGE_ROWS = 200;
-/** Maximum of rows in memory. When scrolling further, rows far above are dropped. */
+/** Maximum number of rows in memory. When the person scrolls further, rows far above are dropped. */
 export const MAX_ROWS = 2_000;
 
 export interface Paged<T> {
   readonly rows: readonly T[];
-  /** Number of rows dropped before these; `first` goes back to them. */
+  /** Number of rows above these that were dropped. `first` goes back to them. */
   readonly skipped: number;
   readonly pending: boolean;
   readonly error: unknown;
@@ -82,7 +82,8 @@ export function usePages<K extends string, T>(
           const found = options.matches ? listed.filter(options.matches) : listed;
           const last = listed.at(-1);
           const ended = next === undefined || (last !== undefined && options.isPast?.(last) === true);
-          // Without this, a page of which a filter leaves nothing would look like the end of the list.
+          // If the filter leaves nothing of a page, load the next one. Otherwise the list would seem to end
+          // here.
           if (found.length === 0 && !ended) return load({ ...from, next }, shown);
           const all = [...from.rows, ...found];
           const over = Math.max(0, all.length - MAX_ROWS);

@@ -5,7 +5,7 @@ import { handleUnauthorized, needsKey, relay } from './session.ts';
 /** The caller as the relay sees it; null until it has answered. */
 export const self = signal<Self | null>(null);
 
-/** Requests it at the start and after each change of the key. */
+/** Loads `self` at the start and after each change of the key. */
 export function loadSelf(): void {
   effect(() => {
     const current = relay.value;

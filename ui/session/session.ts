@@ -3,7 +3,7 @@ import { isRelayError } from '../../src/base/errors.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 
-/** After this time without an answer a page says so and offers to retry. */
+/** Time in ms without an answer after which a page says so and offers to retry. */
 const REQUEST_TIMEOUT_MS = 20_000;
 const STORED_KEY = 'contextrelay-key';
 const STORED_SHARE = 'contextrelay-share';
@@ -16,7 +16,7 @@ export const connectionState = signal<ConnectionState>('idle');
 /** API key of requests; null in open mode and before sign-in. It is never part of an address. */
 export const apiKey = signal<string | null>(storedKey());
 
-/** True if the relay requires a key or another one. */
+/** True if the relay requires an API key and the page has none that the relay accepts. */
 export const needsKey = signal(false);
 
 /** True if a visitor with a link wants to sign in. */
@@ -35,7 +35,7 @@ export const relay = computed<Relay>(() =>
   }),
 );
 
-/** `keep`: until the tab is closed; otherwise until it is reloaded. */
+/** Signs in with an API key until the page is reloaded. With `keep`, until the tab is closed. */
 export function signIn(key: string, keep: boolean): void {
   if (keep) storage((kept) => kept.setItem(STORED_KEY, key));
   apiKey.value = key;
@@ -71,7 +71,7 @@ function storedKey(): string | null {
   return storage((kept) => kept.getItem(STORED_KEY)) ?? null;
 }
 
-/** Browsers with storage disabled throw on access. */
+/** Returns undefined if the browser's storage is disabled. The browser then throws on access. */
 function storage<T>(use: (kept: Storage) => T): T | undefined {
   try {
     return use(sessionStorage);

@@ -11,7 +11,7 @@ import { revealHidden } from './reveal-hidden.ts';
 import { TextView } from './text-view.tsx';
 import { type About, imageType, languageOf, type ViewKind, viewKind } from './view-kind.ts';
 
-/** Maximum of a content that a page loads; the download has all. */
+/** Maximum number of bytes of a content that a page loads. The download has all bytes. */
 export const MAX_VIEW_BYTES = 2 * 1024 * 1024;
 
 /** Reads a content, or its start if it is longer than a page displays. */
@@ -182,7 +182,10 @@ function nameOf({ name }: About): string {
   return name || 'Content';
 }
 
-/** A longer text is displayed as plain text, because rendering would block the page. */
+/**
+ * Maximum length of a text that is rendered as Markdown. A longer text stays plain, because rendering it
+ * would block the page.
+ */
 const MARKDOWN_CHARS = 500_000;
 
 /** Renders Markdown. Raw HTML stays text, images are not fetched, and the output is sanitized again. */

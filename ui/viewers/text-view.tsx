@@ -4,9 +4,9 @@ import type { Highlighted } from './highlight.ts';
 import { revealHidden } from './reveal-hidden.ts';
 
 const LINE_HEIGHT = 20;
-/** A longer line is cut on the page; the download has all of it. */
+/** Maximum length of a line on the page. A longer line is cut, but the download has all of it. */
 const LINE_CHARS = 4_000;
-/** Highlighting longer texts would be noticeably slow. */
+/** Maximum length of a text that is highlighted. Highlighting a longer text would be noticeably slow. */
 const HIGHLIGHT_CHARS = 300_000;
 
 interface Props {

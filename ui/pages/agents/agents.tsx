@@ -174,7 +174,7 @@ const CLAIM_COLUMNS: readonly Column<AgentClaim>[] = [
   { title: 'Ends', width: '92px', cell: ({ until }) => <Ago at={until} /> },
 ];
 
-/** Claims of all projects, or `within` one. */
+/** Claims of all projects, or, with `within`, of one project. */
 export function Claims({ claims, within = false }: { claims: readonly AgentClaim[]; within?: boolean }) {
   const [agent, project] = readParams('agent', 'project');
   if (claims.length === 0)

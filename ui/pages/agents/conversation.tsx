@@ -128,7 +128,10 @@ function Proceed({ id, again }: { id: string; again: () => void }) {
   );
 }
 
-/** Replies to the last message of somebody else; otherwise writes to the same agent again. */
+/**
+ * Replies to the last message from somebody else. Without one, it follows up on the caller's own last
+ * message.
+ */
 function Reply({ messages, again }: { messages: readonly AgentMessage[]; again: () => void }) {
   const caller = self.value?.name;
   const last = messages.findLast(({ from }) => from !== caller) ?? messages.at(-1)!;

@@ -22,7 +22,7 @@ function reasonOf({ dead }: BuriedMessage): string {
 
 const keyOf = ({ seq }: BuriedMessage) => String(seq);
 
-/** Work that groups could not do, to be retried or dropped. */
+/** Messages that groups could not process. A person can retry or drop them. */
 export function DeadLetters({
   channel,
   amount,

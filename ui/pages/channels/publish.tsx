@@ -66,7 +66,7 @@ export function Publish({ channel }: { channel: string }) {
   );
 }
 
-/** Parses JSON, or returns the text. */
+/** Parses a text as JSON. Returns the text itself if it is not JSON. */
 function signalOf(text: string): Json {
   try {
     return JSON.parse(text) as Json;

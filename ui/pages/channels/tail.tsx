@@ -20,13 +20,13 @@ import { Clock } from '../../parts/time.tsx';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 
-/** Maximum of messages in memory; the oldest are dropped. */
+/** Maximum number of messages in memory. The oldest ones are dropped. */
 export const MAX_MESSAGES = 1_000;
-/** Redraw interval, however many messages arrive. */
+/** Interval in ms between two redraws, no matter how many messages arrive. */
 const REDRAW_MS = 200;
 
 const RECENT = 200;
-/** Where to start. */
+/** Positions at which the tail can start, with their labels. */
 const STARTS = {
   recent: `last ${RECENT} messages`,
   all: 'all stored messages',
@@ -170,7 +170,7 @@ export function Tail({ channel }: { channel: string }) {
   );
 }
 
-/** The sender's summary first, if there is one. */
+/** Metadata of a message. The sender's summary comes first. */
 function About({ metadata = {} }: { metadata?: Message['metadata'] }) {
   const { summary, ...rest } = metadata;
   return (

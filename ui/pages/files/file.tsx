@@ -20,7 +20,7 @@ import { relay } from '../../session/session.ts';
 import { ContentView, readStart } from '../../viewers/content-view.tsx';
 import { DiffView } from '../../viewers/diff-view.tsx';
 
-/** A file: its content at any stored version, the difference of two versions, and who wrote each. */
+/** A file: its content at any stored version, the difference of two versions, and who wrote each version. */
 export function FilePage({ space, path }: { space: string; path: string }) {
   const log = useAsked((relay) => relay.files.log(space, path), [space, path]);
   useLive((entry) => entry.space === space && entry.name === path, log.again);

@@ -171,7 +171,7 @@ function Upload({ space, folder, done }: { space: string; folder: string; done: 
     setResult('');
     for (const file of chosen)
       await relay.files.put(space, folder + file.name, {
-        // Browsers send a stream only over HTTP/2.
+        // Read the file into memory, because browsers send streams only over HTTP/2.
         body: new Uint8Array(await file.arrayBuffer()),
         ...(file.type ? { content_type: file.type } : {}),
       });

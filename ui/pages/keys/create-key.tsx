@@ -102,7 +102,7 @@ export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void 
   );
 }
 
-/** Displays a key for the only time. */
+/** Displays a new key. The relay cannot display it again. */
 export function NewKey({ newKey, onClose }: { newKey: CreatedKey; onClose: () => void }) {
   return (
     <div class="once" role="status">

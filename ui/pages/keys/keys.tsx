@@ -32,7 +32,7 @@ export function Keys() {
   );
 }
 
-/** A rotated key works for this much longer, so that its holder can switch. */
+/** Time in seconds for which a rotated key still works, so that its holder can switch to the new key. */
 const GRACE_SECONDS = 3_600;
 
 /** Scopes and channels of a key. */

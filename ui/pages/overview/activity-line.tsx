@@ -9,7 +9,7 @@ const short = (id: string) => id.slice(0, 8);
 
 type Names = ReadonlyMap<string, string>;
 
-/** One line of the feed: the newest of the entries that it stands for. */
+/** A line of the feed. It stands for several similar entries and shows the newest one. */
 export interface FeedLine {
   readonly entry: Activity;
   /** Number of entries that this line stands for. */
@@ -19,7 +19,11 @@ export interface FeedLine {
 
 const TOGETHER_MS = 60_000;
 
-/** Changes of one thread share a line whoever makes them; messages of a group if the same member handles them. */
+/**
+ * Returns the key of the line that an entry joins. Changes of one thread share a line, no matter who makes
+ * them, and messages of a group share one if the same member handles them. Null for an entry with its own
+ * line.
+ */
 function joinedBy({ kind, thread, by, channel, group }: Activity): string | null {
   if (kind === 'thread.patched') return thread ?? null;
   return kind === 'group.claimed' || kind === 'group.acked'
@@ -162,7 +166,8 @@ function renderSubject(e: Activity, preposition: string | undefined, names: Name
     const run = /^(?:pipeline|step)\./.test(e.kind);
     const artifact =
       e.artifact === undefined ? '' : `?tab=artifacts&artifact=${encodeURIComponent(e.artifact)}`;
-    // For a pipeline or a new thread the name is the thread's own; otherwise it is that of something in it.
+    // For events of a pipeline or thread, the name is the thread's own. For other events, it names something
+    // in the thread.
     const isThreadName = /^(?:pipeline\.|thread\.)/.test(e.kind);
     return (
       <>

@@ -20,7 +20,9 @@ import { OutputSavings } from './output-savings.tsx';
 import { TokensOverTime } from './tokens-over-time.tsx';
 import { useNames } from './use-names.ts';
 
-/** Number of lines; older activity is on the pages of its objects. */
+/**
+ * Maximum number of lines in the feed. The pages of threads, channels and other objects show older activity.
+ */
 const LINES = 60;
 const AGENTS_POLL_MS = 10_000;
 
@@ -82,7 +84,7 @@ function Figures() {
         foot={lost > 0 ? `${lost} stuck or silent` : `of ${bridges.length} known`}
         href={to('agents')}
       />
-      {/* Without keys nobody counts pushes. */}
+      {/* Without API keys, the relay does not count pushes. */}
       {self.value?.auth === 'keys' && (
         <Figure
           name="Pushes this month"
@@ -114,7 +116,7 @@ const SUBJECTS = {
   pipeline: 'pipelines',
   key: 'keys and links',
 };
-/** Kinds of activity by the first part of their name, for each subject of the filter. */
+/** Subject of the filter → first parts of the kinds of activity that it shows. */
 const SUBJECT_KINDS: { readonly [subject: string]: readonly string[] } = {
   pointer: ['pointer'],
   thread: ['thread', 'artifact'],
@@ -181,7 +183,10 @@ function ActivityFeed() {
   );
 }
 
-/** The same figures as `relay du` for the operator; for other tenants what their plan counts. */
+/**
+ * Describes the storage figure by the plan's limit. Without a limit, the operator sees the size of the store,
+ * and others see what the figure counts.
+ */
 function describeStorage({ store, storage }: UsageReport): string {
   if (storage.limit !== null) return `of ${bytes(storage.limit)}`;
   return store

@@ -12,14 +12,14 @@ import { Parts } from './parts.tsx';
 
 interface Props {
   readonly client: ContextRelay;
-  /** Includes the key, if there is one. */
+  /** URL of the pointer, with the encryption key if there is one. */
   readonly url: string;
   readonly about: Inspected;
 }
 
 const USE_FULL_ADDRESS = 'Use the complete address that you were given.';
 
-/** Displays the payload. One with limited pulls waits for a click. */
+/** Displays the payload. A payload with limited pulls is pulled only after a click. */
 export function Payload({ client, url, about }: Props) {
   const obstacle = useObstacle(url, about);
   const [confirmed, setConfirmed] = useState(about.max_pulls === null);
@@ -101,7 +101,10 @@ export function Payload({ client, url, about }: Props) {
   );
 }
 
-/** Before any pull: returns why the payload cannot be read with the key in the address; null if it can. */
+/**
+ * Returns why the payload cannot be read with the key in the address. Null if it can, undefined until this is
+ * known. Needs no pull.
+ */
 function useObstacle(url: string, about: Inspected): string | null | undefined {
   const [obstacle, setObstacle] = useState<string | null | undefined>(undefined);
   useEffect(() => {

@@ -18,7 +18,10 @@ import { revealHidden } from '../../viewers/reveal-hidden.ts';
 import { Payload } from './payload.tsx';
 import { ReceiptStages } from './receipt-stages.tsx';
 
-/** A pointer at its own address, or in the list (`above`). The address has its id or its handle. The key after `#key=` stays in this page. */
+/**
+ * The page of a pointer. `above` adds a link to the list of pointers. The address has the pointer's id or
+ * handle. The key after `#key=` never leaves the browser.
+ */
 export function Pointer({ parts: [id = ''], above = false }: { parts: readonly string[]; above?: boolean }) {
   const key = apiKey.value;
   const client = useMemo(
@@ -159,7 +162,7 @@ function useFragment(): string {
   return fragment;
 }
 
-/** Who was notified, pulled it, and did it. Only its owner sees this. */
+/** Receipts of the pointer. Only its owner sees them. */
 function Receipts({ client, id }: { client: ContextRelay; id: string }) {
   const receipts = useAsked(() => client.receipts(id), [id, client]);
   useEvery(5_000, receipts.again);

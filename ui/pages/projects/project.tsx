@@ -40,7 +40,7 @@ export function ProjectPage({ id }: { id: string }) {
   );
 }
 
-/** What the models cost that were called in the folder of the project. */
+/** Cost of the models that were called in the project's folder. */
 function Cost({ folder }: { folder: string }) {
   const spending = useAsked((relay) => relay.activity.spending({ days: COST_DAYS }), []);
   if (!spending.value) return null;

@@ -125,10 +125,10 @@ function Figures({ side: { info, stats } }: { side: Side }) {
   );
 }
 
-/** Maximum of lines per section; the thread's own page has all. */
+/** Maximum number of lines per section. The thread's own page shows all lines. */
 const SECTION_LINES = 100;
 
-/** The state of one thread, with lines marked that the other lacks. */
+/** The state of one thread. Lines that the other thread lacks are marked. */
 function StateColumn({ side, other }: { side: Side; other: Side }) {
   const theirs = new Set(stateText(other.state));
   return (

@@ -10,7 +10,7 @@ import { useLive } from '../../session/live.ts';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 
-/** Maximum of events in memory. Older ones are loaded on request and replace newer ones. */
+/** Maximum number of events in memory. Older events are loaded on request and replace newer ones. */
 const MAX_EVENTS = 1_000;
 const PAGE_EVENTS = 200;
 
