@@ -15,7 +15,7 @@ import { makeHome } from '../store/home.ts';
 import { clientProcess, knownSession, readJsonFile, registerSession, wakeMark } from '../store/sessions.ts';
 import { findRoute, isWatched, settleSent } from './wake.ts';
 
-/** Maximum number of claims for which it is recorded that a session was warned of them. */
+/** Maximum number of warned claims that are stored for a session. The oldest ones are dropped. */
 const WARNED_MAX = 100;
 
 /**

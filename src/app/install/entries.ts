@@ -355,7 +355,7 @@ function verifyToml(text: string, expected: Json): string {
   try {
     if (jsonEqual(readToml(text), expected)) return text;
   } catch {
-    // Text that does not parse is wrong too.
+    // Invalid TOML gets the error below too.
   }
   throw new Occupied(`"${TABLE}" has a form that relay cannot edit safely; edit it by hand`);
 }

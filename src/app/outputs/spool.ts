@@ -62,7 +62,7 @@ export class Spool {
       try {
         fd = openSync(path, 'r');
       } catch {
-        // Another process has just stored and deleted it.
+        // Another process has just stored the output and deleted its spool.
         continue;
       }
       try {

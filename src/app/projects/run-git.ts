@@ -140,7 +140,7 @@ async function startOnNode(
 
 /**
  * Like `startOnNode`, for commands that start no other program. On Bun, loading `node:child_process` takes longer
- * than most of them.
+ * than most of these commands run.
  */
 async function startOnBun(
   words: readonly string[],

@@ -87,7 +87,7 @@ function messagesIn(line: JsonObject): JsonObject[] {
   return listIn(line, '$set', 'messages').filter(isJsonObject);
 }
 
-/** Returns whether a line replaces the history with a compressed one, which begins with a message that is new. */
+/** Returns whether a line replaces the history with a compressed one, which begins with a new message. */
 function isCompression(line: JsonObject, yielded: ReadonlySet<string>): boolean {
   const messages = listIn(line, '$set', 'messages');
   return messages.length > 0 && yielded.size > 1 && !yielded.has(textIn(messages[0], 'id'));

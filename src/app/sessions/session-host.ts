@@ -14,7 +14,7 @@ import { findSession, listSessions, readTurns, sessionFolder } from './transcrip
 export function sessionHost(file: string, env: Environment, isOn: () => boolean): SessionHost {
   const places = { home: env.HOME || homedir(), env };
   const openIndex = () => new SessionIndex(file);
-  /** The index is created by the first search, not by a list. */
+  /** Returns the names of hidden sessions. It does not create the index, because only a search needs one. */
   const forgotten = () => {
     if (!isOn()) throw new RelayError('sessions_off');
     if (!existsSync(file)) return new Set<string>();

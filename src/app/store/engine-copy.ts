@@ -140,7 +140,7 @@ export async function reopenEngine(
   await using store = await openPlace(place, 'source', { warn });
   const was = await store.engine.moving.moveStatus();
   await store.engine.moving.thaw();
-  // The new store may have given handles since the move.
+  // The new store may have issued handles since the move, so do not issue them again.
   if (was !== null) await skipHandles(store.engine);
   return { store: store.name, was: was?.to ?? null };
 }

@@ -83,7 +83,7 @@ export async function openCore(
     core,
     [Symbol.asyncDispose]: async () => {
       try {
-        // Everything that was acknowledged is stored. Statistics and background work follow.
+        // All acknowledged data is on disk. Only statistics and background work are still written.
         opened.stopSyncing?.();
         await core.close();
       } finally {

@@ -71,8 +71,9 @@ export async function openEngine(
 
 /**
  * Returns the engine with its large bodies in a bucket. The address of the bucket comes from the caller or
- * from the store. Without a bucket it returns the engine unchanged, unless other servers share the store,
- * because one of them may add a bucket later. The credentials come from the environment of this process.
+ * from the store, and the credentials come from the environment of this process. Without a bucket, it returns
+ * the engine unchanged. If other servers share the store, it wraps the engine anyway, because one of them may
+ * add a bucket later.
  */
 export async function besideBucket<E extends Engine>(
   engine: E,

@@ -96,7 +96,7 @@ async function onStore(config: Config, { agent, ...o }: StoreOptions): Promise<O
       channelKeys: channelKeys(config),
     }),
     remote: null,
-    // The address of a cluster may contain a password, so only its hash is filed.
+    // The address of a cluster may contain a password, so the keyring contains only its hash.
     ...handleKeys(config, relay, config.engine ? sha256(config.engine) : 'store', (url) =>
       resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),
     ),

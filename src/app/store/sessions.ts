@@ -77,7 +77,7 @@ export function knownSession(home: string, client: string, place: string): Agent
   return typeof found?.agent === 'string' ? (found as unknown as AgentSession) : null;
 }
 
-/** Reads a JSON object from a file. Returns null if the file is missing or has anything else. */
+/** Reads a JSON object from a file. Returns null if the file is missing or contains no JSON object. */
 export function readJsonFile(file: string): JsonObject | null {
   try {
     return jsonObjectIn(readFileSync(file, 'utf8'));

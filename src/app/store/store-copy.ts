@@ -124,8 +124,8 @@ export class StoreCopy {
   }
 
   /**
-   * For a source whose writes must not be stopped. Copies each changed log and its bodies again, until the
-   * log does not change during the copy. Then each thread and each channel is in the state of one moment.
+   * Copies each changed log and its bodies again, until the log does not change during the copy. Then each
+   * thread and each channel is in the state of one moment, although writes to the source were never stopped.
    */
   async settle(): Promise<void> {
     for await (const log of this.#from.moving.exportLogs()) {

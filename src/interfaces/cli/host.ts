@@ -259,7 +259,7 @@ export interface SessionHost {
 }
 
 export interface SessionFilter {
-  /** Only sessions in this folder or below. Null for all. */
+  /** Only sessions in this folder or below. Null means sessions in all folders. */
   readonly folder: string | null;
   readonly client?: SessionClient;
   readonly limit?: number;
@@ -278,7 +278,7 @@ export interface AgentHost {
    * entry for each agent that has a session here and a waiting message.
    */
   wake(relay: Relay, names: readonly string[] | null): Promise<Woken[]>;
-  /** Registers the session of a coding agent for a hook, and gives the hook the messages for it. */
+  /** Registers the session that runs a hook as an agent, and returns access to its messages and claims. */
   attend(session: HookedSession): Promise<Attendance>;
   /**
    * Lets senders wake the session through this process. Yields when messages may wait. Ends if the session has a better
@@ -307,7 +307,7 @@ export interface HookedSession {
   readonly prompt?: string;
   /** What the session works on. */
   readonly worksOn?: string;
-  /** Address of the server of OpenCode, which may not listen. */
+  /** Address of the server of OpenCode. The server may not be listening. */
   readonly server?: string;
 }
 
@@ -324,7 +324,7 @@ export interface Attendance extends AsyncDisposable {
   isWarned(claim: AgentClaim): boolean;
   /** Records that the session was warned of these claims. */
   warn(claims: readonly AgentClaim[]): Promise<void>;
-  /** Takes messages that the session has not been shown. */
+  /** Leases and returns the messages that the session has not been shown yet. */
   take(): Promise<readonly AgentMessage[]>;
   /** Records that messages were shown, or passed to a queue of the client. */
   mark(messages: readonly AgentMessage[], as: 'shown' | 'sent', route: string): Promise<void>;
@@ -363,11 +363,11 @@ export interface InstallRequest {
   readonly dryRun?: boolean;
   /** Follow symbolic links that lead out of the project, or out of the folder of the user's settings. */
   readonly followLinks?: boolean;
-  /** Let Codex call our tools without asking. */
+  /** Let Codex or Gemini CLI call our tools without asking. */
   readonly approveTools?: boolean;
   /** Value of `relay mcp --tools` in the entry of the MCP server. */
   readonly tools?: string;
-  /** Changes only this: excerpts of long outputs of the client's tools, or `relay mcp wrap` before one MCP server. */
+  /** Only this feature is changed: excerpts of long tool results, or `relay mcp wrap` in front of one MCP server. */
   readonly extra?: { readonly kind: 'tee' } | { readonly kind: 'wrap'; readonly server: string };
 }
 

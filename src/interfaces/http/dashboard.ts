@@ -61,7 +61,7 @@ export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): v
   if (!files) return;
   const answer = async (c: Context) => {
     const path = c.req.path.replace(/^\/ui\/?/, '');
-    // Names of channels and files may end like a file of the build, but their pages have a folder.
+    // A page may end with the name of a file, as in `files/notes.md`. Build files are in `assets/` or have no folder.
     const isFile = HASHED.test(path) || /^[^/]+\.\w+$/.test(path);
     if (!isFile) return pageResponse(c, files, 'index.html');
     const file = await files.read(path, c.req.header('accept-encoding') ?? '');

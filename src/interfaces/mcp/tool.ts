@@ -67,8 +67,8 @@ export interface ToolContext {
    */
   readFile?(path: string, roots: readonly string[]): Promise<Uint8Array>;
   /**
-   * Passes waiting messages on to the sessions of these agents on this machine. Present only with `local`. The
-   * relay is the one that has the messages.
+   * Passes waiting messages on to the sessions of these agents on this machine. Present only with `local`.
+   * `relay` is the relay that stores the messages.
    */
   wake?(relay: Relay, names: readonly string[]): Promise<readonly Woken[]>;
   /**

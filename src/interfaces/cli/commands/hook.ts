@@ -230,7 +230,7 @@ function isLocal({ remote }: Host): boolean {
 
 /** Answer of a hook, independent of the client. */
 interface HookAnswer {
-  /** Text for the model. Only the events session-start and prompt-submit support it. */
+  /** Text for the model, for example the brief. Not every event of a client supports it. */
   readonly context?: string;
   /** Text for the user. */
   readonly message?: string;
@@ -358,7 +358,7 @@ async function attendSession(
       },
     };
   };
-  // Up to three requests follow each other.
+  // `work` sends up to three requests, one after the other.
   const answer = await within(isLocal(host) ? HOOK_LOCAL_MS : 3 * HOOK_REMOTE_MS, work());
   return answer === 'late' ? {} : answer;
 }

@@ -487,7 +487,7 @@ async function estimateSteps(
   return rows;
 }
 
-/** Estimates for steps whose file does not limit them: the answer, a preview, and the results of tool calls. */
+/** Assumed tokens of an answer without `max_tokens`, and of the preview of one artifact. */
 const ANSWER_TOKENS = 4_096;
 const PREVIEW_TOKENS = 600;
 
