@@ -270,6 +270,11 @@ export class CheckpointFiles {
     for (const key of this.#recent.keys()) if (key.startsWith(folder)) this.#recent.delete(key);
   }
 
+  /** Forgets which values of a namespace are stored. Call it if another process may have deleted them. */
+  async forget(thread: string, namespace: string): Promise<void> {
+    this.#recent.delete(await folderOf(thread, 'v', namespace));
+  }
+
   /**
    * Deletes the unwanted checkpoints of a namespace with their writes, and the values that no checkpoint in `kept`
    * uses. Values younger than `newest` stay, because they may belong to a checkpoint that is being written.

@@ -185,6 +185,21 @@ test('a large value is stored once, and a listing reads only as many checkpoints
   assert.deepEqual([values.turn, values.text.length, values.constant.length], [20, 30_000, 90_000]);
 });
 
+test('a thread that another process has deleted can be started again with the same large value', async () => {
+  const State = Annotation.Root({ text: Annotation<string> });
+  const graph = new StateGraph(State)
+    .addNode('end', () => ({}))
+    .addEdge('__start__', 'end')
+    .compile({ checkpointer: new ContextRelaySaver(scene.relay, { space: 'deleted' }) });
+  const text = 'x'.repeat(100_000);
+  await graph.invoke({ text }, inThread('again'));
+  await new ContextRelaySaver(scene.relay, { space: 'deleted' }).deleteThread('again');
+  await graph.invoke({ text }, inThread('again'));
+  const elsewhere = new ContextRelaySaver(scene.relay, { space: 'deleted' });
+  const found = await elsewhere.getTuple(inThread('again'));
+  assert.equal(found?.checkpoint.channel_values.text, text);
+});
+
 test('a channel stored as changes is not restored if one of its ancestors is missing', async () => {
   const saver = new ContextRelaySaver(scene.relay, { space: 'missing-ancestor' });
   const graph = new StateGraph(DeltaState)

@@ -39,6 +39,7 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     const { thread_id, checkpoint_ns = '' } = config.configurable ?? {};
     if (thread_id === undefined) return undefined;
     const stored = await this.#files.get(String(thread_id), checkpoint_ns, getCheckpointId(config));
+    if (!stored) await this.#files.forget(String(thread_id), checkpoint_ns);
     const loaded = stored && (await this.#files.loadToContinue(stored));
     return loaded && this.#tuple(loaded);
   }
