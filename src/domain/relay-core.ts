@@ -405,7 +405,10 @@ const LEASE = 'sys/tidying';
  */
 const SWEEP_LEASE_MS = 120_000;
 
-/** Runs `work`, unless another server with the same store is running it. The next sweep does what is left. */
+/**
+ * Runs `work`, unless another server with the same store is running it. The next sweep continues unfinished
+ * work.
+ */
 async function underSweepLease({ engine, env }: Deps, work: () => Promise<void>): Promise<void> {
   const { records } = engine;
   const expiresAt = env.now() + SWEEP_LEASE_MS;

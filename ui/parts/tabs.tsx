@@ -9,7 +9,10 @@ export interface Tab {
   readonly render: () => ComponentChildren;
 }
 
-/** Views of a page; those that are false are left out. The selected one is in the address, so that it can be linked. */
+/**
+ * Views of a page. False entries of `tabs` are left out. The address contains the selected view, so that it
+ * can be linked.
+ */
 export function Tabs({ tabs: all, label }: { tabs: readonly (Tab | false)[]; label: string }) {
   const tabs = all.filter((tab) => tab !== false);
   const wanted = query.value.get('tab');

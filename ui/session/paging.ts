@@ -27,7 +27,9 @@ interface Options<T> {
   readonly matches?: (row: T) => boolean;
   /** Returns whether no later row can match, because the list is ordered by time. */
   readonly isPast?: (row: T) => boolean;
-  /** Activity after which the list starts again, unless the person has scrolled to further pages. */
+  /**
+   * Returns whether the list starts again after this entry, unless the person has scrolled to further pages.
+   */
   readonly live?: (entry: Activity) => boolean;
 }
 

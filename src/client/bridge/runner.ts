@@ -108,8 +108,8 @@ export interface TmuxOptions {
    */
   readonly stuckAfter?: number;
   /**
-   * Environment variables of the agent; those of this process by default. CLAUDE_CONFIG_DIR says where Claude
-   * Code writes its state.
+   * Environment variables of the agent. By default the agent gets the variables of this process.
+   * CLAUDE_CONFIG_DIR says where Claude Code writes its state.
    */
   readonly env?: { readonly [name: string]: string | undefined };
 }
@@ -130,8 +130,8 @@ export interface ExecOptions {
  */
 export interface AcpOptions extends ExecOptions {
   /**
-   * Permission requests of the agent that the bridge grants: all of them, only those for reading, or none. It
-   * rejects all others. `reads` by default.
+   * Permission requests of the agent that the bridge grants: `all`, only `reads`, or `none`. It rejects all
+   * other requests. `reads` by default.
    */
   readonly allow?: 'all' | 'reads' | 'none';
 }

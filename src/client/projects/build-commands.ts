@@ -126,7 +126,7 @@ function makeTargets(text: string | null, source: string) {
   return byUse(targets, (name) => `make ${name}`, source);
 }
 
-/** Sorts scripts or targets by their use. Those without a known use are listed by name. */
+/** Groups scripts or targets by their use. Scripts without a known use are only listed by name. */
 function byUse(
   scripts: readonly (readonly [name: string, body: unknown])[],
   commandOf: (name: string) => string,

@@ -58,7 +58,10 @@ export async function coldStart(
   return { draft: withPlace(draft, view.place), now: view.now };
 }
 
-/** Names the files in the project folder that have instructions for agents. */
+/**
+ * Returns a line that asks the agent to read the instruction files of the project folder. Empty if there are
+ * none.
+ */
 export async function readFirst(files: ProjectFiles): Promise<string[]> {
   const found = await presentFiles(files, ['CLAUDE.md', 'AGENTS.md', 'GEMINI.md']);
   return found.length > 0 ? [`Read ${found.join(', ')} first.`] : [];

@@ -140,8 +140,8 @@ export interface ProjectGit {
    */
   hunks(paths: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
   /**
-   * Returns the newest `limit` commits that changed a file, also those on merged branches. Parents come
-   * before their children. A merge that took the file unchanged from one parent is left out.
+   * Returns the newest `limit` commits that changed a file, including commits on merged branches. Parents
+   * come before their children. A merge that took the file unchanged from one parent is left out.
    */
   history(name: string, limit: number): Promise<readonly FileChange[]>;
   /**

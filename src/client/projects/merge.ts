@@ -404,7 +404,7 @@ function renumber(
   return { base: before, ...moved };
 }
 
-/** All entries of a side, and those of them that are not in the base. */
+/** All entries of a side, and the entries among them that the base does not have. */
 type Entries = readonly [all: readonly Numbered[], fresh: readonly Numbered[]];
 
 /**

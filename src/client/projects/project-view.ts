@@ -108,7 +108,7 @@ async function foreignFiles(files: ProjectFiles): Promise<string[]> {
   return names;
 }
 
-/** Says that a file with the name of a project file belongs to another program. */
+/** Returns one note per file that has the name of a project file but belongs to another program. */
 export function foreignNotes({ foreign, place }: ProjectView): string[] {
   const instead =
     place === ''
@@ -260,7 +260,7 @@ function isPlaceholder(text: string): boolean {
   return /^\[[^\]]*\]$/.test(text);
 }
 
-/** Mentions comments and trailing commas once for all files. */
+/** Returns one note about the comments and trailing commas in all files. */
 export function commentNotes({ commented }: ProjectView): string[] {
   if (commented.length === 0) return [];
   return [`Comments or trailing commas in ${commented.join(', ')} are kept, but plain JSON has neither.`];

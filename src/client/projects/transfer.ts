@@ -161,7 +161,7 @@ const MAX_DIFF_LINES = 5_000;
 const MAX_HUNKS = 3;
 /** If a diff exceeds one of these limits, only its hunk headers are shown. */
 const SMALL_DIFF = { lines: 40, chars: 1_600 };
-/** Limits for the first lines of untracked files that are shown. */
+/** Maximum number of untracked files that are shown by their first lines, and of lines per file. */
 const PREVIEW = { files: 3, lines: 8 };
 
 /** Files that usually change as a side effect: settings, lockfiles and files of tools. */
@@ -169,7 +169,7 @@ const SETTINGS =
   /(?:^|\/)\.|(?:^|[-./])lock(?:file)?\b|\.(?:json|jsonc|ya?ml|toml|ini|cfg|lock|sum|snap|svg)$|\.config\.\w+$/;
 
 /**
- * Matches files whose name, or the name of one of whose folders, starts with a dot. They often contain
+ * Matches paths in which the name of the file or of a folder starts with a dot. Such files often contain
  * passwords.
  */
 const HIDDEN = /(?:^|\/)\./;
@@ -294,8 +294,8 @@ function threadPart(thread: Header | null): BriefPart {
 }
 
 /**
- * Lists the newest commits of the files in flight, without settings and lockfiles, because too many commits
- * change those.
+ * Lists the newest commits of the files in flight. Leaves out settings and lockfiles, because too many
+ * commits change them.
  */
 async function commitsPart(view: ProjectView, git: ProjectGit, { inFlight }: GitStatus): Promise<BriefPart> {
   const tracked = inFlight.filter(({ path, state }) => state !== '??' && !SETTINGS.test(path));

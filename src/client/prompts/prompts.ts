@@ -272,7 +272,7 @@ function outcome(
       answer: artifact.tokens.content,
       tokenizer: bundle.tokens.tokenizer,
       estimated: bundle.tokens.estimated || bundle.pasted.estimated,
-      /** The part of `prompt` that came from tool calls. */
+      /** Tokens of `prompt` that came from tool calls. */
       pulled: pulls.tokens,
       pulls: pulls.calls,
     },

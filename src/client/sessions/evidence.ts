@@ -41,7 +41,7 @@ interface Evidence {
   before: string | null;
 }
 
-/** Access to sessions, as far as a brief needs it. */
+/** Methods for reading sessions that a brief needs. */
 interface Sessions {
   find(name: string): Promise<SessionInfo | null>;
   turns(session: SessionInfo): AsyncIterable<Turn>;

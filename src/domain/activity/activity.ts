@@ -167,8 +167,8 @@ const NEEDS: { readonly [subject: string]: Scope } = {
 /**
  * Returns whether a caller may see an event. The id of a pointer may be enough to pull its payload. So an
  * event of a pointer on a channel needs the scope `subscribe`, and an event of a pointer without a channel
- * needs the scope `pull`. An API key with a channel prefix sees only events on its channels, `left_out` and
- * `gap`, because an event does not say which key caused it.
+ * needs the scope `pull`. An API key with a channel prefix sees only `left_out`, `gap` and events on its
+ * channels, because an event does not say which key caused it.
  */
 function isVisible(caller: Caller, { kind, channel }: Activity): boolean {
   const subject = kind.split('.')[0]!;

@@ -138,7 +138,8 @@ export class GroupRounds {
   }
 
   /**
-   * Returns a list of members, in turn. A member is in the list once for each message that it can still take.
+   * Returns the members that can take messages, in the order in which they get them. A member is in the list
+   * once for each message that it can still take.
    */
   #freeSlots(state: GroupState, all: ReadonlyMap<string, Member>, now: number): Member[] {
     const held = new Map<string, number>();

@@ -2,8 +2,8 @@ import { RelayError } from '../../base/errors.ts';
 import { GROUP_ACKS_KEPT } from '../../base/limits.ts';
 
 /**
- * A wait becomes longer by a random part of up to 20 %. So messages that failed at the same time are retried
- * at different times.
+ * Each wait is extended by a random share of up to 20 %, so that messages that failed at the same time are
+ * retried at different times.
  */
 const JITTER = 0.2;
 

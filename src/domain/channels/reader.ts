@@ -63,8 +63,8 @@ export async function findStart(logs: Logs, stream: string, since: Since | undef
   if (wanted !== 'now' && 'time' in wanted) return startAt(logs, stream, wanted.time);
   const { last } = await logs.info(stream);
   if (wanted === 'now') return { after: last, gap: false, lenient: false };
-  // The requested position is after the end of the channel. The store was restored from a backup, or it is
-  // another store. Nobody knows which messages were in between.
+  // The requested position is after the end of the channel, because the store was restored from a backup or
+  // is another store. Messages may be missing in between, so report a gap.
   if (wanted.seq > last) return { after: last, gap: last > 0 || wanted.seq > 0, lenient: false };
   return { after: wanted.seq, gap: false, lenient: false };
 }

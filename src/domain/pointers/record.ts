@@ -130,7 +130,9 @@ export class PointerLookup {
     this.#listed = recordsOf(deps.engine.records);
   }
 
-  /** Returns null if the pointer does not exist, has expired or was revoked. */
+  /**
+   * Returns the record of a pointer. Returns null if the pointer does not exist, has expired or was revoked.
+   */
   async find(id: string): Promise<PointerRecord | null> {
     return (await this.#records.get(recordKey(id)))?.value ?? null;
   }

@@ -210,7 +210,7 @@ async function discard(
   await log.deps.engine.blobs.delete(blob);
 }
 
-/** Returns the record port, with the type of artifact records. */
+/** Returns the records of the store, typed as artifacts. */
 export function artifactRecords(log: ThreadLog): RecordsOf<Artifact> {
   return recordsOf(log.deps.engine.records);
 }

@@ -37,10 +37,10 @@ const savedKey = (tenant: string) => `ten.${tenant}/totals.3`;
 
 type Store = Pick<Deps, 'engine' | 'env'>;
 
-/** Access to the threads of a tenant, as far as the totals need it. */
+/** Methods for reading a tenant's threads that the totals need. */
 interface Threads {
   all(): AsyncIterable<string>;
-  /** Returns null for a thread that does not exist. */
+  /** Returns the figures of a thread. Returns null if the thread does not exist. */
   figures(id: string): Promise<ThreadFigures | null>;
 }
 

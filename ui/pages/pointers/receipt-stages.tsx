@@ -4,7 +4,7 @@ import { Badge } from '../../parts/badge.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Ago } from '../../parts/time.tsx';
 
-/** The receipt stages that a pointer has reached, with evidence, and those still ahead. */
+/** The receipt stages that a pointer has reached, with evidence, and the stages that it has not reached yet. */
 export function ReceiptStages({ receipts }: { receipts: readonly Receipt[] }) {
   const reached = new Set(receipts.map(({ rung }) => rung));
   return (

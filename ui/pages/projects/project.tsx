@@ -231,7 +231,7 @@ function Todos({ todos }: { todos: ProjectView['todos'] }) {
   );
 }
 
-/** What the last session left: its task, what is blocked, and the hand-offs. */
+/** The state that the last session left: its task, what is blocked, and the hand-offs. */
 function State({ project: { state, handoffs, todos } }: { project: ProjectView }) {
   const blocked = [
     ...(state?.blocked ?? []),

@@ -62,7 +62,10 @@ const STATES = {
   ...Object.fromEntries(TASK_STATES.map((state) => [state, state])),
 };
 
-/** Cancels open tasks and sends ended ones again, as far as the key allows. */
+/**
+ * Actions for selected tasks: cancel open tasks, and send failed or canceled tasks again if the key allows
+ * it.
+ */
 function bulkActions(): BulkAction<TaskInfo>[] {
   const cancel: BulkAction<TaskInfo> = {
     label: 'Cancel',
