@@ -23,7 +23,7 @@ import { SignIn } from './sign-in.tsx';
 
 type Page = ComponentType<{ parts: readonly string[] }>;
 
-/** Pages by the first segment of their address. They are small; large libraries are loaded by the pages that need them. */
+/** Pages by the first segment of their address. A page loads a large library only when it needs the library. */
 const PAGES: { readonly [first: string]: Page } = {
   '': Overview,
   threads: Threads,

@@ -6,7 +6,10 @@ const here = signal({ path: location.pathname, query: location.search });
 export const path = computed(() => here.value.path);
 export const query = computed(() => new URLSearchParams(here.value.query));
 
-/** The path below `/ui` in decoded segments: `['threads', id]`; for a pointer's own address `['pull', id]`. */
+/**
+ * Decoded segments of the path below `/ui`, such as `['threads', id]`. A pointer's own address gives
+ * `['pull', id]`.
+ */
 export const segments = computed<readonly string[]>(() => {
   const found = /^(?:\/v1)?\/(?:ui(?:\/(.*))?|(pull\/.*))$/.exec(path.value);
   return (found?.[1] ?? found?.[2] ?? '').split('/').filter(Boolean).map(decodeSegment);
@@ -27,7 +30,7 @@ export function navigate(href: string, o: { replace?: boolean } = {}): void {
   }
 }
 
-/** Sets a field in the query of this page without a history entry; null removes it. */
+/** Sets a field in the query of this page without a history entry. Null removes the field. */
 export function setParam(name: string, value: string | null): void {
   const params = new URLSearchParams(location.search);
   if (value === null || value === '') params.delete(name);

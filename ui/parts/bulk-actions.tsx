@@ -11,7 +11,7 @@ export interface BulkAction<T> {
   /** What the person agrees to. */
   readonly about: string;
   readonly danger?: boolean;
-  /** Rows that the action applies to; the others are skipped. */
+  /** Returns whether the action applies to a row. Other rows are skipped. */
   readonly applies?: (row: T) => boolean;
   readonly act: (relay: Relay, row: T) => Promise<unknown>;
 }

@@ -28,7 +28,7 @@ export function Chart({ label, times, series, format }: Props) {
     if (!element) return;
     let plot: { destroy(): void; setSize(size: { width: number; height: number }): void } | null = null;
     let over = false;
-    // A canvas cannot resolve CSS variables; an element's style can.
+    // A canvas cannot resolve CSS variables, so let the style of an element resolve them.
     const colour = (name: string) => {
       element.style.color = `var(${name})`;
       return getComputedStyle(element).color;

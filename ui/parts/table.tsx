@@ -47,7 +47,7 @@ export const linkColumn = <T,>(
 /** Rows that the person has selected, by key. */
 export interface Selection<T> {
   readonly rows: ReadonlyMap<string, T>;
-  /** What a screen reader says about a row; null for a row that cannot be selected. */
+  /** Returns what a screen reader says about a row. Null for a row that cannot be selected. */
   readonly nameOf: (row: T) => string | null;
   readonly set: (key: string, row: T, on: boolean) => void;
   readonly clear: () => void;

@@ -5,7 +5,7 @@ setInterval(() => {
   if (document.visibilityState === 'visible') now.value = Date.now();
 }, 10_000);
 
-/** `3 min ago`, with the exact time in the title. */
+/** Displays an age such as `3 min ago`, with the exact time in the title. */
 export function Ago({ at }: { at: string | number | null | undefined }) {
   if (at === null || at === undefined) return <span class="soft">never</span>;
   const moment = new Date(at);
@@ -18,8 +18,8 @@ export function Ago({ at }: { at: string | number | null | undefined }) {
 }
 
 /**
- * `14:03:07`, or `16 Nov, 14:03` for another day; `short` omits the time. For lists in which order within a minute
- * matters.
+ * Displays a time as `14:03:07`, or as `16 Nov, 14:03` if it is on another day. `short` omits the time of day
+ * then. Used in lists in which the order within a minute matters.
  */
 export function Clock({ at, short = false }: { at: string | number; short?: boolean }) {
   const moment = new Date(at);

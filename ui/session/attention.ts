@@ -22,7 +22,9 @@ export interface AttentionItem {
   readonly command?: string;
 }
 
-/** The newest list; null until it was read. The overview reads it, and the health panel shows how many there are. */
+/**
+ * The newest list; null before the first read. The overview reads it, and the health panel shows its length.
+ */
 export const attention = signal<readonly AttentionItem[] | null>(null);
 
 const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals';
 import type { Self } from '../../src/contract/keys.ts';
 import { handleUnauthorized, needsKey, relay } from './session.ts';
 
-/** The caller as the relay sees it; null until it has answered. */
+/** The caller as the relay sees it; null until the relay has answered. */
 export const self = signal<Self | null>(null);
 
 /** Loads `self` at the start and after each change of the key. */

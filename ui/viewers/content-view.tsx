@@ -31,7 +31,7 @@ interface Props {
   /** Size of the whole content, which may exceed `body`. */
   readonly size: number;
   readonly about: About;
-  /** Render Markdown at once; otherwise on request. */
+  /** True to render Markdown at once. Otherwise it is rendered on request. */
   readonly renderAtOnce?: boolean;
 }
 

@@ -7,7 +7,7 @@ const ROW_HEIGHT = 30;
 const MAX_COLUMNS = 60;
 const CELL_CHARS = 300;
 
-/** Displays rows and columns as text; formulas are text too. */
+/** Displays CSV as rows and columns of text. Formulas are not evaluated. */
 export function CsvView({ text, label }: { text: string; label: string }) {
   const [head = [], ...rows] = useMemo(() => csvRows(text, separatorOf(text)), [text]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);

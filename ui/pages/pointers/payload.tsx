@@ -26,7 +26,7 @@ export function Payload({ client, url, about }: Props) {
   const [body, setBody] = useState<Uint8Array<ArrayBuffer> | null>(null);
   const keyed = url.includes('#key=');
   const pulling = useAction(async () => {
-    // For a long payload only the start is fetched; an encrypted one must be complete to be decrypted.
+    // Fetch only the start of a long payload. An encrypted payload must be complete to be decrypted.
     const part = about.max_pulls === null && !keyed && (about.size ?? 0) > MAX_VIEW_BYTES;
     const bytes = await client.pullBytes(url, part ? { range: { start: 0, end: MAX_VIEW_BYTES } } : {});
     setBody(bytes as Uint8Array<ArrayBuffer>);

@@ -93,7 +93,7 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
 
 const MARK_TONES: { readonly [mark: string]: Tone } = { encrypted: 'busy', 'one-time': 'warn' };
 
-/** `text/markdown; charset=utf-8` → `markdown` */
+/** Shortens a media type: `text/markdown; charset=utf-8` becomes `markdown`. */
 function shortType(type: string | null): string {
   return /\/(?:x-)?([^;]+)/.exec(type ?? '')?.[1]?.replace('plain', 'text') ?? 'text';
 }

@@ -8,7 +8,7 @@ import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { ProjectPage } from './project.tsx';
 
-/** Poll interval, because files change without an event. */
+/** Poll interval in ms. Polling is needed because files change without an event. */
 const POLL_MS = 5_000;
 
 export function Projects({ parts: [id] }: { parts: readonly string[] }) {
