@@ -130,8 +130,8 @@ export interface ExecOptions {
  */
 export interface AcpOptions extends ExecOptions {
   /**
-   * Permission requests of the agent that the bridge grants: `all`, only `reads`, or `none`. It rejects all
-   * other requests. `reads` by default.
+   * Permission requests of the agent that the bridge grants: all, only requests to read, or none. It rejects
+   * all other requests. `reads` by default.
    */
   readonly allow?: 'all' | 'reads' | 'none';
 }
