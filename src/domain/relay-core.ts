@@ -98,7 +98,7 @@ export class RelayCore {
    * `https://relay.example`.
    */
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
-  /** Returns the caller with the name of the agent that its client states. */
+  /** Returns the caller with the agent name that its client has sent. */
   readonly actingAs = (caller: Caller, agent: string | null | undefined): Caller =>
     actingAs(caller, agent, this.#options.auth !== 'keys');
   readonly #options: CoreOptions;

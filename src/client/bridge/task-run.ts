@@ -69,7 +69,7 @@ export async function runTask(
     if (found?.status === 'canceled') canceled.abort(found.summary);
     else if (found) settled.abort();
   });
-  // If this wait fails, the task still runs. The relay rejects a second result for the task.
+  // If waiting for another result fails, the task still runs. The relay rejects a second result for the task.
   elsewhere.catch(() => {});
   let ran: Ran;
   try {

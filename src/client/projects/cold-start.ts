@@ -82,8 +82,8 @@ interface Surroundings {
 }
 
 /**
- * Ranks of the first lines of the parts of a brief. Each further line of a part ranks one higher. If there is
- * no room, the end of a long list is therefore dropped before the start of the next part.
+ * Ranks of the first lines of the parts of a brief. The rank of each further line of a part is higher by one.
+ * If there is no room, the end of a long list is therefore dropped before the start of the next part.
  */
 export const RANK = {
   task: 0,

@@ -383,8 +383,8 @@ function renumber(
   const theirsClash = clash(theirsAlone, oursAlone);
   const theirsLater = isLater(theirsClash[0], oursClash[0]);
   const next = numbersAfter(prefix, [...base, ...ours, ...theirs]);
-  // `keeps` is the side that keeps its numbers if the two sides clash. Even this side must give way to the
-  // numbers of entries that both sides have.
+  // `keeps` is the side that keeps its numbers if both sides have given one number to different entries. Even
+  // this side gives up a number that belongs to an entry of both sides.
   const keeps = theirsLater ? 'ours' : 'theirs';
   for (const side of [keeps, keeps === 'ours' ? 'theirs' : 'ours'] as const) {
     const alone = side === 'ours' ? oursAlone : theirsAlone;

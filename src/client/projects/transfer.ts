@@ -136,7 +136,7 @@ export async function transferDraft(
   return withPlace(draft, view.place);
 }
 
-/** Says which instructions the next client loads by itself, and how it calls our tools. */
+/** Names the instructions that the next client loads by itself, and explains how it calls our tools. */
 async function targetPart(files: ProjectFiles, to: string): Promise<BriefPart> {
   const target = targetOf(to);
   const lines: string[] = [];

@@ -80,7 +80,7 @@ export async function quoteSession(
   return { parts, closing: [closing] };
 }
 
-/** Added to the ranks of an earlier session, once for each later session. */
+/** Added to the rank of an earlier session's lines, once for each later session. */
 const OLDER = 6;
 
 /** Reads a session once and keeps what the next agent needs, in bounded memory. */

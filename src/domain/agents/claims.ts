@@ -27,7 +27,7 @@ interface ClaimRecord {
   readonly ttl: number;
 }
 
-/** Claims of agents on files and todos: leases that lapse unless their holder renews them. */
+/** Claims of agents on files and todos: leases that expire unless their holder renews them. */
 export class Claims {
   readonly #deps: Deps;
   readonly #records: RecordsOf<ClaimRecord>;

@@ -163,8 +163,8 @@ export class DeadLetters {
   }
 
   /**
-   * Moves messages to the dead letters. `seqs` is in channel order. If it contains new messages, it must
-   * contain all new messages up to its last one, because the group's cursor moves to the last one.
+   * Moves messages to the dead letters. `seqs` is in channel order. If it contains a new message, it must
+   * also contain all new messages before that one, because the group's cursor moves to the last new message.
    */
   async move(log: GroupLog, seqs: readonly number[], reason: DeadLetter['reason']): Promise<void> {
     const stream = channelStream(log.tenant, log.channel);

@@ -19,7 +19,7 @@ export class Directory {
   async note(tenant: string, channel: string): Promise<void> {
     const { engine, env } = this.#deps;
     const key = channelKey(tenant, channel);
-    // Most channels are already listed. A read is cheap, because it does not wait for the disk.
+    // Read first, because most channels are already listed and a read does not wait for the disk.
     if ((await engine.records.get(key)) === null)
       await engine.records.put(key, { created: env.now() }, { expect: 'absent' });
   }

@@ -182,8 +182,8 @@ export class FileStore {
 
   /**
    * Deletes blobs of unfinished writes and versions of deleted files. Skips anything younger than an hour,
-   * because it may belong to a running write. Reads heads before versions: a body that a write moves from
-   * the head to a version record meanwhile is then always found.
+   * because it may belong to a running write. Reads heads before versions, so that it always finds a body
+   * that a concurrent write moves from the head to a version record.
    */
   async removeOrphansIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<void> {
     const { engine, env } = this.parts.deps;

@@ -220,7 +220,8 @@ export class Keys {
       }
       await this.#byHash.put(keyKey(hash), record, { expect: 'absent', expiresAt });
     } catch (error) {
-      // The caller gets the first error. If the list entry remains, it names a key that does not exist.
+      // Throw the first error even if this deletion fails. A remaining list entry names a key that does not
+      // exist.
       await this.#byTenant.delete(listKey(tenant, id)).catch(() => {});
       throw error;
     }
