@@ -148,9 +148,9 @@ async function install(folder) {
   const lockfile = relative(root, join(folder, 'package-lock.json'));
   say(`Installing the packages that ${lockfile} names (once; about a minute)…`);
   const [command, args] = npm();
-  // The packages for Cloudflare need `npm install`: `npm ci` requires workerd for every platform, but some registries lack
-  // some of them. The flags are explicit, because otherwise NODE_ENV=production or a user's npmrc could make npm omit half
-  // of the packages. The optional packages of the integrations are programs for single platforms, which nothing uses.
+  // The packages for Cloudflare need `npm install`: `npm ci` requires the workerd package of every platform, and some
+  // registries lack a few. --include and --omit are explicit, because NODE_ENV=production or an npmrc could otherwise
+  // leave packages out. The optional packages of the integrations are omitted: they are programs that nothing here uses.
   const how = folder === PACKAGES['--cloudflare'] ? ['install', '--no-save'] : ['ci'];
   const flags = [
     ...how,

@@ -187,7 +187,7 @@ async function test(uv: string, relay: string, environment: Environment): Promis
     run(uv, ['pip', 'install', '--quiet', '--python', venv, ...what], { VIRTUAL_ENV: venv });
   const [wheel, sdist] = ['*.whl', '*.tar.gz'].map((pattern) => globSync(join(DIST, pattern))[0]!);
   const asked = extras.length > 0 ? `[${extras.join(',')}]` : '';
-  const documented = extras.length === 1 ? installCommand(pages[0]!, extras[0]!) : null;
+  const documented = extras.length === 1 ? requirementOf(pages[0]!, extras[0]!) : null;
   const wanted = environment.instead ?? documented ?? `contextrelay${asked} @ file://${wheel}`;
   const pins = environment.oldest ? requirements(extras[0]!).map((each) => each.replace('>=', '==')) : [];
   if (!(await install(wanted, ...pins))) {
@@ -214,8 +214,8 @@ async function test(uv: string, relay: string, environment: Environment): Promis
   console.log(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
 }
 
-/** Returns the requirement that the page tells a user to install for an extra. */
-function installCommand(page: Page, extra: string): string {
+/** Returns the requirement in the line `pip install '…'` of the page for an extra. */
+function requirementOf(page: Page, extra: string): string {
   const found = readFileSync(page.path, 'utf8').match(/pip install '[^']+'/g) ?? [];
   const command = found.find((each) => each.includes(`[${extra}]`));
   if (command === undefined) throw new Error(`${page.path} does not say how to install ${extra}`);

@@ -259,7 +259,7 @@ const SUPPORT: readonly PatchOp[] = [
   step('Rewrite the article about invoices'),
 ];
 
-/** A question that the newest value of a key in the state answers. */
+/** A question whose answer is the newest value of `key` in the state. */
 interface Lookup {
   readonly ask: string;
   readonly key: string;

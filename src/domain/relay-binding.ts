@@ -56,8 +56,8 @@ function apiOf(verbs: Verbs, service: Loadable, caller: CallerAt): object {
 }
 
 /**
- * Returns the methods of a service that are verbs in `verbs`. Used for a part of the API whose verbs belong
- * to several services.
+ * Returns the methods of `service` whose names are in `verbs`, bound to the service. Used where several services
+ * implement one part of the API.
  */
 export function methodsFor<V extends Verbs, S extends object>(
   verbs: V,

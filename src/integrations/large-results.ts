@@ -119,7 +119,7 @@ export class LargeResults {
       encrypted,
       ttl,
       // Encryption gives different bytes each time, and the relay rejects a repeated idempotency key with other
-      // bytes.
+      // bytes. So encrypted pushes have no key.
       idempotencyKey: encrypted ? undefined : `result-${key}`,
       count: true,
       excerpt: EXCERPT_TOKENS,

@@ -68,7 +68,7 @@ export function startPiped(
       throw notStarted(line, error);
     },
   );
-  // A write fails if the program has ended, which `end` reports.
+  // Ignore write errors: they mean that the program has ended, and `end` reports that.
   child.stdin.on('error', () => {});
   return { input: child.stdin, output: child.stdout, end: end.finally(() => signals[Symbol.dispose]()) };
 }

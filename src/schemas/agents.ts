@@ -66,7 +66,8 @@ const session = z.object({
   pid: count.optional(),
   /**
    * How a message reaches the session. `now`: it wakes the session. `turn`: it is shown at the next turn. `start`: it
-   * is shown when the session starts again. `no`: the session has to read it.
+   * is shown when the session starts again. `no`: only when the session reads
+   * its messages itself.
    */
   reach: z.enum(AGENT_REACH),
   /** True while the session works on a prompt. */

@@ -82,8 +82,8 @@ test('webhooks are notified once of a task that ended while no server ran', asyn
   await hook.until('TASK_STATE_COMPLETED');
   assert.match(hook.received[0]!.body, /done in the dark/);
   assert.match(hook.received[1]!.body, /TASK_STATE_COMPLETED/);
-  // Once the webhook's answer is stored, the outbox in the store is empty.
-  await emptyOutbox(place.home);
+  // The outbox is empty as soon as the webhook's answer is stored.
+  await untilOutboxIsEmpty(place.home);
   await kill(second);
   await using third = await startWithWebhooks(place.home);
   await giveTask(third.url, hook.url);
@@ -104,7 +104,7 @@ test('the next server refuses webhooks in the local network too', async () => {
   assert.equal(hook.received.length, 0);
 });
 
-async function emptyOutbox(home: string): Promise<void> {
+async function untilOutboxIsEmpty(home: string): Promise<void> {
   await using open = await openCore(loadConfig({}, { home }), 'cli');
   await until(async () => !(await hasOutboxEntries(open.core.deps)));
 }

@@ -73,7 +73,7 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
     const ended = once(child, 'exit');
     child.kill(end);
     await ended;
-    // Free the space that the store reserves for deletions, so that it is filled too.
+    // Delete the file that reserves space for deletions, so that `fillUp` fills that space too.
     if (end === 'SIGTERM') rmSync(join(home, 'relay.db-reserve'));
     fillUp(home);
 

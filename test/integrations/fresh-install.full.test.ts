@@ -8,9 +8,9 @@ import { PAGES, pageText, runPage } from './pages.ts';
 import { type Scene, startScene } from './scene.ts';
 
 /**
- * Runs each page of docs/integrations in a new folder, with nothing installed but what its first install command says, and
- * then the tests of the integration with these packages. Then the same with the second command of the page, which has the
- * oldest versions.
+ * For each page of docs/integrations: runs an install command of the page in a new folder, then the code of the page
+ * there, then the tests of the integration with these packages. The first command of a page installs the newest tested
+ * versions, the second the oldest.
  */
 
 let scene: Scene;

@@ -18,7 +18,7 @@ export interface Pinned {
   readonly headers?: { readonly [name: string]: string };
   readonly json?: unknown;
   readonly body?: string | Uint8Array;
-  /** Sends the body of the earlier answer whose `as` has this value. */
+  /** Name (`as`) of an earlier request. The body of its answer is sent as the body of this request. */
   readonly bodyOf?: string;
   /** Sends this number as Content-Length, but no body. */
   readonly declare?: number;
@@ -79,7 +79,7 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
         resolve({ status: stream.statusCode!, ...unpacked(pairs, body), stream });
         if (asked.declare !== undefined) sent.destroy();
       };
-      // Match exactly this number of events, even if more have arrived. The retry time may precede the first event.
+      // Match the first `asked.events` events and ignore later ones. The stream may begin with a `retry:` field.
       const wanted = new RegExp(`^(?:retry: \\d+\\n\\n)?(?:(?!retry:)(?:.+\\n)+\\n){${asked.events}}`);
       stream.on('error', () => {});
       stream.on('data', (chunk: Buffer) => {

@@ -10,7 +10,8 @@ import { ROOT } from '../package/processes.ts';
 import { assertPinnedJson } from './pinned.ts';
 
 /**
- * Compares the names that the package exports: `types` and `values` for the compiler, and values `at run time`.
+ * Compares the names that the package exports with sdk-types.json: there, `types` and `values` are what the compiler
+ * sees, and `at run time` is what an import returns.
  * test/package/sdk-program checks the types themselves. UPDATE_PINS=1 rewrites sdk-types.json; see pinned.ts.
  */
 

@@ -153,7 +153,7 @@ test("work on a payload counts against its caller's rate limit by the bytes read
 
 test('work for a push, for an artifact or over MCP counts against the rate limit too', async () => {
   await using texts = new TextWorkers();
-  // The rate limit refills so slowly that a key can make only the 5.5 requests of its burst.
+  // A bucket has 0.001 × 5 500 = 5.5 tokens, enough for 5 requests, and hardly refills during the test.
   await using relay = await startGuarded({
     core: { defaultPlan: 'team' },
     texts,

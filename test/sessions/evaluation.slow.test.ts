@@ -14,11 +14,11 @@ import { PLAIN_SCRIPTS } from './scripts-plain.ts';
 
 interface Score {
   asked: number;
-  /** Questions that a hand-off from git and project files alone answers. */
+  /** Number of questions that a hand-off from git and project files alone answers. */
   without: number;
-  /** Questions that the hand-off with quotes from the session answers. */
+  /** Number of questions that the hand-off with quotes from the session answers. */
   brief: number;
-  /** Questions that this hand-off or one search answers. */
+  /** Number of questions that the hand-off with quotes answers, or else one search in the session. */
   searched: number;
 }
 

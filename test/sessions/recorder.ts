@@ -321,7 +321,7 @@ export function recordingOf(client: ClientName, folder: ScratchFolder): Recordin
   return found;
 }
 
-/** Returns whether a line contains only texts of the vendor or internal records, which no reader uses. */
+/** Returns whether the recording leaves out a line: prompts of the vendor and internal records, which no reader uses. */
 function isSkipped(line: string): boolean {
   if (line.includes('"type":"attachment"')) return !line.includes('"type":"queued_command"');
   return /"type":"(?:api-request[^"]*|prompt_snapshot|world_state)"|"role":"developer"/.test(line);

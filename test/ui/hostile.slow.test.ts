@@ -17,7 +17,7 @@ after(async () => dashboard?.[Symbol.asyncDispose]());
 
 const RUN = `globalThis.owned=1;document.title='owned';alert('owned')`;
 
-/** Hostile texts that agents may put into fields that pages display. If not escaped, they run code, load or deceive. */
+/** Hostile texts that an agent may put into a displayed field. Unescaped, they would run code or mislead the reader. */
 const WORDS: readonly string[] = [
   `<img src=x onerror="${RUN}">`,
   `<script>${RUN}</script>`,

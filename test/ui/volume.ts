@@ -47,8 +47,8 @@ function rowsOf(table: Locator): Promise<{ passed: number; held: number }> {
 }
 
 /**
- * Scrolls down until the list has passed this many rows. Each change of the page scrolls to the end at once, like the
- * End key on a page that is slow to draw.
+ * Scrolls down until the list has passed `wanted` rows. After each change of the page the list jumps to its end, as if
+ * a person held the End key.
  */
 async function scrollThrough(page: Page, table: Locator, wanted: number): Promise<void> {
   const body = table.locator('.table-body');

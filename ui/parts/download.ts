@@ -10,7 +10,7 @@ export async function saveAs(
   link.href = address;
   link.download = safeName(name);
   link.click();
-  // The browser has started the download by then.
+  // After ten seconds the browser has started the download.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 

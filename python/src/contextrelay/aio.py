@@ -345,7 +345,8 @@ class AsyncSubscription:
         if self._since is not None or self._group is not None:
             return
         if is_pattern(self._channel):
-            # Several channels have no common position, so connect.
+            # A pattern matches several channels, which have no common position. Connect now, so that every message
+            # from here on arrives, and resume by time after a lost connection.
             self._socket = await self._open()
             self._since = resume_time()
         else:

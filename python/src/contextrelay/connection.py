@@ -53,7 +53,7 @@ class RequestReport:
     #: 0 for the first request of a call, 1 for its first retry.
     attempt: int
     seconds: float
-    #: HTTP status of an answer that was read.
+    #: HTTP status of the answer. None if no answer arrived.
     status: Optional[int] = None
     #: Why the request failed.
     error: Optional[RelayError] = None

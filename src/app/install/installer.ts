@@ -81,7 +81,8 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
       if (request.tools !== undefined)
         (await import('../../interfaces/mcp/tools.ts')).readToolChoice(request.tools);
       const launcher = settings.launcher(request.scope);
-      // Undo --tee first, so that the receipts of the installation match the settings and restore them exactly.
+      // Undo --tee first. It edited the same files, and the receipts of the installation restore a file exactly only
+      // if nothing else changed it.
       const removesAll = request.action === 'remove' && request.scope === 'user' && !request.only;
       if (removesAll && !request.dryRun && hasTee(request))
         await runInstall({ ...(request as ClientRequest), extra: { kind: 'tee' } }, settings);

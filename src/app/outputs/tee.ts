@@ -92,7 +92,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     if (received !== null) process.kill(process.pid, received);
   }
 
-  /** Reads standard input to its end and returns null, or returns the signal that came first. */
+  /** Captures standard input until it ends or a signal arrives. Returns the signal, or null at the end of the input. */
   async function readInput(): Promise<NodeJS.Signals | null> {
     for (;;) {
       const chunk = await Promise.race([stdin.take(), stopped.promise]);

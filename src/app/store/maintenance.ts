@@ -20,7 +20,7 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
       return core.sweepStore([LOCAL_CALLER.tenant]);
     },
     usage: async () => {
-      // Figures for monitoring are only in `GET /metrics`.
+      // Leave out `figures`, which are only for `GET /metrics`.
       const { figures: _, ...usage } = await engine.usage();
       return usage;
     },

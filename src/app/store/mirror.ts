@@ -47,7 +47,7 @@ export class Mirror {
   readonly #marks = new Map<ThreadRoot, string>();
   /** End of each events.log after this process last wrote it. */
   readonly #ends = new Map<ThreadRoot, { size: number; count: number; seq: number }>();
-  /** Stamp of each state.json after this process last wrote it. */
+  /** File stamp of each state.json as this process last wrote it. With another stamp, it may have been edited. */
   readonly #states = new Map<ThreadRoot, string>();
   /**
    * State before the first commit of this process, for threads whose state.json this process has not written

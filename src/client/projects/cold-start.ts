@@ -179,7 +179,7 @@ function warnings(view: ProjectView): string[] {
   return found;
 }
 
-/** Adds the folder of the project files to the sources in a draft. */
+/** Puts the folder `place` before the names of project files in the sources of a draft. */
 export function withPlace(draft: Draft, place: string): Draft {
   if (place === '') return draft;
   const FILE = `(${[PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD].join('|').replaceAll('.', '\\.')})`;

@@ -42,8 +42,8 @@ export function readState(doc: JsonDocument) {
 }
 
 /**
- * Returns whether a state.json belongs to this program, because other programs have files with this name too.
- * An empty object counts as ours.
+ * Returns whether a state.json belongs to this program. Other programs use this file name too. An empty object counts
+ * as ours.
  */
 export function isProjectState(doc: JsonDocument): boolean {
   if (doc.root.kind === 'object' && doc.root.entries.length === 0) return true;

@@ -303,7 +303,7 @@ async function makeBundle(
 ): Promise<Bundle> {
   const words = request.words.trim();
   if (words === '') throw badRequest('The prompt is empty.');
-  // `dry` does not count the tokens now. The event of the answer will contain the counts.
+  // `dry` keeps this prompt out of the token ledger. Its tokens are recorded with the answer.
   const o = { ...request, words, format: 'anthropic', dry: true } as const;
   const { header, artifacts, pasted, ...made } = await threads.render(thread_id, o);
   const system = `${made.system}\n\n${PATCH}`;

@@ -100,7 +100,7 @@ async function noteTrimmed(
   return won === null ? null : bytes;
 }
 
-/** Returns the records that contain the sequence up to which a channel's messages were subtracted. */
+/** Returns the records with the last message of each channel that is already subtracted from the tenant's storage. */
 function marksOf({ engine }: ChannelDeps): RecordsOf<number> {
   return recordsOf(engine.records);
 }

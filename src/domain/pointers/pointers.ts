@@ -158,12 +158,13 @@ export class Pointers {
       settled = { options, keepMs, handle, created: env.now() };
       return settled.created + settled.keepMs;
     };
-    // A body in memory is stored while its push is counted. A stream is not read before the push is allowed.
+    // A body in memory is stored while its push is counted against the quota. A stream is read only after the quota
+    // allows the push.
     const counting = countPush(allowance, caller, isRetry);
     try {
       if (!(input.body instanceof Uint8Array)) await counting;
       const storing = [blob, metered.body, { size: input.size, expiresAt }] as const;
-      // To count the tokens, the body is read back before its record exists. So it must be stored at once.
+      // Counting tokens reads the body before its record is written. So `put` stores it now, unlike `stage`.
       const staged = input.count
         ? { key: blob, ...(await engine.blobs.put(...storing)) }
         : await engine.blobs.stage(...storing);

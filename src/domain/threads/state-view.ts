@@ -52,7 +52,7 @@ export interface ViewOptions {
   readonly lists?: readonly ViewList[];
   /** The question that the reader has to answer. If not everything fits, the view shows items that match it. */
   readonly question?: string;
-  /** Returns the text that says how to get the lists from which items were left out. */
+  /** Returns a sentence that says how to read the given lists in full. Called with the lists that were shortened. */
   readonly more: (lists: readonly ViewList[]) => string;
 }
 
@@ -267,7 +267,7 @@ function isInProgress({ status = '' }: State['plan'][number]): boolean {
   return IN_PROGRESS.test(status);
 }
 
-/** Returns whether a constraint has a severity that is not a soft one. */
+/** Returns whether a constraint is hard: it has a severity, which does not match `SOFT`. */
 function isHard({ severity = '' }: State['constraints'][number]): boolean {
   return severity !== '' && !SOFT.test(severity);
 }

@@ -24,8 +24,8 @@ export const DIRECTORY = 'directory';
 const POINTER_LIST = /^ten\.[^/]*\/pointers\//;
 
 /**
- * Returns the name of the Durable Object that stores a key or log. The first segment decides, so one object can
- * answer a listing. A group is stored with its channel, so one object sees all events of its members. Receipts and
+ * Returns the name of the Durable Object that stores a key or log. Keys with the same first segment are in the same
+ * object, so one object can answer a listing. A group is stored with its channel, so one object sees all events of its members. Receipts and
  * entries of the pointer list are stored with their pointer, so a push is one call and one commit. The activity log
  * of a tenant is stored with its counters.
  */

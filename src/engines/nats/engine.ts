@@ -242,7 +242,7 @@ interface StreamState {
   readonly stream: string;
   readonly bytes: number;
   readonly subjects: number;
-  /** Last sequence. */
+  /** Sequence of the last message. */
   readonly last: number;
   /** Node that leads the stream. Null if there is none, or without a cluster. */
   readonly leader: string | null;

@@ -215,8 +215,8 @@ export class Listing<Item extends { readonly key: string }> {
     return messages.flatMap((message) => {
       const key = keyOf(message.subject.slice(this.#prefix.length));
       const item = this.#toItem(message, key);
-      // The message of a deleted key does not contain the key, and a hashed subject does not either. `page` drops the
-      // key when it finds no item for it.
+      // A deletion whose subject is only a hash does not say which key it deletes. Report no change: `page` drops the
+      // key later, because it finds no item for it.
       if (!item && key === null) return [];
       return [{ key: item?.key ?? key!, seq: message.seq, live: item !== null }];
     });

@@ -20,7 +20,7 @@ const [pack, unpack] = [promisify(gzip), promisify(gunzip)];
 const PART_BYTES = 512 * 1024;
 
 /**
- * Lifetime of a tombstone in seconds. A local index that was last updated before that is rebuilt, because it may have
+ * Lifetime of a tombstone in seconds. A local index that was not updated for longer is rebuilt, because it may have
  * missed deletions.
  */
 const TOMBSTONE_SECONDS = 30 * 86_400;

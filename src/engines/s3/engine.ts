@@ -185,7 +185,7 @@ class BucketCount {
     this.#until = this.#now() + (bytes === null ? OUTAGE_RETRY_MS : RECOUNT_MS);
   }
 
-  /** Returns the bytes in the bucket, or null if the bucket is unavailable. */
+  /** Returns the number of bytes in the bucket, or null if the bucket is unavailable. Recounts from time to time. */
   async of(place: Place): Promise<number | null> {
     if (this.#now() >= this.#until) {
       this.#counting ??= this.#count(place).finally(() => {

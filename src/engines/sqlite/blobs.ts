@@ -187,9 +187,8 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Deletes the file of a body to which no row refers. At a path that `Place` chose, another process may be storing a
-   * new body, so the file is deleted inside a transaction and only if no row refers to it. Never throws, because the
-   * row is already deleted.
+   * Deletes the file of a deleted body. Another process may store a new body at a path that `Place` chose. Such a file
+   * is deleted in a transaction, and only if no row refers to it. Never throws, because the row is already deleted.
    */
   async removeBody({ file, offset }: DeletedBody): Promise<void> {
     if (file === null || offset !== null) return;

@@ -24,7 +24,7 @@ type MockModel = mocks.MockLanguageModelV4;
 type Call = Parameters<MockModel['doGenerate']>[0];
 type Move = { tool: string; input: object } | string;
 
-/** Returns a model that makes the moves in turn. Each move receives the last tool result that the model saw. */
+/** Returns a fake model that makes the moves in order. Each move is a function of the last tool result. */
 function playing(moves: ((shown: string) => Move)[]): MockModel {
   let turn = 0;
   return new MockModel({

@@ -92,7 +92,7 @@ class MemoryFiles {
     }
   }
 
-  /** Loads the files that a call may use into `db`. Returns them by path, with their content before the call. */
+  /** Fills `db` from the files that a call may use. Returns these files by path, with their content before the call. */
   async #load(
     db: InMemoryDB,
     { threads = [], messages = [], resources = [] }: Touched,

@@ -183,7 +183,7 @@ async function rootsOf({ server }: McpServer): Promise<string[]> {
 const JSON_NON_OBJECT = /^\s*(?:\[.*\]|".*"|-?\d[\d.eE+-]*|true|false|null)\s*$/s;
 
 function toResult({ text, links = [], failed }: Answer): CallToolResult {
-  // Put another block first, so that the text itself stays verbatim in every client.
+  // Only the first block is parsed, so put a label before the text instead of changing the text.
   const note = JSON_NON_OBJECT.test(text) ? [{ type: 'text' as const, text: 'JSON:' }] : [];
   return {
     content: [

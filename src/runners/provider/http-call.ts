@@ -5,7 +5,7 @@ import { pause } from '../../base/pause.ts';
 import { redact } from '../../base/redact.ts';
 import type { AnswerListener } from '../../client/prompts/types.ts';
 
-/** How to reach a provider, with names for messages. */
+/** Address and headers of a provider, and the names that errors and hints use. */
 export interface Connection {
   /** Name as in --provider: `anthropic`. */
   readonly provider: string;

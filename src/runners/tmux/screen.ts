@@ -78,7 +78,7 @@ function newest(screen: string, pasted: string, ends: readonly number[], old: nu
   return sight;
 }
 
-/** Returns the lines after those that were already there before, for a text that has scrolled out. */
+/** Removes the leading lines that `screen` shares with `before`. Used if the pasted text has scrolled out. */
 function withoutBeginning(screen: string, before: string): string {
   const old = before.trimEnd().split('\n');
   const lines = screen.split('\n');

@@ -11,7 +11,7 @@ type Found = (line: Line, priority: number) => void;
 /** Ranks the lines of a text that is not the output of a run, such as JSON, a table, a listing, a diff or HTML. */
 export interface DocumentReader {
   readonly kind: ExcerptKind;
-  /** Reads a line. Calls `found` at once if the line is important whatever follows. */
+  /** Reads a line. Calls `found` at once if the line is important regardless of later lines. */
   add(line: Line, found: Found): void;
   /** Calls `found` for the lines whose importance is known only at the end. */
   end(found: Found): void;

@@ -9,7 +9,7 @@ export interface Line {
   readonly text: string;
   /** True if another piece of the line follows. */
   readonly more: boolean;
-  /** First lines of the JSON objects around the line, which usually name them. */
+  /** For each JSON object around the line, its first lines. They usually contain the name of the object. */
   readonly context?: readonly (readonly Line[])[];
 }
 

@@ -120,7 +120,7 @@ class _Recent:
 
     #: Maps a channel and its version to the path of the value.
     values: Dict[Tuple[str, object], str] = field(default_factory=dict)
-    #: Maps the path of a value to the newest checkpoint that it was sent for, and to the end of the transfer.
+    #: Maps the path of a sent value to the newest checkpoint that uses it, and to the end of the transfer.
     sent: Dict[str, Tuple[str, Future[None]]] = field(default_factory=dict)
 
 
@@ -232,8 +232,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             path = None if changed else recent.values.get((channel, version))
             if path is None or self._expires_too_early(path):
                 file = self._large_file(root, value)
-                # A changed value is stored with its checkpoint, unless a write has stored it. It gets a file of its
-                # own when a second checkpoint needs it.
+                # Small values are stored in the checkpoint, and so are large values that have just changed, unless
+                # put_writes has stored them. A large value gets its own file when a second checkpoint uses it.
                 if file is None or (changed and file.path not in recent.sent):
                     own[channel] = value
                     continue

@@ -174,7 +174,7 @@ class LargeResults:
         return value if same else swapped
 
     def swap_json(self, value: Any, tool: str = "") -> Any:
-        """Returns a structured result with its large texts replaced. If the rest is still large, all of it becomes one pointer."""
+        """Returns a structured result with its large texts replaced. If it is still large, the whole result becomes one pointer."""
         swapped = self.swap_texts(value, tool)
         if isinstance(swapped, str):
             return swapped

@@ -502,8 +502,8 @@ function inFigures({ versions, artifacts, events }: Omit<LegacyThread, 'bundle'>
 }
 
 /**
- * Returns whether commands use a remote server. Returns false if the configuration cannot be read, because
- * then the home probably belongs to a Go relay.
+ * Returns whether commands use a remote server. Returns false if the configuration cannot be read: then the home
+ * probably belongs to the earlier relay in Go.
  */
 function isRemote(host: Host): boolean {
   try {
