@@ -1,4 +1,4 @@
-import { BRIDGE_TASKS, PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
+import { AGENT_ALIVE_MS, BRIDGE_TASKS, PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
 import type { BridgeEvent } from '../../../client/bridge/options.ts';
 import type { Runner } from '../../../client/bridge/runner.ts';
@@ -15,8 +15,8 @@ import { printAnswer, taskLine } from './task.ts';
 const start = defineCommand({
   usage: '--tmux TARGET | --exec CMD | --acp CMD | --a2a URL | --pipelines DIR',
   details: `Runs until Ctrl-C. Each task goes to one bridge; if that bridge stops, another one takes the task. Errors and timeouts
-are returned as failed results. With --exec the command reads the task from standard input (or uses {file} or {url}) and
-prints the result; a nonzero exit code is a failure. See relay help guide bridges.`,
+are returned as failed results. With --exec the command reads the task from standard input and prints the
+result; a nonzero exit code is a failure. In CMD, {file} stands for a file with the task and {url} for its pointer. See relay help guide bridges.`,
   flags: {
     tmux: {
       value: 'TARGET',
@@ -27,7 +27,7 @@ prints the result; a nonzero exit code is a failure. See relay help guide bridge
     a2a: { value: 'URL', help: 'a remote agent that speaks A2A' },
     pipelines: {
       value: 'DIR',
-      help: 'resume runs and repeat steps when the dashboard asks, for the pipelines in this folder',
+      help: 'resume runs and repeat steps of the pipelines in this folder when someone asks for it in the dashboard',
     },
     name: { value: 'NAME', help: 'name of this agent, for --to NAME' },
     'task-channel': {
@@ -43,7 +43,7 @@ prints the result; a nonzero exit code is a failure. See relay help guide bridge
     plain: {
       help: 'send the task text without instructions; everything printed is the result (not with --tmux)',
     },
-    profile: { value: 'NAME', help: 'for --tmux: claude, codex, … (detected)' },
+    profile: { value: 'NAME', help: 'for --tmux: the program in the terminal: claude, codex, … (detected)' },
     'stuck-after': {
       value: 'TIME',
       help: 'for --tmux: report the task as stuck if the screen does not change for this time (60s)',
@@ -220,7 +220,7 @@ const list = answerCommand({
 
 const status = answerCommand({
   usage: '[name]',
-  details: 'The exit code is 1 if the named bridge, or every bridge, has sent no heartbeat lately.',
+  details: `The exit code is 1 if the named bridge has sent no heartbeat in the last ${AGENT_ALIVE_MS / 1000} seconds, or, without a name, if no bridge has.`,
   examples: `
     relay bridge status  # show all bridges
     relay bridge status reviewer  # show one bridge; the exit code says if it is alive`,
@@ -251,8 +251,8 @@ const status = answerCommand({
 });
 
 const agents = defineCommand({
-  details: `Sessions get messages (relay send), bridges take tasks (relay bridge send), followers read an inbox. A session gets a
-message at once (it is woken), at its next turn, or when it starts. If your relay runs on another machine, run relay agents --watch on this
+  details: `Sessions get messages (relay send), bridges take tasks (relay bridge send), followers read an inbox. The list
+says when a session gets a message: at once (it can be woken), at its next turn, or when it starts. If your relay runs on another machine, run relay agents --watch on this
 machine to wake the sessions here.`,
   flags: {
     all: { help: 'also list sessions that have ended' },

@@ -39,7 +39,7 @@ function argumentLines(schema: JsonObject): string[] {
 const invoke = answerCommand({
   usage: '<name>',
   details: `Stores the result as an artifact and prints its preview. A repeated call with the same arguments is answered from
-the cache for a limited time; relay cap list shows it. In this command --json passes the arguments, a JSON object. Use --output json
+the cache for a limited time; relay cap list shows how long. In this command --json passes the arguments, a JSON object. Use --output json
 for JSON output.`,
   flags: { json: { value: 'ARGS', help: 'arguments as JSON, or - for standard input' }, ...THREAD_FLAG },
   examples: `

@@ -146,7 +146,7 @@ interface Listed {
 
 const ls = answerCommand({
   usage: '[space[/prefix]]',
-  details: `Without an argument it lists the spaces. Without --recursive it shows subfolders as one line. In a pipe each line
+  details: `Without an argument it lists the spaces. Without --recursive it shows each subfolder as one line. In a pipe each line
 has version, bytes and path of a file.`,
   flags: {
     recursive: { short: 'r', help: 'also list files in subfolders' },

@@ -15,14 +15,14 @@ import { findThread } from './thread-choice.ts';
 const handoff = defineCommand({
   usage: '--to AGENT',
   details: `The brief contains the task, what is done and what is next, constraints, relevant decisions, changed files with their lines or
-hunks, open todos, commands and layout. Changed files about the task come first. Each part names its source. Secrets are masked and
-reported. No model is called. With --push it stores the brief and prints a pointer, and the command that starts the agent (for an
-unknown agent: a prompt). To give a sub-agent a task and get its result back, use relay project handoff.
+hunks, open todos, commands and layout. Changed files that concern the task come first. Each part names its source. Secrets are masked and
+reported. No model is called. With --push it stores the brief and prints a pointer and the command that starts the agent. For
+an agent that relay does not know, it prints a prompt instead of the command. To give a sub-agent a task and get its result back, use relay project handoff.
 
-The brief also quotes the session of the agent that hands over: what the user asked and corrected, what failed and with which error, checks,
-files, and the last message. Each line names its turn; relay session show 3f2a:41 prints the whole turn. The session is the one that runs this
-command, or else the newest one of this repository. --start writes the brief to a file and opens the next agent in this folder; its first
-prompt names the file.`,
+The brief also quotes the session of the agent that hands over: what the user asked and corrected, what failed and with which error, which checks
+passed, which files it used, and the last message. Each line names its turn; relay session show 3f2a:41 prints the whole turn. The quoted session is the one that runs this
+command, or else the newest session of this repository. --start writes the brief to .relay/handoff.md and opens the next agent in the
+project folder; its first prompt names the file.`,
   flags: {
     to: { value: 'AGENT', help: 'the next agent: claude, codex, gemini or any name' },
     ask: { value: 'TEXT', help: 'what the next agent should do (the current task)' },
@@ -33,7 +33,9 @@ prompt names the file.`,
     },
     'from-session': { value: 'NAME', help: 'quote this session; see relay session list' },
     'no-session': { help: 'quote no session' },
-    start: { help: 'open the client in this folder with the brief as its first prompt' },
+    start: {
+      help: 'open the next agent in the project folder; its first prompt names the file with the brief',
+    },
     'max-tokens': {
       value: 'N',
       help: `maximum length of the brief in tokens (${SESSION_HANDOFF_TOKENS}; ${BRIEF_TOKENS} without a session)`,

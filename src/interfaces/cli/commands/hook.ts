@@ -77,8 +77,9 @@ const CLIENTS = Object.keys(HOOK_EVENTS);
 const hook = defineCommand({
   usage: `<${CLIENTS.join('|')}> <${EVENTS.join('|')}>`,
   details: `Reads the JSON of the client from standard input and answers in the format of the client. An error never blocks the
-client: it is printed on standard error and the exit code is 0. RELAY_AGENT sets the name of the agent (default: client and folder)
-and of its inbox (default: the client). RELAY_INBOUND sets whose messages a session sees: known (default), all or none. With
+client: it is printed on standard error and the exit code is 0. RELAY_AGENT names the agent and its inbox. Without it, the agent is
+named after its client and folder, and its inbox after its client. RELAY_INBOUND sets whose messages a session sees: all, none, or those
+of known senders (known, the default; see relay help guide agents). With
 RELAY_CONTINUE=1 a session that is about to stop continues if messages wait for it. RELAY_REMINDER is the number of minutes between
 two reminders of the stop hook (30), or off. The hook wait ends with the exit code ${EXIT_REWAKE} if it has messages.`,
   takes: { max: 9 },

@@ -18,13 +18,13 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
     as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
     'mark-read': { help: 'mark the shown messages as read' },
     ack: { value: 'ID', multiple: true, help: 'acknowledge a message of another agent' },
-    allow: { value: 'NAME', help: 'accept messages of this sender' },
+    allow: { value: 'NAME', help: 'show messages of this sender to the agent; see relay help guide agents' },
     limit: { short: 'n', value: 'N', help: `show at most N messages (${INBOX_MESSAGES})` },
   },
   examples: `
     relay inbox --as claude  # show unread messages
     relay inbox --as claude --mark-read --json  # print each message once as JSON, for a hook
-    relay inbox --as claude-hono --allow codex-hono  # accept messages of codex-hono`,
+    relay inbox --as claude-hono --allow codex-hono  # show messages of codex-hono to claude-hono`,
   async run({ io, host, flags, open }) {
     const agent = agentName(io, flags.as, 'inbox');
     const limit = parseCount(flags.limit, '--limit', { min: 1, max: INBOX_MESSAGES });
@@ -112,7 +112,7 @@ work only in relay watch.`,
     as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
     since: {
       value: 'WHEN',
-      help: 'start after this sequence number or time, or at the first stored message with the word all (only new messages)',
+      help: 'start after this sequence number or time; all: with the first stored message (only new messages)',
     },
   },
   examples: `

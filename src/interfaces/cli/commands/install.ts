@@ -11,7 +11,8 @@ const PARTS = ['skill', 'hooks', 'mcp'] as const;
 const install = defineCommand({
   usage: '<claude|codex|gemini|opencode|openclaw|cursor|vscode|git>…',
   details: `Changes only its own entries in the settings of the agent; other entries, comments and order are kept. A settings file
-that does not parse is not changed. Installing a second time changes nothing. --remove deletes the entries and restores the files.`,
+that does not parse is not changed. Installing a second time changes nothing. --remove deletes these entries.
+A file that nobody has edited since then gets its earlier content back.`,
   flags: {
     project: { help: 'install for this folder (default)' },
     user: { help: 'install for you, in all folders' },

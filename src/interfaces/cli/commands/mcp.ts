@@ -13,7 +13,7 @@ relay mcp wrap runs another MCP server, or connects to the one at --url, and pas
 tool has more than 1200 tokens (--tokens), it is stored in the local store and replaced by an excerpt with a handle. The
 client gets the tool pull_context to read the rest. If an argument of a tool call is
 only a handle, the server gets the stored text instead. This works for handles that relay mcp wrap gave to the same session of the
-client. A URL with a secret belongs into RELAY_MCP_URL instead of --url, because other users of the machine can see arguments.
+client. Put a URL that contains a secret in RELAY_MCP_URL, not in --url: other users of the machine can see arguments.
 RELAY_MCP_HEADERS contains the HTTP headers, as a JSON object.`,
   flags: {
     tools: {

@@ -27,8 +27,8 @@ import { emptyInput } from './payload.ts';
 const watch = defineCommand({
   usage: '<channel>',
   details: `In a pipe it prints one line per message: the pointer, or the text of a signal (a message from relay publish). It
-reconnects after a lost connection without missing messages. With wildcards it follows all channels that match: in
-reviews.* the star stands for one part of a name, in reviews.> the sign at the end for one or more parts.
+reconnects after a lost connection without missing messages. With a wildcard it follows all channels that match.
+Dots separate the parts of a name: reviews.* matches one more part, and reviews.> one or more.
 
 With --exec it runs a shell command for each message, one at a time. The payload, or the text of a signal, is on standard
 input. Every message sets RELAY_CHANNEL, RELAY_SEQ, RELAY_TS, RELAY_FROM and RELAY_METADATA. A pointer also sets RELAY_URL,
@@ -41,7 +41,7 @@ acknowledged as soon as it is printed.`,
   flags: {
     since: {
       value: 'WHEN',
-      help: 'start after this sequence number or time, this long ago (10m), or at the first stored message: all (default: only new messages; for a new group all)',
+      help: 'start after this sequence number or time; 10m: ten minutes ago; all: with the first stored message (default: only new messages; for a new group all)',
     },
     group: { short: 'g', value: 'NAME', help: 'share the messages with the other members of this group' },
     as: { value: 'NAME', help: 'save the position under this name and continue from it next time' },

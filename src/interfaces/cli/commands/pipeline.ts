@@ -24,8 +24,8 @@ import { findThread } from './thread-choice.ts';
 const run = defineCommand({
   usage: 'FILE | --run ID | --of RUN --from STEP',
   details: `Each run is stored as a thread. A step starts when the steps it needs are done. A failed step stops only the steps that
-depend on it. A step that needs a skipped step is skipped too. If the condition of a step reads the
-status of such a step (steps.ID.status), the condition alone decides. After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
+depend on it. A step that needs a skipped step is skipped too. If the condition of a step reads the status of a failed or
+skipped step (steps.ID.status), that step does not stop it: the condition alone decides. After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
 repeated, failed and interrupted steps run again with the same RELAY_STEP_KEY. Only one process works on a run at a time. If
 that process is alive, the command fails. If relay cannot tell, the command waits until the lease ends; --take-over does not
 wait. The output of the last steps goes to standard output, everything else to standard error.
@@ -839,7 +839,7 @@ server died. A webhook is a POST to /hooks/PATH, signed as in the Standard Webho
   takes: { min: 1, max: 100 },
   examples: `
     relay pipeline serve pipelines/  # watch the triggers of all files in a folder
-    relay pipeline serve deploy.yaml --port 8080  # also receive webhooks on this port`,
+    relay pipeline serve deploy.yaml --port 8080  # receive webhooks on this port`,
   async run({ io, host, flags, args }) {
     const port = parseCount(flags.port || undefined, '--port', { min: 0, max: 65_535 }) ?? 7476;
     const files: PipelineFile[] = [];

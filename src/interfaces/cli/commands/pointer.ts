@@ -48,12 +48,14 @@ const push = defineCommand({
   details: `Reads a file or standard input, up to 25 MiB. At a terminal it prints the pointer, size, tokens and
 expiry. In a pipe it prints only the pointer. Without API keys, anyone who has the pointer can pull the payload until it
 expires or is revoked. With API keys, only your tenant (the keys of your account) can, unless you pass --visibility link.
-With --encrypt the relay stores only ciphertext. The key is the #key= part of the pointer, which is never sent to
-the relay; --keep-key also saves it on this machine, so that the handle is enough to pull. Metadata is not encrypted. The
-file name is stored as metadata, except with --encrypt.`,
+With --encrypt the relay stores only ciphertext. The key is the #key= part of the pointer. It is never sent to
+the relay. With --keep-key it is also saved on this machine, so that the handle (such as relay:128) is enough to pull
+here. Metadata is not encrypted. The file name is stored as metadata, except with --encrypt.`,
   flags: {
     encrypt: { short: 'e', help: 'encrypt on this machine; the relay never sees the key' },
-    'keep-key': { help: 'with --encrypt: save the key on this machine, so that relay pull 128 decrypts' },
+    'keep-key': {
+      help: 'with --encrypt: save the key on this machine, so that the handle is enough to pull',
+    },
     ttl: { value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or a number of seconds (24h)' },
     meta: { short: 'm', value: 'K=V', multiple: true, help: 'add metadata; K:=JSON for numbers and lists' },
     name: { value: 'NAME', help: 'same as --meta name=NAME (name of the file)' },
@@ -240,7 +242,7 @@ const UNKNOWN = 'unknown: the server does not report it';
 const peek = answerCommand({
   usage: '<url>',
   details: `At a terminal it shows size, tokens, expiry and metadata. In a pipe it prints the metadata as JSON. With --json
-it prints everything. A peek does not count as a pull. A handle such as relay:128 works instead of the URL. Servers of
+it prints all of these fields as JSON. A peek does not count as a pull. A handle such as relay:128 works instead of the URL. Servers of
 the original ContextRelay report only the metadata.`,
   examples: `
     relay peek http://127.0.0.1:7474/pull/<uuid>  # show size, expiry and metadata

@@ -136,7 +136,7 @@ or to the server of --url or CONTEXTRELAY_URL. No other command stores a whole s
   },
   examples: `
     relay session export 3f2a -e  # print an encrypted pointer to the session
-    relay session export  # export the newest session of this repository`,
+    relay session export  # export the session that runs this command, or else the newest one of this repository`,
   async run({ host, io, args, flags, open }) {
     const sessions = await host.sessions();
     const session = await sessions.find(args[0], io.cwd);
@@ -180,8 +180,8 @@ stays where it is: delete it with its client. With --all it deletes the whole in
 
 const resume = defineCommand({
   usage: '[session]',
-  details: `Opens a coding agent in this folder, with a brief of a session as its first prompt. Without a name it uses the newest session of
-any client. The agent starts a new session; the old session stays as it is. The command does the same as relay handoff --to CLIENT
+  details: `Writes a brief of a session to .relay/handoff.md and opens a coding agent whose first prompt names that file. Without a
+name it uses the session that runs this command, or else the newest session of this repository, of any client. The agent starts a new session; the old session stays as it is. The command does the same as relay handoff --to CLIENT
 --from-session NAME --start.`,
   flags: {
     to: {

@@ -24,9 +24,9 @@ import { jsonInput } from './payload.ts';
 import { openThread, readCommand, THREAD_FLAG } from './thread-choice.ts';
 
 const header = readCommand('headers', {
-  details: `At a terminal, or with --text, it prints the text for a prompt: constraints, steps, questions, decisions, facts and
-artifacts, most important first, in at most 500 tokens. The last line counts the items that are left out. Otherwise it
-prints JSON of at most 2 KiB. In a pipe, relay stats counts the printed tokens.`,
+  details: `At a terminal, or with --text or --tokens, it prints the text for a prompt: constraints, steps, questions, decisions,
+facts and artifacts, most important first, in at most 500 tokens. The last line counts the items that are left out. In a
+pipe without these options it prints JSON of at most 2 KiB. relay stats counts the tokens that are printed in a pipe.`,
   flags: {
     text: { help: 'print text for a prompt (the default at a terminal)' },
     tokens: { value: 'N', help: 'print at most N tokens (500)' },

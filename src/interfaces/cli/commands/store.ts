@@ -80,7 +80,7 @@ const backup = answerCommand({
   localOnly: true,
   usage: '<dir>',
   details:
-    'The backup is consistent even if a server or other commands write at the same time. The folder must be new or empty. Damaged payloads are listed and skipped; the exit code is then 1. For a NATS cluster, or a home with a bucket, only each single thread and channel is consistent, not the whole backup. The backup is a normal home folder.',
+    'The backup is consistent even if a server or other commands write at the same time. The folder must be new or empty. Damaged payloads are listed and skipped; the exit code is then 1. In a backup of a NATS cluster, or of a home with a bucket, each thread and each channel is consistent, but they can be from different moments. The backup is a normal home folder.',
   flags: { engine: { value: 'URL', help: 'back up this NATS cluster (RELAY_ENGINE)' } },
   examples: `
     relay backup ~/relay-backup  # back up the local store
@@ -104,7 +104,7 @@ const restore = answerCommand({
   localOnly: true,
   usage: '<dir>',
   details:
-    '--force replaces an existing home; the old one is renamed, not deleted. A cluster, or a home restored with --blobs, must be empty; --force does not work there.',
+    'Without --force the home must not contain a store. --force moves an existing store to a folder before-restore-… in the home, then restores. A cluster, or a home that is restored with --blobs, must be empty; --force is rejected there.',
   flags: {
     engine: { value: 'URL', help: 'restore into this NATS cluster (RELAY_ENGINE)' },
     blobs: {
@@ -112,7 +112,7 @@ const restore = answerCommand({
       help: 'store payloads above 1 MiB in this bucket (for a cluster also RELAY_BLOBS)',
     },
     force: { help: 'replace the existing store' },
-    partial: { help: 'restore even if payloads are damaged, without them; exit code 1' },
+    partial: { help: 'skip damaged payloads and restore the rest; the exit code is then 1' },
   },
   examples: `
     relay restore ~/relay-backup  # restore into an empty home

@@ -271,9 +271,9 @@ With --json it prints only the artifact_ref and the token counts.`,
 const stats = answerCommand({
   usage: '[<id>]',
   details: `Naive: tokens if every artifact were pasted in full once. Actual: tokens if only the previews are pasted. Avoided: the
-difference. If relay built prompts from this thread, it also compares two numbers: the tokens of those prompts with state
-and artifacts pasted in full, and the tokens that models really read (prompts, pulls, other reads). If models read more
-than that, the saving is negative. All numbers are counted with the named tokenizer. See docs/tokens.md.
+difference. If relay built prompts from this thread, it also shows the tokens that those prompts would have with state and
+artifacts pasted in full, the tokens that models really read (prompts, pulls, other reads), and the difference. The
+difference is negative if models really read more. All numbers are counted with the named tokenizer. See docs/tokens.md.
 With --tools it shows the outputs that relay tee has stored, by command: tokens printed, kept back, pulled later, and the
 net saving, which can be negative.`,
   flags: {

@@ -22,7 +22,7 @@ export const PROJECT_TOOLS = [
   }),
   defineTool({
     name: 'project_sync',
-    description: 'Save the state of the project before you end. Lists are appended.',
+    description: 'Save the state of the project before you end. New items are added to the lists.',
     input: z.object({
       task: z.string().optional(),
       done: items().describe('steps, or TODO-003'),
