@@ -369,7 +369,7 @@ def test_an_unchanged_screen_does_not_end_the_task_and_the_timeout_keeps_the_out
         with Bridging(relay, TmuxDispatcher(session, timeout=12, stuck_after=1), **names):
             with pytest.raises(TaskFailedError) as failed:
                 AgentBridge(relay, **names).push_and_wait("x", timeout=60)
-        assert "was not done within 12 s" in str(failed.value)
+        assert "did not finish within 12 s" in str(failed.value)
         assert "half of it" in failed.value.text
     finally:
         subprocess.run(["tmux", "kill-session", "-t", session], check=False)

@@ -164,7 +164,7 @@ class AgentBridge:
             self._do(message, lease)
         except RelayError as error:
             # The task has no result yet, so give it back. Another bridge may try it.
-            log.warning("A task was given back: %s", error)
+            log.warning("A task was returned to the queue: %s", error)
             self._tell(lambda: self._settle(message, "nack"))
         finally:
             lease.stop()

@@ -28,7 +28,7 @@ try:
     import aiohttp
 except ImportError as missing:  # pragma: no cover
     raise ImportError(
-        "This needs contextrelay[async]: pip install './python[async]' in the clone"
+        "contextrelay.aio needs the extra 'async'. In a clone of ContextRelay, run: pip install './python[async]'"
     ) from missing
 
 from .agents import AgentFlows

@@ -158,4 +158,4 @@ def _bounded(text: str, about: str) -> Part:
 
 
 def _bad_part(what: str, hint: str = "") -> BadInputError:
-    return BadInputError(f"There is no such part: {what}.", code="bad_part", hint=hint)
+    return BadInputError(f"Cannot read this part: {what}.", code="bad_part", hint=hint)

@@ -120,7 +120,7 @@ class TmuxDispatcher:
         output = _without_beginning(self._screen(all=True), before).strip()
         if time.monotonic() >= deadline:
             late = RelayTimeoutError(
-                f"tmux {self.session}:{self.window} was not done within {self.timeout:g} s."
+                f"The agent in tmux {self.session}:{self.window} did not finish within {self.timeout:g} s."
             )
             late.output = output
             raise late

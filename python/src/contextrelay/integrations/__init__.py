@@ -68,5 +68,5 @@ def _placeholder(error: ImportError) -> Any:
 def missing_extra(extra: str, error: ImportError) -> ImportError:
     """Returns the exception that says which extra to install."""
     return ImportError(
-        f"This needs contextrelay[{extra}]: pip install './python[{extra}]' in the clone ({error})"
+        f"This needs the extra {extra!r}. In a clone of ContextRelay, run: pip install './python[{extra}]' ({error})"
     )
