@@ -167,7 +167,8 @@ async function checkStore(host: Host): Promise<Finding> {
   const { count, some } = await store.missingBodies();
   if (count > 0) {
     const which = `${some.join(', ')}${count > some.length ? ', …' : ''}`;
-    return warning(`${plural(count, 'payload file')} missing, deleted by hand: ${which}`, MISSING_FIX);
+    const files = `${plural(count, 'payload file')} ${count === 1 ? 'is' : 'are'}`;
+    return warning(`${files} missing: ${which}`, MISSING_FIX);
   }
   return ok(`opened; ${plural(usage.blobs.count, 'payload')}, ${bytes(usage.diskBytes)} on disk`);
 }

@@ -381,7 +381,7 @@ export const ERRORS = {
   run_held: {
     status: 409,
     message: 'The run {run} is already running: {holder} has held it since {since}.',
-    hint: 'Wait until it is done, or stop it there. To take it over now: relay pipeline run --run {run} --take-over',
+    hint: 'Wait until the run is done, or stop that process. To take the run over now: relay pipeline run --run {run} --take-over',
   },
   run_taken: {
     status: 409,
@@ -516,7 +516,7 @@ export const ERRORS = {
     status: 503,
     exit: 1,
     message: 'The store has moved to {to}. This copy is read-only.',
-    hint: 'Start the relay with the new store. To use this copy again, run relay engine reopen STORE. Later writes are only in the new store.',
+    hint: 'Start the relay with the new store. To use this copy again, run relay engine reopen STORE. It lacks everything that was written to the new store since the move.',
   },
   store_arriving: {
     status: 503,

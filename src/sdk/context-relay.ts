@@ -436,15 +436,15 @@ function sliceRange(bytes: Uint8Array, { start, end }: { start: number; end: num
 function wouldCount({ max_pulls, size }: Inspected): RelayError {
   const often = max_pulls === 1 ? 'once' : `${max_pulls} times`;
   return new RelayError('bad_request', {
-    what: `This would use up a pull, and the payload can be pulled only ${often}.`,
-    hint: `Nothing was pulled. With an API key of its relay, this uses no pull. The payload has at most ${Math.floor(((size ?? STORED_BYTES) * 3) / 4)} bytes.`,
+    what: `Counting the tokens would use up a pull, and the payload can be pulled only ${often}.`,
+    hint: `Nothing was pulled. With an API key of the relay, counting uses no pull. The decrypted payload has at most ${Math.floor(((size ?? STORED_BYTES) * 3) / 4)} bytes.`,
   });
 }
 
 function notText(): RelayError {
   return new RelayError('not_text', {
     what: 'text to return',
-    hint: 'Use pullBytes or pullStream; it does not count as another pull.',
+    hint: 'Use pullBytes or pullStream of the same client, which the relay does not count as another pull.',
   });
 }
 

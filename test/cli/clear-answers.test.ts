@@ -33,7 +33,8 @@ test('errors show limits in readable units', async () => {
 });
 
 test('--since takes a span of time', async () => {
-  const ago = Date.now() - Number(parseWhen('10m'));
+  const since = Number(parseWhen('10m'));
+  const ago = Date.now() - since;
   assert.ok(ago >= 600_000 && ago < 660_000, String(ago));
   assert.deepEqual(['all', '17', '2026-11-12T09:30:00Z', undefined].map(parseWhen), [
     'all',
@@ -97,6 +98,6 @@ test('the error for an unknown tmux target shows the format and the existing tar
   t.after(() => spawnSync('tmux', [...socket, 'kill-server']));
   await assert.rejects(
     new Tmux(socket).pane('=nope'),
-    /no target "nope".*SESSION:WINDOW\.PANE\. There are: desk:0\.0 \(\w+\)/,
+    /no target "nope".*SESSION:WINDOW\.PANE\. The panes are: desk:0\.0 \(\w+\)/,
   );
 });

@@ -101,7 +101,7 @@ test('doctor reports each problem of a hook or file once, with the command that 
   assert.match(find('claude, in this folder: hook PreCompact').found, /relay has no hook "before-compact"/);
   assert.match(
     find('claude, in this folder: hook UserPrompt').found,
-    /relay uses no event UserPrompt of claude/,
+    /relay has no hook for the event UserPrompt of claude/,
   );
   const rest = 'SessionStart, PreToolUse, Stop (in the background)';
   assert.equal(find(`claude, in this folder: hook ${rest}`).state, 'ok');
@@ -134,7 +134,7 @@ test('doctor reports payloads that are missing from the store', async () => {
   rmSync(join(folder.home, 'blobs'), { recursive: true });
   const store = (await doctor(folder)).find(({ name }) => name === 'store')!;
   assert.equal(store.state, 'warning');
-  assert.match(store.found, /^1 payload file missing, deleted by hand: blobs\//);
+  assert.match(store.found, /^1 payload file is missing: blobs\//);
   assert.match(store.fix!, /backup/);
 });
 

@@ -218,7 +218,7 @@ function stepRunners({
   const bundleOf = ({ run, prompt, context }: StepCall, reader: PromptRequest['reader'], system?: string) => {
     if (utf8Bytes(prompt) > PROMPT_WORDS_BYTES) {
       const hint =
-        'Name the steps whose output fills {{ … }} in "context" instead. The prompt then gets their previews, and the agent can pull the rest.';
+        'List steps in "context" instead of inserting their output with {{ … }}. The prompt then contains previews of their output, and the agent can pull the rest.';
       throw tooLarge('the prompt of a step', PROMPT_WORDS_BYTES, hint);
     }
     const refs = context.slice(0, PROMPT_PREVIEWS).map(({ ref }) => ref);

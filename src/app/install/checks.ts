@@ -6,6 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { plainLine } from '../../client/projects/brief.ts';
 import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/commands/hook.ts';
 import type { Check, InstallReport } from '../../interfaces/cli/host.ts';
+import { plural } from '../../interfaces/cli/human.ts';
 import { findProgram } from '../../runners/find-program.ts';
 import type { Environment } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
@@ -119,7 +120,7 @@ async function clientChecks(
       fix: again,
     });
   else if (changed.length === 0)
-    files.push({ name: 'files', state: 'ok', found: `${report.changes.length} files are up to date` });
+    files.push({ name: 'files', state: 'ok', found: `${plural(report.changes.length, 'file')} up to date` });
   return [
     ...files,
     ...tried.map((check) => (check.state === 'ok' ? check : { ...check, fix: check.fix ?? again })),
@@ -221,7 +222,7 @@ function misplaced(event: string, word: string, client: HookClient): Fault | nul
   if (known[word] === event) return null;
   const fires = Object.values(known).includes(event);
   return wrong(
-    `the hook "${word}" is set for ${event}, but belongs to ${known[word]}${fires ? '' : `; relay uses no event ${event} of ${client}`}`,
+    `the hook "${word}" is set for ${event}, but belongs to ${known[word]}${fires ? '' : `; relay has no hook for the event ${event} of ${client}`}`,
   );
 }
 

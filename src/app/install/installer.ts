@@ -127,7 +127,7 @@ function launcherNote({ command, args, portable }: Launcher): string {
   const price = portable
     ? 'which uses the copy in this project and starts more slowly'
     : 'which works on this machine only';
-  return `relay is not on your PATH: ${[command, ...args].join(' ')} is written instead, ${price}.`;
+  return `relay is not on your PATH, so the settings call ${[command, ...args].join(' ')} instead, ${price}.`;
 }
 
 /** Note that is printed if the folder has no project files. Without them, hooks have nothing to report. */

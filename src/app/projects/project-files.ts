@@ -132,7 +132,8 @@ function readText(path: string, name: string, maxBytes = PROJECT_FILE_BYTES): Fi
   let modifiedAt: number;
   try {
     const found = statSync(path);
-    if (found.size > maxBytes) throw tooLarge(name, maxBytes, 'Is this the right file?');
+    if (found.size > maxBytes)
+      throw tooLarge(name, maxBytes, 'Make the file smaller, or check that it is the right file.');
     // Reading a named pipe would block the process.
     if (!found.isFile() && !found.isDirectory()) return null;
     modifiedAt = found.mtimeMs;

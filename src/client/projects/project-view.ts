@@ -263,5 +263,7 @@ function isPlaceholder(text: string): boolean {
 /** Returns one note about the comments and trailing commas in all files. */
 export function commentNotes({ commented }: ProjectView): string[] {
   if (commented.length === 0) return [];
-  return [`Comments or trailing commas in ${commented.join(', ')} are kept, but plain JSON has neither.`];
+  return [
+    `Comments or trailing commas in ${commented.join(', ')} are kept, but plain JSON does not allow them.`,
+  ];
 }

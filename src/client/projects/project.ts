@@ -264,8 +264,9 @@ export class Project {
     const doc = openJsonFile(name, await this.#text(name, at));
     if (name === STATE_JSON && !isProjectState(doc)) {
       const what =
-        'it seems to belong to another program, because it has neither "current_task" nor "progress". relay project init puts the project files into .relay instead';
-      throw new RelayError('bad_file', { file: name, what, line: 1, column: 1 });
+        'it seems to belong to another program, because it has neither "current_task" nor "progress"';
+      const hint = 'To put the project files into .relay: relay project init';
+      throw new RelayError('bad_file', { file: name, what, line: 1, column: 1, hint });
     }
     return doc;
   }

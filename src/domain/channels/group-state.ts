@@ -124,8 +124,8 @@ export function heldWork(state: GroupState, seq: number, token: number): Work {
 }
 
 function whyNot(state: GroupState, seq: number, work: Work | undefined): string {
-  if (work && work.until === 0) return 'the work was given back';
-  if (work) return 'the lease ended, and another member got the work';
+  if (work && work.until === 0) return 'the message was returned to the queue';
+  if (work) return 'the message is leased with another token';
   return seq <= state.cursor ? 'the message is already settled' : 'no member has claimed the message yet';
 }
 

@@ -102,7 +102,7 @@ export async function checkPattern(
   if (typeof wanted === 'object' && 'seq' in wanted)
     throw badRequest(
       '"since" cannot be a sequence number with wildcards, because each channel has its own numbers.',
-      'Start with all stored messages (all), or at a time.',
+      'Use all, for all stored messages, or a time.',
     );
   await matchingChannels(channels, caller, pattern);
 }

@@ -75,7 +75,7 @@ export class AccountStorage implements StorageLimit {
     const part = WARN_AT.find((least) => this.#used >= least * this.#limit!);
     if (part === undefined) return [];
     return [
-      `The NATS account has used over ${part * 100} % of its storage limit of ${mebibytes(this.#limit)}. Every replica counts.`,
+      `The NATS account has used over ${part * 100} % of its storage limit of ${mebibytes(this.#limit)}. The data of every replica counts against it.`,
     ];
   }
 

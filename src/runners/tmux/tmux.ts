@@ -33,7 +33,7 @@ export class Tmux {
     const format = '#{session_name}:#{window_index}.#{pane_index} (#{pane_current_command})';
     const panes = await this.#run(['list-panes', '-a', '-F', format]).catch(() => '');
     const some = panes.trim().split('\n').filter(Boolean).slice(0, 20);
-    const list = some.length === 0 ? 'There are none.' : `There are: ${some.join(', ')}.`;
+    const list = some.length === 0 ? 'tmux has no panes.' : `The panes are: ${some.join(', ')}.`;
     const wanted = JSON.stringify(target.replace(/^=/, ''));
     return `tmux has no target ${wanted}. A target is SESSION, SESSION:WINDOW or SESSION:WINDOW.PANE. ${list}`;
   }

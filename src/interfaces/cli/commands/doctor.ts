@@ -25,7 +25,7 @@ const doctor = defineCommand({
     if (flags.repair) {
       needLocal(host, '--repair');
       const { threads, artifacts, missing } = await host.store.repair();
-      io.note(`Rebuilt the files of ${threads} threads with ${artifacts} artifacts.`);
+      io.note(`Rebuilt the files of ${plural(threads, 'thread')} with ${plural(artifacts, 'artifact')}.`);
       for (const gone of missing)
         io.warn(`${gone} is missing or damaged. Run relay doctor --deep for details.`);
     }

@@ -59,7 +59,10 @@ A file that nobody has edited since then gets its earlier content back.`,
       );
     }
     if (flags.agent !== undefined && (args.length > 1 || flags.remove))
-      throw badUsage('--agent names one client.', 'Use: relay install codex --agent reviewer');
+      throw badUsage(
+        '--agent needs exactly one client and cannot be used with --remove.',
+        'Use: relay install codex --agent reviewer',
+      );
     const only = flags.only?.map((part) => oneOf('--only', part, PARTS)!);
     const extra = extraOf(flags);
     if (extra?.kind === 'tee' && flags.project)

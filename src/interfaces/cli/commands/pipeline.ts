@@ -75,7 +75,7 @@ at the end. The exit code is 6 if the run is done and an answer is incomplete.`,
       waiting: ({ holder, until }) => {
         const left = Math.max(1, Math.ceil((Date.parse(until) - Date.now()) / 1000));
         io.note(
-          `Another process runs it: ${printable(holder)}. Its lease ends in ${left} s if it has died. Use --take-over to continue at once.`,
+          `Another process holds this run: ${printable(holder)}. If that process has died, its lease ends in ${left} s and the run continues here. Use --take-over to continue at once.`,
         );
       },
       onStart: (run, pipeline) => {
@@ -117,7 +117,10 @@ function checkRerun(flags: {
     );
   if (flags.of === undefined) return;
   if (flags.run !== undefined || flags.resume)
-    throw badUsage('--of starts a new run and cannot be combined with --run or --resume.', 'Use --of alone.');
+    throw badUsage(
+      '--of starts a new run and cannot be combined with --run or --resume.',
+      'Omit --run and --resume.',
+    );
   if (flags.input) throw badUsage('--of reuses the inputs of the earlier run.', 'Omit --input.');
 }
 

@@ -91,7 +91,7 @@ Secrets are masked.`,
       );
     }
     if (tally.skipped > 0)
-      io.note(`${plural(tally.skipped, 'line')} of the transcript were not understood and are left out.`);
+      io.note(`Left out ${plural(tally.skipped, 'line')} of the transcript in an unknown format.`);
   },
 });
 
@@ -115,7 +115,7 @@ are indexed.`,
     const session = flags.session === undefined ? undefined : await sessions.find(flags.session, io.cwd);
     const folder = flags.all ? null : sessions.folderOf(io.cwd);
     const { hits, behind } = await sessions.search(args.join(' '), { folder, session, limit });
-    if (behind > 0) io.note(`${plural(behind, 'session')} are not indexed yet; search again for the rest.`);
+    if (behind > 0) io.note(`Not indexed yet: ${plural(behind, 'session')}. Search again to include them.`);
     const found = hits.map(({ session: from, ...turn }) => ({
       session: from.name,
       client: from.client,
