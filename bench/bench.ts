@@ -26,7 +26,7 @@ export interface Measured {
   readonly detail: string;
   /** Processor time per request of both servers, if it was measured. */
   readonly work?: Measured;
-  /** The reason why the claim does not hold, if the claim is not only about the ratio. */
+  /** Set if the claim is broken for a reason other than the ratio: that reason. */
   readonly broken?: string;
   /** Detailed figures, printed below the table. */
   readonly more?: string;

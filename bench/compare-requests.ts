@@ -21,7 +21,7 @@ export interface Side {
 export interface Job extends Rounds {
   readonly ours: Side;
   readonly baseline: Side;
-  /** Requests per round and side. */
+  /** Number of requests per round and side. */
   readonly requests: number;
   /** Number of concurrent requests. 1 measures the latency in ms, more measures requests per second. */
   readonly atOnce: number;
@@ -32,7 +32,10 @@ export interface Asker extends Disposable {
   ask(): Promise<void>;
 }
 
-/** Maximum rounds and time in ms of the warm-up, after which compiled code is measured. Large bodies need many rounds. */
+/**
+ * Maximum number of rounds, and maximum time in ms, of the warm-up, in which the JIT compiles the code. Large bodies
+ * need many rounds.
+ */
 const WARMUP_ROUNDS = 25;
 const WARMUP_MS = 5_000;
 

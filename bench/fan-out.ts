@@ -8,7 +8,7 @@ export interface FanOut {
   readonly subscribers: number;
   readonly rounds: number;
   readonly detail: string;
-  /** Pushes per round, one after another; 1 by default. */
+  /** Number of pushes per round, one after another; 1 by default. */
   readonly pushes?: number;
   /** Process ids of both servers, to measure their CPU time. */
   readonly pids?: readonly [ours: number, theirs: number];

@@ -1,6 +1,6 @@
 /**
- * Tests assert no timings, because the bench measures speed. This test asserts CPU time: that of the relay per request,
- * divided by that of the bare server in the same run. A busy machine makes both wait longer, but adds no CPU time.
+ * Tests assert no timings, because the bench measures speed. This test asserts the relay's CPU time per request,
+ * divided by the bare server's CPU time in the same run. A busy machine delays both servers, but adds no CPU time.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -23,7 +23,9 @@ const HOT = [
 const WORSE = 1.3;
 /** Number of runs. The best one counts, because disturbances only add CPU time. */
 const RUNS = 5;
-/** Requests per round: so many that each round includes periodic work such as garbage collection. */
+/**
+ * Number of requests per round. It is large enough that each round includes periodic work such as garbage collection.
+ */
 const REQUESTS = { pull: 1_000, peek: 1_500 };
 
 const skip = process.platform !== 'linux' && 'processor time is read from /proc';

@@ -44,7 +44,7 @@ saver: Any
 if saver_name == "relay":
     url, space = place.split("#")
     saver = ContextRelaySaver(url, space=space)
-    # Opens the connection.
+    # Opens the connection before the measurement.
     next(saver.list(None, limit=1), None)
 else:
     saver = SqliteSaver(sqlite3.connect(place, check_same_thread=False))

@@ -3,8 +3,8 @@ import { isMainThread } from 'node:worker_threads';
 
 /**
  * Node loads this file into a server before it starts. It samples the event loop every 5 ms and writes the largest CPU
- * time between two samples, in ms, to the file BENCH_LOOP_FIGURES. That is how long one task blocked all others, plus
- * 5 ms. Wall time would include other processes.
+ * time between two samples, in ms, to the file BENCH_LOOP_FIGURES. This CPU time is how long one task blocked all
+ * others, plus 5 ms. Wall time would include the time of other processes.
  */
 const SAMPLE_MS = 5;
 

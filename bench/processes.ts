@@ -21,8 +21,9 @@ function megabytes({ pid }: Process, field: string): number {
 }
 
 /**
- * Returns the CPU time of all threads in ms, user and kernel. The kernel counts a process in hundredths of a second, and
- * each living thread in nanoseconds. Both sums are too low, so the larger one is used.
+ * Returns the CPU time of all threads in ms, user and kernel. The kernel counts a process in hundredths of a second,
+ * and each living thread in nanoseconds. The first figure is coarse and the second omits ended threads, so the larger
+ * one is used.
  */
 export function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');

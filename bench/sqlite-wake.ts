@@ -60,7 +60,7 @@ async function idle(child: ChildProcess, next: () => Promise<{ cpu: number }>, m
   return ((after - before) / 1000 / ms) * 100;
 }
 
-/** Prints the time at which each entry arrives, and its CPU time on request. Ends when stdin closes. */
+/** Prints the time at which each entry arrives, and this process's CPU time on request. Ends when stdin closes. */
 async function follow(home: string): Promise<void> {
   const engine = await openSqlite({ home });
   const abort = new AbortController();

@@ -10,8 +10,8 @@ const SETTLE_MS = 500;
 
 /**
  * Returns by how many MB the peak resident memory of workerd grows with a push and then with a pull. Each measurement
- * uses a new workerd, because it keeps freed memory and collects garbage late. The result includes the local storage, so
- * a deployed Worker uses less.
+ * starts a new workerd, because workerd keeps freed memory and collects garbage late. The result includes the local
+ * storage, so a deployed Worker uses less.
  */
 export async function memoryGrowth(
   form: Shape['form'],

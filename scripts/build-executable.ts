@@ -20,9 +20,7 @@ const output = positionals[0] ? resolve(positionals[0]) : join(root, 'node_modul
  */
 const failed = `${output}.failed`;
 const lock = `${output}.lock`;
-/**
- * Age in ms from which a lock counts as stale. A build takes seconds, so a killed build left the older lock.
- */
+/** Age in ms from which a lock counts as stale. A build takes seconds, so an older lock was left by a killed build. */
 const LOCK_MS = 300_000;
 
 process.chdir(root);

@@ -61,7 +61,8 @@ async function emitLibrary(outDir: string): Promise<void> {
   for (const project of ['tsconfig.build.json', 'src/integrations/tsconfig.build.json'])
     await emit(project, outDir);
   writePlainTypes(outDir);
-  // The types use AsyncDisposable, which projects with an older `lib` setting lack. So each entry point references it.
+  // The types use AsyncDisposable, which an older `lib` setting of a project lacks. So each entry point references the
+  // library file that declares AsyncDisposable.
   for (const path of ['public', ...integrations()].map((entry) => join(outDir, 'src', entry, 'index.d.ts'))) {
     writeFileSync(path, `/// <reference lib="esnext.disposable" />\n${readFileSync(path, 'utf8')}`);
   }

@@ -63,7 +63,7 @@ const TYPES: readonly (readonly [name: string, schema: z.ZodType])[] = [
   ['InvokeAnswer', capabilitySchemas.invoke.output],
 ];
 
-/** Names of nested types, by parent and field. The name of any other nested type is made of both. */
+/** Names of nested types, by parent and field. A nested type that is not listed is named after its parent and field. */
 const NAMES: { readonly [path: string]: string } = {
   'ReceiptLadder.receipts': 'Receipt',
   'ChannelPage.channels': 'ChannelInfo',
@@ -128,7 +128,8 @@ function addClass(name: string, { properties = {}, required = [] }: Schema): voi
   });
   const isPlain = ({ field }: { field: string }) => /^[a-z_]\w*$/i.test(field) && !KEYWORDS.has(field);
   const odd = fields.filter((each) => !isPlain(each));
-  // A class cannot have a field called `from`.
+  // A class cannot have a field with a reserved name such as `from`. Declare these fields in a base class made by a
+  // call.
   if (odd.length > 0) {
     const total = odd.every((each) => each.required) ? '' : ', total=False';
     const entries = odd.map(({ field, type }) => `"${field}": ${type}`).join(', ');

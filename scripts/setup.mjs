@@ -131,7 +131,7 @@ function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return 0;
   if (!stat.isDirectory()) return stat.mtimeMs;
-  // The deletion of a file changes only the mtime of its folder.
+  // Include the mtime of the folder itself: nothing else changes when a file is deleted.
   let latest = stat.mtimeMs;
   for (const name of readdirSync(path)) {
     if (!name.endsWith('.test.ts') && name !== 'node_modules')

@@ -51,13 +51,16 @@ interface Environment {
   readonly python: readonly string[];
   readonly extras: readonly string[];
   readonly packages: readonly string[];
-  /** If set, this package is installed instead of our wheel: the original one, which the same tests are run with. */
+  /**
+   * Requirement of the original package. If set, that package is installed instead of our wheel, and the same tests run
+   * with it.
+   */
   readonly instead?: string;
   /** Pages whose examples run before `packages` are installed. A page also has the install command of its extra. */
   readonly pages?: readonly Page[];
   /** Files whose types are checked together with the examples. If absent, no types are checked. */
   readonly typed?: readonly string[];
-  /** Whether the extras are installed with the lowest versions that they declare. */
+  /** True if the extras are installed with the lowest versions that they declare. */
   readonly oldest?: boolean;
   /** Commands to run in the folder `python`. */
   readonly commands: readonly (readonly string[])[];

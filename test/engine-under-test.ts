@@ -35,7 +35,10 @@ async function openInWorker(env: Env): Promise<Engine> {
   };
 }
 
-/** Returns an engine that can be used before it is open. Calls wait for it, except reading the time and the limits. */
+/**
+ * Returns an engine that can be used before it is open. Calls wait until it is open, except reading the time and the
+ * limits.
+ */
 function whenOpened(opening: Promise<Engine>, env: Env): Engine {
   const port = <P extends 'blobs' | 'records' | 'logs' | 'index'>(name: P): Engine[P] =>
     new Proxy({} as Engine[P], {

@@ -3,7 +3,10 @@ import { type Bench, claimOf } from '../bench.ts';
 import { compareAudiences } from '../fan-out.ts';
 import { startBareSockets, startRelay } from '../servers.ts';
 
-/** Limits by number of sockets. With few sockets most of the time is the durable write, which the bare server omits. */
+/**
+ * Limits by number of sockets; null means informational. With few sockets, the durable write dominates, which the bare
+ * server omits.
+ */
 const LIMITS = { 1: null, 100: null, 1000: 1.2, 5000: 1.2 };
 
 export default Object.entries(LIMITS).map(([subscribers, limit]) => ({

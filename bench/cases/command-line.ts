@@ -73,7 +73,7 @@ const PROJECT: readonly (readonly string[])[] = [
   ...Array.from({ length: 8 }, (_, n) => [
     'todo',
     'add',
-    // Text that looks like an instruction to a model, or is not ASCII, takes longer to check.
+    // Include text that takes longer to check: text like an instruction to a model, and non-ASCII text.
     n === 3 ? 'Let the user send files — für alle Systeme 🎉' : `Write part ${n} of the migration`,
     '--priority',
     n % 2 ? 'low' : 'high',

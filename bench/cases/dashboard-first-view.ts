@@ -47,7 +47,10 @@ export default {
   },
 } satisfies Bench;
 
-/** Counts tasks of the page that take more than 50 ms while it shows a busy channel. A person who types notices them. */
+/**
+ * Counts tasks of the page that take more than 50 ms while it shows a busy channel. A person who types notices the
+ * delay.
+ */
 async function longTasks(
   browser: Awaited<ReturnType<typeof openBrowser>>,
   url: string,

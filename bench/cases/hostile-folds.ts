@@ -24,9 +24,9 @@ async function costlyThread({ url }: Server): Promise<string> {
   return thread_id;
 }
 
-/** Minimum number of requests that must cause a fold, because a busy server rejects some with 503. */
+/** Minimum number of requests that must cause a fold. A busy server may reject the others with 503. */
 const MIN_FOLDS = 5;
-/** Statuses of answers after a fold: 200, or 422 if it is too costly. */
+/** Statuses of answers after a fold: 200, or 422 if the fold is too costly. */
 const FOLDED: ReadonlySet<number> = new Set([200, 422]);
 const RESETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'UND_ERR_SOCKET']);
 

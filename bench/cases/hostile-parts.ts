@@ -66,7 +66,7 @@ export default {
     healthUnder({
       detail: `${AT_ONCE} requests for and with hostile payloads of 24 MB`,
       budgetMb: 600,
-      // The longest task on the event loop parses an MCP message of 24 MB.
+      // This budget is larger than in other attacks, because parsing an MCP message of 24 MB is one long task.
       budgetSliceMs: 250,
       async prepare(relay) {
         const kept = await keep(relay);

@@ -7,7 +7,10 @@ const BUDGET_MB = 90;
 /** Maximum CPU time of an idle server, in percent of one core. */
 const BUDGET_PERCENT = 0.5;
 const SETTLE_MS = 5_000;
-/** Duration of the measurement. It is longer than the interval of any periodic job. */
+/**
+ * Duration of the measurement in ms. It is longer than the interval of any periodic job, so each job runs at least
+ * once.
+ */
 const WATCH_MS = 65_000;
 
 /** The baseline is a budget, so the ratio is the used share of the budget. */

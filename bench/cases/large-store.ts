@@ -12,7 +12,7 @@ const MOST_SLOWER = 1.2;
 const BUDGET_START_MS = 1000;
 const BUDGET_REQUEST_MS = 250;
 
-/** There are budgets for the slowdown of a push and for the start time. The ratio is the larger used share. */
+/** Checks two budgets: the slowdown of a push, and the start time. The ratio is the larger used share of a budget. */
 const pushAndStart = {
   name: 'large-store',
   claim: 'a push at most 1.2×, a start in less than 1 s',

@@ -10,7 +10,7 @@ const BUDGET_MS = 2;
 const SERVER = join(ROOT, 'test/mcp/wrap/fixture-server.ts');
 const WARMUPS = 50;
 
-/** Time that `relay mcp wrap` adds to a small call. Its result is short, so nothing is stored. */
+/** Time that `relay mcp wrap` adds to a small call. The result of the call is short, so nothing is stored. */
 export default {
   name: 'mcp-wrap',
   claim: `at most ${BUDGET_MS} ms`,

@@ -27,7 +27,7 @@ export default {
       const result: Round[] = [];
       for (let i = 0; i < Math.max(3, Math.round(rounds / 7)); i++) {
         const ours = await time(() => run(process.execPath, [RELAY, 'pipeline', 'run', file], home));
-        // The lower bound is two rounds of one second, plus the time to start as many programs sequentially.
+        // The lower bound is two rounds of one second, plus the time to start one bare program per step in sequence.
         const spawns = await time(async () => {
           for (let n = 0; n < STEPS; n++) await run('/bin/sh', ['-c', 'sleep 0'], home);
         });

@@ -68,7 +68,7 @@ function times({ ratio }: Measured): string {
   return ratio.toFixed(1);
 }
 
-/** The CPU time of the relay counts too. */
+/** Measures one round with both savers. The CPU time of our saver includes the relay's. */
 function both(
   python: string,
   relay: Server,

@@ -8,7 +8,7 @@ import { median, percentile } from '../statistics.ts';
 const BUDGET_MS = 40;
 const COMMAND = ['sh', '-c', 'echo 42 passed'];
 
-/** Time that `relay tee` adds to a command that ends at once. Its output is short, so nothing is stored. */
+/** Time that `relay tee` adds to a command that ends at once. The command's output is short, so nothing is stored. */
 export default {
   name: 'tee-start',
   claim: `at most ${BUDGET_MS} ms`,

@@ -9,14 +9,16 @@ import { choosePull } from './pull.ts';
 import { QUESTIONS, type Question } from './questions.ts';
 
 export const BUDGET = 1200;
-/** Outputs above this many tokens must reach the goal. Smaller outputs are reported separately. */
+/**
+ * Outputs above this number of tokens must reach the goal of the benchmark. Smaller outputs are reported separately.
+ */
 export const LARGE = 12_000;
 const PULL_TOKENS = 3000;
 const CHUNK_BYTES = 64 * 1024;
 
-/** Result of one way to show an output: the number of tokens, and which questions they answer. */
+/** Result of one way to show an output: the number of shown tokens, and which questions the shown text answers. */
 export interface WayResult {
-  /** Tokens of the output. If the text depends on the question, the mean over the questions. */
+  /** Number of tokens of the shown text. If the text depends on the question, the mean over the questions. */
   readonly tokens: number;
   readonly answered: readonly boolean[];
 }
@@ -29,9 +31,9 @@ export interface Measurement {
   readonly questions: readonly Question[];
   readonly excerpt: WayResult;
   readonly asked: WayResult;
-  /** The excerpt, which does not know the question, plus one pull of a part that suits the question. */
+  /** The excerpt, which is made without the question, plus one pull of a part that suits the question. */
   readonly pulled: WayResult;
-  /** The excerpt, which does not know the question, plus one search for words of the question. */
+  /** The excerpt, which is made without the question, plus one search for words of the question. */
   readonly grepped: WayResult;
   readonly headAndTail: WayResult;
   readonly contextMode: {
@@ -49,7 +51,7 @@ export interface Measurements {
   readonly skipped: string | null;
 }
 
-/** Measures every output above the budget. */
+/** Measures every output that has more tokens than `BUDGET`. */
 export async function measureOutputs(): Promise<Measurements> {
   const skipped = installContextMode();
   const ours: Measurement[] = [];

@@ -9,7 +9,7 @@ const ASKING = new Set(
     ' ',
   ),
 );
-/** A word in more lines of the excerpt than this is too common to search for. */
+/** Maximum number of lines of the excerpt that may contain a searched word. More common words are not searched. */
 const COMMON_LINES = 5;
 const CONTEXT_LINES = 3;
 const PULLED_LINES = 120;

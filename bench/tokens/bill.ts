@@ -19,10 +19,13 @@ export interface Line {
   /** Number of questions that have an answer in the texts, and how many of them were answered correctly. */
   readonly answerable: number;
   readonly answered: number;
-  /** Tokens shown to the model, each text counted once: by the relay, and by another tokenizer implementation. */
+  /**
+   * Number of tokens shown to the model, each text counted once: by the relay (`tokens`), and by another tokenizer
+   * (`second`).
+   */
   readonly tokens: number;
   readonly second: number;
-  /** Tokens sent to the provider. Each round of tool calls sends the whole conversation again. */
+  /** Number of tokens sent to the provider. Each round of tool calls sends the whole conversation again. */
   readonly sent: number;
 }
 
@@ -52,7 +55,7 @@ export async function billOf(threads: ThreadsApi, tokens: TokenCounter): Promise
   return { cases, all };
 }
 
-/** Returns which share of the tokens of pasting was avoided. */
+/** Returns the share of tokens, from 0 to 1, that this way saves compared with pasting. */
 export function avoided(
   lines: readonly Line[],
   way: Way,

@@ -18,7 +18,7 @@ export interface StateLine {
 export interface StateRow {
   readonly name: string;
   readonly what: string;
-  /** Tokens of the largest view of the state that was shown in a prompt. */
+  /** Number of tokens of the largest view of the state that was shown in a prompt. */
   readonly view: number;
   readonly lines: readonly StateLine[];
   /** Questions that were answered wrongly with our way. */

@@ -54,7 +54,7 @@ assert.ok(
   receipts.some(({ rung }) => rung === 'pulled'),
   'the receipts show the pull',
 );
-// Without the relay, the program between them reads both documents too.
+// Without the relay, the program between the two agents reads both documents too.
 const documents = [document, implementation];
 await story.bill([...documents, ...documents], [pointer, answer, ...documents]);
 console.log(

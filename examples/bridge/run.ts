@@ -35,7 +35,7 @@ if (!agent) {
 }
 await using story = await openStory(null);
 
-// Next to the agent.
+// The bridge runs next to the agent.
 const flags = [
   '--exec',
   agent,
@@ -53,7 +53,7 @@ const bridge = spawn(process.execPath, [RELAY, 'bridge', 'start', ...flags], {
 const ended = new Promise((resolve) => bridge.once('exit', resolve));
 bridge.stdout.pipe(process.stdout);
 
-// The orchestrator, which can run anywhere.
+// The orchestrator can run anywhere.
 try {
   const relay = story.client();
   const orchestrator = new AgentBridge(relay, { taskChannel: 'vibe-tasks', doneChannel: 'vibe-done' });

@@ -46,6 +46,6 @@ console.log(tickets);
 assert.deepEqual(metadata, { type: 'code_review', pr: 'PR-441' });
 assert.equal(await engineer.pull(pointer), review);
 assert.ok(tickets.includes('TICKET-1'), 'no tickets were made');
-// Without the relay, the conversation between them contains the review, and the engineer reads it again.
+// Without the relay, the conversation between the agents contains the review, and the engineer reads it a second time.
 await story.bill([review, review], [pointer, JSON.stringify(metadata), review]);
 console.log('checked: the tickets come from the review, and only a pointer was handed over');

@@ -21,9 +21,9 @@ from contextrelay import AgentBridge, ContextRelay, TmuxDispatcher, agent_bridge
 
 from .conftest import RelayProcess
 
-#: The original calls itself 0.2.0. Our version is above it, and only ours has this name.
+#: True for the original package, which has no `RelayError`.
 ORIGINAL = not hasattr(contextrelay, "RelayError")
-#: The original's repository has newer sources than PyPI, with keys and with markers in results.
+#: True for our package and for the newer sources in the original's repository, which are not on PyPI.
 NEWER = hasattr(client, "MANAGED_URL")
 ours_or_newer = pytest.mark.skipif(not NEWER, reason="newer than the original of PyPI")
 ours = pytest.mark.skipif(ORIGINAL, reason="the original fails here")
@@ -51,7 +51,7 @@ def listen(hub: ContextRelay, channel: str) -> List[str]:
     """Subscribes in a thread, as the original's documentation shows. Returns the list that fills with URLs."""
     heard: List[str] = []
     threading.Thread(target=hub.subscribe, args=(channel, heard.append), daemon=True).start()
-    # A subscription has no sign that it is open. So push until the first message arrives.
+    # Nothing tells when a subscription is open. So push until the first message arrives.
     until = time.monotonic() + 30
     while not heard and time.monotonic() < until:
         hub.push("first", channel=channel)

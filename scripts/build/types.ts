@@ -63,7 +63,7 @@ class PlainTypes {
         if (!(symbol.flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias))) continue;
         const type = project.checker.getDeclaredTypeOfSymbol(symbol);
         this.#exported.set(symbol.name, { path, symbol, type });
-        // The compiler gives the type of a nested field as the type that an interface extends, not as the interface.
+        // Register the base types: the compiler gives a nested field the base type of an interface, not the interface.
         for (const shape of type.getBaseTypes() ?? []) this.#shapes.set(shape.id, symbol.name);
         // Register only unions of text values, because for `string | number` a name would be less clear than the union.
         const text = this.#text(type);

@@ -8,7 +8,7 @@ interface Line {
   readonly what: string;
   readonly push: number;
   readonly pull: number;
-  /** Units per month that the paid plan includes. */
+  /** Number of units per month that the paid plan includes. */
   readonly included: number;
   /** Dollars per million units. */
   readonly price: number;
@@ -24,7 +24,8 @@ export const CALLS = { push: 8, pull: 8 };
  */
 export const ROWS_WRITTEN = { push: 8, pull: 3 };
 /**
- * Rows that a push and its pull read, with about 450 messages in the channel. Measured once: 77 and 41 rows, rounded up.
+ * Number of rows that a push and its pull read, with about 450 messages in the channel. Measured once: 77 and 41 rows,
+ * rounded up.
  */
 const ROWS_READ = { push: 80, pull: 45 };
 /**

@@ -74,7 +74,7 @@ function page(source: string, markdown: string, all: ReadonlySet<string>): Page 
     if (token.type === 'th_open') columns.push(inline ? plain(inline) : '');
     if (token.type === 'tr_open') column = 0;
     if (token.type === 'td_open') {
-      // For narrow screens, where a table has no columns and each cell shows the title of its column.
+      // On narrow screens a table has no columns, so each cell shows the title of its column.
       if (column > 0 && columns[column]) token.attrSet('data-column', columns[column]!);
       column++;
     }

@@ -80,7 +80,7 @@ ${withoutRepository(page.html).replace('</h1>\n', `</h1>\n${onPage(page)}`)}</ma
 `;
 }
 
-/** A page with more sections than this shows no list of sections. */
+/** Maximum number of sections for which a page shows a list of its sections. */
 const MOST_SECTIONS = 24;
 
 function onPage({ headings, path }: Page): string {

@@ -82,7 +82,7 @@ test('the command line and MCP tools get their own hints instead of HTTP terms',
     new RelayError('bad_part', { hint: 'There are 12 lines.' }).hintFor('cli'),
     'There are 12 lines.',
   );
-  // This error comes from a remote relay, which sent the hint of its own table.
+  // A remote relay sends the hint of its own table. It must be replaced with the hint for the command line.
   const { hint } = new RelayError('version_conflict', { current: 'v7' });
   assert.equal(
     new RelayError('version_conflict', { hint }).hintFor('cli'),
@@ -91,7 +91,7 @@ test('the command line and MCP tools get their own hints instead of HTTP terms',
 });
 
 test('no hint of the command line contains HTTP terms', () => {
-  // `upgrade_required` is for programs that use HTTP directly. `internal` refers to the log of a server.
+  // Skip two errors: `upgrade_required` is only for HTTP clients, and `internal` refers to the log of a server.
   const { upgrade_required, internal, ...rows } = ERRORS;
   const http =
     /\b(GET|HEAD|POST|header|body|request|[Ss]end|If-Match|Retry-After|Content-Type|Bearer)\b|\b[a-z_]+=[\w/]/;

@@ -144,7 +144,8 @@ export function answerTasks(
       const before = await members(relay);
       stop.abort();
       await working;
-      // Wait until the relay has removed this member from the group. Otherwise it may lease the next task to it.
+      // Wait until the relay has removed this member from the group. Otherwise the relay may lease the next task to
+      // this member.
       await until(async () => before === 0 || (await members(relay)) < before);
     },
   };

@@ -145,7 +145,8 @@ for (const binding of BINDINGS) {
       assert.ok('artifacts' in one && 'artifacts' in two);
       assert.equal(one.id, two.id);
       await client.cancelTask({ tenant: '', id: one.id, metadata: undefined });
-      // The client got the first task: it cancelled it. So the same message is no retry and starts a new task.
+      // The client has cancelled the first task, so it knows the task. The same message is therefore no retry and
+      // starts a new task.
       const anew = await client.sendMessage(twice);
       assert.ok('artifacts' in anew);
       assert.notEqual(anew.id, one.id);

@@ -131,7 +131,10 @@ test('an edit of files that another agent claimed is announced, and a completed 
   await folder.relay(['todo', 'claim'], { env: coder });
   const edit = (client: string, tool_input: object, o: { env?: Env; session?: string } = {}) =>
     hook(folder, client, 'pre-edit', { tool_input, session_id: o.session ?? `${client}-1` }, o.env);
-  /** A hook that would delay the edit says nothing, and says it at the next edit. */
+  /**
+   * Repeats the edit until the hook warns. A slow hook lets the edit pass without a warning, and warns at the next
+   * edit.
+   */
   const warned = async (...args: Parameters<typeof edit>) => {
     for (;;) {
       const found = await edit(...args);

@@ -1,12 +1,12 @@
 /** The allowed imports of a layer. Imports point inward; an import that its row does not list is an error. */
 export interface Layer {
-  /** Layers that it may import. */
+  /** Layers that this layer may import. */
   readonly values: readonly string[];
-  /** Layers of which it may import types only. */
+  /** Layers of which this layer may import types only. */
   readonly types: readonly string[];
-  /** npm packages that it may import, or a list for each of its folders. `any` allows all packages. */
+  /** npm packages that this layer may import, or a list for each of its folders. `any` allows all packages. */
   readonly packages: readonly string[] | 'any' | { readonly [folder: string]: readonly string[] };
-  /** Whether it may use Node APIs: `true`, or the folders that may. */
+  /** True if the whole layer may use Node APIs. A list names the folders that may use them. */
   readonly node: boolean | readonly string[];
   /**
    * How its folders may import each other: `free`, `types` only, or `apart` (not at all). Every folder may import files that

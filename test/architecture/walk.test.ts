@@ -56,7 +56,7 @@ test(`one push runs code of exactly the files that ARCHITECTURE.md lists, at mos
     walks.push(new Set(result.filter(({ functions }) => functions.some(wasCalled)).map(({ url }) => url)));
   }
   session.disconnect();
-  // Exclude timers that do not run for each push.
+  // Keep only files whose code ran in every round. Other files belong to timers that do not run for each push.
   const [first, ...others] = walks;
   const walked = [...first!].filter((url) => others.every((walk) => walk.has(url))).flatMap(sourcePath);
   assert.deepEqual(walked.sort(), described());

@@ -150,7 +150,7 @@ test('a sender that gave up can ask again by id', async () => {
     agent(({ text }) => ({ output: `did ${text}` })),
   );
   assert.equal((await bridge.wait(sent.id)).text, 'did later');
-  // Another client can wait for the result by the URL of the task, also after the end.
+  // Another client can wait for the result by the task's URL, even after the task has ended.
   assert.equal((await new AgentBridge(client(server)).wait(sent.url)).text, 'did later');
 });
 

@@ -18,7 +18,7 @@ import { until } from '../until.ts';
 import { agent, client, startWorker } from './bridge.ts';
 import { startProgram } from './processes.ts';
 
-/** A command that never ends, with a background process. It writes both pids to a file. */
+/** A command that never ends, with a background process. It writes the pids of both processes to a file. */
 const ENDLESS = 'sleep 600 & echo $$ $! > pids; wait';
 
 async function pidsIn(folder: string): Promise<number[]> {

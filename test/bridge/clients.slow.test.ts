@@ -12,7 +12,10 @@ import { type ClientName, installedClient } from '../clients/installed-clients.t
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { client, startWorker } from './bridge.ts';
 
-/** Real clients from npm behind a bridge. The task must reach the fake model, and its answer must become the result. */
+/**
+ * Real clients from npm behind a bridge. The task must reach the fake model, and the model's answer must become the
+ * result.
+ */
 
 const TASK = 'Tell me how the "shop" is doing; $HOME and `ticks` are only words.';
 

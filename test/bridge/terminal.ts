@@ -43,7 +43,7 @@ export async function openTerminal(
       const group = Number(await tmux('display-message', '-p', '-t', session, '#{pane_pid}').catch(() => 0));
       // A test may have ended the server itself.
       await tmux('kill-server').catch(() => {});
-      // Some programs survive their terminal.
+      // Kill the process group, because some programs survive their terminal.
       if (group > 1) endGroup(group);
     },
   };

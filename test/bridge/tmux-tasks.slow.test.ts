@@ -144,7 +144,7 @@ test('an agent with a known profile stops when its task is canceled', async () =
 test('the pasted command works in the environment of the terminal', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
-  // The PATH and the relay's variables in this terminal differ from the bridge's.
+  // Runs the command in the task text. This terminal has another PATH than the bridge and no relay variables.
   const pull = `eval "$(printf '%s' "$line" | sed 's/.*Read it with: \\(.*\\) - then do it.*/\\1/')"`;
   await using terminal = await openTerminal({
     command: `unset RELAY_HOME CONTEXTRELAY_URL; export PATH=/usr/bin:/bin; ${lines(pull)}`,

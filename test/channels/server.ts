@@ -12,7 +12,7 @@ export interface ServerUnderTest extends AsyncDisposable {
   readonly url: string;
   readonly ws: string;
   readonly core: CoreUnderTest;
-  /** The relay without HTTP, with the server's addresses. */
+  /** The relay API without HTTP. Its URLs contain the server's address. */
   readonly relay: Relay;
   readonly log: LogEvent[];
   post(

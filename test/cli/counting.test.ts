@@ -14,7 +14,7 @@ test('commands count without loading a tokenizer', async () => {
   using at = temporaryHome();
   const { stdout } = await relay(['thread', 'new'], at);
   const thread = ['--thread', stdout.trim()];
-  // In a new clone the first run builds the token table.
+  // In a new clone, the first run builds the token table, which loads the tokenizer. So the test checks later runs.
   assert.equal((await relay(['artifact', 'put', '-', ...thread], { ...at, stdin: 'the first' })).code, 0);
   for (const args of [
     ['artifact', 'put', '-', ...thread],

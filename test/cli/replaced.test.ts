@@ -15,7 +15,7 @@ import { cleanEnv, relay, temporaryHome } from './program.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Files that a server would load only on first use. The test deletes them while it runs. */
+/** Files that a server would load only on first use. The test deletes these files while the server runs. */
 const LATE = [
   'src/interfaces/mcp',
   'src/interfaces/a2a',
@@ -24,7 +24,7 @@ const LATE = [
   'src/app/store/text-worker.ts',
 ];
 
-/** Starts a server from a copy of the sources, so that the test can replace them while it runs. */
+/** Starts a server from a copy of the sources, so that the test can replace the copy while the server runs. */
 async function startCopy(t: TestContext) {
   const place = temporaryHome();
   const { home } = place;

@@ -134,7 +134,7 @@ test('the log of a server in the background is rotated while it runs', async () 
 });
 
 test('the error for a taken port names its owner and a free port, in foreground and background', async () => {
-  // A client may end its connection with a reset.
+  // Ignore socket errors: a client may end its connection with a reset.
   const squatter = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   await once(squatter, 'listening');
   const { port } = squatter.address() as { port: number };

@@ -69,7 +69,8 @@ test('every command shows stored content without its escape codes at a terminal'
   for (const [name, line] of Object.entries(lines)) {
     const { stdout } = await atTerminal(line, { home });
     if (name === 'search' || name === 'state header') {
-      // These texts are already sanitized for models when they are created.
+      // These texts were sanitized for models when they were created, so the output lacks the escaped form of ESC.
+      // Append it.
       assert.match(stdout, /before/, name);
       assertHarmless(name, `${stdout}\\u001b`);
     } else assertHarmless(name, stdout);

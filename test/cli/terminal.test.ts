@@ -64,7 +64,7 @@ test('a push without input fails at a terminal instead of waiting', options, asy
 });
 
 test('relay up offers another port if the port is taken, and accepts no', options, async () => {
-  // A client may end its connection with a reset.
+  // Ignore socket errors: a client may end its connection with a reset.
   const squatter = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   await once(squatter, 'listening');
   const { port } = squatter.address() as { port: number };

@@ -257,7 +257,7 @@ class Workplace implements AsyncDisposable {
     const { shell } = CLIENTS[name];
     let commands = 0;
     const work = () => {
-      // Gemini CLI stops a model that repeats itself.
+      // Make each command different, because Gemini CLI stops a model that repeats itself.
       const command = `sleep 1; echo ${++commands}`;
       return { tool: shell, args: { command, cmd: command, description: `work ${commands}` } };
     };
@@ -407,7 +407,7 @@ for (const [name, [state, expected]] of NAMES.flatMap((each) =>
     await place.restartRelay();
     place.start(NODE, [ENTRY, 'agents', '--watch']);
     if (state === 'closed') {
-      // Codex runs what is in its queue when the thread is resumed. Later messages wait for the next time.
+      // Codex runs its queue only when the thread is resumed. So wait until the message is in the queue.
       const isPassedOn = async () => (await place.receipt(conversation)).route === expected;
       if (again) await until(isPassedOn);
       await place.run(again?.(args) ?? args);
@@ -435,7 +435,8 @@ for (const name of NAMES)
     await place.folder.relay(['claim', '*.txt'], { env: { ...place.env, RELAY_AGENT: 'coder' } });
     const warning = 'relay: coder holds *.txt for 15 more minutes';
     const isWarned = () => (name === 'gemini' ? place.printed.includes(warning) : place.hasSeen(warning));
-    // A hook that would delay the edit says nothing, and says it at the next edit.
+    // Repeat the edit until the hook warns. A slow hook lets the edit pass without a warning, and warns at the next
+    // edit.
     for (let tries = 0; tries < 5 && !isWarned(); tries++) {
       place.next = CLIENTS[name].edit(place.folder);
       await place.run(place.launch.args);
@@ -459,7 +460,7 @@ test('claude: without its socket, a session at a terminal is woken by the hook i
   );
   place.env.ANTHROPIC_API_KEY = key;
   place.env.TERM = 'xterm-256color';
-  // The first turn ends after the socket is gone, so its Stop hook waits.
+  // Hold the first turn until the socket is deleted. Then the Stop hook finds no socket and waits for messages itself.
   const turn = Promise.withResolvers<Move>();
   place.next = turn.promise;
   place.start('script', ['-qec', `stty cols 100 rows 40; ${place.program} HELLO`, '/dev/null']);

@@ -62,7 +62,8 @@ for (const client of ['claude', 'codex'] as const)
     await using model = new FakeModel((given) => {
       answers = given;
       if (given.length === 0) return { tool: 'read_graph', args: {} };
-      // Codex continues in another process, so the relay knows only from the session id that the handle is its own.
+      // Codex continues in another process. Only the session id tells the relay that the handle belongs to this
+      // session.
       if (given.length > 1 || (client === 'codex' && runs === 1)) return { text: 'done' };
       const handle = /\[(relay:\d+) · /.exec(given[0]!)?.[1] ?? 'none';
       const args = { path: target, content: handle };

@@ -57,7 +57,7 @@ test('alarms sweep expired pointers with their receipts and list entries', async
 test('the cron delivers a pending webhook about the end of a task', async (t) => {
   const { relay, platform, engine } = await start(t);
   await using hook = await receiver();
-  // Send the task to another server that stops before the task ends. So no request is left to call the webhook.
+  // Send the task to another server that stops before the task ends. Then only the cron job can call the webhook.
   const core = new RelayCore({ engine, env: systemEnv, texts: ownTextWork });
   const gone = await serve(core, { loopbackWebhooks: true });
   const asked = request('tell me', { immediately: true });
@@ -103,7 +103,7 @@ test('an object can be evicted as soon as nobody waits for new entries', async (
   const asleep = async (why: string) => {
     const since = Date.now();
     await until(evicted);
-    // A call that waits for entries ends after 25 seconds by itself. The eviction must not wait for that.
+    // A call that waits for entries ends after 25 seconds by itself. The eviction must not wait for this call.
     assert.ok(Date.now() - since < 15_000, why);
   };
   const stop = new AbortController();
@@ -140,7 +140,8 @@ test('the storage counter of a tenant is corrected regularly and after a rejecti
   const { key } = await admin.keys.create({ name: 'ada', tenant: 'acme' });
   const relay = new ContextRelay({ baseUrl: url, apiKey: key });
   const used = async () => (await admin.usage.get({ tenant: 'acme' })).storage.used;
-  // Create more items than one alarm may make calls. The test platform counts the calls.
+  // Create so many items that counting their storage needs more calls than one alarm may make. The test platform counts
+  // the calls.
   for (let at = 0; at < 20; at++) {
     await relay.publish(`c${at}`, 'a message');
     await relay.threads.create({ name: 'a thread' });

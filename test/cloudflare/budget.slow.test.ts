@@ -20,8 +20,9 @@ before(async () => {
 });
 after(() => Promise.all([worker.stop(), small.stop()]));
 
-/** Returns lines of ordinary text with exactly this many bytes. */
+/** A line of ordinary text. */
 const LINE = 'the quick brown fox jumps over 12345 lazy dogs, again.\n';
+/** Returns lines of ordinary text with exactly this many bytes. */
 const textOf = (bytes: number) => LINE.repeat(Math.ceil(bytes / LINE.length)).slice(0, bytes);
 const jsonOf = (bytes: number) => `["${'x'.repeat(bytes - 6)}",1]`.slice(-bytes);
 
@@ -83,7 +84,8 @@ test('the tokens of a long text are estimated from its start', async () => {
   const exact = JSON.parse((await ask(worker, `/pull/${part.id}?cost=1`)).text);
   assert.equal(exact.estimated, false);
   for (const query of ['', '?count=1']) {
-    // The second half is spaces, which are few tokens. The estimate ignores it, so it stays at the rate of the first half.
+    // The second half is spaces, which are few tokens. The estimate reads only the start, so it counts them like
+    // ordinary text.
     const { id } = await pushed(worker, textOf(4 * MiB).padEnd(8 * MiB), query);
     const cost = JSON.parse((await ask(worker, `/pull/${id}?cost=1`)).text);
     assert.deepEqual([cost.estimated, cost.bytes], [true, 8 * MiB]);

@@ -24,7 +24,7 @@ systemEnv.randomBytes = (length) => {
 
 /** Timers of up to this many ms run after `NO_TIME_MS`, so that a test can evict objects without a long wait. */
 const MOMENT_MS = 1_000;
-/** Delay of these timers. It is not 0, because a polling loop must let other work run. */
+/** Delay in ms of timers of up to `MOMENT_MS`. It is not 0, because a polling loop must let other work run. */
 const NO_TIME_MS = 5;
 const machineTimeout = setTimeout;
 /** While true, work that yields with a timer of 0 ms fails, as if the process had stopped there. */

@@ -49,7 +49,7 @@ async function render(...values: string[]): Promise<Resource[]> {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Resource);
 }
 
-/** Checks resources against the schemas of Kubernetes. They do not include ServiceMonitor, which an operator defines. */
+/** Checks resources against the schemas of Kubernetes, except ServiceMonitor, which an operator defines. */
 async function validate(resources: readonly Resource[]): Promise<void> {
   const file = join(folder, 'resources.yaml');
   const own = resources.filter(({ kind }) => kind !== 'ServiceMonitor');

@@ -72,7 +72,7 @@ test('a hook whose program is missing prints nothing and exits with 0, in every 
         input: '{}',
       });
       if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') continue;
-      // fish has no `unset` and prints an error. Nothing else may be printed.
+      // fish has no `unset`, so it prints an error on stderr. stdout must be empty in every shell.
       assert.deepEqual([status, stdout], [0, ''], `${shell}: ${line}`);
       if (shell !== 'fish') assert.equal(stderr, '', `${shell}: ${line}`);
     }

@@ -19,7 +19,7 @@ Patience.offloadMs = 60_000;
 registerHooks({
   resolve(specifier, context, next) {
     const isPackage = /^(?:@|[a-z])[^:]*$/.test(specifier);
-    // Node changes the context in each call of `next`.
+    // Read `parentURL` first, because Node changes the context in each call of `next`.
     const { parentURL } = context;
     if (!isPackage || !ours.some((folder) => parentURL?.startsWith(`${folder}/`)))
       return next(specifier, context);

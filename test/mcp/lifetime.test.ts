@@ -68,7 +68,7 @@ test('the server ends when nobody reads its output', async () => {
   const child = server();
   await ask(child, 1, 'initialize', HELLO);
   child.stdout!.destroy();
-  // Keep sending requests, because the server notices only when it writes an answer.
+  // Keep sending requests: the server notices the closed pipe only when it writes an answer.
   const telling = setInterval(() => child.stdin!.write('{"jsonrpc":"2.0","id":9,"method":"ping"}\n'), 20);
   child.stdin!.on('error', () => {});
   await once(child, 'exit');

@@ -141,7 +141,7 @@ class Blows {
     await machine.cut();
     const [refused] = await Promise.all([inside.push(), pause(CUT_MS)]);
     assert.deepEqual([refused.status, refused.code], [503, 'cluster_unavailable'], 'the minority refuses');
-    // Only a push that may have been stored mentions the Idempotency-Key.
+    // The error mentions the Idempotency-Key only if the push may have been stored.
     assert.match(refused.hint, /Try again in a moment/);
     // If the leader was cut off, another leader is elected after some seconds.
     const pushed = load.pushed.size - before;

@@ -104,7 +104,7 @@ export interface Cluster extends AsyncDisposable {
 
 export interface ClusterOptions {
   readonly nodes?: number;
-  /** Sync every write to disk before it is acknowledged, as in production. True by default. */
+  /** True if every write is synced to disk before it is acknowledged, as in production. Default: true. */
   readonly fsync?: boolean;
   /** Storage limit of the account of the clients, counting all replicas. None by default. */
   readonly accountBytes?: number;
@@ -169,7 +169,7 @@ async function forget(nodes: readonly Node[], peer: string): Promise<void> {
         .then((message) => message.json() as { success?: boolean; error?: { description: string } })
         .catch(() => null);
       if (answer?.success) return;
-      // No node answers while the cluster elects a leader.
+      // Ask again later: no node answers while the cluster elects a leader.
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   } finally {

@@ -47,7 +47,7 @@ describe('a subscription survives restarts of the relay: no message is lost or d
     serve(process.execPath, [installation.relay, 'up', '--port', port], {
       env: outsideEnv({ RELAY_HOME: installation.home, RELAY_CORS_ORIGINS: originOf(site) }),
     });
-  /** Publishes on the local store, so that it works with and without the server. */
+  /** Publishes on the local store, so that publishing works with and without the server. */
   const publish = async (msg: string) => {
     const args = [installation.relay, 'publish', 'news', msg];
     const { code, stderr } = await run(process.execPath, args, {

@@ -6,7 +6,7 @@ import { ROOT } from './processes.ts';
 /** A version of Node to test with. */
 export interface SupportedNode {
   readonly version: string;
-  /** Whether its SQLite supports the local store. Without it, only commands against a server work. */
+  /** True if this Node's SQLite supports the local store. Without it, only commands against a server work. */
   readonly store: boolean;
   /** Path of the program, or the reason why it is missing. */
   readonly got: { readonly node: string } | { readonly reason: string };

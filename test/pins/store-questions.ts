@@ -21,7 +21,7 @@ export function questionsAbout(names: Names): Planned[] {
   for (const who of ['ann', 'ci', 'brief', 'next', 'gone', 'turned', 'acme'])
     add('keys', '/usage', { as: who });
   add('keys', '/keys', { as: 'ann' });
-  // Ask for activity before requests that create some, because it is written a moment later.
+  // Request the activity first: later requests create activity, which is written after a delay.
   if (names.share !== undefined) add('activity', '/activity');
   add('keys', '/channels/news', { as: 'ci' });
   add('agents', '/agents');

@@ -18,7 +18,7 @@ import { damageBody } from '../sqlite/damage.ts';
 import { type Faults, startFaults } from './faults.ts';
 import { findS3Server, type S3Server, startS3Server } from './server.ts';
 
-/** Cases about usage that fail with a bucket: it counts deleted objects until a sweep removes them. */
+/** Cases about usage that fail with a bucket, because usage includes deleted objects until a sweep removes them. */
 const COUNTED = [
   {
     name: 'engine: usage counts the stored data and decreases when it is deleted',
@@ -66,7 +66,7 @@ else {
     const { items } = await inner.blobs.list(key, { limit: 1 });
     const stub = items[0]?.size === STUB_BYTES ? await engine.blobs.stub(key) : null;
     if (stub) return server.flip(`conformance/${stub.name}`, at);
-    // Wait for the next turn of the event loop, because another process would not write within this one.
+    // Simulate another process, whose write would arrive in a later turn of the event loop.
     await setImmediate();
     inEngine();
   };

@@ -68,7 +68,7 @@ test('a leased message has one holder and is not stuck when the clock jumps ahea
   void taken.then(() => {
     bobs = true;
   });
-  // Timers were set before the clock jumped. So publish messages, which wake the members.
+  // The members' timers were set before the clock jumped and would fire too late. So wake the members with messages.
   await until(async () => {
     await one.as('ann').channels.publish('c', 'wake up');
     return bobs;

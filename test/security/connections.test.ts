@@ -61,7 +61,7 @@ test('a client that stops reading is disconnected', async () => {
   socket.write(`GET /pull/${id}?raw=1 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   await once(socket, 'readable');
   socket.pause();
-  // Our end stays open, because data is unread. Close it.
+  // The server closes its end. Our end stays open, because it has unread data, so it is destroyed below.
   await until(() => serverSockets(relay.url) <= 0);
   socket.destroy();
 });

@@ -60,7 +60,7 @@ test('10 000 generated requests cause no internal error and no stall', async () 
     assert.equal((await relay.ask('GET', '/health')).status, 200);
   }
   const fine = [...reached].filter(([, seen]) => [...seen].some((status) => status < 300));
-  // Otherwise nearly all requests were rejected early, and the test would prove little.
+  // At least half of the operations must have succeeded once. Otherwise the test would prove little.
   assert.ok(
     fine.length > reached.size / 2,
     `${fine.length} of ${reached.size} operations were ever answered`,

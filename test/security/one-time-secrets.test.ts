@@ -81,7 +81,7 @@ for (const [where, open] of Object.entries(clients)) {
         assert.equal(await open().pull(url, { grep: 'reader' }), '3:for one reader');
         assert.equal(await left(), 0);
         for (const [how, pull] of Object.entries(PULLS)) {
-          // The cost of a plain payload is stored in its record, so it can be read after the last pull.
+          // Skip the cost of a plain payload: the record contains the cost, so it can be read after the last pull.
           if (how.startsWith('cost') && !encrypted) continue;
           await assert.rejects(pull(open(), url), refused('not_found'), how);
         }

@@ -14,11 +14,11 @@ import { PLAIN_SCRIPTS } from './scripts-plain.ts';
 
 interface Score {
   asked: number;
-  /** Number of questions that a hand-off from git and project files alone answers. */
+  /** Number of questions answered by a hand-off from git and project files alone. */
   without: number;
-  /** Number of questions that the hand-off with quotes from the session answers. */
+  /** Number of questions answered by the hand-off with quotes from the session. */
   brief: number;
-  /** Number of questions that the hand-off with quotes answers, or else one search in the session. */
+  /** Number of questions answered by the hand-off with quotes, or by one search in the session. */
   searched: number;
 }
 

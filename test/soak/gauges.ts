@@ -9,14 +9,14 @@ const BARE_SERVER = `const server = require('node:http').createServer((_, answer
 server.listen(0, '127.0.0.1', () => process.stdout.write(String(server.address().port)));`;
 
 export interface Figures {
-  /** Answers of /health during the whole run, and requests that got no answer in time. */
+  /** Number of answers of /health during the whole run, and number of requests without an answer in time. */
   readonly healthAnswers: number;
   readonly healthNone: number;
   readonly healthP50Ms: number;
   readonly healthP99Ms: number;
-  /** 99th percentile of a trivial server in its own process. It shows how busy the machine is. */
+  /** 99th percentile of the response time of a trivial server in its own process. It shows how busy the machine is. */
   readonly bareP99Ms: number;
-  /** Answers of /health in the second half, when the server is not killed. */
+  /** Number of answers of /health in the second half, in which the server is not killed. */
   readonly steadyHealthAnswers: number;
   readonly steadyHealthNone: number;
   readonly steadyHealthP50Ms: number;

@@ -20,7 +20,7 @@ export class Supervisor {
   readonly #place: SoakHome;
   #server: Running | null = null;
   #port = 0;
-  /** Whether the server is allowed to end: it was killed or stopped, or is not ready yet. */
+  /** True if an end of the server is expected: it was killed or stopped, or is not ready yet. */
   #mayEnd = true;
 
   constructor(place: SoakHome) {

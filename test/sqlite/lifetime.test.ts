@@ -56,7 +56,7 @@ test('two stores of one process in the same home do not drop each other’s lock
   const second = await openSqlite({ home });
   await second.logs.append('lif.locks', 2);
   await second[Symbol.asyncDispose]();
-  // Another process opens and closes the store. If it thought it was the last one, it would delete the WAL.
+  // Another process opens and closes the store. It must notice that this process uses the store, and keep the WAL.
   await startChild('append-some', { home, stream: 'lif.locks', from: 3, count: 1 }).rest();
   await first.logs.append('lif.locks', 4);
   const seen = await startChild('follow', { home, stream: 'lif.locks', count: 4 }).rest<{ data: number }>();

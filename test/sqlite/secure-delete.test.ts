@@ -20,7 +20,7 @@ function body(size: number): Buffer {
   return Buffer.alloc(size, CANARY);
 }
 
-/** Whether any file of the store contains the canary: bodies, database, free pages, WAL. */
+/** Returns whether any file of the store contains the canary: bodies, database, free pages, WAL. */
 function containsCanary(home: string): boolean {
   return filesIn(home).some((path) => readFileSync(join(home, path)).includes(CANARY));
 }

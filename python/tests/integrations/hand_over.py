@@ -1,4 +1,4 @@
-"""Two tests that each integration with offloading passes: what a hand-over costs, and that a relay that hangs costs little."""
+"""Tests for each integration with offloading: token cost of a hand-over, and low cost of a hanging relay."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..conftest import ROOT
 from ..test_large_results import Hanging
 
 NEEDLE = "ERROR payment 4711 refused: the card has expired"
-#: The answer of agent A: 60 KB with one line that matters. test/integrations/hand-over.ts has the same.
+#: The answer of agent A: 60 KB with one line that matters. test/integrations/hand-over.ts uses the same text.
 RESULT = "\n".join(f"2026-11-17 INFO request {n} was answered in {n % 97} ms" for n in range(2000))[:59_000]
 RESULT += f"\n{NEEDLE}"
 
 QUESTION = "Why was payment 4711 refused?"
 
-#: Runs agent B with a tool that returns a text, and returns the texts of the prompt that follows.
+#: Runs agent B with a tool that returns a text. Returns the texts of agent B's next prompt.
 PromptWith = Callable[..., str]
 
 

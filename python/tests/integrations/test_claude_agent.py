@@ -76,7 +76,7 @@ def test_the_server_offers_the_tools(relay: ContextRelay) -> None:
 
 
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
-    """Returns the question and the tool result: the model runs in another program."""
+    """Returns the question and the tool result, because the full prompt is in another program and cannot be read."""
     hook: Any = large_result_hooks(relay, **options)["PostToolUse"][0].hooks[0]
     before = {"stdout": result, "stderr": ""}
     output = asyncio.run(hook({"tool_name": "Bash", "tool_response": before}, "id", {}))

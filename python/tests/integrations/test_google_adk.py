@@ -151,7 +151,7 @@ def test_artifacts_keep_all_versions_and_the_scope_of_the_user(relay: ContextRel
             service.save_artifact(**at, filename="race", artifact=types.Part(text=str(n))) for n in range(6)
         ]
         assert sorted(await asyncio.gather(*saves)) == list(range(6))
-        # A version that is gone, such as an expired one, does not free the number of a newer one.
+        # Even if an old version is removed or has expired, the next version gets the next number.
         relay.files.space("adk-artifacts").remove([f"=app/=u/=s/=a.txt/{0:09}"])
         assert await service.save_artifact(**at, filename="a.txt", artifact=text) == 2
         await service.delete_artifact(**at, filename="a.txt")

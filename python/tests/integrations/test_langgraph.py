@@ -250,7 +250,7 @@ def test_concurrent_writes_share_requests(server: RelayProcess, space: str) -> N
 
     def note(report: RequestReport) -> None:
         requests.append(report.path)
-        # The first request ends after the other writes have begun.
+        # Hold the first request until the other writes have begun, so that the other writes share a request.
         first.set()
         assert others.wait(30)
 

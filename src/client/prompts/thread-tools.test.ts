@@ -10,7 +10,7 @@ import { TOOLS } from './thread-tools.ts';
 
 const call = (name: string, given: object | string): Reply => ({ calls: [{ name, arguments: given }] });
 
-/** A question that the log answers. */
+/** A question whose answer is in the log. */
 const KETTLE = { words: 'Was the kettle filled?' };
 
 /**

@@ -59,7 +59,8 @@ test('a thread that is marked before its change is visible is read again', async
   const late = one.again();
   await one.api.create();
   assert.equal((await late.api.totals()).threads, 1);
-  // On an engine without transactions, the mark can be visible before the change of the thread.
+  // Simulate an engine without transactions: the thread is already marked as changed, but its change is not visible
+  // yet.
   const { thread_id } = await one.api.create();
   const key = `thr.${thread_id}/meta`;
   const { value } = (await one.engine.records.get(key))!;

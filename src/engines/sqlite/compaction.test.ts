@@ -32,7 +32,7 @@ test('a sweep moves the bodies out of mostly empty segments and frees their spac
   await engine.sweep();
   assert.equal(sizeOf(join(home, 'blobs')), (COUNT / 4) * 140_000);
   for (let i = 0; i < COUNT; i += 4) assert.deepEqual((await engine.blobs.get(`com.a/${i}`))?.body, bytes(i));
-  // Bodies with and without expiry are in different segments.
+  // Let half of the bodies expire. They are in separate segments, so the sweep frees their space without moving bodies.
   clock.advance(60 * 60_000);
   await engine.sweep();
   assert.equal(sizeOf(join(home, 'blobs')), (COUNT / 8) * 140_000);

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-/** AI SDK 6 has no models of version 4. */
+/** Mock model of version 4 of the model interface, or of version 3 in AI SDK 6, which has no version 4. */
 const MockModel = mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV3;
 type MockModel = mocks.MockLanguageModelV4;
 type Call = Parameters<MockModel['doGenerate']>[0];

@@ -104,8 +104,9 @@ describe('excerpt', () => {
   });
 });
 
-/** Outputs with one important line each. A small excerpt must contain that line and the last line. */
+/** Returns `count` unimportant lines. */
 const quiet = (form: (i: number) => string, count = 900) => Array.from({ length: count }, (_, i) => form(i));
+/** Outputs with some important lines. A small excerpt must contain these lines and the last line. */
 const OUTPUTS: readonly (readonly [
   name: string,
   kind: string,

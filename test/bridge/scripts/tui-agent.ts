@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether it delivers results with the command or prints them on the screen. */
+/** True if the agent delivers results with the command. Otherwise it prints them on the screen. */
 const byCommand = process.env.TUI_DONE === 'command';
 const dies = process.env.TUI_DIES === '1';
 const mute = process.env.TUI_MUTE === '1';

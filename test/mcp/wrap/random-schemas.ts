@@ -92,7 +92,10 @@ const checkerOf = (schema: JsonObject) => {
   return (value: Json) => check(value).valid;
 };
 
-/** Asserts for random schemas that results with handles and arguments without handles match them, and no text is lost. */
+/**
+ * Asserts for random schemas: results still match after texts became handles, and arguments after handles were
+ * expanded. No text may be lost.
+ */
 export async function checkRandomSchemas(rounds: number): Promise<void> {
   let [replaced, expanded] = [0, 0];
   for (let round = 0; round < rounds; round++) {
