@@ -55,7 +55,7 @@ export async function* diagnose(
   yield { name: 'configuration', ...ok(source) };
   const other = await checkProgramOnPath(host.program.version, env);
   if (other) yield { name: 'program', ...other };
-  // Without a writable home, every other check would fail too.
+  // Without a writable home every other check would fail too, so report only this problem.
   if (locked) {
     yield { name: 'home', ...locked };
     return;
@@ -75,8 +75,8 @@ export async function* diagnose(
   const checks: { readonly [name: string]: () => Promise<Finding> } = remote === null ? here : elsewhere;
   const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
-  // Name of the check for which all later checks wait: checking the store also creates the home, which they
-  // read. If this check hangs, the later checks start after half of the time limit.
+  // All later checks wait for this check: the check of the store also creates the home, which later checks read. If
+  // this check hangs, the later checks start after half of the time limit.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });
@@ -85,7 +85,7 @@ export async function* diagnose(
   }
   for (const [name, check] of Object.entries(begun)) {
     const found = await check;
-    // A broken store or server is reported once, not again as a failed round trip.
+    // If the store or server is broken, the round trip fails for the same reason, so do not report it too.
     if (name === 'round trip' && found.state === 'wrong' && (await begun[ground])?.state === 'wrong')
       continue;
     yield { name, ...found };

@@ -13,7 +13,7 @@ import type { Warn } from './store/open-core.ts';
 import { withKnownLogin } from './store/remote-engines.ts';
 import { processTerminal } from './terminal.ts';
 
-/** Time in ms after which a process counts as long-running. */
+/** Time in ms after which a process counts as long-running and gets a JIT policy that compiles more. */
 const JIT_MS = 200;
 
 /**
@@ -30,8 +30,8 @@ export async function runMain(argv: readonly string[] = process.argv.slice(2)): 
 }
 
 /**
- * Returns the host that commands use. It reads and loads nothing before it is needed. So short commands stay
- * fast, and `version` and `doctor` work with a broken configuration.
+ * Returns the host that commands use. Each file is read, and each module loaded, only when a command needs it. So
+ * short commands stay fast, and `version` and `doctor` work with a broken configuration.
  */
 export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host {
   let known: Config | null = null;

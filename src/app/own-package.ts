@@ -8,7 +8,7 @@ export const RUNTIME = bun ? `Bun ${process.versions.bun}` : `Node ${process.ver
 /** Folder of the embedded files in an executable that Bun compiled. `fs` reads it like any other folder. */
 const EMBEDDED = process.platform === 'win32' ? 'B:\\~BUN\\root' : '/$bunfs/root';
 
-/** Whether the runtime, the program and its files are one executable file, `process.execPath`. */
+/** True if the runtime, the program and its files are one executable file, `process.execPath`. */
 export const isExecutable = import.meta.dirname.startsWith(EMBEDDED);
 
 /** Returns the command line that starts this program again. */

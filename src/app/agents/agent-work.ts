@@ -119,9 +119,9 @@ function answerCache(records: Records, env: Env): AnswerCache {
 }
 
 /**
- * Names this process for the leases of runs, and checks whether the process of another lease is alive. With a
- * local store it can check processes with the same host name. With a server it checks none, because two
- * client machines may have the same host name.
+ * Returns the worker that identifies this process in the leases of runs. It also checks whether the process that
+ * holds another lease is alive. With a local store, it can check a process with the same host name. With a server
+ * it checks none, because two client machines may have the same host name.
  */
 function pipelineWorker(remote: string | null): Worker {
   const host = hostname();
@@ -139,7 +139,7 @@ function user(): string {
   try {
     return userInfo().username;
   } catch {
-    // A process may run under a user id without a name.
+    // `userInfo` throws if the user id of this process has no name.
     return 'somebody';
   }
 }
@@ -214,7 +214,7 @@ function stepRunners({
     const pasted = context.reduce((sum, artifact) => sum + artifact.tokens.content, words.tokens);
     return { tokens: shown, pasted: { ...words, tokens: pasted } };
   };
-  /** Builds the prompt of a step. It contains previews of the step's context, and of no other artifacts. */
+  /** Builds the prompt of a step. Of all artifacts, the prompt previews only those in the step's context. */
   const bundleOf = ({ run, prompt, context }: StepCall, reader: PromptRequest['reader'], system?: string) => {
     if (utf8Bytes(prompt) > PROMPT_WORDS_BYTES) {
       const hint =

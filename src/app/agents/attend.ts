@@ -15,12 +15,12 @@ import { makeHome } from '../store/home.ts';
 import { clientProcess, knownSession, readJsonFile, registerSession, wakeMark } from '../store/sessions.ts';
 import { findRoute, isWatched, settleSent } from './wake.ts';
 
-/** Maximum number of warned claims that are stored for a session. The oldest ones are dropped. */
+/** Maximum number of claims per session that are recorded as already warned of. The oldest are dropped first. */
 const WARNED_MAX = 100;
 
 /**
- * Registers the session of a hook with the relay, or updates its state. Confirms messages that reached the session by
- * another route.
+ * Registers the session of a hook with the relay, or updates its state. Confirms messages that reached the
+ * session by another route than a hook.
  */
 export async function attend(hooked: HookedSession, host: Host, env: Environment): Promise<Attendance> {
   const { client, session, folder, transcript } = hooked;
@@ -113,7 +113,7 @@ const SLOW_REACH: { readonly [client: string]: Session['reach'] } = {
 function reachOf({ client, session }: HookedSession, host: Host, env: Environment): Session['reach'] {
   const slow = SLOW_REACH[client];
   if (slow !== undefined) return slow;
-  // Only a process on this machine can wake the session: the sender, the relay, or a watcher.
+  // The session can be woken only by a process on this machine: a sender or a relay on it, or a watcher.
   const near = host.remote === null || isLoopback(new URL(host.remote).hostname) || isWatched(host.home);
   const route = near ? findRoute({ client, session }, host.home, env) : null;
   return route === null || route.name === 'opencode-http' ? 'turn' : 'now';

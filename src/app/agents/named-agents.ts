@@ -47,7 +47,7 @@ export async function openAgent(
       ? config.apiKey
       : null;
   const token = o.token ?? (env.A2A_TOKEN || own || undefined);
-  // Opens the relay only when a text is too long for a message.
+  // The agent client calls this only for a text that is too long for a message. So most calls need no relay.
   const push: ContextRelay['push'] = async (...args) => {
     await using open = await host.relay.open();
     return await (await open.client()).push(...args);

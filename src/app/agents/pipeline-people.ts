@@ -17,8 +17,8 @@ interface Place {
 }
 
 /**
- * Returns a function that asks a person for a run and waits for the answer. People are notified again when a
- * run is resumed. The question stays open if the run stops.
+ * Returns a function that asks a person a question of a run and waits for the answer. People are notified again
+ * when the run is resumed. If the run stops, the question stays open.
  */
 export function personAsker({ questions, channels }: Relay, place: Place) {
   return async (question: RunQuestion): Promise<AskedQuestion> => {
@@ -35,7 +35,7 @@ export function personAsker({ questions, channels }: Relay, place: Place) {
     });
     if (asked.status !== 'open') return waitForAnswer(questions, asked, signal);
     const link = await questions.link(asked.id).catch((error: unknown) => {
-      // Only a key with the scope `answer` may create a link.
+      // The API key lacks the scope `answer`, or the question is no longer open. Continue without a link.
       if (isRelayError(error, 'forbidden') || isRelayError(error, 'conflict')) return null;
       throw error;
     });
@@ -67,14 +67,17 @@ async function announce(
         if (!answer.ok) throw new Error(`it answered ${answer.status}`);
       },
     ]);
-  // A link is a capability, and everybody may read a channel.
+  // Publish no link: everybody may read a channel, and anyone with the link can answer.
   if (channel !== undefined)
     tries.push(['channel', () => channels.publish(channel, { ...message, link: '' })]);
   for (const [way, send] of tries)
     await send().catch((error: Error) => warn?.(`The ${way} of "notify" failed: ${error.message}`));
 }
 
-/** Runs the command of `notify`. It gets the question in variables, never as a part of the command. */
+/**
+ * Runs the `notify` command. The question is in environment variables and never in the command line, where the
+ * shell would interpret its text.
+ */
 async function runNotify(
   command: string,
   message: {

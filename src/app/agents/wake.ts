@@ -129,7 +129,7 @@ export async function settleSent(
     if (sent_at === undefined) continue;
     if (transcript !== undefined && seenInTranscript(transcript, id))
       await relay.agents.mark(name, { ids: [id], as: 'shown', route });
-    // Codex stores its queue in a file, so nothing in it is lost.
+    // Do not queue the message again for Codex: its queue is a file, which keeps the message until Codex reads it.
     else if (route !== 'codex-queue' && Date.now() - Date.parse(sent_at) > LOST_MS)
       await relay.agents.mark(name, { ids: [id], as: 'queued' });
   }

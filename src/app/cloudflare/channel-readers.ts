@@ -8,9 +8,9 @@ import { parseEntries } from '../../engines/cloudflare/logs.ts';
 import type { Entry } from '../../kernel/logs.ts';
 
 /**
- * Maximum number of characters that are sent in one turn of the event loop. Also limits the page that one
- * reader gets before the next reader. The platform does not report how much data a socket still has to send.
- * Short turns let sent data leave before more is read, so the memory stays bounded.
+ * Maximum number of characters that are sent in one turn of the event loop, and in one page of one reader. The
+ * platform does not report how much data a socket still has to send. Short turns let sent data leave before more
+ * is read, so the memory stays bounded.
  */
 const TURN_CHARS = 1024 * 1024;
 const PAGE_ENTRIES = 100;

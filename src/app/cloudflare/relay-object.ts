@@ -30,8 +30,8 @@ export const SOCKET_STATE_HEADER = 'Relay-Attached';
  */
 const SWEPT_AT_ONCE = 16;
 /**
- * Minimum time in ms between two trims of a channel. Messages that a group still needs stay after a trim, so
- * a trim may not remove all expired messages.
+ * Minimum time in ms between two trims of a channel. A trim keeps expired messages that a group still needs.
+ * Without a minimum, the alarm would fire again at once for these messages.
  */
 const TRIM_INTERVAL_MS = 3_600_000;
 /**
@@ -46,7 +46,7 @@ const TRIMMED_AT_ONCE = 6;
 const MEASURED_AT_ONCE = 16;
 /** Prefix of the names of tenant objects. */
 const TENANT_PREFIX = objectOf('ten.');
-/** Time in ms per minute for webhook deliveries. The cron job of the next minute continues them. */
+/** Maximum time in ms that one cron job spends on webhook deliveries. The job of the next minute continues them. */
 const WEBHOOK_ROUND_MS = 50_000;
 const CHANNEL_PREFIX = 'chn.';
 const GROUP_PREFIX = 'grp.';

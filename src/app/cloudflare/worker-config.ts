@@ -36,13 +36,13 @@ export interface RelayBindings extends Bindings {
   readonly RELAY_CHANNEL_MESSAGES?: string;
   /** Duration of a group lease, in seconds. */
   readonly RELAY_GROUP_LEASE?: string;
-  /** Maximum bytes of a payload that one request tokenizes, or searches for a part. */
+  /** Maximum number of bytes of a payload that one request reads to count its tokens or to find a part. */
   readonly RELAY_TEXT_BYTES?: string;
-  /** Maximum requests per second of one API key, in a relay with keys. 0 means no limit. */
+  /** Maximum number of requests per second of one API key, in a relay with keys. 0 means no limit. */
   readonly RELAY_RATE_LIMIT_KEY?: string;
-  /** Maximum requests per second of one client address, in a relay with keys. 0 means no limit. */
+  /** Maximum number of requests per second of one client address, in a relay with keys. 0 means no limit. */
   readonly RELAY_RATE_LIMIT_ADDRESS?: string;
-  /** Maximum requests per second of one tenant, in a relay with keys. 0 means no limit. */
+  /** Maximum number of requests per second of one tenant, in a relay with keys. 0 means no limit. */
   readonly RELAY_RATE_LIMIT_TENANT?: string;
   /** Number of calls to Durable Objects that the platform allows per request. */
   readonly RELAY_CALLS?: string;

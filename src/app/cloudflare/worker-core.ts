@@ -34,8 +34,8 @@ let shared: { readonly by: unknown; readonly until: number; readonly core: Relay
 export function openWorkerCore(bindings: RelayBindings, objects = bindings.STORE): RelayCore {
   const before = shared;
   const core = openCore(bindings, objects, sharedCore(bindings));
-  // Only this isolate knows which tenants were active in it. So the first request with a new shared core
-  // records their storage.
+  // The replaced core knows which tenants were active in this isolate. So the first request with a new shared core
+  // records the storage of these tenants.
   if (before?.by === bindings.STORE && before !== shared) noteStorage(core, before.core);
   return core;
 }
@@ -117,7 +117,7 @@ export class CallBudget {
     this.#limit = calls - RESERVED_CALLS;
     this.objects = {
       idFromName: (name) => all.idFromName(name),
-      // Every stub is used for exactly one call.
+      // A stub is used for exactly one call, so counting the stubs counts the calls.
       get: (id) => {
         if (++this.#calls >= this.#limit) this.#spent?.abort();
         return all.get(id);

@@ -78,7 +78,7 @@ async function readStart(
     pieces.push(value);
     bytes += value.length;
   }
-  // Enough was read. An error while closing does not matter.
+  // Enough was read, so close the stream. An error while closing does not matter.
   await reader.cancel().catch(() => {});
   return [await readText(concatBytes(pieces)), size / bytes];
 }

@@ -189,8 +189,8 @@ async function socket(c: Context, base: string): Promise<Response> {
 }
 
 /**
- * Serves a subscription with wildcards in the Worker itself, because its channels are in several objects. It ends when few
- * calls are left; the client then reconnects.
+ * Serves a subscription with wildcards in the Worker itself, because its channels are in several objects. The
+ * stream ends when few calls are left, and the client then reconnects.
  */
 function patternSocket(caller: Caller, pattern: string, since: Since | undefined, base: string): Response {
   const { core, budget } = current();
@@ -211,7 +211,8 @@ function patternSocket(caller: Caller, pattern: string, since: Since | undefined
       server.close(REFUSED, 'refused');
     }
   };
-  // Sending to a socket that the client has closed fails. Nobody waits for the messages then.
+  // Sending fails if the client has closed the socket. Ignore the error, because nobody waits for the messages any
+  // more.
   waitUntil(serve().catch(() => {}));
   return new Response(null, { status: 101, webSocket: client } as ResponseInit);
 }

@@ -12,13 +12,16 @@ import { isOurPlugin } from './opencode-plugin.ts';
 interface BriefSource {
   readonly what: string;
   readonly remove: string;
-  /** Command of the hook. Claude Code runs a command only once, even if several settings name it. */
+  /**
+   * Command of the hook. Claude Code runs identical commands only once, even if several settings files contain
+   * them.
+   */
   readonly command: string;
 }
 
 /**
  * Returns a sentence and commands if a client gets the brief more than once: from a plugin and from `relay
- * install`, or for the user and for the folder. Returns null otherwise.
+ * install`, or from an installation for the user and another for the folder. Returns null otherwise.
  */
 export async function repeatedBrief(
   client: Client,

@@ -56,7 +56,7 @@ export async function* installChecks(settings: InstallSettings, deadline: Deadli
   if (scopes.size === 0 || (await findProject(settings.places.project)) !== null) return;
   yield {
     name: 'project files',
-    // A user-wide installation does not require project files in every folder.
+    // A user-wide installation applies to all folders, so a folder without project files is no reason for a warning.
     state: scopes.has('project') ? 'warning' : 'ok',
     found: 'this folder has none, so hooks have nothing to report here',
     fix: 'relay project init',
@@ -256,12 +256,12 @@ function firstWord(line: string): string {
   return quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '';
 }
 
-/** Maximum number of characters that are shown of another program's command. */
+/** Maximum number of characters to print of another program's command. */
 const COMMAND_CHARS = 80;
 
 /**
- * Lists the hooks and MCP servers of other programs in the files that contain our entries. They are never
- * run.
+ * Lists the hooks and MCP servers of other programs in the files that contain our entries. These hooks and
+ * servers are never run.
  */
 function othersIn(client: Client, installed: readonly Installed[]): Check[] {
   const named = installed.flatMap(({ entries, value }) =>
@@ -286,8 +286,8 @@ function othersIn(client: Client, installed: readonly Installed[]): Check[] {
 }
 
 /**
- * Checks what Gemini CLI and Codex trust. Other clients are not checked. Claude Code asks the user in a new
- * folder, but with -p it runs the hooks without asking.
+ * Checks whether Gemini CLI and Codex trust the folder and our hooks. Other clients are not checked. Claude Code
+ * asks the user in a new folder, but with -p it runs the hooks without asking.
  */
 async function trustChecks(
   client: Client,
@@ -337,8 +337,8 @@ function serversAt(path: readonly string[], value: JsonObject): JsonObject {
 }
 
 /**
- * Environment variables that Codex passes to every MCP server. A server gets any other variable only if its
- * entry names it.
+ * Environment variables that Codex passes to every MCP server. Codex passes any other variable only if the entry
+ * of the server names it.
  */
 const CODEX_GIVES =
   /^(?:HOME|LOGNAME|PATH|SHELL|USER|LANG|LC_ALL|TERM|TMPDIR|TZ|__CF_USER_TEXT_ENCODING|SYSTEMROOT|PATHEXT|COMSPEC|APPDATA|LOCALAPPDATA|USERPROFILE)$/;

@@ -1,6 +1,6 @@
 import { type Launcher, shellLine } from './launcher.ts';
 
-/** Beginning of our files, by which they are recognised. */
+/** Text at the beginning of a file that marks the file as ours. */
 export const MARK = 'Written by "relay install';
 
 /**

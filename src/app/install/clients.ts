@@ -31,8 +31,8 @@ export interface SkillTarget {
 
 export interface SettingsTarget {
   /**
-   * `jsonc` allows comments and trailing commas; in `json` they are errors that the user should see. A `file` is
-   * ours as a whole and has the content `text`.
+   * `json` and `jsonc` differ in comments and trailing commas: `jsonc` allows them, in `json` they are errors
+   * that the user should see. `file` is a file that we own completely, with the content `text`.
    */
   readonly kind: 'json' | 'jsonc' | 'toml' | 'file';
   readonly text?: string;
@@ -51,7 +51,10 @@ export const SKILL_NAME = 'context-relay';
 
 /** Time limit of a hook in seconds, long enough for a busy machine. */
 const HOOK_SECONDS = 10;
-/** Time limit in seconds of the hook that waits while a session is idle. The next turn starts it again. */
+/**
+ * Time limit in seconds of the hook that waits while a session is idle. The session's next turn starts the hook
+ * again.
+ */
 const WAIT_SECONDS = 24 * 3600;
 
 /** By client: a pattern that matches the names of the tools that change files. Our OpenCode plugin has its own list. */
@@ -166,7 +169,7 @@ export function clientPlan(
     }
     case 'opencode': {
       const folder = ours ? base : join(env.XDG_CONFIG_HOME || join(base, '.config'), 'opencode');
-      // OpenCode reads both files. Use opencode.jsonc if it exists.
+      // OpenCode reads opencode.json and opencode.jsonc. Use opencode.jsonc if it exists.
       const commented = join(folder, 'opencode.jsonc');
       const file = existsSync(commented) ? commented : join(folder, 'opencode.json');
       const command = [stdio.command, ...stdio.args];
@@ -207,7 +210,7 @@ export function clientPlan(
       const server = settings('jsonc', join(folder, 'mcp.json'), [
         mcp(['servers'], { type: 'stdio', ...stdio }),
       ]);
-      // VS Code has no folder for hooks that apply to all projects of a user.
+      // VS Code has no folder for hooks that apply to all projects of a user. So a user-wide installation has no hooks.
       if (!ours) return { targets: [shared, server], notes: [NO_HOOKS] };
       const hooks = join(base, '.github', 'hooks', 'relay.json');
       return {

@@ -217,7 +217,7 @@ async function wrapEdit(
   const { file: path } = target;
   const text = (await readText(path)) ?? '';
   const parents = target.entry.path.slice(0, -1);
-  // Claude Code keeps servers that were added for one folder in the file of the user.
+  // Claude Code stores servers for one folder in the file of the user, below `projects`. So search both places.
   const candidates: JsonPath[] = [
     [...parents, name],
     ['projects', places.project, ...parents, name],

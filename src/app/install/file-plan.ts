@@ -89,8 +89,8 @@ export function withoutOurs(target: SettingsTarget, text: string, original: stri
 }
 
 /**
- * Runs `plan` and turns its problems into errors for the user: the file is invalid, or our entry cannot be
- * added. At that time nothing has been written.
+ * Runs `plan` and turns its problems into errors for the user: the file is invalid, or our entry cannot be added.
+ * Nothing has been written when such an error is thrown.
  */
 export function guarded<T>(file: string, plan: () => T): T {
   try {

@@ -73,7 +73,10 @@ export function isOurProgram(file: string): boolean {
   );
 }
 
-/** Ends of hook lines: for every hook except `wait`, and for `wait`, whose text and exit code 2 wake its session. */
+/**
+ * Ends of hook lines. `FAILS_OPEN` is for all hooks except `wait`. `WAKES` is for `wait`: the client wakes the
+ * session if a hook exits with code 2, and shows it the text on stderr.
+ */
 const FAILS_OPEN = ' 2>/dev/null || exit 0';
 const WAKES = ` >&2 2>/dev/null || exit $(($? == ${EXIT_REWAKE} ? 2 : 0))`;
 export const HOOK_ENDS = [FAILS_OPEN, WAKES];

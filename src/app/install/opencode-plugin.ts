@@ -197,5 +197,5 @@ export const ContextRelayTee = async () => ({
 `;
 }
 
-/** Beginning of the first line of our files, by which they are recognised. */
+/** Text in the first line of a file that marks the file as ours. */
 const TEE_MARK = 'Written by "relay install';

@@ -49,8 +49,8 @@ const WAITING_AGENT = 'doctor-waits';
 const EDITED = 'work.txt';
 
 /**
- * Number of attempts per hook. A hook gives up when it would delay its agent. This can happen while all
- * checks run at the same time.
+ * Number of attempts per hook. A hook gives up if it takes so long that it would delay its agent. This can happen
+ * to a correct hook while all checks run at the same time.
  */
 const TRIES = 3;
 

@@ -15,7 +15,7 @@ export function isLegacyHome(home: string): boolean {
     const file = openSync(join(home, 'relay.db'), 'r');
     try {
       const head = Buffer.alloc(OWNER_AT + 4);
-      // A new database of ours may still be empty.
+      // A new database of ours may still be empty. So an empty file does not mean a Go relay.
       if (readSync(file, head, 0, head.length, 0) === 0) return false;
       return head.readUInt32BE(OWNER_AT) !== APPLICATION_ID;
     } finally {

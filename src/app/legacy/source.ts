@@ -184,7 +184,7 @@ export function openLegacyDatabase(home: string, tell: (why: string) => void): L
   }
   let db: Database | undefined;
   try {
-    // Without a WAL file, no process has the database open. Then it is opened as immutable, which creates no
+    // Without a WAL file, no process has the database open. So open it as immutable, because SQLite then creates no
     // files next to it.
     db = new Database(path, existsSync(`${path}-wal`) ? { readOnly: true } : { immutable: true });
     return readDatabase(db);

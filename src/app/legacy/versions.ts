@@ -13,7 +13,7 @@ export interface LegacyVersion {
   readonly stamp: NonNullable<LegacyEvent['stamp']>;
 }
 
-/** Bytes that are reserved for the fields that a relay adds to a state: version, time and metrics. */
+/** Number of bytes that are reserved for the fields that a relay adds to a state: version, time and metrics. */
 const AROUND_BYTES = 1024;
 /** Maximum number of missing versions in a row. A version after a larger gap is not imported. */
 const MISSING_VERSIONS = 10_000;
@@ -36,8 +36,8 @@ export function versionsOf(
   let misfit = false;
   let emptied = false;
   /**
-   * Adds the content of version 1 as version 2, because our threads start empty. It is called only if there
-   * is no later version.
+   * Adds the content of version 1 as version 2, because version 1 of our threads is always empty. It is called
+   * only if there is no later version.
    */
   let late: (() => void) | undefined;
   const add = (next: Json, stamp: LegacyVersion['stamp']) => {

@@ -95,7 +95,7 @@ function recallIn(host: Host, folder: string): ToolContext['recall'] {
   };
 }
 
-/** Names of clients. The name that a client sends over MCP contains one of them. */
+/** Names of clients. Over MCP, a client calls itself by a text that contains one of these names. */
 const CLIENTS = ['claude', 'codex', 'gemini', 'opencode'];
 
 /** Returns the folder of an MCP root in a list. The list is empty if the root is not a file URL. */

@@ -67,7 +67,7 @@ export async function wrapMcp(home: string, readConfig: () => Config, o: WrapOpt
       toClient(output);
       continue;
     }
-    // Later messages do not wait until a long result is stored.
+    // Do not await the storing of a long result, so that later messages are not delayed.
     const sent = output.then(toClient).finally(() => waiting.delete(sent));
     waiting.add(sent);
   }
@@ -94,7 +94,7 @@ async function* linesOf(stream: Readable): AsyncGenerator<string | Uint8Array> {
 
 function overStdio([command, ...args]: readonly string[]): Upstream {
   const { input, output, end } = startPiped({ command: command!, args }, process.env);
-  // A missing program is reported when its exit code is read.
+  // Ignore the error here. If the program is missing, this is reported when the exit code is read.
   end.catch(() => {});
   return {
     send: async (text) => {
@@ -175,7 +175,10 @@ function readHeaders(text: string): Record<string, string> {
   });
 }
 
-/** Stores results in the local store and reads them again for the interceptor. It opens the store when it is needed. */
+/**
+ * Stores results in the local store and reads them again for the interceptor. The store is opened when it is
+ * first needed.
+ */
 class Stores implements InterceptorHost, AsyncDisposable {
   readonly budget: number;
   readonly expands: boolean;

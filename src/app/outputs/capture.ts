@@ -6,11 +6,11 @@ import { Spool } from './spool.ts';
 interface CaptureOptions {
   readonly home: string;
   readonly command: string;
-  /** Maximum tokens that are printed. */
+  /** Maximum number of tokens to print. */
   readonly budget: number;
-  /** Maximum bytes that are stored. */
+  /** Maximum number of bytes to store. */
   readonly maxBytes: number;
-  /** True at a terminal, where output is printed as it comes. */
+  /** True at a terminal, where output is printed as it arrives. */
   readonly live: boolean;
   print(data: Uint8Array): Promise<void> | void;
   /** Prints the excerpt and its last line. */
@@ -22,11 +22,11 @@ interface CaptureOptions {
   warn(what: string): void;
 }
 
-/** Tokens of the budget that are reserved for the last line. */
+/** Number of tokens of the budget that are reserved for the last line. */
 const LAST_LINE_TOKENS = 100;
 /** Interval at which the output is written to the spool, in ms. */
 const SPOOL_MS = 1_000;
-/** Size above which every chunk is written to the spool at once, so that memory stays bounded. */
+/** Number of unwritten bytes above which every chunk is written to the spool at once, so that memory stays bounded. */
 const HELD_BYTES = 1024 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -45,7 +45,7 @@ export class Capture {
   #total = 0;
   /** Number of the first line that is not stored, if the output exceeds `maxBytes`. */
   #cut: number | undefined;
-  /** Set when the excerpt is printed or the spool has failed. Later output is printed as it comes. */
+  /** Set when the excerpt is printed or the spool has failed. Later output is printed as it arrives. */
   #ended: Promise<void> | null = null;
 
   constructor(options: CaptureOptions) {
@@ -75,8 +75,8 @@ export class Capture {
   }
 
   /**
-   * Prints the output or its excerpt. Later output is printed as it comes. With `hurry`, the excerpt is printed before
-   * the output is stored, because this process may be killed soon.
+   * Prints the output or its excerpt. Later output is printed as it arrives. With `hurry`, the excerpt is printed
+   * before the output is stored, because this process may be killed soon.
    */
   end(o: { hurry?: boolean } = {}): Promise<void> {
     this.#ended ??= this.#end(o.hurry === true);

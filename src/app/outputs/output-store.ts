@@ -15,7 +15,7 @@ import { ownTextWork } from '../store/own-text-work.ts';
 import { Spool } from './spool.ts';
 
 const TTL_S = OUTPUT_TTL_MS / 1000;
-/** Time in seconds by which parts outlive the pointer that names them. */
+/** Extra lifetime of parts in seconds, so that they outlive the pointer that names them. */
 const PART_EXTRA_S = 3600;
 /** Number of bytes at the end of a part that are searched for a line end. */
 const LOOK_BYTES = 64 * 1024;
@@ -68,7 +68,7 @@ export class OutputStore implements AsyncDisposable {
       const facts = { command: header.command, exit: null, lines, tokens, shown: 0, bytes: size };
       if (size > 0)
         await this.save(spool, facts).catch((error) => {
-          // The killed process had stored it already, with its exit code.
+          // The killed process had already stored the output, with its exit code. Nothing is left to store.
           if (!isRelayError(error, 'idempotency_conflict')) throw error;
         });
       spool.delete();
@@ -88,14 +88,17 @@ export class OutputStore implements AsyncDisposable {
     return this.#open.relay.pointers.outputs();
   }
 
-  /** Deletes the oldest outputs, so that the others have at most `bytes` bytes. Returns the number of deleted outputs. */
+  /**
+   * Deletes the oldest outputs, until the others have at most `bytes` bytes in total. Returns the number of
+   * deleted outputs.
+   */
   async keepWithin(bytes = this.#config.output_storage): Promise<number> {
     let [deleted, kept] = [0, 0];
     for (const output of await this.list()) {
       kept += output.bytes;
       if (kept <= bytes) continue;
       await this.#open.relay.pointers.delete(output.id).catch((error) => {
-        // Another process has just deleted it.
+        // Another process has just deleted the output.
         if (!isRelayError(error, 'not_found')) throw error;
       });
       deleted++;
@@ -126,7 +129,7 @@ function storedOutput({ id, handle, metadata, created_at, expires_at, size }: Li
   };
 }
 
-/** Ends of the parts of an output. A part ends at a line end if one is near. */
+/** Returns the end offsets of the parts of an output. A part ends at a line end if one is near. */
 function partEnds(spool: Spool): number[] {
   const ends: number[] = [];
   for (let from = 0; spool.size - from > PAYLOAD_BYTES; from = ends.at(-1)!) {

@@ -26,8 +26,8 @@ const HEADER_BYTES = 1024;
 const READ_BYTES = 256 * 1024;
 
 /**
- * File in the home with the output of a running command, after a header that names its process. If the process
- * is killed, the next command that lists or stores outputs finds the file and stores it.
+ * File in the home with a header, which names this process, and the output of a running command. If this process
+ * is killed, the next command that lists or stores outputs finds the file and stores its output.
  */
 export class Spool {
   readonly header: Header;
@@ -53,7 +53,7 @@ export class Spool {
     return new Spool(path, fd, 0, header);
   }
 
-  /** Opens the spools whose process has ended. Closes each when the next one is opened. */
+  /** Opens, one after the other, the spools whose process has ended. Closes a spool when the next one is requested. */
   static *abandoned(home: string): Generator<Spool> {
     const folder = makeFolder(home);
     for (const name of readdirSync(folder).filter((file) => file.endsWith('.spool'))) {
@@ -125,25 +125,34 @@ export function pipeId(fd: number): string | null {
   }
 }
 
-/** Number of notes about pulled pipes that are kept. Each takes a file, which a later note overwrites. */
+/**
+ * Number of files for notes about pulled pipes. The inode number of a pipe selects its file, so a later note may
+ * overwrite an earlier one.
+ */
 const PULL_NOTES = 64;
 
 function notePath(home: string, pipe: string): string {
   return join(folderOf(home), `pulled-${Number(pipe.split('-')[1]) % PULL_NOTES}`);
 }
 
-/** Notes that a pipe gets pulled or excerpted text, so that `relay tee` at its other end passes it on unchanged. */
+/**
+ * Records that a pipe receives pulled or excerpted text, so that `relay tee` at the other end passes this text on
+ * unchanged.
+ */
 export function notePulled(home: string, pipe: string | null): void {
   try {
     if (pipe === null) return;
     makeFolder(home);
     writeFileSync(notePath(home, pipe), pipe, { mode: 0o600 });
   } catch {
-    // The home is read-only. A pull must work there too.
+    // A pull must also work if the home is read-only. Then `relay tee` may cut the text again.
   }
 }
 
-/** Returns whether a pipe got pulled text, and deletes the note, because inode numbers are reused. */
+/**
+ * Returns whether a note says that the pipe got pulled text. Deletes the note, because a later pipe may have the
+ * same inode number.
+ */
 export function takePulledNote(home: string, pipe: string | null): boolean {
   try {
     if (pipe === null || readFileSync(notePath(home, pipe), 'utf8') !== pipe) return false;

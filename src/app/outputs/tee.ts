@@ -29,7 +29,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
   const { stdin, env, interactive: live } = io;
   const stdout = io.stdout.raw ?? io.stdout;
   const [program, ...args] = command;
-  // The output goes into the pipe of another `relay tee`, which makes the excerpt.
+  // True if standard output is the pipe of another `relay tee`. That one makes the excerpt.
   const isNested = env.RELAY_TEE !== undefined && env.RELAY_TEE === pipeId(1);
   if (isNested && program !== undefined)
     return (await runInForeground({ command: program, args }, { env, terminal: true })).code;
@@ -72,7 +72,8 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
       {
         env: (readEnd) => {
           pipe = readEnd === null ? null : pipeId(readEnd);
-          // Inode numbers are reused, so there may be a note about an earlier pipe.
+          // Delete a note about an earlier pipe with the same inode number. Otherwise this output would count as pulled
+          // text.
           takePulledNote(home, pipe);
           return { ...env, RELAY_TEE: pipe ?? '' };
         },

@@ -134,7 +134,7 @@ function readText(path: string, name: string, maxBytes = PROJECT_FILE_BYTES): Fi
     const found = statSync(path);
     if (found.size > maxBytes)
       throw tooLarge(name, maxBytes, 'Make the file smaller, or check that it is the right file.');
-    // Reading a named pipe would block the process.
+    // Ignore pipes and devices: reading a named pipe would block the process.
     if (!found.isFile() && !found.isDirectory()) return null;
     modifiedAt = found.mtimeMs;
     bytes = readFileSync(path);

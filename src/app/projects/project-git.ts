@@ -12,7 +12,8 @@ import {
 import { type GitOptions, runGit } from './run-git.ts';
 
 /**
- * Prevents git from starting itself inside submodules, where the settings of those repositories would apply.
+ * Keeps git from running in submodules, because the settings of the submodules would apply there and can name
+ * programs.
  */
 const NO_SUBMODULES = '--ignore-submodules=dirty';
 const STATUS = `status --porcelain=v2 --branch -z --untracked-files=normal ${NO_SUBMODULES}`.split(' ');
@@ -32,7 +33,8 @@ const NO_BLOB = '0'.repeat(40);
 const BLOBS_AT_ONCE = 15;
 
 /**
- * Runs git in a folder. Most results are empty if git or the repository is missing, or if git takes too long.
+ * Returns access to git in a folder. Most results are empty if git or the repository is missing, or if git takes
+ * too long.
  */
 export function projectGit(folder: string, timeoutMs?: number, place = ''): ProjectGit {
   const own = new Set([place, ...PROJECT_FILES.map((name) => `${place}${name}`)]);
@@ -128,7 +130,7 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
         const files = { ours, base, theirs };
         for (const [name, text] of Object.entries(files))
           await fs.promises.writeFile(join(place, name), text);
-        // git merge-file exits with the number of conflicts.
+        // git merge-file exits with the number of conflicts, so a failure counts as a conflict.
         const args = ['merge-file', ...Object.keys(files).flatMap((name) => ['-L', name])];
         const conflict = await runGit(place, [...args, ...Object.keys(files)], { timeoutMs }).then(
           () => false,

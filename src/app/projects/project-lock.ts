@@ -53,7 +53,8 @@ function create(path: string, token: string): boolean {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // On a full disk the file is created, but stays empty.
+    // On a full disk, the call creates an empty file and then fails. Delete the file, otherwise it would look like a
+    // held lock.
     if (code === 'ENOSPC' || code === 'EDQUOT') rmSync(path, { force: true });
     throw error;
   }

@@ -22,9 +22,9 @@ const LAST_RETRY_MS = 300_000;
 const POST_TIMEOUT_MS = 10_000;
 
 /**
- * Writes usage rows to a file or posts them to an address when they are counted. A row may be delivered
- * twice. Each row has an id, with which the receiver can find duplicates. Returns a function that delivers
- * the remaining rows.
+ * Writes each usage row to a file, posts it to an address, or both, as soon as the row is counted. A row may be
+ * delivered twice, so each row has an id by which the receiver can find duplicates. Returns a function that
+ * delivers the remaining rows.
  */
 export function startMetering(
   core: RelayCore,

@@ -9,7 +9,7 @@ import { maskPassword } from '../option-readers.ts';
 
 /** Content of the file that describes the running server of a home. The server writes it. */
 export interface ServerRecord extends RunningServer {
-  /** Whether the server requires API keys. */
+  /** `keys` if the server requires API keys. */
   readonly auth?: 'open' | 'keys';
   /**
    * Boot id and start time of the process, because process ids are reused. Null if the system does not

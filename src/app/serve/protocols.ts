@@ -9,7 +9,7 @@ import type { Protocol } from '../../interfaces/protocol.ts';
 export interface ProtocolOptions {
   readonly core: RelayCore;
   readonly version: string;
-  /** Whether an API key is required. Default: `open`. */
+  /** `keys` if an API key is required. Default: `open`. */
   readonly auth?: 'open' | 'keys';
   /** Returns the function that posts to A2A webhooks. It is called at the first A2A request. */
   webhooks(): Promise<WebhookPost>;

@@ -31,17 +31,17 @@ import { a2aProtocol, mcpProtocol, type ProtocolOptions } from './protocols.ts';
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_HEADERS = 200;
 const TIMEOUTS = {
-  /** Time limit for the headers of a request. */
+  /** Time limit in ms for receiving the headers of a request. */
   headersMs: 20_000,
-  /** Time limit for a whole request. It is long enough for 25 MB over a slow line. */
+  /** Time limit in ms for receiving a whole request. It is long enough for 25 MB over a slow line. */
   requestMs: 300_000,
   idleMs: CONNECTION_IDLE_MS,
   /**
-   * Time for which the server keeps an idle connection open. Clients keep it open for a shorter time and close
-   * it first, so no request is lost.
+   * Time in ms for which the server keeps an idle connection open. Clients have a shorter limit and close the
+   * connection first, so the server never closes it while a request is on its way.
    */
   keepAliveMs: 65_000,
-  /** Interval at which the time limits are checked. */
+  /** Interval in ms at which these time limits are checked. */
   checkMs: 5_000,
 } as const;
 /** Idle time in ms after which the system probes whether the other end of a connection still exists. */
@@ -335,7 +335,7 @@ interface ConnectionLimits {
 class Connections {
   readonly #server: Server;
   readonly #byAddress = new Map<string, number>();
-  /** Answers of each connection that are not finished. */
+  /** Unfinished answers, by connection. */
   readonly #answers = new WeakMap<Socket, Set<ServerResponse>>();
 
   constructor(server: Server, limits: ConnectionLimits) {

@@ -69,7 +69,7 @@ export const claudeReader: Reader = {
             });
         }
       } else if (type === 'attachment' && textIn(line, 'attachment', 'type') === 'queued_command') {
-        // The user typed this while the agent was working.
+        // The user typed this prompt while the agent was working on an earlier one.
         const text = userWords(textIn(line, 'attachment', 'prompt'));
         if (text !== '') yield { ...base, who: 'user', text };
       } else if (typeof type !== 'string' || !KNOWN.has(type)) tally.skipped++;
@@ -125,7 +125,10 @@ function promptText(line: JsonObject): string {
   );
 }
 
-/** Maximum number of lines whose prompt is remembered. The parent of a line is nearly always among the last lines. */
+/**
+ * Maximum number of lines for which `promptOf` keeps the prompt. A line's parent is nearly always among the last
+ * lines.
+ */
 const REMEMBERED = 100_000;
 
 /**
@@ -174,7 +177,7 @@ function callTurn(name: string, input: unknown, block: unknown, result: unknown)
   return { ...turn, text: name === 'ExitPlanMode' ? textIn(input, 'plan') : '' };
 }
 
-/** A failed command has its exit code only in the first line of its output. */
+/** Returns the exit code of a command. For a failed command, only the first line of the output contains it. */
 function exitOf(output: string, failed: boolean, block: unknown): number | null {
   if (block === null) return null;
   const code = /^(?:Error: )?Exit code (\d+)/.exec(output)?.[1];

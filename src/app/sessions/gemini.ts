@@ -33,7 +33,7 @@ export const geminiReader: Reader = {
     const id = textIn(head[0], 'sessionId');
     if (id === '' || textIn(head[0], 'kind') === 'subagent') return null;
     const task = head.flatMap(messagesIn).map(userText).find(Boolean) ?? null;
-    // The client writes a file at every start, also if the user enters no prompt.
+    // The client writes a file at every start. Skip short files without a prompt, because they contain no conversation.
     return task === null && head.length < 8 ? null : { id, folder, task };
   },
   async *turns({ file }, tally) {

@@ -71,7 +71,7 @@ interface PartRow {
   readonly part: string | null;
 }
 
-/** Sessions of the user, without those of sub-agents, with their first text. */
+/** Query for the sessions of the user, without sub-agents. Each row also has the first text of the session. */
 const SESSIONS = `
   select id, directory, time_updated,
     (select coalesce(sum(length(data)), 0) from part where session_id = session.id) as bytes,

@@ -56,7 +56,10 @@ export class SessionIndex implements Disposable {
     this.#db.exec('vacuum; pragma wal_checkpoint(truncate);');
   }
 
-  /** Indexes the sessions that changed. Returns how many are left when the time limit is reached. */
+  /**
+   * Indexes the sessions that changed, until the time limit is reached. Returns the number of sessions that are
+   * left.
+   */
   async update(
     sessions: readonly SessionInfo[],
     read: (session: SessionInfo) => AsyncIterable<Turn>,

@@ -9,7 +9,8 @@ import { SessionIndex } from './search-index.ts';
 import { findSession, listSessions, readTurns, sessionFolder } from './transcripts.ts';
 
 /**
- * Returns access to the transcripts of this user. `file` is their index. Every call fails if the option `sessions` is off.
+ * Returns access to the transcripts of this user. `file` is the path of their search index. Every call fails if
+ * the option `sessions` is off.
  */
 export function sessionHost(file: string, env: Environment, isOn: () => boolean): SessionHost {
   const places = { home: env.HOME || homedir(), env };

@@ -108,7 +108,7 @@ function safeTool(tool: ToolUse): ToolUse {
   return { ...tool, input: safe(tool.input), output: safe(tool.output), files, ...command };
 }
 
-/** Characters beyond a cut that are masked too, because the cut could hide the beginning or the end of a secret. */
+/** Number of characters beyond a cut that are also masked, because a secret may extend across the cut. */
 const MARGIN = 4_000;
 
 /** Masks a text and leaves out the middle of a long one. Masking is slow, so the middle is not masked first. */

@@ -69,7 +69,10 @@ export async function repairThreads(
   return done;
 }
 
-/** Returns false for damaged data, so that the repair continues with the next thread. */
+/**
+ * Returns false for an error about damaged data, so that the repair continues with the next thread. Throws any
+ * other error.
+ */
 function unlessDamaged(error: unknown): false {
   if (isRelayError(error, 'store_damaged')) return false;
   throw error;

@@ -22,8 +22,8 @@ export interface CoreOptions {
 }
 
 /**
- * Time in ms for which a server collects the commits of a thread before it writes the thread's files. The
- * server does not wait for that before it answers.
+ * Time in ms for which a server collects the commits of a thread before it writes the thread's files. Answers do
+ * not wait for these files.
  */
 const SERVER_REST_MS = 25;
 

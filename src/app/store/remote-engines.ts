@@ -40,8 +40,8 @@ export function remoteEngineAt(address: string): RemoteEngine | null {
 }
 
 /**
- * Returns the address with the login of the configured address, if it has none and names the same servers.
- * So `relay restore --engine nats://…/name` needs no password on the command line.
+ * If an address has no login and names the same servers as the configured address, returns it with the configured
+ * login. So `relay restore --engine nats://…/name` needs no password on the command line.
  */
 export function withKnownLogin(address: string, configured: string | null): string {
   const parts = /^([a-z]+:\/\/)([^@/]*@)?([^/@]+)/;

@@ -139,7 +139,7 @@ function sessionFile(home: string, client: string, place: string): string {
   return join(home, 'sessions', `${sha256(JSON.stringify([client, place])).slice(0, 24)}.json`);
 }
 
-/** Deletes files in the folder that are about sessions that have ended. */
+/** Deletes files about sessions in a folder if they are older than any session lasts. */
 export function deleteOldFiles(folder: string): void {
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);

@@ -133,7 +133,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
 
   /** Folds events in a thread. The events are sent to the thread when it requests them. */
   async fold<K extends FoldKind>(load: LoadFold<K>, o?: WorkOptions): Promise<FoldAnswers[K]> {
-    // The thread only gets the message that reading the events failed. The caller gets the original error.
+    // Error of reading the events. The caller gets this error. The thread gets only the message that reading failed.
     let failure: { readonly error: unknown } | null = null;
     const begin = async () => {
       const { job: fold, events } = await load();
@@ -379,7 +379,7 @@ export type BodyPiece = { readonly bytes: Uint8Array } | { readonly failed: stri
  * instead, because Bun does not support that.
  */
 class BodySender {
-  /** End of the channel that the thread gets. */
+  /** End of the message channel that is passed to the thread. */
   readonly port: MessagePort;
   error: unknown;
   readonly #own: MessagePort;

@@ -52,7 +52,7 @@ interface CardOptions {
   readonly version: string;
   /** The URL of the relay, such as `https://relay.example`. */
   readonly base: string;
-  /** Whether callers need an API key. */
+  /** True if callers need an API key. */
   readonly keys: boolean;
 }
 

@@ -12,7 +12,7 @@ import { summaryOf } from './messages.ts';
 interface StartedConversation {
   readonly context_id: string;
   readonly thread_id: string;
-  /** How many times an identical message has started a task. Starts at 1. */
+  /** Number of times that an identical message has started a task, starting at 1. */
   readonly attempt: number;
   /** Id of the task. Absent until the task exists. */
   readonly task?: string;

@@ -50,7 +50,7 @@ import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 interface A2AOptions extends WebhooksOptions {
   readonly core: RelayCore;
   readonly version: string;
-  /** Whether callers need an API key. */
+  /** True if callers need an API key. */
   readonly keys: boolean;
   /** Maximum size of a request in bytes. By default, the largest payload fits. */
   readonly messageBytes?: number;

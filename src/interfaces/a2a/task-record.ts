@@ -106,7 +106,7 @@ export interface Webhook {
    * the webhook.
    */
   readonly telling?: number;
-  /** Whether the webhook has confirmed that it knows the end of the task. */
+  /** True if the webhook has confirmed the notification of the task's end. */
   readonly told?: boolean;
 }
 
@@ -125,7 +125,7 @@ export function isOver({ state }: TaskRecord): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled' || state === 'rejected';
 }
 
-/** Whether the task waits for a message from the client. */
+/** Returns whether the task waits for a message from the client. */
 export function isWaiting({ state }: TaskRecord): boolean {
   return state === 'input_required' || state === 'auth_required';
 }

@@ -55,8 +55,8 @@ export class Webhooks {
   readonly #o: WebhooksOptions;
   readonly #defer: (work: () => Promise<unknown>) => void;
   /**
-   * Tasks that have a follower, by task id. The value is a function if `follow` was called again meanwhile.
-   * It starts the follower again, because the follower may have been about to end.
+   * Tasks that have a follower, by task id. If `follow` was called again meanwhile, the value is a function that
+   * starts a new follower after the current one, because the current one may have been about to end.
    */
   readonly #followed = new Map<string, (() => void) | null>();
 
@@ -118,8 +118,8 @@ export class Webhooks {
         this.#followed.delete(id);
         if (!this.#o.stopping.aborted) again?.();
       });
-    // When the server stops, it does not wait for these notifications. The outbox contains the tasks whose
-    // webhooks were not notified, and the next server notifies them.
+    // A stopping server does not wait for these notifications. The outbox contains the tasks whose webhooks were not
+    // notified, and the next server notifies them.
     this.#defer(() => Promise.race([notified, aborted(this.#o.stopping)]));
   }
 
@@ -177,7 +177,7 @@ export class Webhooks {
     }
   }
 
-  /** Sends a change to the webhook. Returns whether the webhook accepted it. */
+  /** Posts a change of the task to the webhook. Returns whether the webhook accepted the request. */
   async #post(webhook: Webhook, record: TaskRecord, base: string, before?: TaskRecord): Promise<boolean> {
     const { url, token, authentication } = webhook.config;
     const headers: Record<string, string> = {};

@@ -9,11 +9,11 @@ export interface Flag {
   readonly value?: string;
   readonly short?: string;
   /**
-   * Accepts an empty value. By default, an empty value is rejected, because it usually means that a variable
-   * in a script is not set.
+   * True if the flag accepts an empty value. By default, an empty value is rejected, because it usually means
+   * that a variable in a script is not set.
    */
   readonly mayBeEmpty?: true;
-  /** The flag may be repeated. Its value is then a list. */
+  /** True if the flag may be repeated. Its value is then a list. */
   readonly multiple?: boolean;
 }
 
@@ -51,13 +51,13 @@ export interface CommandSpec<F extends Flags = Flags> {
   readonly flags?: F;
   /** Number of positional arguments. Default: counted from `usage`. */
   readonly takes?: { readonly min?: number; readonly max?: number };
-  /** Whether the command accepts arguments after `--`. */
+  /** True if the command accepts arguments after `--`. */
   readonly takesRest?: boolean;
-  /** The command works only on the local store. It rejects --url, which would have no effect. */
+  /** True if the command works only on the local store. It then rejects --url, which would have no effect. */
   readonly localOnly?: boolean;
   /**
-   * The command exits with 0 even after an error. Hooks need this: a failing hook must not stop the program
-   * that calls it.
+   * True if the command exits with 0 even after an error. Hooks need this: a failing hook must not stop the
+   * program that calls it.
    */
   readonly failsOpen?: boolean;
   /**
@@ -93,9 +93,7 @@ export function badUsage(what: string, hint: string): RelayError {
   return refusal('bad_usage', what, hint);
 }
 
-/**
- * Defines a command. At run time it returns `spec` unchanged. It only infers the types of `flags` for `run`.
- */
+/** Defines a command. It returns `spec` unchanged and only lets TypeScript infer the types of `flags` for `run`. */
 export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Command {
   return spec as unknown as Command;
 }
@@ -132,7 +130,7 @@ export type Node = Leaf | Group;
 export interface Leaf {
   /** One line. It is shown in the list of commands, and as the first line of the command's own help. */
   readonly summary: string;
-  /** The command is not listed in --help. */
+  /** True if --help does not list the command. */
   readonly hidden?: boolean;
   load(): Promise<Command>;
 }

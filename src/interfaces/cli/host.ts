@@ -91,7 +91,7 @@ export interface AgentSession {
   readonly agent: string;
   /** File with the transcript of the session. */
   readonly transcript?: string;
-  /** Process of the client. */
+  /** Process id of the client. */
   readonly pid?: number;
   /** Executable of the client, if the system reports it. */
   readonly program?: string;
@@ -159,14 +159,14 @@ export interface OutputHost {
   prune(): Promise<number>;
   /** Runs a proxy between an MCP client and a server until one of them ends. Returns the exit code. */
   wrapMcp(o: WrapOptions): Promise<number>;
-  /** Notes that the pipe at standard output gets pulled text, so that `relay tee` does not cut it again. */
+  /** Records that the pipe at standard output gets pulled text, so that `relay tee` does not cut this text again. */
   notePulled(): Promise<void>;
 }
 
 export interface TeeOptions {
   /** The program and its arguments. Empty to read standard input. */
   readonly command: readonly string[];
-  /** Maximum tokens that are printed. */
+  /** Maximum number of tokens to print. */
   readonly budget: number;
   /** Shell line and exit code of the command whose output is read from standard input. */
   readonly name?: string;
@@ -184,7 +184,7 @@ export interface WrapOptions extends Omit<McpOptions, 'tools' | 'onError'> {
   readonly name: string | null;
   /** The server: a command for stdio, or a URL for HTTP. */
   readonly server: { readonly command: readonly string[] } | { readonly url: string };
-  /** Whether a handle that is an argument of a tool is replaced by its text. */
+  /** True if a handle in the arguments of a tool call is replaced by the text that it names. */
   readonly expands: boolean;
 }
 
@@ -196,9 +196,9 @@ export interface OutputFacts {
   readonly exit: number | null;
   readonly lines: number;
   readonly tokens: number;
-  /** Tokens that were printed instead of the output. */
+  /** Number of tokens that were printed instead of the output. */
   readonly shown: number;
-  /** Stored bytes. */
+  /** Number of stored bytes. */
   readonly bytes: number;
   /** Number of the first line that was not stored, because the output was too large. */
   readonly cut?: number;
@@ -232,7 +232,7 @@ export interface ProjectHost {
 
 /** Transcripts of the coding agents of this user, read where they are. Nothing is ever written to them. */
 export interface SessionHost {
-  /** False if the option `sessions` is off. Then all other calls except `forget` throw. */
+  /** True if the option `sessions` is on. If it is off, all other calls except `forget` throw. */
   readonly isOn: boolean;
   /** Returns the repository that contains the folder, or the folder itself. */
   folderOf(cwd: string): string;
@@ -250,7 +250,7 @@ export interface SessionHost {
     query: string,
     o: Omit<SessionFilter, 'client'> & { readonly session?: SessionInfo },
   ): Promise<{ readonly hits: readonly TurnHit[]; readonly behind: number }>;
-  /** Brings the index of a folder up to date. Returns the number of sessions in it. */
+  /** Brings the index of a folder up to date. Returns the number of sessions in the index. */
   index(folder: string | null): Promise<number>;
   /** Deletes a session from the index and hides it from all commands. Null deletes the whole index. */
   forget(session: SessionInfo | null): Promise<void>;
@@ -342,7 +342,7 @@ export interface ProjectOptions {
   readonly gitMs?: number;
   /** Time in ms to wait for the lock of another process. */
   readonly lockMs?: number;
-  /** Follow symbolic links that point outside the folder. */
+  /** True if symbolic links that point outside the folder are followed. */
   readonly followLinks?: boolean;
   /** Folder of the project files, relative to the project folder and with a slash at the end. */
   readonly place?: string;
@@ -361,9 +361,9 @@ export interface InstallRequest {
   readonly action: 'add' | 'remove';
   readonly only?: readonly string[];
   readonly dryRun?: boolean;
-  /** Follow symbolic links that lead out of the project, or out of the folder of the user's settings. */
+  /** True if symbolic links are followed out of the project, or out of the folder of the user's settings. */
   readonly followLinks?: boolean;
-  /** Let Codex or Gemini CLI call our tools without asking. */
+  /** True if Codex or Gemini CLI may call our tools without asking. */
   readonly approveTools?: boolean;
   /** Value of `relay mcp --tools` in the entry of the MCP server. */
   readonly tools?: string;
@@ -470,7 +470,7 @@ export interface ServerControl {
    * null.
    */
   leftBehind(): RunningServer | null;
-  /** Whether a server with these options requires API keys. */
+  /** Returns whether a server with these options requires API keys. */
   asksForKeys(o: ServeOptions): boolean;
   /**
    * Returns the address at which other machines reach a server with these options. Returns null if only this
@@ -518,9 +518,9 @@ export interface ServeOptions {
   readonly engineFile?: string;
   /** Bucket for large payloads. */
   readonly blobs?: string;
-  /** Require no API keys, even if other machines can reach the server. */
+  /** True if the server requires no API keys, even if other machines can reach it. */
   readonly open?: boolean;
-  /** Require API keys even if only this machine can reach the server. */
+  /** True if the server requires API keys, even if only this machine can reach it. */
   readonly auth?: boolean;
   readonly publicUrl?: string;
   /** Certificate file in PEM format. */
@@ -529,7 +529,7 @@ export interface ServeOptions {
   readonly tlsKey?: string;
   /** Proxies whose X-Forwarded-* headers are trusted. */
   readonly trustProxy?: readonly string[];
-  /** Allow A2A webhooks that call this machine. */
+  /** True if A2A webhooks may call this machine. */
   readonly loopbackWebhooks?: boolean;
   /** Project folders that the dashboard shows. */
   readonly projects?: readonly string[];
@@ -562,7 +562,7 @@ export interface Health {
   readonly version?: string;
   /** Reason why the server should be restarted, as one sentence. */
   readonly restart?: string;
-  /** False if the store is full. The server then still serves reads and deletions. */
+  /** True if the store accepts writes. If the store is full, the server still serves reads and deletions. */
   readonly writable?: boolean;
 }
 
@@ -602,9 +602,9 @@ export interface AgentWork extends AsyncDisposable {
 export interface Programs {
   /** Lists the coding agents that are supported by name. */
   known(): readonly { readonly name: string; readonly about: string; readonly installed: boolean }[];
-  /** Whether the program starts an interactive session if it gets no prompt. */
+  /** Returns whether the program starts an interactive session if it gets no prompt. */
   converses(cli: string): boolean;
-  /** Whether the program is installed. `cli` is a name on the PATH, or a path. */
+  /** Returns whether the program is installed. `cli` is a name on the PATH, or a path. */
   exists(cli: string): boolean;
   run(run: ProgramRun): Promise<{ readonly code: number; readonly signal: string | null }>;
 }

@@ -137,7 +137,7 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
 function unknownCommand(words: string[], word: string, group: Group): RelayError {
   const near = suggest(word, Object.keys(group.commands), COMMANDS_KNOWN_AS);
   const name = [...words, word].join(' ');
-  // The word could also be a one-word prompt.
+  // The word may have been meant as a prompt of one word, so the hint also says how to ask a model.
   const prompt = words.length === 0 ? ` To ask a model: relay run ${JSON.stringify(word)}` : '';
   return badUsage(
     `There is no command "relay ${name}".`,

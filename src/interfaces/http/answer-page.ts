@@ -60,7 +60,7 @@ ${wrong === '' ? '' : `<p role="alert">${escapeHtml(wrong)}</p>`}
 <p>${send}</p></form><p class="soft">${until}</p>`;
 }
 
-/** The same page for an unknown, used or expired link, so that a link reveals nothing after its use. */
+/** Returns the same page for an unknown, used or expired link, so that a link reveals nothing after its use. */
 function ended(): Response {
   return page(410, '<h1>This link no longer works</h1><p>The question was answered or has expired.</p>');
 }

@@ -5,9 +5,9 @@ import { isLoopback } from '../../contract/pointer-url.ts';
 export interface BrowserPolicy {
   /** Host names that are allowed in addition to loopback. `*` allows all. */
   readonly hosts: readonly string[];
-  /** Whether the relay requires API keys. A web page from another site has no API key. */
+  /** True if the relay requires API keys. A web page from another site has no API key. */
   readonly keys: boolean;
-  /** Whether any IP address is allowed as the host. This is safe, because DNS rebinding needs a host name. */
+  /** True if any IP address is allowed as the host. This is safe, because DNS rebinding needs a host name. */
   readonly anyAddress: boolean;
   /**
    * Origins that are allowed in addition to the relay's own origin, such as `https://app.example`. `*` allows
@@ -132,7 +132,7 @@ function hostname(host: string): string | null {
 }
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-/** Seconds for which a browser may cache a preflight response. */
+/** Number of seconds for which a browser may cache a preflight response. */
 const MAX_AGE_S = 600;
 
 /** Returns the CORS headers for an allowed foreign origin, otherwise null. Cookies are never used. */

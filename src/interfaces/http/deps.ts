@@ -24,8 +24,8 @@ export interface HttpDeps {
   /** Aborted when the server starts to shut down. Endless streams end then. */
   readonly stopping: AbortSignal;
   /**
-   * Whether the package on disk was replaced since the server started. Then files that are loaded later may
-   * be missing.
+   * Returns whether the package on disk was replaced since the server started. Files that are loaded later may
+   * then be missing.
    */
   replaced?(): boolean;
   /** Rate limiter. Absent if requests are not limited. */
@@ -41,9 +41,9 @@ export interface HttpDeps {
   bodyOf?(env: unknown, length: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Maximum size in bytes of an artifact that is sent as JSON. Default: the maximum size of any artifact. */
   readonly jsonArtifactBytes?: number;
-  /** Whether any trusted proxies are configured. */
+  /** True if trusted proxies are configured. */
   readonly trustsProxies: boolean;
-  /** Whether the `X-Forwarded-*` headers of a proxy at this address are trusted. */
+  /** Returns whether the `X-Forwarded-*` headers of a proxy at this address are trusted. */
   isTrustedProxy(address: string): boolean;
   /** Called after each response, for logs and traces. */
   observe?(seen: AnsweredRequest): void;

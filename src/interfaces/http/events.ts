@@ -68,7 +68,8 @@ function checkQuery(c: Context): SubscribeOptions {
  */
 function serializeMessage({ gap, ...message }: Message): string {
   const notice = gap ? `event: gap\ndata: ${JSON.stringify({ gap: true, next: message.seq })}\n\n` : '';
-  // With wildcards, channels count separately, so clients resume by time and may get the last message again.
+  // With wildcards, each channel has its own sequence numbers, so clients resume by time. They may then get the last
+  // message a second time.
   const id = message.channel === undefined ? message.seq : message.ts;
   return `${notice}id: ${id}\ndata: ${JSON.stringify(message)}\n\n`;
 }

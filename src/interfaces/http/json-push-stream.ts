@@ -81,7 +81,7 @@ class Scanner {
   #stringStart = 0;
   /** The last complete string on the top level. It may be a member name. */
   #key = '';
-  /** Whether the name of the data field and the colon were read, so that its value comes next. */
+  /** True if the name of the data field and the colon were read, so that its value comes next. */
   #awaitsData = false;
 
   constructor(field: string) {

@@ -227,8 +227,9 @@ function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
 }
 
 /**
- * The last envelope of each byte array of a payload, with the metadata in it. All subscribers of a channel pull the
- * same byte array from memory. Pointers with equal payloads may share it, so the metadata is compared.
+ * Cache of encoded envelopes by the byte array of the payload. All subscribers of a channel pull the same byte
+ * array, so its envelope is encoded only once. Pointers with equal payloads may share a byte array, so an entry
+ * is used only if its metadata is equal too.
  */
 const envelopes = new WeakMap<Uint8Array, { readonly metadata: string; readonly encoded: Uint8Array }>();
 

@@ -226,7 +226,7 @@ interface ClientAddress {
    */
   readonly origin: string | null;
   /**
-   * Whether the request came through a proxy, trusted or not. Then the address of the connection is not the
+   * True if the request came through a proxy, trusted or not. Then the address of the connection is not the
    * address of the client.
    */
   readonly proxied: boolean;

@@ -41,7 +41,8 @@ export async function pullWithinBudget(
     const body = await client.pullBytes(url, { signal });
     return tooLarge(found, cost, excerptOf(body, context), call);
   }
-  // Only the client can count the tokens of an encrypted payload. Counting does not use up a limited pull.
+  // Here the payload is encrypted or its size is unknown. `cost` counts its tokens without using up one of the limited
+  // pulls.
   if (found.max_pulls !== null) {
     const cost = await client.cost(url, undefined, { signal });
     if (cost.tokens > context.budget) return tooLarge(found, cost, null, call);

@@ -16,9 +16,7 @@ export interface McpServerOptions {
   readonly version: string;
   /** Tools to offer. Null means the default tools. */
   readonly tools: ToolChoice | null;
-  /**
-   * Whether clients can subscribe to resources. This is not possible if each request creates its own server.
-   */
+  /** True if clients can subscribe to resources. Subscribing is not possible if each request creates its own server. */
   readonly subscribe: boolean;
   /** Called with an unexpected error. The client gets only a short text about it. */
   onError(error: unknown): void;
@@ -51,7 +49,7 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
         tools: {},
         prompts: {},
         ...(resources ? { resources: o.subscribe ? { subscribe: true } : {} } : {}),
-        // All warnings are about encryption, and only the stdio server encrypts.
+        // Only the stdio server sends warnings: all of them are about encryption, which only this server does.
         ...(context.local ? { logging: {} } : {}),
       },
       instructions: INSTRUCTIONS,

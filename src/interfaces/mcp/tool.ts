@@ -25,9 +25,9 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
    * project files.
    */
   readonly verb: Verb | null;
-  /** Only the stdio server offers the tool, because it runs on the machine of the client. */
+  /** True if only the stdio server offers the tool, because the tool must run on the machine of the client. */
   readonly local?: true;
-  /** The tool writes project files. It is offered only if the folder of the client is a project. */
+  /** True if the tool writes project files. It is offered only if the folder of the client is a project. */
   readonly writesProject?: true;
   /** Name of the activity in the error text: `Error <doing>: <reason>`. */
   readonly doing: string;
@@ -47,7 +47,7 @@ export interface ToolContext {
   readonly frameSecret: FrameSecret;
   /** Maximum number of tokens in the answer of a pull. */
   readonly budget: number;
-  /** Whether the package on disk was replaced since the server started. */
+  /** Returns whether the package on disk was replaced since the server started. */
   replaced?(): boolean;
   /**
    * Opens the relay when a tool first needs it, so an idle server opens no relay. `client` is the name that the MCP

@@ -23,11 +23,11 @@ export class RelaySocket extends WebSocket {
   source: { leave(socket: RelaySocket): void } | null = null;
   /** Sequence number of the newest message that was sent. */
   seq = 0;
-  /** Whether the client connected with `since`. Only such clients understand gap frames. */
+  /** True if the client connected with `since`. Only such clients understand gap frames. */
   resumes = false;
-  /** Whether a gap frame must be sent before the next message. */
+  /** True if a gap frame must be sent before the next message. */
   gap = false;
-  /** Whether the client has sent anything since the last ping. */
+  /** True if the client has sent anything since the last ping. */
   alive = true;
   /** Pointers that were announced to this socket and that no pong has confirmed yet. */
   unconfirmed: string[] | null = null;

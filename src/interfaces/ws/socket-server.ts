@@ -43,7 +43,7 @@ interface SocketDeps {
     readonly [field: string]: unknown;
   }): void;
   readonly limits?: Partial<SocketLimits>;
-  /** Whether the package on disk was replaced since the server started. */
+  /** Returns whether the package on disk was replaced since the server started. */
   replaced?(): boolean;
 }
 

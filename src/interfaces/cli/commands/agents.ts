@@ -65,7 +65,8 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
         .map(({ id, to: name }) => {
           const route = routes.get(name);
           const { reach = 'no' } = listed?.agents.find((each) => each.name === name)?.session ?? {};
-          // Only a watcher on the machine of the session can wake a session on another machine.
+          // A session with reach `now` was not woken from here, because it is on another machine. Only a watcher there
+          // can wake it.
           const later =
             reach === 'now' ? 'not woken from here; told at its next turn at the latest' : REACH[reach];
           return `${id}  ${printable(name)}  ${io.style.dim(route ? `passed on by ${route}` : later)}`;
@@ -84,7 +85,7 @@ export const REACH = {
   no: 'reads its messages itself',
 };
 
-/** Prints the answers as they arrive. Returns 1 if one is missing after the timeout. */
+/** Prints the answers as they arrive. Returns 1 if an answer is still missing after the timeout. */
 async function waitForAnswers(
   io: Io,
   relay: Relay,

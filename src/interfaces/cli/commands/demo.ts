@@ -17,7 +17,7 @@ tokens of the real texts with a tokenizer; no model is called.`,
 /** Lifetime of the document in seconds, on a server that keeps running. */
 const DEMO_TTL_S = 3_600;
 
-/** Numbers of tokens that the models wrote and read. */
+/** Number of tokens that the models wrote, and number that they read. */
 interface Sums {
   readonly written: number;
   readonly read: number;

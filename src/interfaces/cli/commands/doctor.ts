@@ -103,7 +103,7 @@ async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGen
   else yield { name: 'bodies', state: 'wrong', found: `${all}; ${damaged.length} damaged`, fix: RESTORE };
 }
 
-/** Formats the last line of the output: the number of failed tests, or else the number of warnings. */
+/** Returns the last line of the output: the number of failed checks, or else the number of warnings. */
 function formatTotal(checks: readonly Check[], wrong: number): string {
   if (wrong > 0) return `${wrong} of ${plural(checks.length, 'test')} failed.`;
   const warnings = checks.filter((check) => check.state === 'warning').length;

@@ -44,7 +44,10 @@ const GEMINI_EVENTS = {
   stop: 'AfterAgent',
 } as const;
 
-/** OpenCode runs no commands as hooks, so our plugin runs ours. OpenCode has no event that could show a reminder. */
+/**
+ * OpenCode does not run commands as hooks, so our plugin runs our hook commands. OpenCode has no event that could
+ * show a reminder.
+ */
 const OPENCODE_EVENTS = {
   'session-start': 'experimental.chat.system.transform',
   'prompt-submit': 'chat.message',
@@ -107,7 +110,8 @@ two reminders of the stop hook (30), or off. The hook wait ends with the exit co
             : await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
         const around = { io, host, project };
         const starts = event === 'session-start';
-        // When a session starts, git runs while the store is opened. Opening it does not return to the event loop.
+        // When a session starts, start git before the store is opened, so that both run at the same time. Opening the
+        // store blocks the event loop, so git could not be started meanwhile.
         const early = starts ? sessionContext(client, event, input, around) : null;
         early?.catch(() => {});
         if (starts) await new Promise((resolve) => setTimeout(resolve, 0));
@@ -308,8 +312,8 @@ async function warnBeforeEdit(
 }
 
 /**
- * Registers the session as an agent. Returns the messages and claims of other agents. A slow relay must not delay the
- * client, so its messages wait for the next event.
+ * Registers the session as an agent. Returns the messages and claims of other agents. A slow relay must not delay
+ * the client, so after a time limit it returns nothing, and the messages wait for the next event.
  */
 async function attendSession(
   client: HookClient,
@@ -359,7 +363,7 @@ async function attendSession(
       },
     };
   };
-  // `work` sends up to three requests, one after the other.
+  // `work` sends up to three requests to the relay, one after the other, so a remote relay gets three times the limit.
   const answer = await within(isLocal(host) ? HOOK_LOCAL_MS : 3 * HOOK_REMOTE_MS, work());
   return answer === 'late' ? {} : answer;
 }
@@ -496,8 +500,8 @@ async function saveBeforeCompaction(
   input: HookInput,
   client: HookClient,
 ): Promise<HookAnswer> {
-  // Gemini calls this hook at every prompt, with or without a compaction. Only a manual compaction is certain
-  // to happen.
+  // Gemini calls this hook at every prompt, even if no compaction follows. Only a manual compaction is certain to
+  // happen, so ignore all other calls.
   if (client === 'gemini' && input.trigger !== 'manual') return {};
   const { branch, commit, inFlight } = await project.git.status();
   await project.checkpoint({

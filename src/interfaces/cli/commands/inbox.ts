@@ -76,7 +76,7 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
   },
 });
 
-/** Returns the messages that other agents sent. Older relays have none. */
+/** Returns the messages of other agents to this agent. Returns none if the relay is too old to have such messages. */
 async function sentMessages(relay: Relay, agent: string, limit?: number): Promise<readonly AgentMessage[]> {
   return (await relay.agents.messages(agent, { limit }).catch(() => ({ messages: [] }))).messages;
 }

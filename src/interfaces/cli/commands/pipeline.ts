@@ -309,7 +309,7 @@ const validate = defineCommand({
     );
     await using work = isLocal ? await host.agents.openWork(io.cwd) : null;
     const outside = pipeline ? outsideProblems(file, pipeline, work) : [];
-    // A line with an error needs no warning about the same thing.
+    // If a line has an error, leave out its warnings, because they are probably about the same mistake.
     const isWrong = (line: number) => found.some((one) => one.line === line && one.severity === 'error');
     const more = outside.filter(({ line, severity }) => severity === 'error' || !isWrong(line));
     const problems = [...found, ...more].sort((a, b) => a.line - b.line);
@@ -457,7 +457,10 @@ interface Estimate {
   readonly isListUnknown: boolean;
 }
 
-/** Estimates each step of a pipeline and of the pipelines that it uses. `times` is how often the pipeline runs at most. */
+/**
+ * Estimates each step of a pipeline and of the pipelines that it uses. `times` is the maximum number of times
+ * that the pipeline runs.
+ */
 async function estimateSteps(
   file: PipelineFile,
   host: Host,
@@ -490,7 +493,7 @@ async function estimateSteps(
   return rows;
 }
 
-/** Assumed tokens of an answer without `max_tokens`, and of the preview of one artifact. */
+/** Assumed number of tokens of an answer without `max_tokens`, and below, of the preview of one artifact. */
 const ANSWER_TOKENS = 4_096;
 const PREVIEW_TOKENS = 600;
 

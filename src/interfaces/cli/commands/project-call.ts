@@ -31,7 +31,10 @@ export const PROJECT_FLAGS = {
 export function projectCommand<const F extends Flags, A>(
   spec: Omit<AnswerSpec<F, A>, 'ask'> & {
     ask(project: Project, call: Invocation<F>): Promise<A>;
-    /** The command writes its arguments to a project file. So it warns if they contain a secret. */
+    /**
+     * True if the command writes its arguments to a project file. The command then warns if an argument contains
+     * a secret.
+     */
     readonly stores?: boolean;
   },
 ): Command {

@@ -40,7 +40,7 @@ that this command prints. Ctrl-C withdraws the question. The exit code is 1 if n
     const onAsked = async ({ id }: AskedQuestion) => {
       io.note(`Waiting for an answer. Answer with: relay approve ${id}`);
       const link = await relay.questions.link(id).catch((error: unknown) => {
-        // Only a key with the scope `answer` may create a link.
+        // The API key lacks the scope `answer`, which is needed to create a link. Continue without a link.
         if (isRelayError(error, 'forbidden')) return null;
         throw error;
       });

@@ -173,7 +173,7 @@ async function startOnFreePort<T>(
   } catch (error) {
     if (!isRelayError(error, 'port_taken')) throw error;
     const taken = await server.portTaken(where);
-    // Meanwhile, the port has become free.
+    // The port has become free meanwhile, so try it again.
     if (taken === null) return start(where);
     const by = taken.by ? ` ${taken.by}` : '';
     if (taken.free === null) throw new RelayError('port_taken', { ...where, by });
@@ -436,8 +436,8 @@ async function pageOf({ open }: Invocation, word: string): Promise<string> {
 }
 
 /**
- * Returns the path of a pointer, or null if the text is not a pointer. The encryption key is in the URL
- * fragment, which browsers do not send to the server.
+ * Returns the dashboard path of a pointer, or null if the text is not a pointer. The encryption key stays in the
+ * URL fragment, which browsers do not send to the server.
  */
 function pointerIn(word: string): string | null {
   try {

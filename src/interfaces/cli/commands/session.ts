@@ -12,7 +12,10 @@ import type { SessionHost } from '../host.ts';
 import { bytes, columns, oneOf, parseCount, plural, printable, span } from '../human.ts';
 import { startHandoff } from './handoff.ts';
 
-/** Characters of a turn that the Markdown of a whole session shows. `relay session show NAME:TURN` shows all. */
+/**
+ * Maximum number of characters per turn in the Markdown of a session. `relay session show NAME:TURN` prints a
+ * whole turn.
+ */
 const SHOWN_CHARS = 2_000;
 const SESSIONS_LISTED = 20;
 const HITS = 5;

@@ -213,8 +213,8 @@ const log = answerCommand({
       VERSION_EVENTS.has(type) &&
       typeof payload.version === 'number' &&
       payload.version <= newest &&
-      // In the log of a Go relay, a patch that lost a race has the version number of another patch. Its `ops`
-      // is a number.
+      // Leave out patches of a Go relay that lost a race. Their version number belongs to another patch, and their
+      // `ops` is a number.
       typeof payload.ops !== 'number';
     const events = (await newestEvents(threads, id, { most, wanted })).reverse();
     return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };

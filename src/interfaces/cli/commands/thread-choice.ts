@@ -27,11 +27,11 @@ interface ThreadChoice {
   /** Thread that a positional argument names. It is an alternative to --thread. */
   readonly word?: string;
   /**
-   * Makes the thread the default thread. Commands that create or change a thread set this. Commands that only
-   * read do not.
+   * True if the thread becomes the default thread. Commands that create or change a thread set this. Commands
+   * that only read do not.
    */
   readonly use?: boolean;
-  /** Does not print the thread id. Commands whose output already contains the id set this. */
+  /** True if the thread id is not printed. Commands whose output already contains the id set this. */
   readonly quiet?: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface WrappedCall {
 /** Storage and tools of the interceptor. */
 export interface InterceptorHost {
   readonly budget: number;
-  /** Whether handles in arguments are replaced by their texts. */
+  /** True if a handle in the arguments of a tool call is replaced by the text that it names. */
   readonly expands: boolean;
   readonly counter: TokenCounter;
   /** Entry of `pull_context` in the tool list. */
@@ -47,7 +47,7 @@ interface Schemas {
   readonly output: JsonObject | undefined;
 }
 
-/** Tokens of the budget that are reserved for the last line and the link. */
+/** Number of tokens of the budget that are reserved for the last line and the link. */
 const LAST_LINE_TOKENS = 120;
 /** First revision with `resource_link`. Earlier clients may reject a result that has one. */
 const LINKS_SINCE = '2025-06-18';
@@ -135,7 +135,7 @@ export class Interceptor {
     return { server: this.#server ?? 'server', tool, session };
   }
 
-  /** Notes the schemas of the tools, and adds `pull_context` to the last page. */
+  /** Records the schemas of the tools, and adds `pull_context` to the last page. */
   #listTools(text: string, { tools, nextCursor }: JsonObject): string {
     for (const tool of Array.isArray(tools) ? tools : []) {
       if (!isJsonObject(tool)) continue;
