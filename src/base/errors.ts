@@ -12,9 +12,9 @@ export const EXIT = {
 } as const;
 
 /**
- * Exit code of `relay hook claude wait` if it has messages. The line in the settings turns it into 2, which wakes the
- * session. Another program with the name relay may end with 2 for a usage error, and would wake the session after every
- * turn.
+ * Exit code of `relay hook claude wait` if there are messages. The command in the client's settings converts this code
+ * to 2, which wakes the session. The relay does not exit with 2 directly: another program called `relay` may exit with
+ * 2 for a usage error, and that must not wake the session after every turn.
  */
 export const EXIT_REWAKE = 42;
 

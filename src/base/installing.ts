@@ -1,5 +1,5 @@
 /**
- * Whether the package is published on npm. Hints about the installation depend on this. `npm run release --
+ * True if the package is published on npm. Hints about the installation depend on this. `npm run release --
  * --published` sets it to true and updates docs/install.md.
  */
 export const ON_NPM: boolean = false;

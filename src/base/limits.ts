@@ -196,8 +196,8 @@ export const STATE_BYTES = MiB;
 /** Maximum number of operations in one patch. */
 export const PATCH_OPS = 5_000;
 /**
- * Maximum number of work steps (see WorkMeter) of one patch. They take about 30 ms. 2,000 moves in a list of 5,000
- * items need a fifth of them.
+ * Maximum number of work steps (see WorkMeter) of one patch. They take about 30 ms. A patch with 2,000 moves in a list
+ * of 5,000 items needs a fifth of these steps.
  */
 export const PATCH_WORK = 6_000_000;
 /**
@@ -217,8 +217,9 @@ export const VIEW_TOKENS_MAX = 100_000;
 export const VIEW_ITEM_TOKENS = 60;
 export const VIEW_SUMMARY_TOKENS = 150;
 /**
- * Size of the log after which a snapshot of the state is written, or the size of the last snapshot if that is larger.
- * A command folds only the events after the last snapshot, about 10 on average.
+ * Number of bytes by which the log must grow after a snapshot before the next snapshot of the state is written. If the
+ * last snapshot is larger than this, the log must grow by the size of that snapshot. A command folds only the events
+ * after the last snapshot, about 10 on average.
  */
 export const SNAPSHOT_LOG_BYTES = 8 * KiB;
 /** Maximum number of snapshots of a thread. Above it, every second snapshot is deleted. */

@@ -48,7 +48,7 @@ export function percentDecoded(text: string): string | null {
 export class Utf8Check {
   #decoder: TextDecoder | null = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-  /** Whether all chunks so far are valid. */
+  /** True if all chunks so far are valid UTF-8. */
   get good(): boolean {
     return this.#decoder !== null;
   }

@@ -175,8 +175,8 @@ export const channels = {
     repeatable: true,
   }),
   /**
-   * Deletes a channel with its messages, groups and dead letters. Pushed payloads stay. Rejects with `conflict` if a group
-   * has active members.
+   * Deletes a channel with its messages, groups and dead letters. Pushed payloads stay. Rejects with `conflict` if a
+   * group has active members.
    */
   remove: verb<(name: string) => Promise<void>>('channels.remove')({
     summary: 'Delete a channel with its messages, groups and dead letters',

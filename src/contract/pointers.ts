@@ -34,17 +34,17 @@ export interface PushInput extends PushOptions {
   /** Number of bytes of the body, if known in advance. */
   readonly size?: number;
   readonly idempotency_key?: string;
-  /** Whether to count the tokens and return their number. */
+  /** True to count the tokens and return their number. */
   readonly count?: boolean;
-  /** Maximum tokens of an excerpt. The answer then includes the excerpt. */
+  /** Maximum number of tokens of an excerpt. If it is set, the answer includes the excerpt. */
   readonly excerpt?: number;
-  /** Returns options that are known only after the body has been read: in JSON, they may come after the data. */
+  /** Returns options that are known only after the body has been read, because in JSON they may come after the data. */
   readonly late?: () => PushOptions;
 }
 
 /**
- * Like `Peeked`, for a pointer of any server. A field is null if the server does not report it, as the original
- * ContextRelay server, which reports only metadata.
+ * Like `Peeked`, for a pointer of any server. A field is null if the server does not report it. The original
+ * ContextRelay server reports only metadata.
  */
 export type Inspected = Pick<shapes.Peeked, KnownFields> & {
   readonly [F in Exclude<keyof shapes.Peeked, KnownFields>]: shapes.Peeked[F] | null;
@@ -61,7 +61,9 @@ export interface Pulled {
 
 export interface PullOptions {
   readonly range?: ByteRange;
-  /** Idempotency key. Two repeated pulls of the caller with this key within five minutes are not counted. */
+  /**
+   * Idempotency key. If the caller repeats the pull with this key, two repetitions within five minutes are not counted.
+   */
   readonly idempotency_key?: string;
   /**
    * True if the caller has no decryption key. An encrypted payload is then refused with `key_missing`, which does not

@@ -121,8 +121,8 @@ export const threads = {
     headers: idempotent,
   }),
   /**
-   * Lists threads, newest first. `prefix` selects ids that begin with it, `q` names that contain its words, `by` threads
-   * that this caller created.
+   * Lists threads, newest first. `prefix` selects ids that begin with it, `q` names that contain its words, `by`
+   * threads that this caller created.
    */
   list: verb<
     (

@@ -3,7 +3,7 @@ import type { Hit } from '../kernel/search-index.ts';
 import { prefixUpperBound } from '../kernel/validate-input.ts';
 
 /**
- * Maximum number of matching texts that are ranked, newest first. A word with more matches is expensive and hardly
+ * Maximum number of matching texts that are ranked: the newest ones. A word with more matches is expensive and hardly
  * selective, so it is ignored if the query has other words.
  */
 const RANKED_TEXTS = 1000;
@@ -11,9 +11,9 @@ const RANKED_TEXTS = 1000;
 /** Number of folder levels that are indexed as words. A search in a deeper folder compares the keys one by one. */
 const FOLDER_DEPTH = 8;
 
-/** Minimum number of texts in which passages are searched. */
+/** Minimum number of texts whose passages are compared. */
 const CANDIDATES = 50;
-/** Number of characters after which no further text is read. */
+/** Number of characters after which a search reads no further text. */
 const READ_CHARS = 2 * 1024 * 1024;
 
 /** Zero-width space, a word boundary for FTS5. `joinLetters` removes it. */

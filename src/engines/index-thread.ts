@@ -27,9 +27,9 @@ export interface IndexJob {
 /** Runs a job in a worker thread. The queue is fair between tenants. */
 export type IndexThreads = (job: IndexJob, o: { readonly tenant: string }) => Promise<Hit[]>;
 
-/** Maximum number of characters per job. Other writers then wait about 10 ms. */
+/** Maximum number of characters per job, so that other writers wait only about 10 ms. */
 const JOB_CHARS = 64 * 1024;
-/** Number of characters that the removal of a document counts as. */
+/** Number of characters for which the removal of one document counts in the size of a job. */
 const REMOVED_CHARS = 32 * 1024;
 
 /** Time in ms before a change is retried while the threads are overloaded. */

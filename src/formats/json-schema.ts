@@ -55,7 +55,7 @@ export class JsonSchema {
     const fits = (part: Json) => inner(part).next().done === true;
     if (typeof schema.$ref === 'string') yield* inner(this.#resolve(schema.$ref));
     const type = typeProblem(schema, value);
-    // Check a value of the wrong type no further.
+    // If the type is wrong, stop, because all further problems would follow from it.
     if (type) return yield { path, what: type };
     for (const what of this.#plain(schema, value)) yield { path, what };
     for (const part of (schema.allOf as Json[] | undefined) ?? []) yield* inner(part);

@@ -64,8 +64,8 @@ export class KeptPointers {
 }
 
 /**
- * Returns when to renew a pointer, in ms since the epoch. If `expires` is undefined, the pointer belongs to another
- * tenant and is never renewed. If the relay limits its lifetime, it is renewed after an eighth of the lifetime.
+ * Returns when to renew a pointer, in ms since the epoch. An undefined `expires` means that the pointer belongs to
+ * another tenant and is never renewed. If the relay limits the lifetime, the pointer is renewed after an eighth of it.
  */
 function renewalTime(now: number, expires: number | undefined, ttl: number | undefined): number {
   if (expires === undefined) return Number.POSITIVE_INFINITY;

@@ -12,15 +12,15 @@ import { neutralise } from '../text/sanitize/neutralise.ts';
 import { Patience } from './patience.ts';
 
 export interface LargeResultOptions {
-  /** Size above which a result is replaced by a pointer; 16 KiB by default, about 4 000 tokens. */
+  /** Size in bytes above which a result is replaced by a pointer; 16 KiB by default, about 4 000 tokens. */
   readonly maxBytes?: number;
   /** Channel on which each large result is announced. */
   readonly channel?: string;
-  /** Whether to encrypt the results on the client. The model still sees a preview of each result. */
+  /** True to encrypt the results on the client. The model still sees a preview of each result. */
   readonly encrypted?: boolean;
   /**
    * Seconds until a result expires; a day by default. A session, transcript or checkpoint that is stored on the relay
-   * extends it.
+   * extends this time for the results that it mentions.
    */
   readonly ttl?: number;
   /** Names of tools whose results stay unchanged. */
@@ -33,7 +33,8 @@ export interface LargeResultOptions {
 }
 
 /**
- * Default of `maxBytes`. A smaller result costs fewer tokens than its replacement and the later question about it.
+ * Default of `maxBytes`. For a smaller result, the replacement and a later question about it would cost more tokens
+ * than the result itself.
  */
 const RESULT_BYTES = 16 * 1024;
 
@@ -48,8 +49,8 @@ const MAX_REMEMBERED = 1000;
 interface ReplaceOptions {
   readonly signal?: AbortSignal;
   /**
-   * Whether the text is also stored elsewhere, for an unknown time. Without a `ttl`, the pointer then lives as long
-   * as the relay allows.
+   * True if the text is also stored elsewhere, for an unknown time. Without a `ttl`, the pointer then lives as long as
+   * the relay allows.
    */
   readonly forever?: boolean;
 }
@@ -59,7 +60,7 @@ export class LargeResults {
   readonly #relay: ContextRelay;
   readonly #options: LargeResultOptions;
   readonly #patience = new Patience();
-  /** Recent replacements. They are remembered because some frameworks send every result again with each step. */
+  /** Recent replacements, which are reused because some frameworks send every result again with each step. */
   readonly #replacements = new Map<string, { readonly shown: string; readonly renewAt: number }>();
 
   constructor(relay: ContextRelay, options: LargeResultOptions = {}) {

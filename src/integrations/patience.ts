@@ -14,7 +14,7 @@ export class Patience {
   #pausedUntil = 0;
 
   /**
-   * Runs a call and returns its result. Returns undefined without a call during a pause. Throws the error of the
+   * Runs a call and returns its result. During a pause, makes no call and returns undefined. Throws the error of the
    * call, or the abort reason of the caller's signal.
    */
   async run<T>(call: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {

@@ -48,7 +48,7 @@ async function swapped(
 
 /**
  * Replaces only the texts in a value, because every tool has its own result format. If no text was replaced, returns
- * the value itself.
+ * the original value.
  */
 export async function swapTexts(
   value: unknown,

@@ -90,7 +90,7 @@ export function damagedBodyError(
 /** Bytes per stream chunk. A chunk contains several blocks, because each chunk has a fixed overhead. */
 const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
-/** What `checkedBody` needs to verify a body. `hashes` contains the checksums of all blocks. */
+/** Data that `checkedBody` needs to verify a body. `hashes` contains the checksums of all blocks. */
 export interface BodyChecksums {
   readonly key: string;
   readonly size: number;

@@ -54,7 +54,7 @@ export interface LabelledValue {
   readonly value: number;
 }
 
-/** What a sweep deleted: the number of blobs and records, and the bytes of the blobs. */
+/** Number of blobs and records that a sweep deleted, and number of bytes of these blobs. */
 export interface SweepResult {
   readonly blobs: number;
   readonly records: number;
@@ -109,7 +109,7 @@ export interface Engine extends AsyncDisposable {
    * work. Errors are ignored, so nothing may depend on the work.
    */
   defer(work: () => Promise<unknown>, afterMs?: number): void;
-  /** Deletes expired data and what failed writes left behind. Any process may call it at any time. */
+  /** Deletes expired data and the remains of failed writes. Any process may call it at any time. */
   sweep(): Promise<SweepResult>;
   /** Counts what the store contains. Only `diskBytes` includes expired data. */
   usage(): Promise<Usage>;
@@ -218,7 +218,7 @@ export class Followers {
     }
   }
 
-  /** Whether the stream has a subscriber. */
+  /** Returns whether the stream has a subscriber. */
   has(stream: string): boolean {
     return this.#wakes.has(stream);
   }

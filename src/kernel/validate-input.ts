@@ -115,7 +115,7 @@ function rank(unit: number): number {
 
 /**
  * Returns the smallest value that sorts after every text with the prefix, in SQLite's order (UTF-8 bytes). If no text
- * sorts after them, returns an empty blob, because SQLite sorts blobs after all text.
+ * sorts after all texts with the prefix, returns an empty blob, because SQLite sorts blobs after all text.
  */
 export function prefixUpperBound(prefix: string): string | Uint8Array {
   const points = Array.from(prefix, (char) => char.codePointAt(0)!);

@@ -259,9 +259,9 @@ const MAX_CONVERSATIONS = 1_000;
 type Conversation = Pick<AgentTask, 'contextId' | 'taskId'>;
 
 /**
- * Runs each task as a message to a remote A2A agent; the artifacts of the answer are the output. A task that came
- * over A2A is forwarded unchanged with its parts, and so is its answer. Each of its contexts has its own remote
- * context.
+ * Runs each task as a message to a remote A2A agent; the artifacts of the answer are the output. A task that came over
+ * A2A is forwarded unchanged with its parts, and so is its answer. Each A2A context of such tasks has its own context
+ * at the remote agent.
  */
 export function a2aBridgeRunner(url: string): Runner & { run(job: BridgeJob): Promise<Ran> } {
   let agent: Promise<RemoteAgent> | null = null;

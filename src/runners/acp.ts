@@ -38,7 +38,7 @@ export class AcpRunner implements Runner {
   async run(job: Job): Promise<Ran> {
     const agent = await this.#running();
     const session = await agent.newSession();
-    // The agent can cancel nothing before it has a prompt.
+    // No prompt has been sent yet, so there is nothing to cancel at the agent.
     if (job.signal.aborted) return { output: '', failed: WHY_STOPPED.cancelled };
     let output = '';
     using _ = endWhenAborted(job.signal, (force) => {
@@ -221,7 +221,8 @@ class AcpProcess {
 const READS: readonly (string | null | undefined)[] = ['read', 'search', 'think', 'fetch'];
 
 /**
- * Answers a permission request in place of a person: allows once what the options allow, and rejects everything else.
+ * Answers a permission request in place of a person. Allows the action if `allow` covers it, otherwise rejects it.
+ * Decides only this one request, if the agent offers that option.
  */
 function permit(
   { options, toolCall }: RequestPermissionRequest,

@@ -19,7 +19,7 @@ interface CliProfile {
   readonly args: readonly string[];
   /** How the prompt is passed. */
   readonly prompt: PromptWay;
-  /** Whether the program starts a conversation in a terminal if it gets no prompt. */
+  /** True if the program starts a conversation in a terminal when it gets no prompt. */
   readonly converses: boolean;
   readonly about: string;
 }

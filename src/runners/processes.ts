@@ -131,7 +131,7 @@ async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOption
   const ended = once(child, 'close');
   // A failure to start is reported below. Without this handler it would end this process as an unhandled rejection.
   ended.catch(() => {});
-  // A program may end without reading its input.
+  // Ignore write errors, because a program may end without reading its input.
   child.stdin?.on('error', () => {});
   child.stdin?.end(line.input ?? '');
   child.stderr?.on('data', (chunk: Uint8Array) => o.onComplaint?.(chunk));

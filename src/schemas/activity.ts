@@ -106,11 +106,11 @@ const spendingRow = z.object({
   /** Name of the repository's folder in which the model was called. Empty if unknown. */
   project: text,
   prompts: count,
-  /** Tokens that the provider reported, including cached ones. 0 if it reported none. */
+  /** Number of tokens that the provider reported, including cached ones. 0 if it reported none. */
   input_tokens: count,
   cached_input_tokens: count,
   output_tokens: count,
-  /** Tokens that the prompts would have had with everything pasted. */
+  /** Number of tokens that the prompts would have had with everything pasted. */
   pasted_tokens: count,
   shown_tokens: count,
 });

@@ -66,8 +66,7 @@ const session = z.object({
   pid: count.optional(),
   /**
    * How a message reaches the session. `now`: it wakes the session. `turn`: it is shown at the next turn. `start`: it
-   * is shown when the session starts again. `no`: only when the session reads
-   * its messages itself.
+   * is shown when the session starts again. `no`: only when the session reads its messages itself.
    */
   reach: z.enum(AGENT_REACH),
   /** True while the session works on a prompt. */
@@ -148,7 +147,7 @@ const message = z.object({
   shown_at: time.optional(),
   read_at: time.optional(),
   answered_at: time.optional(),
-  /** Set if the message is in a queue of the client, which has not confirmed it yet. */
+  /** Time at which the message entered a queue of the client. Set only while the client has not confirmed it. */
   sent_at: time.optional(),
   /** True if the message waits until a person allows its sender. */
   held: z.literal(true).optional(),

@@ -169,7 +169,7 @@ const usageRow = z.object({
   key: text,
   operation: text,
   count,
-  /** Bytes of payloads that were received or sent. */
+  /** Number of payload bytes that were received or sent. */
   bytes: count,
 });
 export interface UsageRow extends Shape<typeof usageRow> {}
@@ -190,7 +190,7 @@ const usageReport = z.object({
   reset: time,
   pushes: meter,
   pulls: meter.describe('reported, not enforced'),
-  /** Bytes that threads, files and channel messages use now, whatever the month. */
+  /** Number of bytes that threads, files and channel messages use now, whatever the month. */
   storage: meter.describe('bytes that threads, files and channel messages use now'),
   /**
    * Usage per day, API key and operation. An admin sees all API keys, another caller only its own. The figures may be

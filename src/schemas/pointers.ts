@@ -83,7 +83,7 @@ const about = {
   created_at: time,
   expires_at: time,
   max_pulls: count.nullable(),
-  /** How often you can still pull the pointer. Present in a peek if the pulls are limited. */
+  /** Number of pulls that are left. Present in a peek if the pulls are limited. */
   pulls_left: count.optional(),
   visibility,
   from: text,
@@ -125,13 +125,13 @@ export interface PointerPage extends Shape<typeof pointerPage> {}
 const outputFigures = {
   /** Number of stored outputs. */
   runs: count,
-  /** Tokens of the whole outputs. */
+  /** Number of tokens of the whole outputs. */
   tokens: count,
-  /** Tokens of the excerpts that were printed. */
+  /** Number of tokens of the excerpts that were printed. */
   shown: count,
   /** `tokens` minus `shown`. */
   kept_back: count,
-  /** Estimated tokens that were pulled later, computed from the bytes. */
+  /** Estimated number of tokens that were pulled later, computed from the bytes. */
   pulled: count,
   /** `kept_back` minus `pulled`. Negative if more was pulled than kept back. */
   net: count,

@@ -57,7 +57,7 @@ const question = z.object({
   /** Name of the key or link that answered; `timeout` if the default became the answer. */
   answered_by: nullableText,
   answered_at: time.nullable(),
-  /** Whether a key or a one-time link answered. Null if neither did. */
+  /** What answered: a key or a one-time link. Null if neither did. */
   via: z.enum(['key', 'link']).nullable(),
 });
 /** A question to a person. */

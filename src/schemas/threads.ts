@@ -132,7 +132,7 @@ export interface Action extends Shape<typeof action> {}
 const metrics = z.object({
   cache_hits: count,
   cache_misses: count,
-  /** Tokens needed to paste every artifact once. */
+  /** Number of tokens needed to paste every artifact once. */
   tokens_estimate: count,
   /** `tokens_estimate` minus the tokens of previews and pulled contents up to this version. */
   tokens_avoided: count,
@@ -551,22 +551,22 @@ const promptLedger = z.object({
   /** Number of prompts (answered or rendered) and hand-offs. */
   prompts: count,
   /**
-   * Tokens that the prompts would have with everything pasted: the whole state, and the whole content of every
-   * artifact that was shown or pulled.
+   * Number of tokens that the prompts would have with everything pasted: the whole state, and the whole content of
+   * every artifact that was shown or pulled.
    */
   pasted_tokens: count.describe(
     'tokens of the same prompts made by pasting the state as lines and all used artifacts',
   ),
-  /** Tokens that models were shown: the sum of `prompt_tokens`, `tool_call_tokens` and `read_tokens`. */
+  /** Number of tokens that models were shown: the sum of `prompt_tokens`, `tool_call_tokens` and `read_tokens`. */
   shown_tokens: count.describe('tokens that models were shown: prompts, tool calls and reads'),
   /** `pasted_tokens` minus `shown_tokens`. Negative if pasting would have cost less. */
   avoided_tokens: count.describe('pasted_tokens minus shown_tokens; may be negative'),
-  /** Tokens of the prompt texts. */
+  /** Number of tokens of the prompt texts. */
   prompt_tokens: count,
   tool_calls: count,
-  /** Tokens of the tool results that models requested while they answered. */
+  /** Number of tokens of the tool results that models requested while they answered. */
   tool_call_tokens: count,
-  /** Tokens that agents read in addition to the prompts: the sum of `breakdown`. */
+  /** Number of tokens that agents read in addition to the prompts: the sum of `breakdown`. */
   read_tokens: count.describe('sum of breakdown'),
 });
 /** Compares the tokens that models were shown with the tokens of pasting everything. See docs/tokens.md. */
@@ -574,7 +574,7 @@ export interface PromptLedger extends Shape<typeof promptLedger> {}
 
 const ledger = {
   artifacts: count,
-  /** Tokens of the contents of all artifacts, each counted once, without reports that the relay generated. */
+  /** Number of tokens of all artifact contents, each counted once, without reports that the relay generated. */
   naive_tokens: count.describe('tokens of the contents of all artifacts, each once'),
   actual_tokens: count.describe('tokens of their previews, each once'),
   avoided_tokens: count.describe('naive_tokens minus actual_tokens'),
@@ -694,9 +694,11 @@ const rendered = z.object({
   stable: count.describe('number of characters at its start that do not depend on the question'),
   artifacts: z.array(shownArtifact).describe('artifacts shown, pinned ones first'),
   partial: partial.optional(),
-  /** Tokens of the whole prompt. */
+  /** Number of tokens of the whole prompt. */
   tokens: tokenCount,
-  /** Tokens that the prompt would have with the whole state pasted as plain lines and these artifacts pasted. */
+  /**
+   * Number of tokens that the prompt would have with the whole state pasted as plain lines and these artifacts pasted.
+   */
   pasted: tokenCount.describe(
     'tokens of the same prompt made by pasting the state as lines and these artifacts',
   ),

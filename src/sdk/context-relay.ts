@@ -170,7 +170,8 @@ export class ContextRelay {
     const result = await this.#ask(parseReadable(url), options, 'pull', ({ pointers }, id) =>
       pointers.part(id, part, { signal: options.signal }),
     );
-    // The relay treats ciphertext as plain text, so it returns lines of ciphertext, which are useless.
+    // A relay cannot see that a text is ciphertext, so it returns lines of ciphertext, which are useless. Report the
+    // missing key instead.
     if (CIPHERTEXT.test(result.text) && isCiphertext(await this.inspect(url, options)))
       throw new RelayError('key_missing');
     return result;
@@ -380,8 +381,8 @@ export class ContextRelay {
   /**
    * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. If `use` fails (wrong
    * encryption key, bytes instead of text), the next pull sends the same idempotency key, so that it is not counted
-   * again. With `counts`, the pull is a look, which is counted afterwards only if `counts` is a function that returns
-   * true.
+   * again. With `counts`, the pull is a look: it is counted only if `counts` is a function and returns true after the
+   * pull.
    */
   async #pullAndUse<T>(
     url: string,

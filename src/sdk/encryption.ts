@@ -65,8 +65,8 @@ export function isCiphertext({ content_type }: Pick<Inspected, 'content_type'>):
 }
 
 /**
- * Matches text that starts with a Fernet token, possibly after one line or a line number. A Fernet token starts with
- * a version byte and a timestamp, so its first characters stay equal for centuries.
+ * Matches text that starts with a Fernet token, possibly after one line or a line number. A Fernet token starts with a
+ * version byte and a timestamp, so its first characters are the same for centuries.
  */
 export const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
 

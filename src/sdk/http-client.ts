@@ -25,7 +25,7 @@ export interface HttpCall {
   readonly query?: URLSearchParams;
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array | ReadableStream<Uint8Array>;
-  /** Whether the call may be sent again after a failure. It may not if the body is a stream. */
+  /** True if the call may be sent again after a failure. It may not if the body is a stream. */
   readonly repeatable: boolean;
   /** Name of the operation, for the error message if the caller aborts it. */
   readonly doing: string;
@@ -35,7 +35,7 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Fails with a RelayError if the connection breaks, stalls or is aborted. */
+  /** Response body. Reading it fails with a RelayError if the connection breaks, stalls or is aborted. */
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
@@ -46,7 +46,7 @@ const DEFAULT_RETRIES = 3;
  * no progress.
  */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
-/** Size of a response body above which it may take longer than the timeout, as long as bytes arrive. */
+/** Size in bytes above which a response body may take longer than the timeout, as long as bytes arrive. */
 const LARGE_BODY_BYTES = 1024 * 1024;
 /** Maximum pause between retries. If the server asks for a longer one (Retry-After), the call fails at once. */
 const LONGEST_WAIT_MS = 30_000;
@@ -56,7 +56,7 @@ const ERROR_BODY_BYTES = 64 * 1024;
 /** Sends requests to one base URL with its API key and time limits. Retries calls that may be repeated. */
 export class HttpClient {
   readonly base: string;
-  /** Whether the server has answered at least once. */
+  /** True if the server has answered at least once. */
   answered = false;
   readonly #options: HttpOptions;
   readonly #fetch: typeof fetch;
@@ -102,7 +102,7 @@ export class HttpClient {
   deadline({ body }: Pick<HttpCall, 'body'> = {}): Deadline {
     const extra = body instanceof Uint8Array ? body.byteLength / SLOWEST_UPLOAD_BYTES_PER_MS : 0;
     const deadline = new Deadline(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, extra);
-    // The caller produces a stream at its own speed, and each sent chunk is progress.
+    // The caller produces a stream at its own speed. So do not limit the whole upload, only the time without progress.
     if (body && !(body instanceof Uint8Array)) deadline.onlyProgress();
     return deadline;
   }

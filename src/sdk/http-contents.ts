@@ -85,8 +85,8 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
       const call = buildCall(pointers.pull, { id }, { headers, query: partQuery(part), doing: 'pull' });
       return client.run(call, async (answer) => {
         const found = await readPart(answer, client.base);
-        // The original ContextRelay server ignores the part request and returns the whole payload. Then cut the part
-        // here.
+        // If there is no part, the server is the original ContextRelay server, which ignores the part request and
+        // returns the whole payload. So cut the part here.
         return found ?? takePart((await readEnvelope(answer, id, client.base)).body, part, nativeMatcher);
       });
     },

@@ -131,15 +131,15 @@ export interface PushOptions {
   /** Channel on which the relay announces the pointer. */
   readonly channel?: string;
   /**
-   * Whether to encrypt the payload in this client. The key is only in the returned URL, after `#key=`. Metadata is
-   * not encrypted.
+   * True to encrypt the payload in this client. The key is only in the returned URL, after `#key=`. Metadata is not
+   * encrypted.
    */
   readonly encrypted?: boolean;
   /** JSON object that `peek` returns, for example a summary of the payload. */
   readonly metadata?: JsonObject;
   /** Seconds until the pointer expires. Default: one day. */
   readonly ttl?: number;
-  /** How many times the payload can be pulled. Default: no limit. */
+  /** Maximum number of pulls of the payload. Default: no limit. */
   readonly maxPulls?: number;
   /**
    * `link`: anyone with the URL can pull the payload. `tenant`: only API keys of the tenant can. Default: `tenant` on
@@ -155,11 +155,11 @@ export interface PushOptions {
   readonly contentType?: string;
   /** Size of a stream in bytes, if known. */
   readonly size?: number;
-  /** Whether to count the tokens of the payload. `pushDetailed` returns the count. */
+  /** True to count the tokens of the payload. `pushDetailed` returns the count. */
   readonly count?: boolean;
   /**
-   * Maximum tokens of an excerpt: the most important lines of the payload, with their numbers. `pushDetailed` returns
-   * it.
+   * Maximum number of tokens of an excerpt: the most important lines of the payload, with their numbers. `pushDetailed`
+   * returns the excerpt.
    */
   readonly excerpt?: number;
   /** Aborts the push. */

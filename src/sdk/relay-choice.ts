@@ -19,7 +19,7 @@ export class RelayChoice {
     this.#origins = new Set(bases.map(originOf));
   }
 
-  /** Whether a request body can be a stream. Browsers cannot stream a request body over HTTP/1.1. */
+  /** True if a request body can be a stream. Browsers cannot stream a request body over HTTP/1.1. */
   get canStream(): boolean {
     const inBrowser = 'document' in globalThis || 'WorkerGlobalScope' in globalThis;
     return this.#options.relay !== undefined || !inBrowser || isCloudflare();
@@ -46,8 +46,9 @@ export class RelayChoice {
   }
 
   /**
-   * Remembers the base URL of a pointer that the client's own relay returned, which can differ from the configured
-   * one. Pointers with it are still requested at the configured base URL, so the API key reaches no new host.
+   * Remembers the base URL of a pointer that the client's own relay returned, which can differ from the configured base
+   * URL. Pointers with the remembered base URL are still requested at the configured one, so the API key reaches no new
+   * host.
    */
   learn(url: string): void {
     const base = URL.canParse(url) ? parsePointer(url).base : null;

@@ -18,7 +18,7 @@ export type FoundResult = Pick<TaskResult, 'url' | 'status' | 'summary'>;
 
 interface Waiter {
   readonly id: string;
-  /** Whether the waiter accepts a result without a task id, as old agents send it. */
+  /** True if the waiter accepts a result without a task id, as old agents send it. */
   readonly unmarked: boolean;
   found(result: FoundResult): void;
 }
@@ -148,8 +148,8 @@ export class ResultWaiters {
 
   /**
    * Returns the result that the relay has stored for the task, or null. A message on the channel alone proves no
-   * result. `announced` is the result in such a message. If it has the pointer of the stored result, its URL is used,
-   * because it can contain the encryption key.
+   * result. `announced` is the result that a message named. If its URL is a pointer to the stored result, this URL is
+   * returned, because it can contain the encryption key.
    */
   async #fetchResult(id: string, announced: FoundResult | null = null): Promise<FoundResult | null> {
     try {
@@ -159,8 +159,9 @@ export class ResultWaiters {
         ? { ...found, url: announced.url }
         : found;
     } catch (error) {
-      // The relay does not know the task. If it requires no API keys, it is an old relay without tasks, so trust the
-      // message. If it does, someone deleted the task, perhaps the sender of the message, so do not trust it.
+      // The relay does not know the task. A relay that requires no API keys is an old relay without tasks, so trust the
+      // message. On a relay that requires them, someone deleted the task, perhaps the sender of the message, so do not
+      // trust it.
       if (announced && isOlderRelay(error) && !(await this.#asksForKeys())) return announced;
       throw error;
     }

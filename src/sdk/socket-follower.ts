@@ -19,8 +19,8 @@ const LONGEST_WAIT_MS = 10_000;
 const STABLE_MS = 5_000;
 
 /**
- * A subscription with wildcards resumes this many ms before its last message, because the clocks of several servers
- * differ. Messages that come twice are skipped.
+ * Time in ms by which a subscription with wildcards resumes before its last message, because the clocks of several
+ * servers differ. Messages that come twice are skipped.
  */
 const RESUME_MS = 5_000;
 
@@ -171,7 +171,7 @@ const OPEN_WITHIN_MS = 20_000;
 interface Connection {
   /** Error with which the connection ended. */
   readonly reason: RelayError;
-  /** Whether this client closed the connection because the consumer was too slow. */
+  /** True if this client closed the connection because the consumer was too slow. */
   readonly overflowed: boolean;
   /** Yields text frames in order. After the connection has closed, ends with the last received frame. */
   frames(): AsyncGenerator<string>;

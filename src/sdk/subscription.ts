@@ -113,7 +113,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   async close(): Promise<void> {
     this.#closing.abort();
     this.#watched = true;
-    // Only wait for the end here, because `done` reports a failure.
+    // Ignore a failure here, because `done` reports it.
     await this.#done.catch(() => {});
     await this.#cursor?.flush();
   }
@@ -130,7 +130,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       });
     }
     if (group !== undefined) return since;
-    // Several channels have no common position, so begin at the current time.
+    // Each channel has its own sequence numbers, so there is no start position for all of them. Start at the current
+    // time instead.
     if (isPattern(this.#channel) && durable === undefined) return since ?? Date.now();
     if (durable !== undefined) {
       const followed = this.#relay.inbox.follow(durable, this.#channel, { since });
@@ -197,8 +198,8 @@ export function keepExtending(message: ReceivedMessage, lost?: () => void): { st
       clearInterval(timer);
       lost?.();
     });
-  // The clocks of the relay and this machine may differ, so the computed duration can be wrong. Never assume more
-  // than the default.
+  // The clocks of the relay and this machine may differ, so the computed lease can be too long. Never assume more than
+  // the default lease, so that the renewal is not too late.
   const timer = setInterval(extend, Math.max(Math.min(lease, LEASE_MS) / 3, 100));
   return { stop: () => clearInterval(timer) };
 }

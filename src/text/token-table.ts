@@ -176,7 +176,7 @@ export class TokenPieces {
   /** Class of each character below CLASSIFIED_CHARS. */
   readonly #kinds: Uint8Array;
   #limit = 0;
-  /** Whether a piece reached TOKEN_SLICE_CHARS before the end of the text, so that it may have been cut. */
+  /** True if a piece reached TOKEN_SLICE_CHARS before the end of the text, so that it may have been cut. */
   cut = false;
 
   constructor(text: string, kinds: Uint8Array) {

@@ -70,7 +70,7 @@ class AgentBridge:
         self._dispatcher = dispatcher or TmuxDispatcher()
         self._flows = TaskFlows()
         self._instance = uuid4().hex[:12]
-        #: Running tasks. Maps a task id to whether the task is encrypted.
+        #: Maps the id of each running task to True if the task is encrypted.
         self._running: Dict[str, bool] = {}
         self._counts = {"done": 0, "failed": 0}
         self._stopped = threading.Event()
@@ -242,7 +242,7 @@ class AgentBridge:
         try:
             self._settle(message, "ack")
         except ConflictError:
-            # Another member holds the message now. The result of that member is used.
+            # Another member holds the message now, and the result of that member counts.
             pass
 
     def _keep_beating(self) -> None:
@@ -356,7 +356,8 @@ class _Waiter:
             return None
         if found is None:
             return None
-        # The URL in the message can contain the encryption key of the result.
+        # If the URL in the message is a pointer to the stored result, use it, because it can contain the
+        # encryption key.
         same = parse_pointer(found["url"]).id == parse_pointer(message.url or "").id
         return {**found, "url": message.url} if same else found
 

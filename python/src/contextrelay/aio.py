@@ -316,7 +316,8 @@ class AsyncSubscription:
         self._backoff = Backoff(max_reconnect_delay)
         self._socket: Optional[aiohttp.ClientWebSocketResponse] = None
         self._loop: Optional[AsyncGenerator[Message, None]] = None
-        # Later calls of this client wait for it, so that no message is lost between the call and the loop.
+        # Later calls of this client wait for this start, so that no message is lost between the call and the
+        # loop.
         self._begun = transport.before_other_calls(self._begin())
 
     async def __aenter__(self) -> AsyncSubscription:
@@ -345,8 +346,9 @@ class AsyncSubscription:
         if self._since is not None or self._group is not None:
             return
         if is_pattern(self._channel):
-            # A pattern matches several channels, which have no common position. Connect now, so that every message
-            # from here on arrives, and resume by time after a lost connection.
+            # Each channel that a pattern matches has its own sequence numbers, so there is no start position
+            # for all of them. Connect now, so that every message from here on arrives. After a lost
+            # connection, resume by time.
             self._socket = await self._open()
             self._since = resume_time()
         else:

@@ -39,7 +39,8 @@ _STABLE = 5.0
 #: Seconds without data after which a ping is sent. After two pings without an answer, the connection counts
 #: as lost.
 SILENCE = 20.0
-#: Maximum lease in seconds that is assumed. The clock of the relay may differ from the local clock.
+#: Maximum lease in seconds that is assumed. The clock of the relay may differ from the local clock, so a
+#: longer computed lease may be wrong.
 _LEASE = 30.0
 
 
@@ -62,7 +63,7 @@ class Message:
     attempt: Optional[int] = None
     #: In a group: end of the lease, in ms since 1970.
     lease_until: Optional[int] = None
-    #: Whether earlier messages are missing because the relay no longer stores them.
+    #: True if earlier messages are missing because the relay no longer stores them.
     gap: bool = False
     group: Optional[str] = None
 
@@ -257,8 +258,9 @@ class Subscription:
         self._socket: Optional[websocket.WebSocket] = None
         self._since = since
         if since is None and group is None:
-            # Fix the start now, so that no message is lost before the loop begins. Several channels have no common
-            # position, so connect instead.
+            # Fix the start now, so that no message is lost before the loop begins. With a pattern, each
+            # channel has its own sequence numbers, so there is no start position for all of them. Then
+            # connect now instead.
             if is_pattern(channel):
                 self._socket = open_socket(transport.connection, self._path())
                 self._since = resume_time()

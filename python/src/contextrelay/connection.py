@@ -27,7 +27,8 @@ _PASSING = {408, 425, 429, 502, 503, 504}
 _MOST_BASES = 16
 #: Default maximum of seconds that a call takes, with its retries.
 TIMEOUT = 60.0
-#: Slowest upload in bytes per second. An upload gets this much more time.
+#: Slowest accepted speed of an upload, in bytes per second. The deadline of an upload is extended by the time
+#: that it takes at this speed.
 _SLOWEST_UPLOAD = 128 * 1000
 
 _block_end: ContextVar[float] = ContextVar("contextrelay_block_end", default=math.inf)
@@ -45,7 +46,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class RequestReport:
-    """What happened to one HTTP request, for ``on_request``."""
+    """Report of one HTTP request, for ``on_request``."""
 
     method: str
     #: Path without the query. Anyone who knows the id in the path of a pointer may be able to pull it.

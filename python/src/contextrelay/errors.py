@@ -53,7 +53,7 @@ class RelayHTTPError(RelayError, requests.HTTPError):
 class NotFoundError(RelayHTTPError):
     """The object does not exist, has expired, was deleted, or belongs to another tenant.
 
-    The relay does not say which.
+    The relay does not say which of these is the case.
     """
 
 

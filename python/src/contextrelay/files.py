@@ -28,8 +28,8 @@ from .wire import (
 
 #: Maximum number of files in one call of read, write or remove.
 BATCH = 1000
-#: Maximum number of content bytes in one call of write. Base64 and JSON add to it. The relay accepts 2 MiB of
-#: JSON.
+#: Maximum number of content bytes in one call of write. With base64 and JSON syntax, the request then stays
+#: below the relay's limit of 2 MiB.
 _WRITE_BYTES = 1024 * 1024
 
 
@@ -45,7 +45,7 @@ class FileInfo:
     etag: str
     size: int
     sha256: str
-    #: Whether the content is valid UTF-8.
+    #: True if the content is valid UTF-8.
     text: bool
     content_type: Optional[str]
     created_at: str
@@ -63,7 +63,7 @@ class FileContent:
 
 
 class FileError(TypedDict):
-    """Why a file was not written."""
+    """The error of a file that was not written."""
 
     path: str
     error: str

@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
     """The result in an agent's output."""
 
     text: str
-    #: Whether a result block was found. If not, ``text`` is the whole output.
+    #: True if a result block was found. If not, ``text`` is the whole output.
     found: bool
 
 

@@ -21,7 +21,7 @@ class Part:
     text: str
     #: Position of the part in the text, for example ``lines 10-40 of 1200``.
     about: str
-    #: Whether the part was shortened because it exceeded a limit.
+    #: True if the part was shortened because it exceeded a limit.
     truncated: bool
 
 
@@ -35,12 +35,11 @@ class PartRequest:
     grep: Optional[str] = None
     #: With ``grep``: number of lines before and after each match that are included.
     context: Optional[int] = None
-    #: With ``grep``: whether upper and lower case are treated as equal.
+    #: With ``grep``: true if upper and lower case are treated as equal.
     ignore_case: bool = False
     #: JSON Pointer (RFC 6901) into a JSON payload, for example ``/users/0/name``.
     json: Optional[str] = None
-    #: Whether to return an outline of the text: headings, definitions or the JSON structure, with line
-    #: numbers.
+    #: True to return an outline of the text: headings, definitions or the JSON structure, with line numbers.
     outline: bool = False
     #: Question about the text. The part contains the lines that most likely answer it, with line numbers.
     question: Optional[str] = None

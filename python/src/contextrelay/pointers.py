@@ -88,7 +88,7 @@ class Inspected:
     visibility: Optional[str] = None
     sender: Optional[str] = None
     key_check: Optional[str] = None
-    #: How often this client can still pull the pointer. None if the pulls are not limited.
+    #: Number of pulls that are left for this client. None if the pulls are not limited.
     pulls_left: Optional[int] = None
     #: On a relay with API keys: name of the agent, as its client states it. Nothing verifies it.
     agent: Optional[str] = None
@@ -263,7 +263,7 @@ class PointerFlows:
         ref = parse_pointer(url)
         base = self._connection.base_for(ref.base)
         if ref.key is not None:
-            # The relay cannot read an encrypted payload.
+            # The relay cannot read an encrypted payload, so pull all of it and cut the part here.
             found = yield from self._check_key(ref, url)
             if found is None or found.pulls_left is None:
                 return take_part((yield from self.pull(url)), part)

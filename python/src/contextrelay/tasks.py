@@ -68,7 +68,7 @@ def _settle(task: str, how: str, **fields: Optional[str]) -> Flow[TaskResult]:
 
 
 class Tasks:
-    """``relay.tasks``. A task is given by its id or by the URL of its pointer."""
+    """``relay.tasks``: tasks of agents. Each method accepts the id of a task or the URL of its pointer."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

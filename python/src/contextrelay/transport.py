@@ -119,7 +119,8 @@ def _read(response: requests.Response, call: Call, deadline: Deadline) -> bytes:
     if call.is_large(response.headers.get("Content-Length")):
         deadline.only_progress()
     raw = response.raw
-    # `read1` returns what has arrived. `read` of an older urllib3 waits for a whole piece.
+    # `read1` returns what has arrived. `read` is only the fallback, because in an older urllib3 it waits for
+    # a whole piece.
     read = getattr(raw, "read1", raw.read)
     pieces: List[bytes] = []
     size = 0

@@ -43,7 +43,7 @@ STORED_BYTES = PAYLOAD_BYTES * 4 // 3 + 1024
 ANSWER_BYTES = 16 * 1024 * 1024
 #: Maximum size of an artifact or a file.
 BODY_BYTES = 50 * 1024 * 1024
-#: An answer above this size may take longer than the timeout, as long as bytes arrive.
+#: Size in bytes above which an answer may take longer than the timeout, as long as bytes arrive.
 _LARGE_BYTES = 1024 * 1024
 _ERROR_CHARS = 500
 
@@ -58,7 +58,7 @@ class Call:
     query: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Optional[bytes] = None
-    #: Whether the call may be sent again after a failure. GET calls and calls with an Idempotency-Key always
+    #: True if the call may be sent again after a failure. GET calls and calls with an Idempotency-Key always
     #: may.
     repeatable: bool = False
     #: Base URL of another relay. That relay receives the API key only if it has the same origin as the
@@ -71,7 +71,7 @@ class Call:
 
     @property
     def again(self) -> bool:
-        """Whether the call may be sent again after a failure."""
+        """True if the call may be sent again after a failure."""
         return self.repeatable or self.method in ("GET", "HEAD") or "Idempotency-Key" in self.headers
 
     def is_large(self, length: Optional[str]) -> bool:
@@ -127,7 +127,7 @@ def awaited(
 
 
 def ask(call: Call) -> Flow[Any]:
-    """Sends a call and returns the JSON object in the answer. The caller names its type."""
+    """Sends a call and returns the JSON object in the answer. The caller declares the type of the object."""
     answer = yield call
     return json_object(answer)
 

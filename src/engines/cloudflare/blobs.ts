@@ -35,8 +35,8 @@ import { objectOf } from './objects.ts';
 import type { StagedRow, Store } from './store.ts';
 
 /**
- * Maximum bytes of a blob that is stored in a row, which saves a call and the fee of an R2 operation. The platform
- * allows rows of 2 MB.
+ * Maximum size in bytes of a blob that is stored in a row. Compared with an R2 object, a row saves a call and the fee
+ * of an R2 operation. The platform allows rows of 2 MB.
  */
 const ROW_BYTES = 512 * 1024;
 /** Bytes of one part of a multipart upload to R2: the minimum that R2 allows. */
@@ -146,8 +146,8 @@ export class CloudflareBlobs implements Blobs {
 type StoredBody = Pick<BodyRow, 'size' | 'sha256' | 'blocks' | 'bytes' | 'name'>;
 
 async function toRowBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<StoredBody> {
-  // RPC sends the whole underlying buffer, so the buffer must contain only these bytes. `slice` of a Node Buffer
-  // would not copy them.
+  // RPC sends the whole underlying buffer. If the buffer is larger than the body, copy the body into a buffer of its
+  // own. Do not use `slice`, because on a Node Buffer it copies nothing.
   const isAlone = body.length === body.buffer.byteLength;
   const own = (isAlone ? body : new Uint8Array(body)) as Uint8Array<ArrayBuffer>;
   const sha256 = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', own)));
@@ -211,7 +211,7 @@ class Upload {
   }
 
   async abandon(): Promise<void> {
-    // R2 deletes the unfinished upload later, even if aborting fails.
+    // If aborting fails, R2 deletes the unfinished upload later.
     await this.#hashing.abort().catch(() => {});
     await this.#upload?.abort().catch(() => {});
   }
@@ -227,7 +227,8 @@ class Upload {
   }
 
   /**
-   * Uploads the collected bytes as one part. All parts share one buffer, because workerd frees unused buffers late.
+   * Uploads the collected bytes as one part. All parts share one buffer: workerd frees unused buffers late, so a new
+   * buffer per part would need much more memory.
    */
   async #sendPart(): Promise<void> {
     this.#upload ??= await this.#store.bucket.createMultipartUpload(await this.#recordName());

@@ -38,7 +38,8 @@ export class BodyRows {
       key TEXT PRIMARY KEY, size INTEGER NOT NULL, at INTEGER NOT NULL, expires INTEGER, sha256 TEXT NOT NULL,
       blocks BLOB NOT NULL, bytes BLOB, name TEXT
     ) WITHOUT ROWID`);
-    // Older versions had this index. It is dropped for the reason given for `records_expires` in `record-rows.ts`.
+    // Older versions had this index. It costs a second row per write, so it is dropped (see `records_expires` in
+    // `record-rows.ts`).
     sql.exec('DROP INDEX IF EXISTS bodies_expires');
     sql.exec('CREATE TABLE IF NOT EXISTS bucket (name TEXT PRIMARY KEY, due INTEGER) WITHOUT ROWID');
     sql.exec('CREATE INDEX IF NOT EXISTS bucket_due ON bucket (due) WHERE due IS NOT NULL');

@@ -7,15 +7,15 @@ import {
 } from './store-object.ts';
 
 /**
- * Minimum number of reads that are sent to one Durable Object, which then makes them. The request itself may make only
- * a few calls.
+ * From this number of reads on, a request sends its reads to one Durable Object, which makes them for the request. The
+ * request itself may make only a few calls.
  */
 const GATHERED_FROM = 8;
-/** Maximum number of blobs that one call reads. A blob has up to 512 KiB. */
+/** Maximum number of blobs that one call reads. A blob has up to 512 KiB, so an answer has at most 16 MiB. */
 const GATHERED_BODIES = 32;
 /** Unit in bytes in which the size of a call is measured. */
 const PART_BYTES = 16 * 1024;
-/** Maximum size of one call or its answer, in units of `PART_BYTES`: half of the platform's limit of 32 MB. */
+/** Maximum size of one call or of its answer, in units of `PART_BYTES`: half of the platform's limit of 32 MB. */
 const MAX_PARTS = 1000;
 /**
  * Maximum number of characters of log entries in one answer. A character needs one or two bytes, and the
@@ -66,8 +66,8 @@ export class Calls {
   }
 
   /**
-   * Sends reads to one Durable Object, which makes them. Any object can do this, so it uses the object of the first
-   * read.
+   * Sends many reads as one call to one Durable Object, which makes them. Any object can do this; the call goes to the
+   * object of the first read.
    */
   #gather(reads: readonly PendingCall[]): void {
     const bodies = reads.filter(({ call }) => call.method === 'getBody');

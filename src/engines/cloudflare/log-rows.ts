@@ -5,7 +5,7 @@ export type EntryRow = { readonly seq: number; readonly at: number; readonly dat
 
 export interface EntryPage {
   readonly entries: EntryRow[];
-  /** True if entries right after the cursor were trimmed. */
+  /** True if the log no longer has the entries right after the cursor, because they were trimmed. */
   readonly gap: boolean;
   /** True if the page ended early because of its size limit. */
   readonly more: boolean;

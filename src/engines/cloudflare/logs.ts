@@ -42,7 +42,7 @@ export class CloudflareLogs implements Logs {
         limit - entries.length,
       );
       entries.push(...parseEntries(page));
-      // With `maxBytes`, return after one call: another call would cost more than the smaller page saves.
+      // With `maxBytes`, the caller accepts a short page, so do not make another call to fill it.
       more = page.more && o.maxBytes === undefined;
     }
     return entries[0]?.gap ? { entries, gap: true } : { entries };

@@ -12,8 +12,8 @@ const SPREAD_KINDS: { readonly [kind: string]: string } = {
   adr: 'adr',
 };
 /**
- * Maximum length of a segment that is used as an object name; longer segments are sharded. The platform does not tell
- * an object its name if the name is longer than 1 KiB.
+ * Maximum length of a segment that is used as an object name. Longer segments are sharded, because the platform does
+ * not tell an object its name if the name is longer than 1 KiB.
  */
 const NAME_CHARS = 250;
 
@@ -24,10 +24,10 @@ export const DIRECTORY = 'directory';
 const POINTER_LIST = /^ten\.[^/]*\/pointers\//;
 
 /**
- * Returns the name of the Durable Object that stores a key or log. Keys with the same first segment are in the same
- * object, so one object can answer a listing. A group is stored with its channel, so one object sees all events of its members. Receipts and
- * entries of the pointer list are stored with their pointer, so a push is one call and one commit. The activity log
- * of a tenant is stored with its counters.
+ * Returns the name of the Durable Object that stores a key or log. Keys with the same first segment are in one object,
+ * so this object can answer a listing alone. A group is stored with its channel, so one object sees all events of the
+ * group's members. Receipts and entries of the pointer list are stored with their pointer, so a push is one call and
+ * one commit. The activity log of a tenant is stored with the tenant's counters.
  */
 export function objectOf(name: string): string {
   if (POINTER_LIST.test(name)) return objectOf(`ptr.${name.slice(name.lastIndexOf('.') + 1)}`);

@@ -91,7 +91,7 @@ export class StoreObject extends DurableObject<Bindings> {
     // The alarm survives an eviction. Read its time, because setting another alarm would replace it.
     void state.blockConcurrencyWhile(async () => {
       this.#alarm = await state.storage.getAlarm();
-      // Without the row of the sweep plan, an older version of the relay wrote this object.
+      // If there is no row with the sweep plan, an older version of the relay wrote this object. So plan a sweep.
       if (!sweeping) this.#sweepAfter(this.#nextExpiry());
     });
   }
@@ -269,7 +269,7 @@ export class StoreObject extends DurableObject<Bindings> {
     return [...this.ctx.storage.sql.exec<{ name: string }>(sql, after, limit)].map(({ name }) => name);
   }
 
-  /** Sweeps if a sweep is due. The platform calls it at the time of the alarm. */
+  /** Sweeps if a sweep is due. The platform calls this method at the time of the alarm. */
   async alarm(): Promise<void> {
     this.#alarm = null;
     const now = Date.now();
@@ -408,7 +408,10 @@ export function callObject(object: ObjectStub, { method, given }: ObjectCall): P
   return (object as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>)[method]!(...given);
 }
 
-/** Time in ms after which `awaitEntries` returns without entries. A Worker that was killed never calls `giveUp`. */
+/**
+ * Time in ms after which `awaitEntries` returns without entries. This ends the calls of Workers that were killed, which
+ * never call `giveUp`.
+ */
 const WAIT_MS = 25_000;
 
 /** Callers that wait for new entries of a log (long polling). Each caller has a unique name. */

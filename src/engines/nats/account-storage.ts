@@ -38,8 +38,8 @@ export class AccountStorage implements StorageLimit {
   /** Storage limit in bytes. Null if the account has no limit or has not answered yet. */
   #limit: number | null = null;
   /**
-   * Values of `publishedBytes` at the last two polls. The usage that NATS reports is older by less than one poll
-   * interval.
+   * Values of `publishedBytes` at the last two polls, newest first. The usage that NATS reports may be old by up to one
+   * poll interval, so all bytes since the earlier poll are added to it.
    */
   #publishedAtPolls: readonly [number, number] = [0, 0];
 
@@ -64,7 +64,9 @@ export class AccountStorage implements StorageLimit {
     clearInterval(this.#timer);
   }
 
-  /** Bytes that all replicas use together, and the limit for all of them. Null if the account has no limit. */
+  /**
+   * Number of bytes that all replicas use together, and the limit for all of them. Null if the account has no limit.
+   */
   get quota(): { readonly usedBytes: number; readonly limitBytes: number } | null {
     return this.#limit === null ? null : { usedBytes: this.#used, limitBytes: this.#limit };
   }

@@ -46,8 +46,8 @@ export const CHUNK_BYTES = 4 * BLOCK_BYTES;
 const CONCURRENT_CHUNKS = 4;
 
 /**
- * Time in ms for which the chunks of an expired or deleted blob stay, so that running reads can finish. Even with the
- * step and the interval of sweeps added, the space is free within two minutes.
+ * Time in ms for which the chunks of an expired or deleted blob stay, so that running reads can finish. It is short
+ * enough that, together with `DUE_STEP_MS` and the interval of sweeps, the space is free within two minutes.
  */
 const READER_MS = 40_000;
 

@@ -210,7 +210,7 @@ export class Connection {
     return done && true;
   }
 
-  /** Returns how many messages match a subject filter, as some replica counts them. */
+  /** Returns the number of messages that match a subject filter. Any replica may count them, also one that lags. */
   async count(stream: string, filter: string): Promise<number> {
     const found = await this.batchFromAny(stream, { seq: 1, next_by_subj: filter, batch: 1 });
     return found ? found.messages.length + found.pending : 0;
@@ -329,7 +329,7 @@ export class Connection {
   }
 }
 
-/** Thrown if a replica did not answer in time. */
+/** Thrown if a replica does not answer before the timeout. */
 class SilentReplica extends Error {}
 
 function storeClosed(): RelayError {

@@ -199,8 +199,9 @@ function clusterWarnings(replicas: number, clockAheadMs: number): string[] {
 }
 
 /**
- * Maximum number of subjects of a stream for an exact count. In a smaller stream, usage reads every message and
- * counts only live data. For a larger one it uses the counts of NATS, which include expired and deleted messages.
+ * Maximum number of subjects of a stream for an exact count. In a smaller stream, `measureUsage` reads every message
+ * and counts only live data. For a larger stream it takes the counts of NATS, which include expired and deleted
+ * messages.
  */
 const EXACT_COUNT_SUBJECTS = 10_000;
 
@@ -232,7 +233,7 @@ async function measureUsage(
     blobs: counts[0],
     records: counts[1],
     entries: counts[2],
-    // Bytes on one node. Every other replica uses as much.
+    // Number of bytes on one node. Every other replica uses as much.
     diskBytes: states.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
@@ -244,7 +245,7 @@ interface StreamState {
   readonly subjects: number;
   /** Sequence of the last message. */
   readonly last: number;
-  /** Node that leads the stream. Null if there is none, or without a cluster. */
+  /** Node that leads the stream. Null without a leader or without a cluster. */
   readonly leader: string | null;
   readonly followers: readonly { readonly name: string; readonly current: boolean; readonly lag?: number }[];
 }

@@ -151,8 +151,9 @@ export class LiveFeed {
 }
 
 /**
- * Returns by how many ms this server's clock is certainly ahead of the leader's clock, negative if it is behind. The
- * leader wrote `stamp` between `sentAt` and `heardAt`. If `stamp` is between these two times, returns 0.
+ * Returns by how many ms this server's clock is certainly ahead of the leader's clock, negative if it is behind.
+ * `stamp` is the time on the leader's clock when it answered, between `sentAt` and `heardAt` on this server's clock. If
+ * `stamp` is between these two times, returns 0.
  */
 export function clockAhead(stamp: string | undefined, sentAt: number, heardAt: number): number {
   const leader = Date.parse(stamp ?? '');

@@ -138,8 +138,8 @@ export class Folders {
   }
 
   /**
-   * Returns the folder of a filter. Creates one whose keys must still be loaded if there is none, or if the folder
-   * belongs to an older stream.
+   * Returns the folder of a filter. If there is none, or if it belongs to an older stream, creates a folder whose keys
+   * must still be loaded.
    */
   begin(filter: string, stream: string): Folder {
     return this.#index.commit(() => {

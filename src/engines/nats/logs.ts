@@ -183,7 +183,7 @@ export class NatsLogs implements Logs {
   }
 
   async #appendOnce(subject: string, payload: Uint8Array, marker: string, expect: number | undefined | null) {
-    // If the caller expects an empty log, no entry can have this id yet.
+    // Look for an entry with this id, unless the log must be empty: an empty log has no such entry.
     if (expect !== undefined && expect !== 0) {
       const first = await this.#entrySeqOfMarker(marker);
       if (first !== null) return first;

@@ -223,7 +223,7 @@ function unusable(address: Address, what: string, todo: string): RelayError {
 }
 
 /**
- * Metadata keys of a frozen stream. The subjects of a frozen stream are not those to which the relay publishes, so no
+ * Metadata keys of a frozen stream. A frozen stream has other subjects than those to which the relay publishes, so no
  * process can write. The metadata contains the original configuration. After the freeze has expired, the next writer
  * thaws the stream.
  */

@@ -191,7 +191,7 @@ export class NatsRecords implements Records {
     return row !== null && (row.expiresAt === undefined || row.expiresAt > this.#store.env.now());
   }
 
-  /** Creates a record. First writes without reading, in the hope that the subject is empty. */
+  /** Creates a record. First assumes that the subject is empty and writes without reading it. */
   async #create(key: string, json: string, o: WriteOptions): Promise<number | null> {
     for (let expect = 0; ; ) {
       const revision = await this.#write(key, json, o, expect);

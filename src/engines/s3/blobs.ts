@@ -65,7 +65,8 @@ export class BucketBlobs implements Blobs {
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     const found = await this.#inner.get(key, range).catch((error) => {
-      // A range of the blob may be outside the stub.
+      // The stored bytes may be a stub, which can be shorter than the blob. The range may then be valid for the blob,
+      // so keep the error for now.
       if (range && isRelayError(error, 'range_not_satisfiable')) return { error };
       throw error;
     });

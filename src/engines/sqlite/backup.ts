@@ -95,7 +95,7 @@ interface BodyRow extends BlobInfo {
 
 const BODY_COLUMNS = 'id, key, file, offset, size, sha256, blocks, expires';
 
-/** Number of bodies that are copied at once. Those in one segment share an fsync. */
+/** Number of bodies that are copied at once. Bodies that go into one segment share an fsync. */
 const COPY_BATCH = 32;
 
 /**

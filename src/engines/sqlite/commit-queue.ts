@@ -68,14 +68,14 @@ export class CommitQueue {
     this.#reserve = o.reserve ?? null;
   }
 
-  /** Whether no commit is running. */
+  /** True if no commit is running. */
   get isIdle(): boolean {
     return this.#flushing === undefined;
   }
 
   /**
-   * Adds an operation to the next transaction. `bytes` is about the number of bytes that it writes. With `frees`, it
-   * is treated as a deletion (see `free`).
+   * Adds an operation to the next transaction. `bytes` is the approximate number of bytes that the operation writes.
+   * With `frees`, the operation is treated as a deletion (see `free`).
    */
   run<T>(operation: Operation<T>, bytes = 0, frees = false): Promise<T> {
     if (frees) return this.free(operation);
@@ -287,7 +287,7 @@ function runOperation(each: Waiting, tx: Transaction): () => void {
 export class StagedWrite implements Staged {
   readonly key: string;
   readonly write: Operation<void>;
-  /** About the number of bytes that the write adds to the transaction. */
+  /** Approximate number of bytes that the write adds to the transaction. */
   readonly bytes: number;
 
   constructor(key: string, write: Operation<void>, bytes: number) {
@@ -302,7 +302,7 @@ export function writeStaged(tx: Transaction, staged: readonly Staged[] = []): vo
   for (const each of staged) if (each instanceof StagedWrite) each.write(tx);
 }
 
-/** Returns about how many bytes the staged writes will write. */
+/** Returns the approximate number of bytes that the staged writes will write. */
 export function stagedBytes(staged: readonly Staged[] = []): number {
   return staged.reduce((sum, each) => sum + (each instanceof StagedWrite ? each.bytes : 0), 0);
 }
@@ -316,7 +316,7 @@ const RESERVE_BYTES = 1024 * 1024;
  */
 export class Reserve {
   readonly #path: string;
-  /** Whether the file exists. False while the disk has no room for it. */
+  /** True if the file exists. False while the disk has no room for it. */
   held = false;
 
   constructor(home: string) {

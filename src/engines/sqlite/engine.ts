@@ -45,7 +45,7 @@ export interface SqliteEngine extends Engine {
    */
   releaseReserve(): void;
   /**
-   * Commits no longer wait for the disk. Call it when only writes follow that nobody waits for. Closing the last
+   * Makes commits no longer wait for the disk. Call it when nobody waits for the remaining writes. Closing the last
    * connection syncs them.
    */
   stopSyncing(): void;

@@ -10,7 +10,7 @@ export function promised<T = void>(
   });
 }
 
-/** Whether to sync folders. Windows cannot open folders; it need not, because NTFS journals file names. */
+/** True if folders must be synced. On Windows, folders cannot be opened, and NTFS journals file names anyway. */
 const SYNCS_FOLDERS = process.platform !== 'win32';
 
 /** Syncs a folder to disk. Otherwise a new file can lose its name in a power cut. */

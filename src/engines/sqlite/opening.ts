@@ -41,7 +41,7 @@ export async function openDatabase(
     db = opened;
     // In this mode, SQLite keeps the WAL index in memory instead of in a shared file.
     if (o.alone) opened.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // If there is a WAL, this connection also reads the WAL, unlike `isStore`.
+    // Unlike `isStore`, this connection also reads the WAL, which may contain a newer format number.
     if ((await opened.retryWhileBusy(() => checkFormat(opened))) < FORMAT) {
       opened.close();
       await migrateWhenUnused(path, warn);

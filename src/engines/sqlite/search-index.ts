@@ -9,8 +9,8 @@ import { type IndexChange, IndexThread, type IndexThreads } from '../index-threa
 import type { Store } from './commit-queue.ts';
 
 /**
- * How many times longer an FTS5 insert takes than a plain write of the same bytes. The commit queue therefore makes
- * smaller batches.
+ * Factor by which an FTS5 insert is slower than a plain write of the same bytes. The commit queue counts each byte of a
+ * text this many times, so that its batches stay short.
  */
 const INDEXING_COST = 8;
 

@@ -59,7 +59,7 @@ export class Segments {
     return (expires === null ? this.#lasting : this.#expiring).append(pieces);
   }
 
-  /** Whether no append is running. */
+  /** True if no append is running. */
   get isIdle(): boolean {
     return this.#lasting.isIdle && this.#expiring.isIdle;
   }

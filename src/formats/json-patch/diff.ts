@@ -58,8 +58,8 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): 
 }
 
 /**
- * Returns items that both lists contain in one order, as pairs of indexes. Pairs each item of `a` with the next equal
- * item of `b`, and keeps the longest sequence of pairs with increasing indexes. Without duplicates, this is the
+ * Returns items that both lists contain in the same order, as pairs of indexes. Pairs each item of `a` with the next
+ * equal item of `b`, and keeps the longest sequence of pairs with increasing indexes. Without duplicates, this is the
  * longest common subsequence.
  */
 function commonItems(a: Json[], b: Json[]): [number, number][] {
@@ -69,8 +69,8 @@ function commonItems(a: Json[], b: Json[]): [number, number][] {
     return j === undefined ? [] : [[i, j]];
   });
   /**
-   * For each length, the last pair of an increasing sequence of that length. If there are several, the one with the
-   * smallest last index.
+   * For each length, the last pair of an increasing sequence of that length. If there are several such sequences, the
+   * pair with the smallest index.
    */
   const ends: number[] = [];
   const before: number[] = [];

@@ -20,8 +20,8 @@ interface ZipItem {
 }
 
 /**
- * Opens an untrusted archive. Rejects links, folders, encryption, overlapping entries, and bytes that the directory
- * does not list, and suspiciously high compression ratios. Reading an entry rejects more bytes than it declares.
+ * Opens an untrusted archive. Rejects links, folders, encryption, overlapping entries, bytes that the directory does
+ * not list, and suspiciously high compression ratios. Reading an entry fails if it has more bytes than it declares.
  */
 export async function openZip(source: ZipSource): Promise<ZipArchive> {
   if (source.size > BUNDLE_BYTES) throw bad(`it is larger than ${BUNDLE_BYTES} bytes`);

@@ -64,7 +64,7 @@ export function largeResultMiddleware(
   });
 }
 
-/** Returns whether another checkpointer stores the messages. It does not renew the pointers in them. */
+/** Returns whether another checkpointer stores the messages. That checkpointer does not renew the pointers in them. */
 function isStoredElsewhere(configurable: { readonly [name: string]: unknown } | undefined): boolean {
   const checkpointer = configurable?.__pregel_checkpointer as { keepsPointers?: boolean } | null | undefined;
   return typeof checkpointer === 'object' && checkpointer !== null && !checkpointer.keepsPointers;

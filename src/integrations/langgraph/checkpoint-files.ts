@@ -22,7 +22,8 @@ type Dumped =
   | readonly [type: string, data: string, encoding: 'base64' | 'file'];
 
 /**
- * A value of a checkpoint. Version 0.2.0 and earlier stored every value in a file: then it is the path of the file.
+ * A value of a checkpoint, or the path of the file that contains it. Version 0.2.0 and earlier stored every value in
+ * such a file.
  */
 type Source = Dumped | { readonly path: string };
 
@@ -125,7 +126,8 @@ export class CheckpointFiles {
 
   /**
    * Yields the checkpoints of one thread or of all threads in pages, newest first within a namespace. `limit` is the
-   * number of checkpoints that the caller needs. `before` is an id: with a namespace, only older checkpoints come.
+   * number of checkpoints that the caller needs. `before` is the id of a checkpoint: if `namespace` is given, only older
+   * checkpoints come.
    */
   async *pages(
     thread?: string,

@@ -159,8 +159,8 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Moves sends of the parent's writes into the checkpoint. Checkpoint formats before version 4 stored sends only
-   * there.
+   * Moves the sends in the parent's writes into the checkpoint. Checkpoint formats before version 4 stored sends only
+   * in the parent's writes.
    */
   async #takeSends(checkpoint: Checkpoint, parent: Place): Promise<void> {
     const writes = await this.#files.writes(parent);
@@ -204,8 +204,8 @@ async function keepLatest(files: CheckpointFiles, thread: string): Promise<void>
 }
 
 /**
- * Returns the newest checkpoint and the ancestors it needs. `stored` is sorted newest first. Stops at a missing
- * ancestor, because older ones are then useless.
+ * Returns the newest checkpoint and the ancestors from which its channels are computed. `stored` is sorted newest
+ * first. Stops at a missing ancestor, because older ones are then useless.
  */
 async function neededFor(stored: readonly Stored[], files: CheckpointFiles): Promise<Set<Stored>> {
   const byId = new Map(stored.map((each) => [each.id, each]));

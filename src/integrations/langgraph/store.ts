@@ -25,8 +25,8 @@ export interface ContextRelayStoreOptions {
 }
 
 /**
- * Stores LangGraph's long-term memory as files of a relay. An item is a JSON file below the folders of its namespace.
- * A search reads the items of its namespace; `query` ranks them by the words they share with it.
+ * Stores LangGraph's long-term memory as files of a relay. An item is a JSON file below the folders of its namespace. A
+ * search reads the items of its namespace and ranks them by the number of words of `query` that they contain.
  */
 export class ContextRelayStore extends BaseStore {
   readonly #files: FileSpace;

@@ -92,7 +92,10 @@ class MemoryFiles {
     }
   }
 
-  /** Fills `db` from the files that a call may use. Returns these files by path, with their content before the call. */
+  /**
+   * Fills `db` with the content of all files that a call may use. Returns these files by path, with their content
+   * before the call.
+   */
   async #load(
     db: InMemoryDB,
     { threads = [], messages = [], resources = [] }: Touched,

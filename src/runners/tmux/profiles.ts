@@ -154,9 +154,9 @@ export function compileProfile(name: string, profile: AgentProfile) {
     settleMs: profile.settle_ms ?? SETTLE_MS,
     quietMs: profile.quiet_ms ?? QUIET_MS,
     status: profile.status ?? null,
-    /** Whether the profile has a pattern for "waits for input". */
+    /** True if the profile has a pattern for "waits for input". */
     showsReady: ready !== null,
-    /** Whether the profile has a pattern for "works". */
+    /** True if the profile has a pattern for "works". */
     showsBusy: busy !== null,
     state(sight: Sight): AgentState {
       const { status } = sight;

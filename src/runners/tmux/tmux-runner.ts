@@ -142,7 +142,7 @@ export class TmuxRunner implements Runner {
     job.stuck?.(null);
   }
 
-  /** Pastes the prompt and waits until it appears. Repeats a paste that leaves no trace once. */
+  /** Pastes the prompt and waits until it appears. If the paste leaves no trace, repeats it once. */
   async #putIn(pane: string, job: Job, over: AbortSignal): Promise<void> {
     for (let attempt = 1; !over.aborted; ) {
       const before = await this.#tmux.capture(pane);
@@ -179,7 +179,7 @@ export class TmuxRunner implements Runner {
     const before = await snapshot();
     for (let attempt = 0; attempt < ENTERS && !over.aborted; attempt++) {
       await this.#watch(pane, over, (look) => {
-        // A prompt such as "1. Do this" in the input box looks like a dialog.
+        // A prompt such as "1. Do this" in the input box looks like a dialog, but Enter must send it.
         if (look.state.name !== 'asks' || this.#shows(job, look.view.screen, '')) return true;
         this.#report(job, look);
         return false;

@@ -218,7 +218,7 @@ class HtmlReader implements DocumentReader {
   #headings = 0;
   /** Number of lines of text since the last heading. */
   #texts = 0;
-  /** Kind of the current element whose content is not the text of the page. */
+  /** Kind of the current element, if its content is not part of the page's text. */
   #aside: 'code' | 'nav' | null = null;
 
   add(line: Line, found: Found): void {

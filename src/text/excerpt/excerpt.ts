@@ -25,9 +25,9 @@ export interface Excerpt {
   readonly kind: ExcerptKind;
   readonly lines: number;
   readonly bytes: number;
-  /** Tokens of the whole text. For a long text, an estimate from a sample. */
+  /** Number of tokens of the whole text. For a long text, it is an estimate from a sample. */
   readonly tokens: number;
-  /** Tokens of the excerpt. */
+  /** Number of tokens of the excerpt. */
   readonly shownTokens: number;
   /**
    * True if the whole text fitted. `text` is then the original, except that bytes that are not UTF-8 became U+FFFD.
@@ -129,7 +129,7 @@ class TextSample {
     this.#stride *= 2;
   }
 
-  /** Whether the text has many control characters, or bytes that are not UTF-8. */
+  /** True if the text has many control characters, or bytes that are not UTF-8. */
   get isBinary(): boolean {
     return this.#oddChars > 0.05 * Math.min(this.chars, this.#storedChars);
   }

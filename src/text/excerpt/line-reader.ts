@@ -45,7 +45,7 @@ export class LineReader {
   readonly #onLine: (line: Line) => void;
   #pending = '';
   #column = 0;
-  /** Whether the current line has a character. */
+  /** True if the current line has a character. */
   #open = false;
   /** Number of lines that have ended. */
   lines = 0;
@@ -89,19 +89,19 @@ export class LineReader {
     this.#open = false;
   }
 
-  /** Passes on the complete pieces of the pending text, and with `last` also the last piece. */
+  /** Reports the complete pieces of the pending text, and with `last` also the last piece. */
   #cutPending(last: boolean): void {
     let text = this.#pending;
     let rest = '';
     if (!last) {
-      // The end of an escape sequence, or a line feed, may follow. Keep its start.
+      // The text may end inside an escape sequence or between CR and LF. Keep this end until the next chunk arrives.
       const open = Math.max(text.lastIndexOf('\x1b'), text.endsWith('\r') ? text.length - 1 : -1);
       if (open > text.length - ESCAPE_CHARS) [text, rest] = [text.slice(0, open), text.slice(open)];
     }
     if (HAS_CONTROLS.test(text)) text = text.replace(CONTROLS, '');
     if (text.includes('\r')) {
       const version = lastVersion(text);
-      // Further text may overwrite this version.
+      // Later text may still overwrite this version, so keep the carriage return.
       const overwritten = !last && text.lastIndexOf('\r') > text.lastIndexOf(version);
       text = overwritten ? `${version}\r` : version;
       this.#column = 0;

@@ -24,7 +24,7 @@ interface Match {
 export class QuestionMatches {
   readonly #terms: readonly (string | RegExp)[];
   readonly #counts: number[];
-  /** Whether the question asks for the last of several similar lines. */
+  /** True if the question asks for the last of several similar lines. */
   readonly #wantsLast: boolean;
   #matches: Match[] = [];
   /** Matched terms of the worst stored match. Lines that match worse are not stored. */

@@ -31,7 +31,7 @@ export interface Recogniser {
   readonly before?: number | 'heading';
   /** Number of unindented lines after the matching line that belong to it. */
   readonly after?: number;
-  /** Matches the name of the broken rule. Lines with one rule are similar. */
+  /** Matches the name of the broken rule. Lines with one rule count as similar. */
   readonly rule?: RegExp;
 }
 

@@ -12,12 +12,12 @@ export interface Item {
   readonly novel?: boolean;
 }
 
-/** Similar lines: all that a recogniser found, or the first examples of other lines. */
+/** A group of similar lines: all lines that a recogniser found, or the first examples of other lines. */
 interface Group {
   readonly rank: Recognised['rank'];
   readonly blocks: Block[];
   count: number;
-  /** Number of the last line. */
+  /** Line number of the last similar line. */
   last: number;
 }
 
@@ -33,14 +33,14 @@ interface Block {
 }
 
 /**
- * Maximum number of stored examples per shape, by importance. The last summaries are stored, and the first of the
- * others.
+ * Maximum number of stored examples per shape, by importance. Of summaries, the last ones are stored; of all other
+ * lines, the first ones.
  */
 const EXAMPLES = { failure: 24, error: 12, summary: 24, warning: 3, quiet: 1, none: 2 } as const;
 /** Maximum number of detail lines of a failure, and of a warning. */
 const BLOCK_LINES = 48;
 const WARNING_LINES = 5;
-/** Number of lines of the first failure that come before everything else. */
+/** Number of lines of the first failure that come before all other lines. */
 const FIRST_LINES = 12;
 /** Number of lines of the first failure that come before the other failures. */
 const WHOLE_LINES = 28;
@@ -190,7 +190,8 @@ export class Scanner {
     if (inside) return;
     if (rank === 'summary' && group.blocks.length >= EXAMPLES.summary) group.blocks.shift();
     const isKept = group.blocks.length < EXAMPLES[rank ?? 'none'];
-    // Open a block for the details of a failure even if it is not stored, so that they do not count as rare lines.
+    // Open a block for the details of a failure even if the failure is not stored. Otherwise its details would count as
+    // rare lines.
     const opens = rank === 'failure' || rank === 'error' || (rank === 'warning' && by !== undefined);
     if (!isKept && !opens) return;
     const before = this.#before(line, by, rank);

@@ -74,7 +74,7 @@ class GrepOutput {
   /** Latest lines, which become context if the next line matches. */
   #recent: TextLine[] = [];
   #after = 0;
-  /** Whether lines were skipped since the last printed line. */
+  /** True if lines were skipped since the last printed line. */
   #gap = false;
   matches = 0;
   /** Number of the last printed line. */

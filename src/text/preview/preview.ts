@@ -26,7 +26,7 @@ export interface Preview {
   readonly text: string;
   readonly line_count: number;
   readonly truncated: boolean;
-  /** Bytes of the content. */
+  /** Size of the content in bytes. */
   readonly size: number;
 }
 

@@ -106,7 +106,8 @@ class ContextRelaySessionStore(SessionFiles, SessionStore):
                 latest[session] = max(latest.get(session, 0), _milliseconds(info.modified_at))
         return [{"session_id": session, "mtime": mtime} for session, mtime in latest.items()]
 
-    # Optional, and not offered: the SDK compares it with the one of the protocol.
+    # The method is optional. This marks it as not offered, because the SDK checks whether it is the method of
+    # the protocol.
     list_session_summaries = SessionStore.list_session_summaries
 
     async def delete(self, key: Any) -> None:

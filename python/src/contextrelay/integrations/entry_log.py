@@ -15,7 +15,8 @@ from ..errors import ConflictError, NotFoundError
 from ..files import FileInfo
 from .kept_pointers import KeptPointers
 
-#: A longer name becomes a hash. The relay accepts segments of up to 255 bytes.
+#: Maximum length of an encoded name. A longer name becomes a hash, because the relay accepts segments of up
+#: to 255 bytes.
 _SEGMENT_CHARS = 200
 
 _lock = threading.Lock()

@@ -22,8 +22,8 @@ except ImportError as error:
 
 __all__ = ["RelayFileSystem"]
 
-#: Maximum attempts of one append. An attempt fails only if another append succeeded, so only many writers
-#: reach this.
+#: Maximum number of attempts of one append. An attempt fails only if another writer appended first, so only
+#: very many writers reach this number.
 _APPEND_ATTEMPTS = 200
 
 

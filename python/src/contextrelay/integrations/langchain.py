@@ -63,7 +63,7 @@ class ContextRelayRetriever(BaseRetriever):
     k: int = 4
     #: Channel to which the question is pushed if there is nothing to search.
     channel: Optional[str] = None
-    #: Whether the pushed question is encrypted.
+    #: True if the pushed question is encrypted.
     encrypted: bool = False
 
     def __init__(

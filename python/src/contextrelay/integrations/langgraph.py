@@ -67,7 +67,8 @@ __all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 
 #: Number of checkpoints that are loaded at once while listing.
 _PAGE = 50
-#: A larger value of a write, or of several checkpoints, is stored once, in a file of its own.
+#: Maximum size in bytes of a value inside a write or checkpoint. A larger value that a write or several
+#: checkpoints use is stored once, in a file of its own.
 _INLINE_BYTES = 4 * 1024
 #: Maximum number of namespaces whose recent values a saver remembers.
 _MOST_RECENT = 256
@@ -92,7 +93,7 @@ class _Stored:
     metadata: CheckpointMetadata
     #: Paths of the files that contain its other values, by channel.
     paths: Dict[str, str]
-    #: Whether version 0.2.0 or earlier wrote it. Then some of these files may not exist.
+    #: True if version 0.2.0 or earlier wrote the checkpoint. Then some files in ``paths`` may not exist.
     old: bool
     #: Channels that must have a value.
     named: List[str]
@@ -120,7 +121,8 @@ class _Recent:
 
     #: Maps a channel and its version to the path of the value.
     values: Dict[Tuple[str, object], str] = field(default_factory=dict)
-    #: Maps the path of a sent value to the newest checkpoint that uses it, and to the end of the transfer.
+    #: Maps the path of a sent value to the newest checkpoint that uses it, and to a future that ends with the
+    #: transfer.
     sent: Dict[str, Tuple[str, Future[None]]] = field(default_factory=dict)
 
 
@@ -286,8 +288,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 # Special writes, such as an error, replace earlier ones.
                 files.append(self._file(f"{folder}{index}", [entry], about, longer=True))
         if ordinary:
-            # Of several writes with the same index, the first one counts. LangGraph writes a longer list, which
-            # begins with the writes that are stored, if a task gets more of them.
+            # Of several writes with the same index, the first one counts. If a task gets more writes,
+            # LangGraph passes a longer list, which begins with the stored writes.
             path = f"{folder}n{len(ordinary)}"
             files.append(self._file(path, ordinary, about, if_absent=True, longer=True))
         self._send(root, checkpoint_id, large, files)
@@ -306,7 +308,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             self._recent.pop(root, None)
         if not tuples:
             return None
-        # The run that continues from this checkpoint need not send these values again.
+        # Remember these values, so that the run that continues from this checkpoint does not send them again.
         if not stored[0].old:
             self._remember(root, stored[0].checkpoint, stored[0].paths)
         return tuples[0]

@@ -31,18 +31,18 @@ __all__ = ["LargeResultOptions", "LargeResults"]
 log = logging.getLogger("contextrelay")
 T = TypeVar("T")
 
-#: A larger result becomes a pointer: 16 KiB, about 4,000 tokens.
+#: Default of ``max_bytes``: 16 KiB, about 4,000 tokens. A larger result becomes a pointer.
 RESULT_BYTES = 16 * 1024
-#: Longest time in seconds that offloading delays a step of an agent.
+#: Maximum time in seconds by which a call to the relay delays a step of an agent.
 _OFFLOAD_S = 5.0
-#: Seconds without attempts after the relay did not answer.
+#: Seconds for which no call is made after the relay did not answer.
 _PAUSE_S = 60.0
 #: Maximum size of the excerpt in tokens.
 _EXCERPT_TOKENS = 1_200
 #: Size of the beginning that is shown if there is no excerpt.
 _BEGINNING_BYTES = 2 * 1024
 _DAY_S = 24 * 3600
-#: More large results than one conversation has.
+#: Maximum number of remembered results. One conversation has fewer.
 _MOST_REMEMBERED = 1000
 #: Our own tools, whose results are never replaced. The last two are the names of older versions.
 _OWN_TOOLS = ("push_context", "peek_context", "pull_context", "contextrelay_push", "contextrelay_pull")
@@ -56,27 +56,29 @@ PULL_A_PART = (
 class LargeResultOptions(TypedDict, total=False):
     """Options of every integration that replaces large results."""
 
-    #: A larger result becomes a pointer. Default: 16 KiB.
+    #: Size in bytes above which a result becomes a pointer. Default: 16 KiB.
     max_bytes: int
     #: Old name of ``max_bytes``.
     over: int
     #: Channel on which each result is announced.
     channel: Optional[str]
-    #: Encrypts in the client. The model still sees the beginning of the result.
+    #: True to encrypt the results in the client. The model still sees the beginning of a result.
     encrypted: bool
-    #: Seconds until a result expires. Default: one day. A saver or session stored in the relay extends it.
+    #: Seconds until a result expires. Default: one day. A saver or session stored in the relay extends this
+    #: time.
     ttl: Optional[int]
     #: Names of tools whose results stay unchanged.
     except_tools: Collection[str]
-    #: Called if a result could not be stored. The whole result then stays. Default: a warning in the log.
+    #: Called if a result could not be stored. The model then gets the whole result. Default: a warning in the
+    #: log.
     on_error: Callable[[RelayError], object]
 
 
 class Patience:
-    """Makes calls on the side of an agent's work. Each has 5 s in total.
+    """Limits the time that calls to the relay cost an agent. Each call has 5 s, retries included.
 
-    If the relay does not answer in time, no call is made for a minute, so that a relay that hangs does not stall the
-    agent.
+    If the relay does not answer in time, no call is made for a minute, so that a relay that hangs does not
+    stall the agent.
     """
 
     def __init__(self) -> None:
@@ -115,7 +117,8 @@ class LargeResults:
         self._except = frozenset(options.get("except_tools", ()))
         self._on_error = options.get("on_error", _warn)
         self._patience = Patience()
-        # Recent replacements with the time of their renewal. Some frameworks send every result again with each step.
+        # Recent replacements with the time of their renewal. They are reused, because some frameworks send
+        # every result again with each step.
         self._known: OrderedDict[str, Tuple[str, float]] = OrderedDict()
 
     def shown(self, text: str, tool: str = "", *, forever: bool = False) -> str:

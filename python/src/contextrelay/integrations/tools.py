@@ -36,13 +36,13 @@ class RelayTool(NamedTuple):
 class RelayToolOptions(TypedDict, total=False):
     """Options of the tools in every integration."""
 
-    #: Encrypts each push in the client.
+    #: True to encrypt each push in the client.
     encrypted: bool
-    #: Channel for pushes in which the model names none.
+    #: Channel for pushes for which the model names no channel.
     channel: Optional[str]
     #: Seconds until a push expires. Default: one day.
     ttl: Optional[int]
-    #: Maximum size of the answer of a pull. Default: 64 KiB.
+    #: Maximum size of the answer of a pull, in bytes. Default: 64 KiB.
     max_bytes: int
 
 
@@ -131,7 +131,7 @@ class RelayTools:
         size = 0 if found.size is None else found.size * 3 // 4 if encrypted else found.size
         if size <= self._max_bytes:
             return self.relay.pull(url)
-        # An encrypted payload has no readable outline, and a pull may be one of few.
+        # An encrypted payload has no readable outline. If pulls are limited, do not risk using one up.
         outline = None
         if not encrypted and found.max_pulls is None and found.text:
             outline = ("an outline of the payload", self._cut(self.relay.pull(url, outline=True)))
