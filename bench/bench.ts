@@ -26,7 +26,7 @@ export interface Measured {
   readonly detail: string;
   /** Processor time per request of both servers, if it was measured. */
   readonly work?: Measured;
-  /** Set if the claim is broken for a reason other than the ratio: that reason. */
+  /** Reason why the claim is broken, if the ratio alone does not show it. */
   readonly broken?: string;
   /** Detailed figures, printed below the table. */
   readonly more?: string;

@@ -67,7 +67,7 @@ export function commandBench(
           const onNode = time(() => run(process.execPath, [RELAY, ...args], { cwd, input }));
           result.push({ ours, baseline, onNode });
         }
-        // The first rounds fill the disk cache.
+        // The first rounds fill the disk cache, so they do not count.
         const counted = result.slice(3);
         return {
           ...summarise(counted, 'ms', `${detail}, executable; baseline: node -e 0`),

@@ -15,7 +15,7 @@ export interface Attack {
   readonly budgetMb: number;
   /** Maximum CPU time in ms of one task on the event loop. */
   readonly budgetSliceMs: number;
-  /** Prepares the attack and returns a function that runs it. Its promise resolves when the attack has ended. */
+  /** Prepares the attack. Returns a function that runs the attack and resolves when the attack has ended. */
   prepare(relay: Server): Promise<() => Promise<unknown>>;
 }
 

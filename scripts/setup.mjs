@@ -149,8 +149,9 @@ async function install(folder) {
   say(`Installing the packages that ${lockfile} names (once; about a minute)…`);
   const [command, args] = npm();
   // The packages for Cloudflare need `npm install`: `npm ci` requires the workerd package of every platform, and some
-  // registries lack a few. --include and --omit are explicit, because NODE_ENV=production or an npmrc could otherwise
-  // leave packages out. The optional packages of the integrations are omitted: they are programs that nothing here uses.
+  // registries lack some of these packages. --include and --omit are explicit, because NODE_ENV=production or an npmrc
+  // could otherwise leave packages out. The optional packages of the integrations are omitted: they are programs that
+  // nothing here uses.
   const how = folder === PACKAGES['--cloudflare'] ? ['install', '--no-save'] : ['ci'];
   const flags = [
     ...how,

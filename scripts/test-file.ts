@@ -138,7 +138,7 @@ export function endGroup(group: number): void {
 
 function readEvents(path: string): Event[] {
   const lines = readFileSync(path, 'utf8').split('\n');
-  // The last line is empty, or it is incomplete because the process was killed.
+  // Ignore the last line: it is empty, or incomplete because the process was killed.
   return lines.slice(0, -1).map((line) => JSON.parse(line) as Event);
 }
 
@@ -158,7 +158,7 @@ function judge(file: string, events: readonly Event[], exit: Exit) {
     } else if (reason !== undefined) {
       skips.push({ name, reason });
     } else if (event.type === 'fail') {
-      // A suite fails if one of its tests fails. The failures of these tests are already listed.
+      // If a suite fails because one of its tests failed, list only the failure of the test.
       if (event.failure !== 'subtestsFailed') failures.push({ name, at, error: event.error ?? 'failed' });
     } else if (!event.suite) {
       passed += 1;

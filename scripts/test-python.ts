@@ -1,7 +1,7 @@
 /**
- * Builds the Python package and tests it in new environments. Each extra is installed with the command on its page, once
- * with the newest and once with the oldest allowed versions. First the page's examples run with nothing else installed.
- * Then their types are checked and the tests run. The last line is `N passed, M failed`.
+ * Builds the Python package and tests it in new environments. Each extra is installed with the command on its page,
+ * once with the newest and once with the oldest allowed versions. First the page's examples run with nothing else
+ * installed. Then the types of the examples are checked and the tests run. The last line is `N passed, M failed`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -169,7 +169,7 @@ async function main(): Promise<number> {
   try {
     for (const environment of chosen) await test(uv, relay.url, environment);
   } finally {
-    // The relay prints while it stops, and the totals must be the last line.
+    // Stop the relay before printing the totals: it prints while it stops, and the totals must be the last line.
     await relay.stop();
     rmSync(DIST, { recursive: true, force: true });
   }

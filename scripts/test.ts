@@ -166,7 +166,8 @@ async function runAgain(
 
 async function runCheck(check: Check): Promise<FileResult> {
   const began = performance.now();
-  // tsc and biome are native programs, each with a small JavaScript file that starts it on every platform.
+  // tsc and biome are native programs. Start them with the JavaScript file of their package, which works on every
+  // platform.
   const package_ = check.command === 'biome' ? '@biomejs/biome' : 'typescript';
   const script = join('node_modules', package_, 'bin', check.command);
   const { code, output } = await capture(script, check.args);

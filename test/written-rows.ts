@@ -14,8 +14,8 @@ export const ROWS = { push: 8, pull: 2 };
 const TIMES = 50;
 
 /**
- * Returns the average number of written rows per push and per pull; `written` returns the total so far. It is an average
- * because receipts and statistics are written in batches.
+ * Returns the average number of written rows per push and per pull; `written` returns the total so far. A single push
+ * is not exact, because receipts and statistics are written in batches.
  */
 export async function rowsWritten(
   engine: Engine,

@@ -43,7 +43,7 @@ async function channelOf(messages: number): Promise<string> {
   return home;
 }
 
-/** Returns messages per second until the last one has arrived. */
+/** Replays all messages of the channel and returns the rate in messages per second. */
 async function replayRate(url: string): Promise<number> {
   const began = performance.now();
   const socket = new WebSocket(url.replace('http', 'ws'), { perMessageDeflate: false });

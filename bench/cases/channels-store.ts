@@ -21,7 +21,7 @@ export default {
       const heard = once(socket, 'message').then(([data]) => ({ at: Date.now(), data }));
       await pushOnStore(relay.folder);
       const { at, data } = await heard;
-      // The message contains the time at which the other process wrote it.
+      // Subtract the time at which the other process wrote the message. The message contains this time.
       waits.push(at - (JSON.parse(String(data)) as { ts: number }).ts);
     }
     socket.terminate();

@@ -25,7 +25,7 @@ export default {
       const result: Round[] = [];
       for (let i = 0; i < rounds * 2; i++)
         result.push({ ours: await greeting(executable, home), baseline: await startBareNode(home) });
-      // The first rounds fill the disk cache.
+      // The first rounds fill the disk cache, so they do not count.
       return summarise(
         result.slice(3),
         'ms',

@@ -32,7 +32,7 @@ export default {
   },
 } satisfies Bench;
 
-/** Sends pushes to the relay. It is both sides of the comparison, because only its memory is measured. */
+/** Sends pushes to the relay, which is both sides of the comparison, because only its memory is measured. */
 async function pushes({ url }: Server, atOnce: number, bodyBytes: number): Promise<void> {
   const side = { url: `${url}/push`, bodyBytes };
   await compareRequests({ ours: side, baseline: side, rounds: 1, requests: atOnce, atOnce, warmups: 0 });

@@ -14,7 +14,7 @@ const TOKENS_LEFT = 0.1;
 const AT_ONCE = 0.85;
 const AFTER_PULL = 0.99;
 
-/** Measures excerpts of command outputs: their tokens, and the share of questions that they answer. */
+/** Measures excerpts of command outputs: the tokens of each excerpt, and the share of questions that it answers. */
 export default {
   name: 'output',
   claim:

@@ -39,7 +39,7 @@ function compare(python: string, relay: Server, shape: string, what: string, rou
   const histories: Round[] = [];
   const disks: Round[] = [];
   try {
-    // The first round compiles the hot code of the relay.
+    // The first round compiles the hot code of the relay, so it does not count.
     for (let round = 0; round <= rounds; round++) {
       const [database, space] = [join(folder, `${round}.db`), `${relay.url}#${shape}-${round}`];
       const before = [bytes(folder), bytes(relay.folder)] as const;

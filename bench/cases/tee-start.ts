@@ -24,7 +24,7 @@ export default {
         alone.push(time(COMMAND, home));
         added.push(time([executable, 'tee', '--', ...COMMAND], home) - alone.at(-1)!);
       }
-      // The first rounds fill the disk cache.
+      // The first rounds fill the disk cache, so they do not count.
       const counted = added.slice(3);
       return {
         measured: median(counted),

@@ -1,7 +1,7 @@
 /**
- * Makes the outputs of the bench: node bench/output/make.ts [name…]. It was run once, by hand. The outputs are committed,
- * and the questions depend on their lines. Names select the outputs to make again. `--print NAME` prints an output with
- * line numbers.
+ * Makes the outputs of the bench: node bench/output/make.ts [name…]. This script ran once, by hand: the outputs are
+ * committed, and the questions depend on their lines. Names select the outputs to make again. `--print NAME` prints an
+ * output with line numbers.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -2,11 +2,11 @@
 export interface Question {
   readonly ask: string;
   /**
-   * A correct answer contains one of these. Empty if no text has the answer; then "nothing found" is correct.
-   * `key…value` matches a line with both.
+   * A correct answer contains one of these facts. Empty if no text has the answer; then "nothing found" is correct.
+   * `key…value` matches a line with both parts.
    */
   readonly facts: readonly string[];
-  /** Outdated facts. The thread corrects them later, so an answer with one of them is wrong. */
+  /** Outdated facts. A later text corrects them, so an answer with an outdated fact is wrong. */
   readonly stale?: readonly string[];
 }
 

@@ -6,7 +6,7 @@ export const NOT_FOUND = 'Nothing was found about it.';
 /**
  * Returns a fake model. It looks up in the table of questions which facts answer a question. If a fact is in its prompt
  * or in a pulled text, it answers with the words around the fact. Otherwise it answers that nothing was found. Its tool
- * calls use only words of the question: first a search for all, then the lines with the longest word.
+ * calls use only words of the question: first a search for all words, then the lines with the longest word.
  */
 export function readerOf(questions: readonly Question[], onRead: (input: string) => void): Model {
   return {

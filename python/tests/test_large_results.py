@@ -1,4 +1,4 @@
-"""Tests large results with the same table of cases as TypeScript, and that a relay that hangs does not stall an agent."""
+"""Tests large results with the cases that the TypeScript tests use. A hanging relay must not stall an agent."""
 
 from __future__ import annotations
 

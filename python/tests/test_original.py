@@ -1,4 +1,4 @@
-"""What programs that were written for the original package rely on.
+"""Tests the behaviour on which programs for the original package rely.
 
 The same file runs with the original package (PyPI: contextrelay 0.2.0) and with ours, against our relay. Marks say which
 tests the original does not pass.

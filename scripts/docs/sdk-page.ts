@@ -66,8 +66,8 @@ function exports(): [name: string, file: string][] {
 }
 
 /**
- * Returns the declaration of a name without method bodies and private members. It finds their ends by the indentation of
- * the formatter.
+ * Returns the declaration of a name without method bodies and private members. Finds the end of a body or member by the
+ * indentation of the formatter.
  */
 function declaration(source: string, name: string): string {
   if (name.endsWith('Api')) return verbTable(source, name);
@@ -152,7 +152,8 @@ function passedOn(body: string): string {
 }
 
 /**
- * Returns the position after the semicolon that ends a type. It is at the end of a line and outside of all brackets.
+ * Returns the position after the semicolon that ends a type: the first one at the end of a line and outside of all
+ * brackets.
  */
 function typeEnd(text: string): number {
   let depth = 0;

@@ -3,8 +3,8 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
- * A program that builds a part of a release. If a required one is missing, the release stops. If an optional one is
- * missing, only its part is left out.
+ * A program that builds a part of a release. If a required program is missing, the release stops. If an optional
+ * program is missing, only its part is left out.
  */
 interface Tool {
   readonly command: string;

@@ -78,7 +78,7 @@ test('webhooks are notified once of a task that ended while no server ran', asyn
     await (await open.client()).push('done in the dark', { channel: 'agent-done', metadata });
   }
   const second = await startWithWebhooks(place.home);
-  // The server must deliver by itself: no client sends it a request.
+  // The server must deliver without a request from a client.
   await hook.until('TASK_STATE_COMPLETED');
   assert.match(hook.received[0]!.body, /done in the dark/);
   assert.match(hook.received[1]!.body, /TASK_STATE_COMPLETED/);

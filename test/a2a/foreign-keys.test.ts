@@ -12,7 +12,10 @@ let owner: CreatedKey;
 /** A key with only the scope for tasks. */
 let other: CreatedKey;
 
-/** A relay for one test. It stops before the store closes, so that nothing waits for a webhook that never answers. */
+/**
+ * Opens a relay for one test. It stops before the store closes. Otherwise a delivery could wait for a webhook that never
+ * answers.
+ */
 async function open(): Promise<AsyncDisposable> {
   relay = await startGuarded({ core: { defaultPlan: 'team' } });
   owner = await relay.key({});

@@ -1,4 +1,4 @@
-/** The allowed imports of a layer. Imports point inward; an import that its row does not list is an error. */
+/** The allowed imports of one layer; every other import is an error. Imports point inward. */
 export interface Layer {
   /** Layers that this layer may import. */
   readonly values: readonly string[];
@@ -9,8 +9,8 @@ export interface Layer {
   /** True if the whole layer may use Node APIs. A list names the folders that may use them. */
   readonly node: boolean | readonly string[];
   /**
-   * How its folders may import each other: `free`, `types` only, or `apart` (not at all). Every folder may import files that
-   * are directly in the layer.
+   * How the folders of this layer may import each other: `free`, `types` only, or `apart` (not at all). Every folder
+   * may import files that are directly in the layer.
    */
   readonly folders: 'free' | 'types' | 'apart';
   /** Exceptions: the folder `from` may import from the folder `to`. */

@@ -129,7 +129,7 @@ async function answeredByAPerson(
   const { tasks, agents } = client(server);
   const { id } = await bridge.send('Make the file.');
 
-  // A client may write to its status file that it asks a person before its screen shows the question.
+  // Poll, because a client may report in its status file that it asks a person before its screen shows the question.
   await until(async () => {
     const { stuck, result } = await tasks.get(id);
     return asked.test(stuck ?? '') || result !== null;
@@ -145,7 +145,7 @@ async function answeredByAPerson(
   await sleep(o.afterMs);
   const before = await tasks.get(id);
   assert.equal(before.state, 'running', 'nobody has answered yet');
-  // The client may have drawn more of its dialog in the meantime.
+  // Match again instead of comparing texts: the client may have drawn more of its dialog in the meantime.
   assert.match(before.stuck!, asked);
   assert.ok(!model.asked.some(({ body }) => body.includes(o.words)));
 

@@ -26,7 +26,7 @@ export async function openTerminal(
     ? 'default'
     : `relay-test-${process.pid}-${Math.random().toString(36).slice(2)}`;
   const tmuxArgs = ['-L', name, '-f', '/dev/null'];
-  // With these variables some agents assume that no person is at the terminal, and exit.
+  // Remove these variables: with them, some agents assume that no person is at the terminal, and exit.
   const { CI: _, CONTINUOUS_INTEGRATION: __, GITHUB_ACTIONS: ___, ...inherited } = process.env;
   const around = { ...inherited, ...(o.socketFolder ? { TMUX_TMPDIR: o.socketFolder } : {}) };
   const tmux = async (...args: string[]) =>

@@ -45,7 +45,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
         assert.equal(dead, false);
         const waits = retry_at! - now;
         assert.ok(waits >= wait && waits < wait * 1.2 + 5_000, `${waits} ms`);
-        // Another process, as after a restart, gets new messages, but not the failed one before its retry time.
+        // Another process gets new messages, but gets the failed message only after its retry time.
         const elsewhere = t.another().relay(callerNamed('other'), BASE);
         await elsewhere.channels.publish('c', 'easy');
         const easy = await next(elsewhere);

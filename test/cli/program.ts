@@ -57,7 +57,7 @@ function run(command: string, args: readonly string[], o: RunOptions): Promise<R
     child.stdout.on('data', (chunk) => out.push(chunk));
     child.stderr.on('data', (chunk) => err.push(chunk));
     child.on('error', failed);
-    // The program may end without reading its input.
+    // Ignore write errors: the program may end without reading its input.
     child.stdin.on('error', () => {});
     child.stdin.end(o.stdin ?? '');
     child.on('close', (code, signal) => {

@@ -83,7 +83,7 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
     }),
     launch(folder, url) {
       const fake = `{name="fake",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
-      // Codex offers the tool for patches only to models that it knows.
+      // Use the name of a known model, because Codex offers the tool for patches only to models that it knows.
       const config = ['model_provider="fake"', 'model="gpt-5.5"', `model_providers.fake=${fake}`];
       folder.write('../home/.codex/config.toml', [...config, ...trustedInCodex(folder)].join('\n'));
       return {
@@ -128,7 +128,7 @@ const CLIENTS: { readonly [name in ClientName]: Client } = {
   opencode: {
     shell: 'bash',
     reach: 'now',
-    // A server that was started again loads the plugin only with its first prompt.
+    // `restarted` has another route: a restarted server loads the plugin only with its first prompt.
     routes: { idle: 'opencode', busy: 'opencode', closed: 'hook', restarted: 'opencode-http' },
     edit: ({ path }) => ({ tool: 'write', args: { filePath: join(path, 'a.txt'), content: 'text' } }),
     launch(folder, url) {

@@ -9,7 +9,10 @@ import { type ClientName, installedClient, runClient } from './installed-clients
 
 const SECRET = 'the plan is under the third stone';
 
-/** Makes each client trust the folder, and returns its arguments. Both hide environment variables from MCP servers. */
+/**
+ * Makes each client trust the folder, and returns its arguments. Both clients hide environment variables from MCP
+ * servers.
+ */
 const CLIENTS: {
   readonly [name in 'codex' | 'gemini']: (o: { folder: ScratchFolder; model: string }) => {
     args: string[];

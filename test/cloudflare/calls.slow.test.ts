@@ -7,7 +7,7 @@ import { eventData } from '../../src/sdk/event-stream.ts';
 import { a2aClient, request } from '../a2a/agents.ts';
 import { webhookAt } from '../a2a/receiver.ts';
 
-/** Calls per request on the free plan. workerd does not enforce this limit. */
+/** Maximum number of calls per request on the free plan. workerd does not enforce this limit. */
 const CALLS = 50;
 /** Requests that may make more calls for more data, as docs/cloudflare.md says. */
 const GROWING = ['import'];

@@ -5,7 +5,7 @@ import { type Bindings, type Objects, StoreObject } from '../../src/engines/clou
 import { manualClock } from '../conformance/case.ts';
 import { suite } from '../conformance/suite.ts';
 
-/** Returns the objects of one case. They get a prefix, so that no other case uses them. */
+/** Returns the objects of one case. Their names get a prefix, so that no other case uses these objects. */
 function objectsOf(all: Objects, mark: string): Objects {
   return {
     idFromName: (name) => all.idFromName(name.startsWith(mark) ? name : mark + name),

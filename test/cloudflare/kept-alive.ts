@@ -11,7 +11,9 @@ export function waitUntil(work: Promise<unknown>): void {
   platform.waitUntil(kept);
 }
 
-/** Maximum wait in ms. Some work ends only with its task, such as the delivery of webhooks. */
+/**
+ * Maximum wait in ms for work after a response. Some work, such as the delivery of webhooks, ends only with its task.
+ */
 const PATIENCE_MS = 2_000;
 
 export async function settled(): Promise<void> {

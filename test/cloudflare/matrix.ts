@@ -7,7 +7,7 @@ import { bundleUnderTest } from './worker-relay.ts';
 /** Runs tests on the Worker in workerd. All objects are evicted before each request. */
 export const workerMatrix: Matrix = {
   on: 'a Worker',
-  // Some tests make thousands of storage calls, and each goes over HTTP.
+  // Some tests make thousands of storage calls, and each call goes over HTTP.
   fileMs: 900_000,
   atOnce: availableParallelism(),
   async start() {

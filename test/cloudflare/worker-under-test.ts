@@ -68,7 +68,7 @@ export class RelayObject extends ServedObject {
 
 type Given = ConstructorParameters<typeof ServedObject>;
 
-/** State of an object's alarm. It survives an eviction. */
+/** State of an object's alarm. The state survives an eviction of the object. */
 interface Bell {
   /** Due time by the clock of the test. */
   due: number | null;

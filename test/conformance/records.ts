@@ -42,7 +42,7 @@ const readingAndWriting: readonly Case[] = [
       try {
         first.list.push(3);
       } catch {
-        // The engine may return a frozen value instead of a copy.
+        // Modifying the value may fail: the engine may return a frozen value instead of a copy.
       }
       same((await records.get('rec.copy/1'))?.value, { list: [1] }, 'changed through the result of get');
     },

@@ -150,7 +150,8 @@ test('an endless body without a length is refused at the limit', async () => {
   let sent = 0;
   const body = new ReadableStream({
     async pull(controller) {
-      // Let the server run, which uses the same event loop. Stop after 60 MB, so that the test ends in any case.
+      // Yield to the server, which uses the same event loop. Stop after 60 MB, so that the test ends even without a
+      // limit.
       await new Promise((resolve) => setImmediate(resolve));
       if (sent >= 60_000_000) return controller.close();
       sent += 1_000_000;
@@ -162,7 +163,7 @@ test('an endless body without a length is refused at the limit', async () => {
     body,
     duplex: 'half',
   } as RequestInit).catch(() => null);
-  // The answer is lost if the connection is reset while the client is still sending.
+  // There is no answer if the connection is reset while the client is still sending.
   if (response) await refused(413, 'too_large', response);
   assert.ok(sent < 60_000_000, `${sent} bytes were taken`);
   assert.equal((await relay.engine.usage()).blobs.count, 0);

@@ -24,7 +24,7 @@ const SIZES = [500, 50_000, 3_000_000];
 
 const bodyOf = (size: number, fill = 'x') => `${'a line of text\n'.repeat(size / 15 - 1)}`.padEnd(size, fill);
 
-/** Flips a bit of a stored payload. A second call repairs it. */
+/** Flips a bit of a stored payload. A second call flips the bit back. */
 async function damage(id: string, at: number): Promise<void> {
   const { items } = await relay.engine.blobs.list(`ptr.${id}/`);
   damageBody(home, items[0]!.key, at);

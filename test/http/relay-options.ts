@@ -20,7 +20,7 @@ export interface RelayUnderTest extends AsyncDisposable {
 
 export interface RelayOptions {
   readonly open?: (env: Env) => Promise<Engine> | Engine;
-  /** Clock and random source. By default those of the system. */
+  /** Clock and random source. Default: the system's. */
   readonly env?: Env;
   readonly core?: CoreOptions;
   /** Runs text work. By default in this process. */

@@ -52,7 +52,7 @@ test('a session starts with the brief, in the format of each client', async () =
 
 test('without a project a hook prints nothing, or empty JSON for Gemini', async () => {
   using folder = new ScratchFolder();
-  // This state.json belongs to another program.
+  // A state.json of another program does not make the folder a project.
   folder.write('state.json', '{"terraform_version": "1.0", "resources": []}');
   for (const event of ['session-start', 'prompt-submit', 'pre-compact', 'stop']) {
     assert.equal((await runHook(folder, 'claude', event)).stdout, '');

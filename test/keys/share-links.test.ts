@@ -119,7 +119,7 @@ test('a share link ends with the key that made it, but survives the rotation of 
   const revoked = await relay.ask('DELETE', `/keys/${next.id}`, { key: admin });
   assert.equal(revoked.json.shares_ended, 2);
   assert.deepEqual([await look(first), await look(second), await look(others)], [401, 401, 200]);
-  // This waits until the open stream of a viewer ends.
+  // The open stream of a viewer must end. Otherwise this line would wait forever.
   await stream.text();
   const left = await relay.ask('GET', '/shares', { key: admin });
   assert.deepEqual(

@@ -77,7 +77,7 @@ interface Scene {
   readonly machines: readonly Machine[] | undefined;
 }
 
-/** Failures of nodes and servers, chosen by the seed. Each method returns a description of what it did. */
+/** Injects failures of nodes and servers, chosen by the seed. Each method returns a description of its failure. */
 class Blows {
   readonly #scene: Scene;
   readonly #random = seeded(SEED);

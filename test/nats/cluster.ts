@@ -62,7 +62,7 @@ async function isNewEnough(path: string): Promise<boolean> {
   return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 12);
 }
 
-/** Builds it with Go, which verifies downloads against the public checksum database. */
+/** Builds nats-server with Go, which verifies downloads against the public checksum database. */
 async function buildWithGo(): Promise<void> {
   await run('go', ['install', `github.com/nats-io/nats-server/v2@${VERSION}`], {
     env: { ...process.env, GOBIN: CACHE },

@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => cluster?.[Symbol.asyncDispose]());
 
-/** Returns the address of a new store. After the test it empties the account. */
+/** Returns the address of a new store. Empties the account after the test. */
 function newStore(t: TestContext): string {
   const name = `t${randomUUID().slice(0, 8)}`;
   t.after(async () => {
@@ -116,7 +116,7 @@ test('a full account rejects pushes with 507, and everything can still be delete
   assert.match(answer.error, /storage limit/);
   assert.match(answer.hint, /relay prune/);
   assert.ok(ids.length * BODY.length * 3 > ACCOUNT_BYTES / 2, `${ids.length} found room`);
-  // The space of a rejected body is freed a moment later. Small bodies fill it again.
+  // The space of a rejected body is freed a moment later. Fill this space with small bodies.
   await until(async () => {
     ids.push(...(await fill(relay, BODY.subarray(0, 5_000))).ids);
     const { status, body } = await ask(`${relay.url}/ready`);
@@ -125,7 +125,7 @@ test('a full account rejects pushes with 507, and everything can still be delete
     assert.match(body.warnings.join(), /storage limit/);
     assert.equal((await ask(`${relay.url}/health`)).body.status, 'ok');
     const { text } = await ask(`${relay.url}/metrics`);
-    // The metrics of the store are computed in the background and may be some seconds old.
+    // Try again later: the metrics of the store are computed in the background and may be some seconds old.
     if (!(gauge(text, 'relay_store_quota_used_bytes') > 0.8 * ACCOUNT_BYTES)) return false;
     assert.equal(gauge(text, 'relay_store_quota_bytes'), ACCOUNT_BYTES);
     return gauge(text, 'relay_store_writable') === 0;

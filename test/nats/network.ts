@@ -18,7 +18,10 @@ export interface Machine {
   join(): Promise<void>;
 }
 
-/** Creates machines and connects them with this one by a bridge. Needs root and iproute2; without them it returns the reason. */
+/**
+ * Creates machines and connects them with this machine by a bridge. Needs root and iproute2. Otherwise returns the
+ * reason.
+ */
 export async function makeNetwork(count: number): Promise<Network | { missing: string }> {
   const id = `rn${randomBytes(3).toString('hex')}`;
   const net = `10.${200 + (randomBytes(1)[0]! % 50)}.${randomBytes(1)[0]}`;
@@ -70,6 +73,6 @@ function quietly(words: string[]): void {
   try {
     execFileSync('ip', words, { stdio: 'ignore' });
   } catch {
-    // There was nothing to delete.
+    // The command fails if there is nothing to delete.
   }
 }

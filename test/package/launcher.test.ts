@@ -106,7 +106,7 @@ const isRoot = process.getuid?.() === 0 && 'root may write everywhere';
 test('a command in a read-only clone does not try to build the executable', { skip: skip || isRoot }, () => {
   writeBuild();
   chmodSync(join(root, 'node_modules'), 0o555);
-  // Run five commands. If the first one started a build, it would be done before the last one ends.
+  // Run five commands. A build started by the first command would be complete before the last command ends.
   for (let times = 0; times < 5; times++) run(launcher, ['x'], parent);
   chmodSync(join(root, 'node_modules'), 0o755);
   assert.ok(!existsSync(built));

@@ -35,7 +35,7 @@ export async function checkTranscript(transcript: Transcript, under: '' | '/v1' 
   );
 }
 
-/** Masks the last byte of ids on a Worker, which chooses it by the location of the channel. */
+/** Masks the last byte of ids on a Worker: the Worker derives this byte from the location of the channel. */
 function comparable(entry: string): string {
   if (process.env.RELAY_TEST_ENGINE !== 'cloudflare') return entry;
   return entry.replace(/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{10})[0-9a-f]{2}/g, '$1..');
@@ -83,7 +83,7 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
       let answer: Answer;
       do answer = await send(relay.url, pinned.fixed ? '' : under, ready, agent);
       while (pinned.alone && answer.status !== pinned.alone && Date.now() < deadline);
-      // Flush write-behind data now, so that it gets the time of its request.
+      // Flush write-behind data now, so that the data gets the time of this request.
       await relay.settle();
       if (pinned.events !== undefined) streams.push(answer.stream);
       if (pinned.as) {

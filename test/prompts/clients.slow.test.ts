@@ -6,7 +6,9 @@ import { FakeModel } from '../clients/fake-model.ts';
 import { type ClientName, installedClient } from '../clients/installed-clients.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
-/** Wraps real clients from npm. The prompt must reach the fake model, and its answer must be printed and stored. */
+/**
+ * Wraps real clients from npm. The prompt must reach the fake model, and the model's answer must be printed and stored.
+ */
 
 const WORDS = 'Tell me how the "shop" is doing; $HOME and `ticks` are only words.';
 

@@ -40,7 +40,8 @@ test('10 000 generated requests cause no internal error and no stall', async () 
     const note = `${JSON.stringify(asked).slice(0, 3000)} → ${response.status} ${text.slice(0, 500)} ${JSON.stringify(relay.log.at(-1))}`;
     assert.ok(response.status < 500, note);
     if (response.status >= 400) assert.match(text, asked.method === 'HEAD' ? /^/ : /"code":"\w+"/, note);
-    // The fuzzer may find its own key's id and revoke or rotate it. That is not an error.
+    // The fuzzer may find the id of its own key and revoke or rotate this key. That is not an error, so create a new
+    // key.
     if (response.status === 401) {
       key = await relay.core.keys.create(LOCAL_CALLER, { name: 'fuzz', scopes: SCOPES });
       return;

@@ -8,8 +8,8 @@ import { OWN_SCRIPTS } from './scripts-own.ts';
 import { PLAIN_SCRIPTS } from './scripts-plain.ts';
 
 /**
- * Measures how many questions of the next agent a hand-off answers. There are twelve sessions that real clients recorded,
- * with ten questions each. A text answers a question if it contains the words of the answer.
+ * Measures how many questions of the next agent a hand-off answers. Real clients recorded twelve sessions, and each
+ * session has ten questions. A text answers a question if it contains the words of the answer.
  */
 
 interface Score {

@@ -64,7 +64,7 @@ const TOOLS: { readonly [client in ClientName]: (step: Step, folder: string) => 
     if ('run' in step) return { tool: 'exec_command', args: { cmd: step.run } };
     if ('write' in step) return patch([`*** Add File: ${step.write}`, ...prefixed('+', step.text)]);
     if ('edit' in step) {
-      // A patch replaces whole lines.
+      // Extend the edit to whole lines, because a patch replaces whole lines.
       const text = readFileSync(join(folder, step.edit), 'utf8');
       const at = text.indexOf(step.old);
       const from = text.lastIndexOf('\n', at) + 1;

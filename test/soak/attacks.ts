@@ -43,7 +43,7 @@ export class Attacks {
   readonly #greps: Client;
   readonly #accomplice: Client;
   readonly #pings: Record<string, number> = { cut: 0, sent: 0 };
-  /** Ids of foreign threads whose import got no answer, so the attacker may own a thread with this id. */
+  /** Ids of foreign threads whose import got no answer. The attacker may own a thread with such an id. */
   readonly #unsure = new Set<string>();
   #costly = '';
   #searched = '';

@@ -117,7 +117,8 @@ async function check(
   try {
     const found = await engine.blobs.get(key);
     if (!found) {
-      // The process prints a line before it deletes. Wait in case that line has not arrived yet.
+      // The blob is no loss if the process deleted it. The process prints a line before a deletion, so wait for this
+      // line.
       for (let tries = 0; ackedSizes.get(key)! > 0 && tries < 100; tries++) await wait(100);
       if (ackedSizes.get(key)! > 0) losses.push(`${key}: lost`);
       return;

@@ -7,8 +7,8 @@ import type { Client } from './client.ts';
 export const CHANNEL = 'soak';
 const TTL_S = 20 * 24 * 3600;
 /**
- * Number of pointers that one writer keeps in the store. It checks and deletes older ones, so that an hour of writes fits
- * on the disk.
+ * Number of pointers that one writer keeps in the store. The writer checks and deletes older pointers, so that an hour
+ * of writes fits on the disk.
  */
 const LIVE = 60;
 
@@ -189,7 +189,7 @@ export class Ledger {
         this.checked++;
         return;
       } catch {
-        // The server was killed while it sent the answer.
+        // Read the payload again: the server was killed while it sent the answer.
       }
     }
   }

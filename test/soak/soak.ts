@@ -139,7 +139,8 @@ function damage(home: string): string[] {
  * environment.
  */
 function leftOver(pids: readonly number[], home: string): string[] {
-  // Check pids only on other systems than Linux: a pid can be reused within an hour. Linux has the exact check below.
+  // Check pids only where /proc is missing, because a pid can be reused within an hour. Linux has the exact check
+  // below.
   const candidates = process.platform === 'linux' ? [] : pids;
   const alive = candidates.filter((pid) => {
     try {

@@ -9,8 +9,8 @@ import type { Supervisor } from './supervisor.ts';
 /** Size of a hostile payload. It is so large that quadratic work on it would slow down all other clients. */
 const HOSTILE_BYTES = 24 * 1024 * 1024;
 /**
- * TTL of hostile payloads in seconds. Some cannot be deleted, because the answer with their id was lost, so they must
- * expire.
+ * TTL of hostile payloads in seconds. If the answer with the id of a payload is lost, the payload cannot be deleted and
+ * must expire.
  */
 const HOSTILE_TTL_S = 60;
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A script of `scripts/` in its own process. It prints lines of JSON. */
+/** A script of `scripts/` in its own process. The script prints lines of JSON. */
 export interface Child {
   readonly process: ChildProcess;
   /** Returns the next printed line. Fails if the process ends without one. */

@@ -129,7 +129,7 @@ test('a sweep adds block checksums to intact old bodies and deletes the copy aft
   const path = join(home, 'relay.db');
   const clock = manualClock(Date.now());
   const engine = await openSqlite({ home, env: clock.env });
-  // Store the bytes of each old body again. The new body has the checksums that the old one should get.
+  // Store the bytes of each old body again under a new key. The old body must get the checksums of the new body.
   const { items } = await engine.blobs.list('', { limit: 1000 });
   const damaged = filesIn(home).find((file) => /^blobs\/[0-9a-f]{2}\//.test(file))!;
   for (const { key } of items) {

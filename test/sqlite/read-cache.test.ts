@@ -31,7 +31,7 @@ test('a server never returns older data than another process has acknowledged', 
   for (let n = 1; n <= WRITES; n++) {
     assert.deepEqual(await writer.next(), { n });
     for (const { record, blob } of await readTwice(engine)) {
-      // The writer may have gone on: the record is deleted, or at least as new as the acknowledged one.
+      // The writer may be ahead: the record is deleted, or at least as new as the acknowledged one.
       assert.ok(Number.isNaN(record) || record >= n, `the record ${n} was there, and ${record} was seen`);
       assert.ok(Number.isNaN(blob) || blob >= n, `the blob ${n} was there, and ${blob} was seen`);
     }

@@ -75,7 +75,7 @@ for (const role of ['cli', 'server'] as const) {
     const expiresAt = clock.now() + 1000;
     for (const size of Object.values(SIZES))
       await engine.blobs.put(`can.${size}/1`, body(size), { expiresAt });
-    // Keeps the segment for expiring bodies in use.
+    // This body expires later, so that the segment for expiring bodies is still in use.
     await engine.blobs.put('can.b/1', new Uint8Array(300_000), { expiresAt: expiresAt + 1000 });
     await engine.records.put('can.c/1', CANARY, { expiresAt });
     await neighbours(engine, 2);

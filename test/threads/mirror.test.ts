@@ -148,7 +148,8 @@ describe('the readable files of a thread', () => {
     const editedCopies = () => readdirSync(folder).filter((name) => name.startsWith('state.edited-'));
     const warnings: string[] = [];
     {
-      // A file that another program wrote with the same content, or that a power cut emptied, does not count as an edit.
+      // Two cases are no edit: a file that another program wrote with the same content, and a file that a power cut
+      // emptied.
       await using store = await openLocal(home, {}, (what) => warnings.push(what));
       writeFileSync(path, JSON.stringify(await store.threads.state(thread)));
       await store.threads.patch(thread, { ops: [fact('f2')] });

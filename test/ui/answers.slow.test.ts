@@ -135,7 +135,7 @@ test('several items are deleted, retried and canceled at once, and failures are 
   const { tasks } = await agent.tasks.list();
   assert.equal(tasks.filter(({ summary }) => summary?.startsWith('Upgrade the importer')).length, 2);
   await page.goto(`${dashboard.url}/ui/channels/invoices?tab=dead`);
-  // Wait for the first letter, because `all` below does not wait.
+  // Wait for the first dead letter, because `all` below does not wait.
   await page
     .getByLabel(/^Select dead letter/)
     .first()

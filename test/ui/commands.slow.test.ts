@@ -149,7 +149,7 @@ async function commandsWithoutKey(dashboard: Dashboard): Promise<{ key: string; 
   };
 }
 
-/** Asserts that every command in the sources of the pages is among these, so that new commands are tested too. */
+/** Asserts that `offered` contains every command in the sources of the pages, so that new commands are tested too. */
 function assertAllWereSeen(offered: readonly string[]): void {
   const root = resolve(import.meta.dirname, '../../ui');
   const lines = globSync('**/*.tsx', { cwd: root }).flatMap((file) => {

@@ -24,7 +24,7 @@ async function signedIn(path: string): Promise<Page> {
   await page.getByLabel('API key').fill(admin);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
-  // Requests before the sign-in were rejected, which the browser reports.
+  // Ignore the rejected requests before the sign-in, which the browser reports as problems.
   const refused = dashboard.problems.splice(0);
   assert.ok(
     refused.every((line) => line.includes('401')),

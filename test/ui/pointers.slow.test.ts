@@ -53,7 +53,7 @@ test('an encrypted payload is decrypted in the page, and the key never leaves it
   await page.goto(dashboard.url + pathOf(url));
   await page.getByText('geheim: ü 漢字').waitFor();
   assert.ok(asked.length > 2);
-  // The document's own address keeps its fragment; a browser never sends it.
+  // Skip the first request: its URL is the document's address with the fragment, which a browser never sends.
   assert.ok(asked.slice(1).every((line) => !line.includes(key)));
   assert.ok(dashboard.relay.log.every((line) => !JSON.stringify(line).includes(key)));
   assert.deepEqual(dashboard.problems, []);
@@ -95,7 +95,7 @@ test('the page of a missing pointer says that it is missing and what to do', { s
   const page = await dashboard.open(`/pull/${crypto.randomUUID()}`);
   await page.getByText('Pointer not found.').waitFor();
   await page.getByRole('button', { name: 'Sign in with an API key' }).waitFor();
-  // The browser reports every failed request.
+  // Ignore the failed request for the pointer, which the browser reports as a problem.
   assert.ok(dashboard.problems.splice(0).every((line) => line.includes('404')));
 });
 

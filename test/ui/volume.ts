@@ -146,7 +146,7 @@ export function testVolume({ versions, artifacts, pointers, scrolled, messages }
       agent.pointers.push({ body: encodeUtf8(`p${n}`), metadata: { summary: `pointer ${n}` } });
     for (let at = 0; at < pointers - 1; at += 100)
       await Promise.all(Array.from({ length: Math.min(100, pointers - 1 - at) }, (_, by) => push(at + by)));
-    // Pushes in the same millisecond have no defined order.
+    // Push the last pointer in a later millisecond, because pushes in one millisecond have no defined order.
     await pause(5);
     await push(pointers - 1);
     const page = await dashboard.open('/ui/pointers');

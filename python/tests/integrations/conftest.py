@@ -9,5 +9,5 @@ from contextrelay.integrations import large_results
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets a busy machine take longer than 5 s to store a megabyte. The deadline has tests of its own."""
+    """Lets a busy machine take longer than 5 s to store a megabyte. Other tests test the deadline."""
     monkeypatch.setattr(large_results, "_OFFLOAD_S", 60.0)

@@ -118,7 +118,7 @@ test('work whose lease expires goes to another member, and the old token is reje
   const [first] = await a.take(1);
   t.advance(60_001);
   await using b = readFrom(t.as('bob'), 'c', { group: 'g' });
-  // Either member may get the message. In both cases the token has changed.
+  // Either member may get the message again. In both cases the message has a new token.
   const second = await Promise.race([a.take(1), b.take(1)]).then(([message]) => message!);
   assert.deepEqual([second.seq, second.attempt], [first!.seq, 2]);
   assert.ok(second.token! > first!.token!);

@@ -108,7 +108,7 @@ export function addFixtureRounds(server: McpServer): void {
   server.registerPrompt(
     'test_input_required_result_prompt',
     { description: 'a fixture' },
-    // A prompt without arguments is called with the context as first parameter. The types are wrong here.
+    // The SDK passes the context as first parameter if a prompt has no arguments. Its types are wrong about this.
     ((ctx: ServerContext) => {
       const context = answered(ctx, 'user_context')?.context;
       if (typeof context !== 'string') return ask({ user_context: elicit('What context?', 'context') });
