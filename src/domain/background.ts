@@ -1,10 +1,10 @@
 import type { Engine } from '../kernel/engine.ts';
 
 /**
- * Runs work that no caller waits for. The work follows a commit and can be repeated from the committed data.
- * Its failures are ignored, so nothing may depend on it. `run` starts the work at once. If the process could
- * end with the request, the engine keeps the process alive until the work has ended. Call `settle` before the
- * store is closed.
+ * Runs work that no caller waits for. The work follows a commit and can be repeated from the committed
+ * data. Its failures are ignored, so nothing may depend on its result. `run` starts the work at once. If
+ * the process could end with the request, the engine keeps the process alive until the work has ended. Call
+ * `settle` before the store is closed.
  */
 export class Background {
   readonly #defer: Engine['defer'];

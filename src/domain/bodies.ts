@@ -6,8 +6,8 @@ import { isUtf8, Utf8Check } from '../base/utf8.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 
 /**
- * A body that is being stored. While it is read, a body above the size limit is rejected, and its bytes are
- * checked for valid UTF-8.
+ * A body that is being stored. While the body is read, it is rejected if it exceeds the size limit, and its
+ * bytes are checked for valid UTF-8.
  */
 export interface MeteredBody {
   readonly body: BlobBody;
@@ -51,7 +51,8 @@ function meterStream(source: ReadableStream<Uint8Array>, payloadBytes: number, k
       return read;
     }
     const { value } = read;
-    // The network may split the body anywhere, even inside the first bytes of a Fernet token.
+    // Wait for more bytes: the network may split the body anywhere, even inside the first bytes of a Fernet
+    // token.
     if (start.length < FERNET_START.length)
       start.push(...value.subarray(0, FERNET_START.length - start.length));
     size += value.byteLength;
@@ -68,8 +69,8 @@ function checkEmpty(size: number, kind: Kind): void {
 }
 
 /**
- * Converts an error of the source into `aborted`, because a sender that disconnects is no internal error of
- * the relay.
+ * Converts an error of the source into `aborted`. If a sender disconnects, that is no internal error of the
+ * relay.
  */
 function cutOff(error: unknown): never {
   if (isRelayError(error)) throw error;
@@ -80,8 +81,8 @@ function cutOff(error: unknown): never {
 const FERNET_START = [0x67, 0x41, 0x41, 0x41, 0x41, 0x41];
 
 /**
- * Returns the size limit of a body in bytes. A Fernet token is the encrypted text in base64, so it is longer
- * than the plain text. Therefore its limit is higher.
+ * Returns the size limit of a body in bytes. The limit of a Fernet token is higher, because a token is the
+ * encrypted text in base64 and longer than the plain text.
  */
 function limitFor(start: ArrayLike<number>, payloadBytes: number): number {
   return FERNET_START.every((byte, i) => start[i] === byte) ? maxStoredBytes(payloadBytes) : payloadBytes;

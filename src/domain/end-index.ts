@@ -6,7 +6,7 @@ const PAGE = 100;
 
 /**
  * Index of items that expire, sorted by expiry, the earliest first. One index contains the items of all
- * tenants. An entry is written before its item, and may still exist after the item was deleted.
+ * tenants. An entry is written before its item, and may stay after its item was deleted.
  */
 export class EndIndex<T> {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;

@@ -3,8 +3,8 @@ import type { Entry, Logs } from '../kernel/logs.ts';
 import type { Records, Staged } from '../kernel/records.ts';
 
 /**
- * `T` itself if JSON can represent it. Otherwise the compiler reports an error, for example for a `T` with
- * methods.
+ * `T` itself if JSON can represent it. Otherwise, for example for a `T` with methods, the compiler reports
+ * an error.
  */
 type Plain<T> = { [K in keyof T]: PlainValue<T[K]> };
 type PlainValue<V> = V extends Json | undefined
@@ -74,8 +74,8 @@ export async function* lookUpAll<T, R>(
   let batch: T[] = [];
   const looked = () => {
     const looking = batch.map(look);
-    // The consumer gets the error when it reaches this result. Until then the rejection must not count as
-    // unhandled.
+    // The consumer gets the error when it reaches this result. Handle a rejection before then, otherwise
+    // the runtime reports it as unhandled.
     for (const found of looking) found.catch(() => {});
     batch = [];
     return looking;

@@ -36,7 +36,7 @@ export function relayBinder(
 ): (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay {
   return (caller, base, onRead) => {
     const at: CallerAt = { ...caller, base, onRead };
-    // The store belongs to the code that opened it. So disposing the relay of a caller closes nothing.
+    // Disposing the relay of a caller closes nothing, because the store belongs to the code that opened it.
     const relay = { [Symbol.asyncDispose]: async () => {} };
     for (const part of Object.keys(VERBS) as Part[]) {
       let api: object | undefined;
@@ -81,11 +81,11 @@ function guarded(verb: Verb, method: string, service: Loadable, caller: CallerAt
   return (...given: readonly unknown[]) => {
     const id = given[ofThread];
     let args = typeof id === 'string' ? given.with(ofThread, id.toLowerCase()) : given;
-    // A person uses a share link, so its reads must not count as reads of a model.
+    // A person, not a model, uses a share link. So its reads are left out of the token counts of models.
     if (caller.thread !== undefined) args = withoutCounting(verb, args);
     try {
-      // Only two kinds of callers need the input: an API key with a channel prefix is checked for its
-      // channels, and a share link is checked for its thread.
+      // The input is needed only for two kinds of callers: an API key with a channel prefix is checked for
+      // its channels, and a share link is checked for its thread.
       const bound = caller.channelPrefix !== undefined || caller.thread !== undefined;
       authorize(caller, verb, bound ? inputOf(verb, args) : undefined);
       if (!caller.asRelay && args.some(hasOwnKey))

@@ -40,7 +40,7 @@ import { Usage } from './usage/usage.ts';
 
 export interface CoreOptions extends PlanOptions {
   /**
-   * `keys`: pushes belong to the tenant of the API key and count against its plan. `open`: no API key is
+   * `keys`: pushes belong to the tenant of the API key, and its plan limits them. `open`: no API key is
    * required. Default: `open`.
    */
   readonly auth?: 'open' | 'keys';
@@ -69,7 +69,7 @@ export interface CoreOptions extends PlanOptions {
 
 /**
  * All domain services on one store. Each service is created at first use, because a core may live for only
- * one command or one request.
+ * one command or one request and need few of them.
  */
 export class RelayCore {
   readonly deps: Deps;
@@ -105,8 +105,8 @@ export class RelayCore {
   #threads: Promise<ThreadServices> | null = null;
   #capabilities: Promise<Capabilities> | null = null;
   /**
-   * Running recounts by tenant. A second recount of a tenant is not started; its caller waits for the running
-   * one.
+   * Running recounts by tenant. If a recount of the tenant is running, a second call waits for it and
+   * starts none.
    */
   readonly #recounts = new Map<string, Promise<void>>();
 
@@ -249,7 +249,7 @@ export class RelayCore {
     return this.#threads;
   }
 
-  /** Returns the capabilities of threads. They are loaded at first use. */
+  /** Loads the capabilities of threads at first use. */
   #loadCapabilities(): Promise<Capabilities> {
     const load = async () => {
       const [{ log }, added] = await Promise.all([this.threads(), this.deps.capabilities?.()]);
@@ -337,7 +337,7 @@ export class RelayCore {
   /** Writes all data that is still in memory. The code that opened the store closes it afterwards. */
   async close(): Promise<void> {
     if (this.#threads) (await this.#threads).log.closing();
-    // A recount may use threads, and it may start background work in them.
+    // Wait for recounts first: they may use threads, and may start background work in threads.
     await this.background.settle();
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
@@ -413,7 +413,7 @@ async function underSweepLease({ engine, env }: Deps, work: () => Promise<void>)
   const { records } = engine;
   const expiresAt = env.now() + SWEEP_LEASE_MS;
   const revision = await records.put(LEASE, null, { expect: 'absent', expiresAt }).catch((error) => {
-    // If the store has no room for the lease, sweep without a lease, because the sweep frees space.
+    // If the store has no room for the lease, sweep without one: the sweep frees space.
     if (isRelayError(error, 'store_full')) return undefined;
     throw error;
   });

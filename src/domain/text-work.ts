@@ -9,9 +9,9 @@ import type { FoldAnswers, FoldKind, LoadFold } from './threads/fold-job.ts';
 
 /**
  * Work whose cost grows with the length of a text or of a log. A server does this work outside its event
- * loop. The body is always consumed or cancelled. A server may reject the work with `overloaded` if too much
- * work is waiting, and with `too_costly` if the work itself needs too much time or memory. If counting tokens
- * would be too costly, the number is estimated if possible.
+ * loop. The body is always consumed or cancelled. A server may reject the work with `overloaded` if too
+ * much work is waiting, and with `too_costly` if the work itself needs too much time or memory. If exact
+ * counting of tokens would be too costly, the number is estimated if possible.
  */
 export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;
@@ -25,12 +25,12 @@ export interface TextWork extends TokenCounter {
 export interface WorkOptions {
   /**
    * Tenant for which the work is done. Tenants take turns. Work without a tenant is the relay's own work,
-   * which gets turns too.
+   * which takes turns with the tenants.
    */
   readonly tenant?: string;
   /** Aborts the work, which then rejects with `aborted`. */
   readonly signal?: AbortSignal;
-  /** Size of a streamed body in bytes. With it, the body need not be read to find out its size. */
+  /** Size of a streamed body in bytes. If it is given, the body need not be read to find out its size. */
   readonly size?: number;
 }
 
@@ -48,7 +48,7 @@ export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, t
     count: (text, o) => texts.count(seen(text), { ...o, tenant }),
     part: (body, request, o) => texts.part(seen(body), request, { ...o, tenant }),
     excerpt: (body, options, o) => texts.excerpt(seen(body), options, { ...o, tenant }),
-    // The content of a preview is counted elsewhere, so it is not reported again.
+    // The content of a preview is reported to `onRead` elsewhere, so do not report it again.
     preview: (kind, content, o) => texts.preview(kind, content, { ...o, tenant }),
     fold: (load, o) => texts.fold(load, { ...o, tenant }),
   };

@@ -2,7 +2,10 @@
 export interface WordFilter {
   /** Returns whether the text contains all words, in any case. */
   matches(text: string): boolean;
-  /** A part of the longest word, for the hint of `Records.list`. It has no characters that JSON escapes. */
+  /**
+   * A part of the longest word, used as the hint `contains` of `Records.list`. It has no characters that
+   * JSON escapes.
+   */
   readonly contains?: string;
 }
 

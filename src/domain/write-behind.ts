@@ -16,10 +16,10 @@ export interface WriteBehindOptions<T> {
 }
 
 /**
- * Collects updates that no caller waits for. Updates with the same key are merged in memory and written in a
- * batch shortly afterwards. A crash loses the updates that are still in memory. So this is used for figures
- * and receipts, which may be too low, but not for quotas. An update whose write fails is retried with the
- * next batch.
+ * Collects updates that no caller waits for. Updates with the same key are merged in memory and written in
+ * a batch shortly afterwards. A crash loses the updates that are still in memory. So this class is used for
+ * figures and receipts, which may be too low, but not for quotas. An update whose write fails is retried
+ * with the next batch.
  */
 export class WriteBehind<T> {
   readonly #engine: Pick<Engine, 'defer'>;
@@ -71,17 +71,20 @@ export class WriteBehind<T> {
   }
 }
 
-/** Numbers by name. Two lists of the same name are added number by number. */
+/** Lists of numbers by name. Lists with the same name are added number by number. */
 export type Sums = { readonly [name: string]: readonly number[] };
 
 interface SumOptions {
   /** Time in ms after its last write at which a record expires. */
   readonly keptMs: number;
-  /** Called after each write with the added numbers and the revision of the record. */
+  /** Called after each write with the numbers that it added and the new revision of the record. */
   written?(key: string, added: Sums, revision: number): void;
 }
 
-/** Records of sums. They are written behind: a crash loses the last seconds. Several servers may add to a record. */
+/**
+ * Records of sums. They are written behind, so a crash loses the last seconds. Several servers may add to
+ * one record.
+ */
 export class SumRecords {
   readonly #records: RecordsOf<Sums>;
   readonly #behind: WriteBehind<Sums>;

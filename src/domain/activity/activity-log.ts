@@ -12,7 +12,7 @@ import { allRecords, asJson, entriesBehind, fromJson, isOneIn, recordsOf } from 
 import { WriteBehind } from '../write-behind.ts';
 import { Spending } from './spending.ts';
 
-/** On average one write in this many checks whether the log must be trimmed. */
+/** Average number of writes between two checks whether the log must be trimmed. */
 const TRIM_EVERY = 64;
 
 interface Store {
@@ -27,10 +27,10 @@ interface Waiting {
 }
 
 /**
- * Records what happens in each tenant, for people who watch. No caller waits for it: entries are collected in
- * memory and written in batches shortly afterwards. A crash loses the entries that are still in memory. If
- * too much happens at once or the store is slow, entries are left out. The log says how many entries were
- * left out.
+ * Records what happens in each tenant, for people who watch. No caller waits for a write to this log:
+ * entries are collected in memory and written in batches shortly afterwards. A crash loses the entries that
+ * are still in memory. If too much happens at once or the store is slow, entries are left out, and the log
+ * contains how many.
  */
 export class ActivityLog {
   readonly #deps: Store;
@@ -73,11 +73,11 @@ export class ActivityLog {
     const entry: ActivityEntry = { items, ...(leftOut > 0 ? { left_out: leftOut } : {}), figures };
     const seq = await logs.append(stream, asJson(entry));
     if (!isOneIn(TRIM_EVERY, seq!)) return;
-    // The entry is already in the log. If trimming fails, a later check trims the log.
+    // Ignore errors of the trim: the entry is already in the log, and a later check tries to trim again.
     const { first, last, count } = await logs.info(stream).catch(() => ({ first: 0, last: 0, count: 0 }));
     if (count <= ACTIVITY_WRITES_KEPT + TRIM_EVERY) return;
     if (!(await saveHours(this.#deps, tenant).catch(() => false))) return;
-    // Sequences may have holes, so this keeps only about ACTIVITY_WRITES_KEPT entries.
+    // Trim by the range of sequences. It may have holes, so only about ACTIVITY_WRITES_KEPT entries stay.
     const share = ACTIVITY_WRITES_KEPT / count;
     await logs.trim(stream, { before: Math.ceil(last - (last - first) * share) }).catch(() => {});
   }
@@ -97,7 +97,7 @@ function joined(older: Waiting, newer: Waiting): Waiting {
 /** An event without its id and its time. */
 export type Happening = Omit<Activity, 'id' | 'at'>;
 
-/** Counters that are kept per hour. Their names are the field names in the API's answer. */
+/** Counters per hour. Their names are the field names in the API's answer. */
 const COUNTED = [
   'pushes',
   'pushed_bytes',
@@ -114,7 +114,7 @@ const COUNTED = [
 ] as const satisfies readonly (keyof FiguresPoint)[];
 type Counted = (typeof COUNTED)[number];
 
-/** Values of the counters, and `storage_bytes`: the tenant's storage size at the last measurement. */
+/** Values of the counters, and the tenant's storage size at the last measurement (`storage_bytes`). */
 export type Figures = { readonly [what in Counted | 'storage_bytes']?: number };
 
 /**
@@ -124,7 +124,10 @@ export type Figures = { readonly [what in Counted | 'storage_bytes']?: number };
 export interface ActivityEntry {
   readonly items: readonly (Happening & { readonly at: number })[];
   readonly left_out?: number;
-  /** Absent in entries of earlier versions, which stored the counters in separate records. */
+  /**
+   * Sums over the events. Absent in entries of earlier versions, which stored the counters in separate
+   * records.
+   */
   readonly figures?: Figures;
 }
 
@@ -146,7 +149,7 @@ const COUNTER: { readonly [kind: string]: Counted } = {
   'thread.patched': 'patches',
   'artifact.created': 'artifacts',
 };
-/** Kinds of events that are also a push. */
+/** Kinds of events that also increase the counters of a push. */
 const PUSHED = new Set(['pointer.pushed', 'task.sent', 'task.done', 'task.failed', 'task.canceled']);
 
 /** Returns the counters that one event increases. */
@@ -192,8 +195,8 @@ async function foldHours({ engine }: Pick<Store, 'engine'>, tenant: string) {
 }
 
 /**
- * Saves the figures of all entries, so that the entries can be trimmed. Returns false if another process has
- * saved figures meanwhile.
+ * Saves the figures of all entries, so that old entries can be trimmed without losing their figures.
+ * Returns false if another process has saved figures meanwhile.
  */
 export async function saveHours({ engine, env }: Store, tenant: string): Promise<boolean> {
   const { seq, hours, expect } = await foldHours({ engine }, tenant);

@@ -139,8 +139,8 @@ function placeOf(id: string): { seq: number; index: number } {
 }
 
 /**
- * Reads the entries with a sequence from `low` to `high`. Sequences have holes: for a quiet tenant of a busy
- * store, a wide range may contain few entries.
+ * Reads the entries with a sequence from `low` to `high`. In some engines, all logs share one range of
+ * sequences. Then the log of a quiet tenant has holes, and a wide range may contain few entries.
  */
 async function between(logs: Logs, stream: string, low: number, high: number): Promise<Entry[]> {
   const found: Entry[] = [];
@@ -151,7 +151,7 @@ async function between(logs: Logs, stream: string, low: number, high: number): P
   return found;
 }
 
-/** Scope that an API key needs in addition to `activity`, by the part of the event's kind before the dot. */
+/** Kind of an event up to its dot → scope that an API key needs in addition to `activity`. */
 const NEEDS: { readonly [subject: string]: Scope } = {
   thread: 'threads',
   artifact: 'threads',
@@ -165,10 +165,10 @@ const NEEDS: { readonly [subject: string]: Scope } = {
 };
 
 /**
- * Returns whether a caller may see an event. The id of a pointer may be enough to pull its payload. So an
- * event of a pointer on a channel needs the scope `subscribe`, and an event of a pointer without a channel
- * needs the scope `pull`. An API key with a channel prefix sees only `left_out`, `gap` and events on its
- * channels, because an event does not say which key caused it.
+ * Returns whether a caller may see an event. The event of a pointer contains its id, and the id may be
+ * enough to pull the payload. So an event of a pointer on a channel needs the scope `subscribe`, and an
+ * event of a pointer without a channel needs the scope `pull`. An API key with a channel prefix sees only
+ * `left_out`, `gap` and events on its channels, because an event does not say which key caused it.
  */
 function isVisible(caller: Caller, { kind, channel }: Activity): boolean {
   const subject = kind.split('.')[0]!;

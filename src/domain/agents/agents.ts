@@ -225,8 +225,8 @@ export class Agents {
   }
 
   /**
-   * Stores the channels of a bridge. The record stays after the bridge has left, so that its tasks are still
-   * listed.
+   * Stores the channels of a bridge. The record stays after the bridge has left, so that the tasks on these
+   * channels are still listed.
    */
   async #noteChannel(caller: Caller, { task_channel, done_channel }: Bridge): Promise<void> {
     const key = taskChannelsPrefix(caller.tenant) + segment(task_channel);

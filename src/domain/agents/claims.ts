@@ -45,8 +45,8 @@ export class Claims {
   }
 
   /**
-   * Claims something, or renews the caller's claim. Only one agent can claim the same text. Two different
-   * patterns that overlap may both succeed if they are claimed at the same moment.
+   * Claims a file or a todo, or renews the caller's claim. Only one agent can claim the same text. Two
+   * different patterns that overlap may both succeed if they are claimed at the same moment.
    */
   async claim(caller: Caller, project: string, what: string, o: { ttl?: number } = {}): Promise<AgentClaim> {
     const { tenant } = caller;
@@ -91,7 +91,7 @@ export class Claims {
     const now = this.#deps.env.now();
     for await (const { key, value, revision } of allRecords(this.#records, claimsPrefix(tenant))) {
       const until = now + value.ttl;
-      // Write a claim only if this extends it by at least a tenth of its lease, to save writes.
+      // To save writes, skip a claim whose lease would grow by less than a tenth.
       if (value.by !== agent || until - value.until < value.ttl / 10) continue;
       await this.#records.put(key, { ...value, until }, { expect: revision, expiresAt: until });
     }

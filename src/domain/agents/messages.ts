@@ -43,8 +43,8 @@ const conversationKey = (tenant: string, id: string) =>
   conversationsPrefix(tenant) + (0xffffffffffff - Number.parseInt(id.slice(0, 12), 16)).toString(16) + id;
 
 /**
- * Pointers that a message may have. A hook shows them in a command line, so they contain nothing that a shell
- * interprets.
+ * Pointers that a message may have. A hook shows them in a command line, so characters that a shell
+ * interprets are rejected.
  */
 const ATTACHABLE = /^[\w.:/#%=@~+?[\]-]{1,2048}$/;
 
@@ -63,7 +63,7 @@ interface MessageRecord {
   readonly trusted: boolean;
   /** Time until which the message is leased to a process that shows it. */
   readonly taken?: number;
-  /** Time at which the message was passed to a queue of the client. */
+  /** Time at which the message was put into a queue of the client. */
   readonly sent?: number;
   readonly route?: string;
   readonly shown?: number;
@@ -90,8 +90,8 @@ interface MessageParts {
 }
 
 /**
- * Messages between agents. The record of a message also has its receipts. A message that was neither shown nor read is
- * in the list of waiting messages of its recipient.
+ * Messages between agents. The record of a message also contains its receipts. The list of waiting messages
+ * of an agent contains the messages that were neither shown nor read.
  */
 export class Messages {
   readonly #parts: MessageParts;
@@ -111,15 +111,15 @@ export class Messages {
     o: MessageOptions = {},
   ): Promise<{ messages: AgentMessage[] }> {
     const sender = caller.agent ?? caller.name;
-    // Clients choose their agent name freely, but a key with a channel prefix may act only for agents within
-    // it.
+    // Clients choose their agent name freely. A key with a channel prefix may act only for agents whose
+    // channel has this prefix.
     const isOwn = mayUseChannel(caller, agentChannel(sender));
     checkIdempotencyKey(o.idempotency_key);
     if (o.url !== undefined && !ATTACHABLE.test(o.url))
       throw badRequest('"url" must be a pointer: a URL or a handle without spaces and quotes.');
     const original = o.reply_to === undefined ? null : await this.#reachable(caller, o.reply_to);
     const names = await this.#recipients(caller, to, original?.value ?? null, sender);
-    // A reply goes to an agent that has sent a message, so its name exists.
+    // Do not check the recipients of a reply: the agent that sent the original message exists.
     if (!o.queue && original === null) for (const name of names) await this.#checkKnown(caller, name);
     const body = await this.#body(caller, text, o);
     const session = await this.#parts.sessions.get(caller.tenant, sender);
@@ -244,7 +244,10 @@ export class Messages {
     return record;
   }
 
-  /** Adds a message to its conversation and returns the conversation's id. Throws if the conversation is full. */
+  /**
+   * Adds a message to the conversation of the original message, or starts a conversation. Returns the
+   * conversation's id. Throws if the conversation is full.
+   */
   #join(
     tenant: string,
     id: string,
@@ -414,7 +417,7 @@ export class Messages {
     const waiting: { record: MessageRecord; held: boolean }[] = [];
     for (const { key } of items) {
       const record = (await this.#records.get(messageKey(tenant, key.slice(prefix.length))))?.value;
-      // A crash or the expiry of the message can leave its entry in the list.
+      // Delete an entry without a waiting message. A crash or the expiry of the message can leave one.
       if (record === undefined || !isWaiting(record)) await records.delete(key);
       else waiting.push({ record, held: !(await this.#admits(inbound, record, tenant)) });
     }
@@ -463,7 +466,10 @@ export class Messages {
   }
 }
 
-/** Returns the name to which a reply goes: the agent that wrote the message, or else the API key. */
+/**
+ * Returns the name to which a reply goes: the agent that wrote the message. If no agent is named, returns
+ * the name of the API key.
+ */
 function writerOf({ from, agent }: Pick<MessageRecord, 'from' | 'agent'>): string {
   return agent ?? from;
 }

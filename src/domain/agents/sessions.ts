@@ -36,8 +36,8 @@ export class Sessions {
   }
 
   /**
-   * Stores the session under the name and returns the name. If another live session has the name, adds a
-   * number to it. A name that a person chose goes to the session that uses it last.
+   * Stores the session under the name and returns the name. If another live session has the name, a number
+   * is added to it. But if a person chose the name, the session that uses it last gets it.
    */
   async put(tenant: string, wanted: string, session: Session): Promise<string> {
     for (let number = 1; ; number++) {

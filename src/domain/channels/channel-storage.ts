@@ -20,7 +20,7 @@ export function messageBytes(data: Json): number {
 export interface AppendedAs {
   /** Makes the append idempotent: an entry with the same id is not appended twice. */
   readonly id?: string;
-  /** True if the message may have been appended before. */
+  /** True if this may be a retry, so that the log may already contain the message. */
   readonly again?: boolean;
 }
 
@@ -41,8 +41,8 @@ export async function appendMessage(
 /**
  * Trims a channel and subtracts the trimmed messages from the tenant's storage. A record contains the
  * sequence up to which messages were subtracted. If two processes trim at the same time, only one of them
- * subtracts. If a crash comes after the subtraction and before the trim, a later call trims the messages
- * without subtracting them again.
+ * subtracts. After a crash between the subtraction and the trim, a later call trims the messages without
+ * subtracting them again.
  */
 export async function trimMessages(
   deps: ChannelDeps,
@@ -75,8 +75,8 @@ export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel:
 }
 
 /**
- * Records that the messages before `end` are subtracted, and returns their bytes. Returns null if another
- * process has changed the record meanwhile.
+ * Records that the messages before `end` are subtracted, and returns the bytes of these messages. Returns
+ * null if another process has changed the record meanwhile.
  */
 async function noteTrimmed(
   deps: ChannelDeps,

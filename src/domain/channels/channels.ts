@@ -64,16 +64,16 @@ export class Channels {
       this.#append(tenant, channel, entry, { id, again: true }),
     );
     if (!deps.releasesDelayed) return;
-    const release = () => this.delayed.release().catch(() => {}); // The next round tries again.
+    const release = () => this.delayed.release().catch(() => {}); // If this fails, the next interval tries again.
     this.#released = release();
     this.#releasing = setInterval(release, RELEASE_EVERY_MS);
     this.#releasing.unref?.();
   }
 
   /**
-   * Announces a pointer on a channel. The log entry contains the pointer's id. Each server adds its own URL
-   * of the pointer when it sends the message to subscribers. A pointer is announced at most once. `again`
-   * says that the pointer may have been announced before.
+   * Announces a pointer on a channel, at most once. The log entry contains the pointer's id. Each server
+   * adds its own URL of the pointer when it sends the message to subscribers. `again` is true if the
+   * pointer may have been announced before.
    */
   async announce(caller: Caller, channel: string, pointer: Announced, o: { again: boolean }): Promise<void> {
     const as = { id: announcementId(pointer), again: o.again };
@@ -82,7 +82,7 @@ export class Channels {
 
   /**
    * Announces a pointer in the same commit in which `write` writes the pointer's record. Returns null if
-   * `write` wrote no record. `again` says that the push may be a retry.
+   * `write` wrote no record. `again` is true if the push may be a retry.
    */
   async announceWith(
     { tenant, ...caller }: Caller,
@@ -162,8 +162,8 @@ export class Channels {
   }
 
   /**
-   * Returns whether a subscription to this name follows all channels that match the name as a pattern. If the
-   * caller may use a channel that has exactly this name, it is not a pattern.
+   * Returns whether the name of a subscription is a pattern, so that the subscription follows all channels
+   * that match. A name is no pattern if the caller may use a channel that has exactly this name.
    */
   async isPattern(
     caller: Caller,
@@ -242,8 +242,8 @@ export class Channels {
   }
 
   /**
-   * Returns whether a channel has groups. A push to a channel with groups is work, so its pointer must not
-   * expire before its message.
+   * Returns whether a channel has groups. Then a push to the channel is work for a group, so its pointer
+   * must not expire before its message.
    */
   hasGroups(tenant: string, channel: string): Promise<boolean> {
     return this.#directory.hasGroups(tenant, channel);
@@ -305,7 +305,10 @@ export class Channels {
     return bytesOfChannel(this.#deps, tenant, channel);
   }
 
-  /** Deletes messages that channels need not keep. A server calls it regularly. */
+  /**
+   * Deletes messages that channels need not keep, and removes unused channels from the list. A server calls
+   * it regularly.
+   */
   async sweep(tenants: Iterable<string> = []): Promise<void> {
     for (const tenant of tenants) this.#tenants.add(tenant);
     for (const tenant of this.#tenants) await this.#retention.sweepSome(tenant);
@@ -321,7 +324,7 @@ export class Channels {
     return this.groups.close();
   }
 
-  /** Appends a message. Resolves when the message is durable. Does not wait for subscribers. */
+  /** Appends a message and resolves when it is durable, without waiting for subscribers. */
   async #append(tenant: string, channel: string, entry: JsonObject, as: AppendedAs): Promise<number> {
     const seq = await appendMessage(this.#deps, tenant, channel, entry, as);
     await this.#appended(tenant, channel);

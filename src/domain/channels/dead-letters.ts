@@ -59,7 +59,7 @@ export class DeadLetters {
   /**
    * Retries a dead letter. A task is sent again as a new task. Any other message goes back to its group at
    * its original position in the channel, so that no other group gets it. Afterwards the dead letter is
-   * removed from the list. If a crash comes in between, the dead letter stays in the list, and nothing is
+   * removed from the list. After a crash in between, the dead letter is still in the list, and nothing is
    * lost.
    */
   async retryDead(caller: Caller, name: string, seq: number): Promise<RevivedLetter> {
@@ -115,8 +115,8 @@ export class DeadLetters {
   }
 
   /**
-   * Adds a dead letter. It is called before the group settles the message. If a crash comes in between, it is
-   * called again, and the id prevents a second dead letter.
+   * Adds a dead letter. It is called before the group settles the message. After a crash in between, it is
+   * called again, and the id of the entry prevents a second dead letter.
    */
   async put(
     at: { tenant: string; channel: string; group: string },
@@ -145,8 +145,8 @@ export class DeadLetters {
   }
 
   /**
-   * Moves to the dead letters all messages that are older than the cutoff and that no member holds now. This
-   * includes messages that wait for another attempt. Returns the new state of the group.
+   * Moves to the dead letters all messages that are older than the cutoff and that no member holds now,
+   * including messages that wait for another attempt. Returns the new state of the group.
    */
   async moveExpired(log: GroupLog, cutoff: number): Promise<GroupState> {
     const { engine, env } = this.#deps;
@@ -163,8 +163,8 @@ export class DeadLetters {
   }
 
   /**
-   * Moves messages to the dead letters. `seqs` is in channel order. If it contains a new message, it must
-   * also contain all new messages before that one, because the group's cursor moves to the last new message.
+   * Moves messages to the dead letters. `seqs` is in channel order. The group's cursor moves to the last
+   * new message in `seqs`, so `seqs` must also contain all new messages before it.
    */
   async move(log: GroupLog, seqs: readonly number[], reason: DeadLetter['reason']): Promise<void> {
     const stream = channelStream(log.tenant, log.channel);

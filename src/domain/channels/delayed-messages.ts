@@ -15,7 +15,10 @@ export interface DelayedMessage {
   readonly tenant: string;
   readonly channel: string;
   readonly entry: JsonObject;
-  /** Makes the append idempotent, because two processes may publish a due message at the same time. */
+  /**
+   * Id that makes the append idempotent: if two processes publish a due message at the same time, it is
+   * appended once.
+   */
   readonly id: string;
 }
 

@@ -4,7 +4,10 @@ import { allRecords } from '../records.ts';
 import { channelEntry, entryAt } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** The list of a tenant's channels. A channel is added after its first message or with its first group. */
+/**
+ * The list of a tenant's channels. A channel is added to the list after its first message or with its first
+ * group.
+ */
 export class Directory {
   readonly #deps: ChannelDeps;
 
@@ -19,7 +22,8 @@ export class Directory {
   async note(tenant: string, channel: string): Promise<void> {
     const { engine, env } = this.#deps;
     const key = channelKey(tenant, channel);
-    // Read first, because most channels are already listed and a read does not wait for the disk.
+    // Read before writing: most channels are already listed, and a read, unlike a write, does not wait for
+    // the disk.
     if ((await engine.records.get(key)) === null)
       await engine.records.put(key, { created: env.now() }, { expect: 'absent' });
   }

@@ -79,7 +79,7 @@ export class GroupDelivery {
       try {
         await this.#round();
       } catch {
-        // The store did not answer. Try again later, so the members only wait longer.
+        // The store did not answer. Look again later; until then the members get no work.
         this.#wakeIn(RETRY_MS);
         break;
       }
@@ -198,7 +198,7 @@ export class GroupPresence {
       const expiresAt = this.#deps.env.now() + MEMBER_TTL_MS;
       return this.#records.put(this.#key, this.#own(), { expiresAt });
     };
-    // If a write fails, the next heartbeat writes the record again.
+    // Ignore the error of a write: the next heartbeat writes the record again.
     this.#writing = this.#writing.then(write).catch(() => {});
     return this.#writing;
   }

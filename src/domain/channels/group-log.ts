@@ -15,15 +15,15 @@ import {
 } from './group-state.ts';
 
 /**
- * Number of log entries between two snapshots. It is small, so that a group opens fast, and large enough to
- * write few snapshots.
+ * Number of log entries between two snapshots. A small number makes a group open fast, a large number saves
+ * writes.
  */
 const SNAPSHOT_EVERY = 128;
 const PAGE = 500;
 
 /**
- * Decides which steps to append for the given state, or throws to reject. If the state has changed before the
- * steps are appended, it is called again with the new state. Only its last result counts.
+ * Decides which steps to append for the given state, or throws to reject. If the state changes before the
+ * steps are appended, the proposal is called again with the new state, and the earlier steps are discarded.
  */
 type Proposal = (state: GroupState, now: number) => readonly Step[];
 
@@ -44,8 +44,8 @@ interface Waiting {
 
 /**
  * The log of a group as one process sees it. All waiting proposals go into one log entry. The entry is
- * appended only if no other process has appended an entry meanwhile. Otherwise the proposals are evaluated
- * again on the new state. All processes do this, so only one of two concurrent claims wins.
+ * appended only if no other process has appended an entry meanwhile. Otherwise the proposals are called
+ * again with the new state. Every process works this way, so only one of two concurrent claims wins.
  */
 export class GroupLog {
   readonly tenant: string;
@@ -104,7 +104,7 @@ export class GroupLog {
     });
   }
 
-  /** Ends a claim whose message the member has not seen. The claim does not count as an attempt. */
+  /** Ends a claim whose message the member has not seen. The claim is then not counted as an attempt. */
   async free(seq: number, token: number): Promise<void> {
     await this.propose((state) => (state.open.get(seq)?.token === token ? [['free', seq, token]] : []));
   }
@@ -120,7 +120,7 @@ export class GroupLog {
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work);
-    // The caller gets the error from `result`. The next work must run regardless of it.
+    // Ignore the error here: the caller gets it from `result`, and the next work must run regardless.
     this.#turn = result.catch(() => {});
     return result;
   }
@@ -144,7 +144,7 @@ export class GroupLog {
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { logs } = this.#deps.engine;
     let later: Waiting[] = [];
-    /** Callbacks of the proposals that are not in `later`. They are called when the entry is in the log. */
+    /** Callbacks of the proposals in this entry. They are called when the entry is in the log. */
     let answers: ((entry: number) => void)[] = [];
     const entry = await compareAndSet(`the group ${this.group}`, async (round) => {
       const state = round === 0 && this.#state ? this.#state : await this.#refresh();
@@ -155,8 +155,8 @@ export class GroupLog {
       for (const waiting of batch) {
         try {
           const proposed = waiting.propose(state, this.#deps.env.now());
-          // Each proposal was made for the state before this entry, so an entry must not contain two
-          // proposals for one message.
+          // Each proposal was made for the state before this entry. So if two proposals concern one
+          // message, the second one must wait for the next entry.
           if (proposed.some(([, seq]) => touched.has(seq))) {
             later.push(waiting);
             continue;
@@ -228,8 +228,8 @@ export class GroupLog {
   }
 
   /**
-   * Saves a snapshot and trims the log, so that the log does not grow forever. If another process saves a
-   * snapshot first, this one is not saved, which does no harm.
+   * Saves a snapshot and trims the log, so that the log does not grow forever. Does nothing if another
+   * process has saved a snapshot first.
    */
   async #save(): Promise<void> {
     const { logs } = this.#deps.engine;

@@ -183,7 +183,7 @@ function take(slots: Member[], last?: string): Member {
   return slots.splice(Math.max(other, 0), 1)[0]!;
 }
 
-/** Returns whether nobody has claimed or settled the message since it was chosen. */
+/** Returns whether a message is as it was when it was chosen: nobody has claimed or settled it since. */
 function stillOpen(state: GroupState, { entry, before }: Candidate, now: number): boolean {
   if (!before) return entry.seq > state.cursor;
   const work = state.open.get(entry.seq);

@@ -2,8 +2,8 @@ import { RelayError } from '../../base/errors.ts';
 import { GROUP_ACKS_KEPT } from '../../base/limits.ts';
 
 /**
- * Each wait is extended by a random share of up to 20 %, so that messages that failed at the same time are
- * retried at different times.
+ * Each wait is extended by a random share of up to this value, so that messages that failed at the same
+ * time are retried at different times.
  */
 const JITTER = 0.2;
 
@@ -16,7 +16,7 @@ export type Step =
   | readonly ['ack', seq: number, token: number]
   | readonly ['nack', seq: number, token: number, again: number, why?: string]
   | readonly ['extend', seq: number, token: number, until: number]
-  /** The claim ended before the member got the message. It does not count as an attempt. */
+  /** The claim ended before the member got the message. The claim is not counted as an attempt. */
   | readonly ['free', seq: number, token: number]
   /** The message is now a dead letter. */
   | readonly ['dead', seq: number]
@@ -32,14 +32,16 @@ export interface Work {
   /** Token of the newest claim. */
   token: number;
   attempt: number;
-  /** Time in ms when the lease ends; 0 if the message was given back or revived. */
+  /**
+   * Time in ms when the lease ends; 0 if a member has given the message back or a dead letter was revived.
+   */
   until: number;
   /** Time in ms before which the message is not handed out again; 0 for no wait. */
   again: number;
   member: string;
   by: string;
   agent?: string;
-  /** What the last member reported when it gave the message back. */
+  /** Reason that the last member gave when it returned the message to the group. */
   why?: string;
 }
 
@@ -86,7 +88,7 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
     case 'nack':
       if (!work) return;
       work.until = 0;
-      // Entries of version 0.1.0 do not contain the time.
+      // Entries of version 0.1.0 contain no time here.
       work.again = step[3] ?? 0;
       work.why = step[4];
       return;
@@ -164,7 +166,10 @@ export function nextDue(state: GroupState, now: number): number | null {
   return ends.length > 0 ? Math.min(...ends) : null;
 }
 
-/** Returns the time in ms from which the message can be handed out again. */
+/**
+ * Returns the time in ms from which the message can be handed out again: after its lease and after its
+ * wait.
+ */
 function due({ until, again }: Work): number {
   return Math.max(until, again);
 }

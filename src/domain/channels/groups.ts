@@ -32,8 +32,8 @@ import { findStart, startAt } from './reader.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /**
- * Maximum number of groups that are open in memory. Groups with members stay open even above it. An open
- * group need not be read again for the next acknowledgement over HTTP.
+ * Maximum number of groups that are kept open in memory without members. The state of an open group need
+ * not be read again for the next acknowledgement over HTTP.
  */
 const OPEN_GROUPS = 1000;
 
@@ -51,7 +51,10 @@ export interface GroupPosition extends Readonly<Pick<GroupState, 'cursor' | 'ope
   readonly group: string;
 }
 
-/** Consumers that share a channel's messages. Some methods implement verbs of the channels API. */
+/**
+ * Consumers that share a channel's messages. Some methods of this class implement verbs of the channels
+ * API.
+ */
 export class Groups {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
@@ -93,8 +96,8 @@ export class Groups {
         wake();
       },
     };
-    // Leave at once when the signal is aborted, even while the consumer is busy with a message. The consumer
-    // would never see further work.
+    // Leave at once when the signal is aborted, even while the consumer is busy with a message. Otherwise
+    // the group would give this member work that it never processes.
     const leave = () => {
       delivery.leave(member);
       presence.changed();
@@ -164,7 +167,8 @@ export class Groups {
       const most = again === 0 ? DEAD_WHY_CHARS : WAITING_WHY_CHARS;
       return [why ? [...nack, why.slice(0, most)] : nack];
     });
-    // Move the message to the dead letters here, because the group may have no members that could do it.
+    // Move the message to the dead letters here. Otherwise a member would move it later, and the group may
+    // have no members.
     if (again === 0) await this.deadLetters.move(log, [seq], 'attempts');
     delivery.wake();
     return again === 0 ? { seq, dead: true } : { seq, dead: false, retry_at: again };
@@ -252,8 +256,8 @@ export class Groups {
   }
 
   /**
-   * Returns the position of each group of a channel. With these positions the caller can check many messages
-   * at once.
+   * Returns the position of each group of a channel, so that the caller can check many messages with one
+   * read.
    */
   async positions(tenant: string, channel: string): Promise<GroupPosition[]> {
     const positions: GroupPosition[] = [];
@@ -331,7 +335,8 @@ export class Groups {
       const delivery = new GroupDelivery(this.#deps, this.deadLetters, log);
       found = { log, delivery, presence: new GroupPresence(this.#deps, log, delivery) };
     }
-    // The map is in the order of use, so the group that was not used for the longest time is closed first.
+    // The map is in the order of use, least recently used first. So the least recently used group is closed
+    // first.
     this.#open.delete(key);
     this.#open.set(key, found);
     if (this.#open.size > OPEN_GROUPS) this.#closeOne();

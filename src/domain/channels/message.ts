@@ -13,7 +13,10 @@ export interface ChannelEntry
   readonly pointer?: string;
 }
 
-/** Entry that replaces the last message of a channel that nobody uses any more. */
+/**
+ * Replaces the last message of a channel that nobody uses any more, because the last entry of a log cannot
+ * be trimmed.
+ */
 export const TOMBSTONE: JsonObject = { gone: true };
 
 /** Returns the content of a log entry. Returns null for an entry that is no message. */
@@ -51,5 +54,5 @@ export async function entryAt(logs: Logs, stream: string, seq: number): Promise<
   return entries[0]?.seq === seq ? entries[0] : null;
 }
 
-/** An entry of a log. Interfaces that share one subscription among many readers use it. */
+/** Interfaces that share one subscription among many readers use log entries. */
 export type { Entry } from '../../kernel/logs.ts';

@@ -6,21 +6,18 @@ import type { Entry, Logs } from '../../kernel/logs.ts';
 import { checkCount, checkGroupName } from '../names.ts';
 import { channelEntry } from './message.ts';
 
-/**
- * In `since`, a number from this value on is a time in ms, and a smaller number is a sequence. The value is a
- * time in September 2001.
- */
+/** Smallest number in `since` that is a time in ms (in September 2001). Smaller numbers are sequences. */
 const FIRST_MOMENT = 1e12;
 
 /** Position at which a reader starts. */
 export interface Start {
   /** The reader gets messages after this sequence. */
   readonly after: number;
-  /** True if the reader asked for messages that no longer exist. */
+  /** True if messages that the reader asked for no longer exist. */
   readonly gap: boolean;
   /**
-   * True if the reader accepts whatever the channel keeps. Then messages that were deleted earlier are no
-   * gap.
+   * True if the reader accepts whatever the channel keeps, so that messages deleted earlier are no gap for
+   * it.
    */
   readonly lenient: boolean;
 }
@@ -63,8 +60,8 @@ export async function findStart(logs: Logs, stream: string, since: Since | undef
   if (wanted !== 'now' && 'time' in wanted) return startAt(logs, stream, wanted.time);
   const { last } = await logs.info(stream);
   if (wanted === 'now') return { after: last, gap: false, lenient: false };
-  // The requested position is after the end of the channel, because the store was restored from a backup or
-  // is another store. Messages may be missing in between, so report a gap.
+  // The requested position is after the end of the channel: the store was restored from a backup or is
+  // another store. Messages may be missing, so report a gap.
   if (wanted.seq > last) return { after: last, gap: last > 0 || wanted.seq > 0, lenient: false };
   return { after: wanted.seq, gap: false, lenient: false };
 }

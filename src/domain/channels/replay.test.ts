@@ -108,8 +108,8 @@ test('a subscriber ahead of the channel learns that it cannot resume, and gets n
   const { seq } = await t.relay.channels.publish('c', 'old');
   await using reader = readFrom(t.relay, 'c', { since: seq + 1_000_000 });
   const next = reader.take(1);
-  // The reader gets only messages that are published after it has started to listen. So publish until it gets
-  // one.
+  // The reader gets only messages that are published after it has started to listen. The test cannot see
+  // when that is, so it publishes until the reader gets a message.
   let heard = false;
   void next.then(() => {
     heard = true;

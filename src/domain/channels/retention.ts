@@ -7,8 +7,8 @@ import { channelEntry, entryAt, TOMBSTONE } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /**
- * On average, at least one append in this many starts a check for old messages. So a channel may exceed its
- * size by about this number of messages.
+ * Maximum average number of appends between two checks for old messages. A channel may exceed its size by
+ * about this number of messages.
  */
 const EVERY_MAX = 64;
 /** Maximum number of channels that one call sweeps. */
@@ -36,8 +36,8 @@ export class Retention {
   }
 
   /**
-   * Called after each append. It starts a sweep at random and not by a counter, so that commands that append
-   * one message and exit also start sweeps.
+   * Called after each append. Starts a sweep at random. With a counter, commands that append one message
+   * and exit would never start one.
    */
   appended(tenant: string, channel: string): void {
     const chance = this.#deps.env.randomBytes(1)[0]! / 256;
@@ -56,7 +56,8 @@ export class Retention {
     const page = await this.#directory.list(tenant, { after: this.#reached.get(tenant), limit: SOME });
     for (const { name } of page.channels) {
       await this.sweepChannel(tenant, name);
-      // Yield to the event loop, because some engines answer without yielding.
+      // Yield to the event loop. Some engines answer without yielding, so this loop could block all other
+      // work.
       await new Promise((resolve) => setTimeout(resolve));
     }
     if (page.next === undefined) this.#reached.delete(tenant);
@@ -85,8 +86,8 @@ export class Retention {
       before = seq + 1;
     }
     if (before === 0) return;
-    // If another process has trimmed the channel since its messages were counted, the count is wrong.
-    // Trimming by it would delete messages that must stay.
+    // If another process has trimmed the channel since its messages were counted, the count includes
+    // deleted messages. A trim by this count would delete messages that must stay, so start again.
     if ((await logs.info(stream)).first !== first) return this.#sweep(tenant, channel);
     await trimMessages(this.#deps, tenant, channel, before);
   }

@@ -29,8 +29,8 @@ export interface ChannelDeps extends Deps {
   /** Called for every dead letter, after it was added. */
   onDead(tenant: string, letter: LetterEntry): void;
   /**
-   * Called when a dead letter is retried. If it is a task, this sends the task again and returns the id of
-   * the new task. Otherwise it returns null, and the message goes back to its group.
+   * Called when a dead letter is retried. If the dead letter is a task, sends the task again and returns
+   * the id of the new task. Otherwise returns null, and the message goes back to its group.
    */
   resend(caller: Caller, letter: LetterEntry): Promise<string | null>;
 }
@@ -50,8 +50,8 @@ export interface ChannelSettings {
   readonly leaseMs: number;
   readonly attempts: number;
   /**
-   * Waits in ms before failed work is handed out again: one for each attempt, and the last one repeats. A
-   * group may choose its own waits.
+   * Waits in ms before failed work is handed out again, one per attempt. The last wait is used for all
+   * further attempts. A group may choose its own waits.
    */
   readonly retryMs: readonly number[];
 }

@@ -91,7 +91,10 @@ export async function* followPattern(
   }
 }
 
-/** Rejects a start position that names one channel, and a pattern that matches too many channels. */
+/**
+ * Rejects a pattern with `since` set to a sequence, which belongs to one channel, and a pattern that
+ * matches too many channels.
+ */
 export async function checkPattern(
   channels: Channels,
   caller: Caller,

@@ -46,8 +46,8 @@ export interface FileParts {
 /**
  * Stores the records of files. An expired file is invisible at once. A deletion sets `expires` of the head
  * record to 0. Then the deletion itself, the sweep or the next writer removes the data of the file, and the
- * head record last. Only the process that replaces or deletes the head record updates the quota, so no bytes
- * are counted twice.
+ * head record last. Only the process that replaces or deletes the head record updates the quota, so no
+ * bytes are added or freed twice.
  */
 export class FileStore {
   readonly parts: FileParts;
@@ -109,7 +109,7 @@ export class FileStore {
   }
 
   async #removeBodies(at: FilePlace, head: FileHead): Promise<void> {
-    // A file with one version, the usual case, has no version records to read.
+    // Most files have one version and no version records, so they need no read here.
     if (head.current.version > 1) {
       const earlier: FileVersion[] = [];
       for await (const { value } of allRecords(this.versions, versionsPrefix(at, head.id)))
@@ -181,9 +181,9 @@ export class FileStore {
   }
 
   /**
-   * Deletes blobs of unfinished writes and versions of deleted files. Skips anything younger than an hour,
-   * because it may belong to a running write. Reads heads before versions, so that it always finds a body
-   * that a concurrent write moves from the head to a version record.
+   * Deletes blobs of unfinished writes and versions of deleted files. Skips blobs and versions younger than
+   * an hour, because they may belong to a running write. Reads heads before versions, because a concurrent
+   * write moves a body from the head to a version record: in this order, the body is found in one of them.
    */
   async removeOrphansIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<void> {
     const { engine, env } = this.parts.deps;

@@ -77,7 +77,7 @@ export class Files implements Serves<typeof files> {
 
   /**
    * Writes a file: first the blob, then the record of the replaced version, then the head. The head is the
-   * commit point. A crash before it leaves only orphans. Versions that the file no longer keeps are deleted
+   * commit point: a crash before it leaves only orphans. Versions that the file no longer keeps are deleted
    * afterwards.
    */
   async put(caller: Caller, space: string, path: string, input: FileInput): Promise<FileInfo> {
@@ -102,7 +102,7 @@ export class Files implements Serves<typeof files> {
       const { metadata, type } = options;
       const about = { blob, size, sha256, text: metered.isText(), type, metadata };
       const written = { at: env.now(), by: caller.keyId, from: caller.name, request };
-      // The lifetime begins when the whole body has arrived.
+      // Compute the expiry again: the lifetime begins when the whole body has arrived.
       const expires = input.ttl === undefined ? null : checkFileOptions(input, written.at).expires;
       const done = await compareAndSet('a file', async (round) => {
         const old = round === 0 ? before : await this.store.findToReplace(at);
@@ -120,8 +120,8 @@ export class Files implements Serves<typeof files> {
       deps.activity.note(at.tenant, { ...happened('file.written', caller, at), version: file.version, size });
       return file;
     } catch (error) {
-      // After other errors, the write may be committed, so the blob stays. If no record refers to the blob,
-      // the sweep deletes it.
+      // Delete the blob only after these two errors. After others, the write may be committed, so the blob
+      // stays. If no record refers to the blob, the sweep deletes it.
       const isRefused = isRelayError(error, 'file_changed') || isRelayError(error, 'idempotency_conflict');
       if (isRefused) await engine.blobs.delete(blob);
       throw error;
@@ -215,8 +215,8 @@ export class Files implements Serves<typeof files> {
   }
 
   /**
-   * Reads files, at most `FILES_READ_BYTES` in total. `left` lists the files that did not fit. The client
-   * requests them again.
+   * Reads files, at most `FILES_READ_BYTES` in total. `left` lists the files that did not fit, and the
+   * client requests them again.
    */
   async read(caller: Caller, space: string, paths: readonly string[]) {
     checkBatch(paths);
@@ -226,7 +226,7 @@ export class Files implements Serves<typeof files> {
     let room = FILES_READ_BYTES;
     const fitting = wanted.filter(({ path }, i) => {
       const size = heads[i]?.value.current.size;
-      // A file that does not fit goes into `left`, even if it is too large for any answer of this kind.
+      // A file that does not fit goes into `left`, even if it is larger than `FILES_READ_BYTES`.
       const fits = size !== undefined && size <= room;
       if (fits) room -= size;
       else (size === undefined ? answer.missing : answer.left).push(path);
@@ -301,7 +301,7 @@ export class Files implements Serves<typeof files> {
 
   /**
    * Opens the content of a file or of one version. If another write replaces the file and deletes the blob
-   * meanwhile, opens the new version.
+   * before it is opened, opens the new version.
    */
   async #open(
     at: FilePlace,

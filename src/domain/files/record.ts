@@ -31,7 +31,7 @@ export interface FileVersion {
   readonly by: string;
   /** Name of the writer. */
   readonly from: string;
-  /** Digest of the idempotency key. A request with the same digest changes nothing. */
+  /** Digest of the idempotency key of the write. A repeated write with the same digest changes nothing. */
   readonly request: string | null;
 }
 
@@ -161,8 +161,8 @@ export function checkSpace(space: unknown): string {
 }
 
 /**
- * Checks a path. It is used unchanged, without resolving or normalising. Rejects paths that a file system or
- * URL would resolve to another place.
+ * Checks a path and returns it unchanged, without resolving or normalising. Rejects paths that a file
+ * system or URL would resolve to another place.
  */
 export function checkPath(path: unknown): string {
   if (typeof path !== 'string' || path === '') throw badPath('it must not be empty');

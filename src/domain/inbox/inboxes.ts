@@ -74,8 +74,8 @@ export class Inboxes {
   }
 
   /**
-   * Adds one to the tenant's number of follows and returns a function that undoes this. If the process
-   * crashes before the follow is stored, the number stays one too high.
+   * Adds one to the tenant's number of follows and returns a function that subtracts it again. If the
+   * process crashes before the follow is stored, the number stays one too high.
    */
   async #count(tenant: string): Promise<() => Promise<unknown>> {
     const { records } = this.#parts.deps.engine;
@@ -176,8 +176,9 @@ export class Inboxes {
   }
 
   /**
-   * Returns the newest unread messages of a channel. Sequences have holes, so it reads from further back each
-   * time, until it has found enough messages or has reached the cursor.
+   * Returns the newest unread messages of a channel. Sequences have holes, so a range may contain too few
+   * messages. Then a larger range is read, until enough messages are found or the range begins at the
+   * cursor.
    */
   async #newest(caller: CallerAt, { channel, cursor }: Following, limit: number): Promise<InboxMessage[]> {
     const last = await this.#parts.channels.position(caller, channel);
@@ -224,7 +225,8 @@ export class Inboxes {
  * cursor marks all messages of a channel up to a sequence as read.
  */
 function merge(lists: readonly (readonly InboxMessage[])[], limit: number, newest: boolean): InboxMessage[] {
-  // A message is never sorted before an earlier message of its channel, even if its own time is earlier.
+  // A message is never sorted before an earlier message of its channel. So its time counts as at least the
+  // time of the message before it.
   const timed = lists.flatMap((list) => {
     let at = 0;
     return list.map((message) => {

@@ -8,7 +8,7 @@ const usedKey = (tenant: string, id: string) => usedPrefix(tenant) + id;
 
 /**
  * Records when each API key and each share link was last used. The times are written behind, so no request
- * waits for them.
+ * waits for the write.
  */
 export class KeyUse {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;

@@ -38,7 +38,7 @@ const FORMER_KEYS = 32;
 
 /** API keys. The store contains only the hashes of the keys. */
 export class Keys {
-  /** When each API key was last used. The times are written behind. */
+  /** Times at which each API key was last used. The times are written behind. */
   readonly use: KeyUse;
   readonly watch = new KeyWatch((caller) => this.isValid(caller));
   /** Links that give read access to one thread. */
@@ -166,7 +166,7 @@ export class Keys {
     const plan = await this.#plans.of(old.tenant);
     const { name, scopes, prefix, expires } = old;
     const former = [...(old.former ?? []), old.id].slice(-FORMER_KEYS);
-    // The new key replaces the old one, so the plan's limit of keys does not apply.
+    // The plan's limit of keys does not apply, because the new key replaces the old one.
     const made = await this.#make(old.tenant, { name, scopes, prefix, expires, former }, plan.name, null);
     const replaced = { ...old, replaced: made.id };
     const claimed = await this.#byTenant.put(listKey(old.tenant, id), replaced, {
@@ -197,8 +197,8 @@ export class Keys {
 
   /**
    * Creates an API key. Writes the list entry first and then the record under the hash, which is the commit
-   * point. The list entry counts against the plan at once. So if two callers create the last allowed key at
-   * the same time, both may be rejected, but never are both accepted.
+   * point. The plan's limit includes the list entry at once. So if two callers create the last allowed key
+   * at the same time, both may be rejected, but at most one succeeds.
    */
   async #make(
     tenant: string,
@@ -220,8 +220,8 @@ export class Keys {
       }
       await this.#byHash.put(keyKey(hash), record, { expect: 'absent', expiresAt });
     } catch (error) {
-      // Throw the first error even if this deletion fails. A remaining list entry names a key that does not
-      // exist.
+      // Ignore errors of this deletion, because the caller needs the first error. A remaining list entry
+      // names a key that does not exist.
       await this.#byTenant.delete(listKey(tenant, id)).catch(() => {});
       throw error;
     }
@@ -269,7 +269,7 @@ export class Keys {
 
   /**
    * Throws if the key already has a successor, or if the key that it replaced is still valid. Otherwise
-   * rotation would give more keys than the plan allows.
+   * repeated rotation would give more valid keys than the plan allows.
    */
   async #checkRotation(key: ListedKey): Promise<void> {
     if (key.replaced) throw rotated(key.id);

@@ -15,7 +15,7 @@ const SHARE = new RegExp(`^${SHARE_PREFIX}[0-9A-Za-z]{${CHARS}}$`);
 export const isApiKey = (secret: string) => KEY.test(secret);
 export const isShareToken = (secret: string) => SHARE.test(secret);
 
-/** Creates an API key. The relay stores only its hash, so only the client that receives the key has it. */
+/** Creates an API key. The relay stores only its hash, so it cannot show the key again. */
 export const newApiKey = (env: Env) => newSecret(env, KEY_PREFIX);
 /** Creates the token of a share link. The relay stores only its hash. */
 export const newShareToken = (env: Env) => newSecret(env, SHARE_PREFIX);

@@ -12,7 +12,7 @@ import type { KeyUse } from './key-use.ts';
 import type { KeyWatch } from './key-watch.ts';
 import { newShareToken } from './secrets.ts';
 
-/** A share link. It is stored twice: under the hash of its token, and in the list of its tenant. */
+/** A share link. This record is stored under the hash of the token and in the list of the tenant. */
 interface ShareRecord {
   readonly id: string;
   readonly hash: string;
@@ -40,7 +40,7 @@ type KeyEnd = (tenant: string, keyId: string) => Promise<number | null | undefin
 export class Shares implements Serves<typeof shares> {
   /** Rejects if the thread does not exist or the caller may not access it. */
   checkThread: (caller: Caller, id: string) => Promise<unknown> = async () => {};
-  /** When each share link was last used. The times are written behind. */
+  /** Times at which each share link was last used. The times are written behind. */
   readonly use: KeyUse;
   readonly #deps: Deps;
   readonly #keyEnd: KeyEnd;

@@ -97,17 +97,17 @@ export class Pointers {
   }
 
   /**
-   * Pushes a payload. The caller is authorized again when the options are known, because a JSON envelope may
-   * name the channel after the data.
+   * Pushes a payload. The caller is authorized again when the options are known, because in a JSON envelope
+   * the channel may come after the data.
    */
   async push(caller: CallerAt, input: PushInput): Promise<Pushed> {
     const { results } = this.#parts;
     const budget = input.excerpt;
     if (budget !== undefined && !(Number.isInteger(budget) && budget >= 1 && budget <= EXCERPT_MAX_TOKENS))
       throw badRequest(`"excerpt" must be a number of tokens from 1 to ${EXCERPT_MAX_TOKENS}.`);
-    // The result of a task has an idempotency key that follows from the task's id. For a caller that may
-    // settle the task, use the reserved form of this key. Other callers cannot use the reserved form, so they
-    // cannot block the result.
+    // The idempotency key of a task's result is derived from the task's id, so anybody can compute it. For
+    // a caller that may settle the task, use the reserved form of the key. Other callers cannot use the
+    // reserved form, so their pushes cannot block the result.
     const settles = !input.late && isResult(input) && (await results.admit(caller, input.metadata!));
     const key = input.idempotency_key;
     const idempotency_key = settles && key === settles.key ? ownKey(key) : key;
@@ -145,8 +145,8 @@ export class Pointers {
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
-    // The lifetime starts when the body has arrived completely. A JSON envelope may name the lifetime after
-    // the data.
+    // The lifetime starts when the body has arrived completely. In a JSON envelope the lifetime may come
+    // after the data.
     let settled: SettledPush | undefined;
     const expiresAt = async () => {
       const options = early ?? (await checked({ ...input, ...input.late?.() }));
@@ -158,13 +158,14 @@ export class Pointers {
       settled = { options, keepMs, handle, created: env.now() };
       return settled.created + settled.keepMs;
     };
-    // A body in memory is stored while its push is counted against the quota. A stream is read only after the quota
-    // allows the push.
+    // A body in memory is stored while its push is counted against the quota, to save time. A stream is
+    // read only after the quota allows the push.
     const counting = countPush(allowance, caller, isRetry);
     try {
       if (!(input.body instanceof Uint8Array)) await counting;
       const storing = [blob, metered.body, { size: input.size, expiresAt }] as const;
-      // Counting tokens reads the body before its record is written. So `put` stores it now, unlike `stage`.
+      // The tokens are counted from the stored body, before the record is written. So `put` stores the body
+      // now; `stage` would store it with the record.
       const staged = input.count
         ? { key: blob, ...(await engine.blobs.put(...storing)) }
         : await engine.blobs.stage(...storing);
@@ -183,8 +184,8 @@ export class Pointers {
       const kept = await this.#commit(caller, id, record, staged, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
       const counts = isResult(kept) && (await results.note(caller, id, kept));
-      // A result is announced here, after `results.note` has stored it. A retry is announced here too,
-      // because a crash may have prevented the first announcement.
+      // Announce a result here, after `results.note` has stored it. Announce a retry here too, because a
+      // crash may have prevented the first announcement.
       if (kept.channel !== null && (isResult(kept) || kept.blob !== blob)) {
         const pointer = { id, metadata: kept.metadata, sealed_key: options.sealed_key };
         await channels.announce(caller, kept.channel, pointer, { again: repeatable !== undefined });
@@ -196,7 +197,7 @@ export class Pointers {
     } catch (error) {
       const undo = () => this.#undo(id, blob, counting);
       // If the cluster is unavailable, undo in the background. Otherwise the caller would wait for the
-      // cluster again.
+      // cluster a second time.
       if (isRelayError(error, 'cluster_unavailable')) engine.defer(undo);
       else await undo();
       throw error;
@@ -252,7 +253,7 @@ export class Pointers {
     const count = await this.#countBlob(caller, loaded, o);
     if (!count) throw new RelayError('not_text', { what: 'tokens to count' });
     // Store the count in the record for the next `peek` or `cost`. If the record has changed meanwhile, the
-    // count is not stored, which does no harm.
+    // count is not stored, and the next call counts again.
     const stored = { expect: loaded.revision, expiresAt: keptUntil(record) };
     await this.#records.put(recordKey(loaded.id), { ...record, tokens: count }, stored);
     return { ...count, bytes: record.size };
@@ -261,7 +262,8 @@ export class Pointers {
   async peek(caller: Caller, id: string): Promise<Peeked> {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const peeked = describe(loaded.record, loaded.id);
-    // An anonymous caller gets no number, because each of its looks at an encrypted payload uses up a pull.
+    // An anonymous caller does not get the number of pulls that are left, because no pull is reserved for
+    // it: each of its looks at an encrypted payload uses up a pull.
     const left = isAnonymous(caller) ? null : await pullsLeft(this.#parts.deps, caller, loaded);
     return left === null ? peeked : { ...peeked, pulls_left: left };
   }
@@ -349,8 +351,8 @@ export class Pointers {
   }
 
   /**
-   * Undoes a failed push: deletes its blob and takes back its count. If the record may have been committed,
-   * nothing is undone, because a record without its blob would be worse than an orphan.
+   * Undoes a failed push: deletes its blob and takes back its count. Does nothing if the record may have
+   * been committed, because a record without its blob would be worse than an orphan.
    */
   async #undo(id: string, blob: string, counting: Promise<GiveBack | null>): Promise<void> {
     const stored = await this.#records.get(recordKey(id)).catch(() => undefined);
@@ -379,7 +381,10 @@ export class Pointers {
     return replaceInvalid(joinBodies([() => openPayload(deps, loaded), ...parts]));
   }
 
-  /** Makes the excerpt for the answer of a push. The push is durable already, so a failure only omits the excerpt. */
+  /**
+   * Makes the excerpt for the answer of a push. If this fails, the answer contains no excerpt, because the
+   * push is durable already.
+   */
   async #excerpt(caller: Caller, id: string, budget: number): Promise<{ excerpt?: string }> {
     try {
       const loaded = await this.#parts.lookup.readable(caller, id);

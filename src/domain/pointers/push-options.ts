@@ -19,7 +19,7 @@ export interface Terms {
   readonly payloadBytes: number;
 }
 
-/** Takes back the count of one push. */
+/** Subtracts one push from the count again. */
 export type GiveBack = () => Promise<void>;
 
 /** Operations that the statistics count separately. */
@@ -48,7 +48,10 @@ export const OPEN_ALLOWANCE: Omit<Allowance, 'note'> = {
   reserve: async () => async () => {},
 };
 
-/** Takes back the count of a push. If this fails, the count stays one too high. It is never too low. */
+/**
+ * Subtracts a push from the count again. If this fails, the count stays one too high. The count is never
+ * too low.
+ */
 export async function giveBack(counting: Promise<GiveBack | null>): Promise<void> {
   await counting.then((undo) => undo?.()).catch(() => {});
 }
@@ -62,8 +65,8 @@ export interface CheckedOptions
 }
 
 /**
- * Checks all options, because the caller may be a program in any language. `null` means that an option is not
- * given.
+ * Checks all options at run time, because the caller may be a program in any language. `null` stands for an
+ * option that is not given.
  */
 export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
   return {
@@ -80,7 +83,7 @@ export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
 
 /**
  * Starts to count a push against the quota. The caller awaits the result later. The result is null if the
- * quota is used up and the push is a retry of a push that was already counted.
+ * quota is used up and the push is a retry, because its first attempt was already counted.
  */
 export function countPush(
   allowance: Allowance,
@@ -91,7 +94,8 @@ export function countPush(
     if (await isRetry()) return null;
     throw error;
   });
-  // The caller awaits `counting` later. Until then a rejection must not count as unhandled.
+  // The caller awaits `counting` later. Handle a rejection before then, otherwise the runtime reports it as
+  // unhandled.
   counting.catch(() => {});
   return counting;
 }

@@ -46,8 +46,8 @@ export interface PointerRecord
   /** Requested expiry in ms. The pointer exists at least until then. */
   readonly expires: number;
   /**
-   * Later expiry in ms, if the pointer's message is work for a group. The pointer exists until then, or until
-   * the work is done.
+   * Later expiry in ms, if the pointer's message is work for a group. The pointer exists until this time,
+   * or until the work is done.
    */
   readonly kept?: number;
   readonly tokens: TokenCount | null;
@@ -55,7 +55,7 @@ export interface PointerRecord
   readonly fingerprint: string | null;
   readonly sealed_key: string | null;
   readonly key_check?: string;
-  /** Number of the handle. Pointers of earlier versions have none. */
+  /** Number of the pointer's handle. Pointers of earlier versions have none. */
   readonly handle?: number;
 }
 
@@ -215,7 +215,7 @@ export async function countPull(
   const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
   if (tries !== null && (await records.get(tries))) {
     const tried = await records.add(tries, 1, { max: 1 + PULL_RETRIES, expiresAt });
-    // The value is 1 if the counter of retries has expired since it was read. Then this pull is counted.
+    // `tried` is 1 if the counter of retries has expired since it was read. Then this pull is not free.
     if (tried !== null && tried > 1) return true;
   }
   const reserved = !o.look && held !== null && (await records.delete(held));
@@ -244,15 +244,18 @@ export async function pullsLeft(
   return Math.max(0, record.max_pulls - used) + (reserved ? 1 : 0);
 }
 
-/** Key of the record that reserves a pull for the caller after a look. Anonymous callers get no reservation. */
+/**
+ * Key of the record that reserves a pull for the caller after a look. Null for anonymous callers, which get
+ * no reservation.
+ */
 async function heldLook(caller: Caller, id: string): Promise<string | null> {
   if (isAnonymous(caller)) return null;
   return lookKey(id, await sha256Hex(JSON.stringify([caller.tenant, caller.keyId])));
 }
 
 /**
- * Ends the longer lifetime of a pointer whose work is done. The pointer expires at its requested time, or is
- * deleted now if that time has passed.
+ * Ends the longer lifetime of a pointer whose work is done. The pointer expires at its requested time. If
+ * this time has passed, the pointer is deleted now.
  */
 export async function releasePointer({ engine, env }: Deps, id: string): Promise<void> {
   const records = recordsOf<PointerRecord>(engine.records);
@@ -361,7 +364,7 @@ export class PointerList {
 
   /**
    * Adds an entry. Call it in the same tick in which the record is written, so that an engine with group
-   * commit commits both together.
+   * commit commits entry and record together.
    */
   async add(id: string, record: PointerRecord): Promise<void> {
     const { channel, from, by, metadata } = record;
@@ -430,12 +433,12 @@ const handlesKey = (tenant: string) => `ten.${tenant}/handles`;
 /** Maximum number of handles that are reserved at once. */
 const MAX_BLOCK = 32;
 /**
- * Time in ms in which reserved numbers are used. Older ones are skipped, because other processes have given
- * higher numbers since, and lists are ordered by number.
+ * Time in ms for which reserved numbers may be used. Older reserved numbers are skipped: other processes
+ * have given higher numbers since, and lists are ordered by number.
  */
 const FRESH_MS = 1_000;
 
-/** Numbers that this process has reserved: `next` to `end` - 1. */
+/** Numbers that this process has reserved: from `next` to `end - 1`. */
 interface Block {
   readonly at: number;
   readonly size: number;
@@ -444,9 +447,9 @@ interface Block {
 }
 
 /**
- * Gives each pushed pointer of a tenant the next number. No number is given twice, but numbers may be skipped.
- * The first push reserves one number. Pushes in quick succession reserve up to `MAX_BLOCK` at once, because
- * each reservation is a write.
+ * Gives each pushed pointer of a tenant the next number. No number is given twice, but numbers may be
+ * skipped. The first push reserves one number. Pushes in quick succession reserve up to `MAX_BLOCK` at
+ * once, because each reservation costs a write.
  */
 export class Handles {
   readonly #blocks = new Map<string, Block>();

@@ -40,9 +40,9 @@ interface Lifetimes {
 
 /**
  * Renews pointers of the caller's tenant, so that they exist for at least `ttl` seconds from now, or for as
- * long as the plan allows. A renewed pointer gets a lifetime that is a quarter longer than requested. So a
- * conversation that asks for a renewal at each turn seldom needs a new one. A pointer with `max_pulls` is not
- * renewed, because its pulls are counted until it expires.
+ * long as the plan allows. A renewed pointer gets a lifetime that is a quarter longer than requested, so
+ * that a conversation that calls this at each turn seldom needs another renewal. A pointer with `max_pulls`
+ * is not renewed, because its pulls are counted until it expires.
  */
 export async function renewPointers(
   parts: RenewalParts,
@@ -61,7 +61,7 @@ export async function renewPointers(
   const pointers = new Map<string, Renewed['pointers'][number]>();
   for (const name of wanted) {
     const id = await parts.lookup.idOf(caller, name).catch(ifMissing);
-    // A caller that collects ids from a text may send texts that are no ids.
+    // Skip other texts: a caller that collects ids from a text may send texts that are no ids.
     if (!isUuid(id) || pointers.has(id)) continue;
     const record = await compareAndSet('a pointer', () => renewOnce(parts, records, caller, id, lifetimes));
     if (record === 'missing') continue;
@@ -71,8 +71,8 @@ export async function renewPointers(
 }
 
 /**
- * Renews one pointer if it expires too early. Returns null if another change of the record came first. The
- * caller then tries again.
+ * Renews one pointer if it expires too early. Returns null if the record was changed first by another
+ * request. The caller then tries again.
  */
 async function renewOnce(
   { deps: { engine, env }, list, allowance, results, receipts }: RenewalParts,
@@ -126,8 +126,8 @@ export interface Payload<F extends keyof PointerRecord = 'blob'> {
 }
 
 /**
- * Opens a payload. If the pointer was renewed after its record was read, the payload is in another blob. Then
- * the record is read again to find this blob.
+ * Opens a payload. If the pointer was renewed after its record was read, the payload is in another blob.
+ * Then reads the record again to find this blob.
  */
 export async function openPayload(
   { engine }: Deps,

@@ -7,7 +7,7 @@ import type { Serves } from '../relay-binding.ts';
 /** Source from which projects are read. */
 export interface ProjectSource {
   list(): Promise<readonly ProjectItem[]>;
-  /** Returns the project with this id. Returns null if the id is unknown. */
+  /** Returns a project by its id. Returns null if the id is unknown. */
   get(id: string): Promise<ProjectView | null>;
 }
 

@@ -48,7 +48,9 @@ interface LinkRecord {
   readonly question: string;
   /** Name of the person who gets the link. It becomes the author of the answer. */
   readonly name: string;
-  /** Id of the API key that created the link. The link ends with this key. */
+  /**
+   * Id of the API key that created the link. The link works as long as this key or a key that replaced it.
+   */
   readonly key: string;
 }
 
@@ -144,7 +146,8 @@ export class Questions implements Serves<typeof questions> {
 
   async get(caller: CallerAt, id: string): Promise<AskedQuestion> {
     const record = await this.#find(caller, id);
-    // The event is missing if the process crashed after it stored the answer, or if the default became the answer.
+    // The event of the answer is missing after a crash between the answer and the event, or if the default
+    // became the answer. Write it now.
     if (record.status === 'answered') await this.#noteAnswer(record);
     return toWire(record);
   }
@@ -248,8 +251,8 @@ export class Questions implements Serves<typeof questions> {
   }
 
   /**
-   * Returns a record in its current form. An open question whose deadline has passed is answered with its
-   * default, or expired if it has none.
+   * Returns a record in its current form. If an open question has passed its deadline, its default is the
+   * answer. Without a default, the question is expired.
    */
   #current(record: QuestionRecord): QuestionRecord {
     const { status, expires, default: answer } = record;

@@ -5,17 +5,17 @@ const HOUR = 3_600_000;
 
 /** Stream in which earlier versions stored the receipts of a pointer. */
 export const formerStream = (id: string) => `rcp.${id}`;
-/** Stream in which earlier versions listed the pointers whose receipts were to be deleted in this hour. */
+/** Stream in which earlier versions listed the pointers whose receipts expire in this hour. */
 const dueStream = (hour: number) => `rcpdue.${hour}`;
-/** Record with the last hour for which the listed receipts were deleted. */
+/** Record with the last hour whose listed receipts were deleted. */
 const DONE = 'sys/receipts-due';
-/** Prefix of the records in which even earlier versions listed the receipts to delete, by time. */
+/** Prefix of the records in which versions before these streams listed the receipts to delete, by time. */
 const DUE_RECORDS = 'sys.rcp/';
 
 /**
- * Deletes about `most` receipt logs of earlier versions that are due. Returns false if some are left.
- * `takeOver` deletes one log and keeps its content if the pointer still exists. Logs that even earlier
- * versions listed are all handled in one call.
+ * Deletes about `most` receipt logs of earlier versions that have expired. Returns false if some are left.
+ * `takeOver` deletes one log and keeps its content if the pointer still exists. All logs that are listed
+ * under `DUE_RECORDS` are handled in one call.
  */
 export async function dropFormerReceipts(
   { engine: { logs, records }, env }: Pick<Deps, 'engine' | 'env'>,

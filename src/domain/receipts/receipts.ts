@@ -79,8 +79,8 @@ export class Receipts {
   }
 
   /**
-   * Called for the result of a task. The metadata of the push names the task. The write of the note checks
-   * that the task belongs to the same tenant.
+   * Called for the result of a task. The metadata of the push names the task. When the note is written, it
+   * is checked that the task belongs to the same tenant.
    */
   result(caller: Caller, pointer: string, metadata: JsonObject): void {
     const { task_id, status, summary } = metadata;
@@ -102,8 +102,8 @@ export class Receipts {
   }
 
   /**
-   * Returns the receipts of a pointer to other parts of the domain. They have already read the record and
-   * authorized the caller.
+   * Returns the receipts of a pointer. For other parts of the domain, which have already read the record
+   * and authorized the caller.
    */
   async ladder(caller: CallerAt, id: string, record: PointerRecord): Promise<ReceiptLadder> {
     await this.flush();
@@ -116,8 +116,8 @@ export class Receipts {
   }
 
   /**
-   * Returns how many bytes of a pointer were pulled. Leaves out pulls that passed the text to an MCP tool,
-   * because no model read it. Call `flush` first.
+   * Returns how many bytes of a pointer were pulled for a model. Leaves out pulls for an MCP tool, because
+   * their text goes to the tool and not to a model. Call `flush` first.
    */
   async pulledBytes(id: string): Promise<number> {
     const notes = (await this.#records.get(receiptsKey(id)))?.value ?? [];
@@ -134,13 +134,16 @@ export class Receipts {
   /** Renews the receipts of a renewed pointer, so that they expire with it. */
   async keep(id: string, expiresAt: number): Promise<void> {
     const stored = await this.#records.get(receiptsKey(id));
-    // If a concurrent write comes first, this write fails. The concurrent write has usually seen the renewed
-    // pointer and set the new expiry.
+    // If a concurrent write comes first, this write fails and is not repeated: the concurrent write has
+    // usually seen the renewed pointer and set the new expiry.
     if (stored)
       await this.#records.put(receiptsKey(id), stored.value, { expect: stored.revision, expiresAt });
   }
 
-  /** Deletes about `most` receipt logs of earlier versions that are due. Returns false if some are left. */
+  /**
+   * Deletes about `most` receipt logs of earlier versions that have expired. Returns false if some are
+   * left.
+   */
   sweep(most?: number): Promise<boolean> {
     return dropFormerReceipts(this.#deps, (id) => this.#takeOver(id), most);
   }
@@ -161,8 +164,8 @@ export class Receipts {
     );
     if (own.length === 0) return;
     await this.#add(id, record, own);
-    // Pulls are recorded as activity only here, together with their receipts, because many pulls are merged
-    // into few receipts.
+    // Report pulls as activity only here, with the merged receipts. There may be many pulls, but few
+    // receipts.
     const { tenant, channel } = record;
     const of = { pointer: id, ...handleOf(record), ...(channel === null ? {} : { channel }) };
     for (const { rung, by, by_agent, count, bytes: size } of own)

@@ -39,9 +39,9 @@ export class TaskResults {
 
   /**
    * Stores the result of a task. It is called for a push that names a task, after the commit and before the
-   * announcement. So a subscriber that gets the announcement can find the result by the task's id. If a crash
-   * comes after the commit, a retry of the push stores the result. Returns false if the caller may not settle
-   * the task. Then the push does not count as a result.
+   * announcement, so that a subscriber that gets the announcement can find the result by the task's id.
+   * After a crash following the commit, a retry of the push stores the result. Returns false if the caller
+   * may not settle the task. Then the push is no result.
    */
   async note(
     caller: Caller,

@@ -33,7 +33,7 @@ interface Unfinished extends Place {
    * deleted.
    */
   readonly at: number;
-  /** Minimum number of bytes that an earlier version of the relay has already indexed. */
+  /** Minimum number of bytes of the artifact that an earlier version of the relay has already indexed. */
   readonly known?: number;
 }
 
@@ -70,8 +70,8 @@ const unfinishedKey = (tenant: string, { thread_id, ref }: Pick<Artifact, 'threa
 
 /**
  * Keeps the search index in step with artifacts. A short text is indexed with the event that stores it. A
- * long text first gets a progress record, then its blob is indexed section by section. After a crash, the
- * next search continues. Every search reports what is not indexed yet.
+ * long text first gets a progress record, then its blob is indexed section by section. If a crash
+ * interrupts this, the next search continues it. Every search reports what is not indexed yet.
  */
 export class ArtifactIndex {
   readonly #log: Log;
@@ -215,7 +215,7 @@ export class ArtifactIndex {
     return running;
   }
 
-  /** Indexes an artifact and ignores errors: the record stays, so the next search tries again. */
+  /** Indexes an artifact and ignores errors: the progress record stays, so the next search tries again. */
   #try(tenant: string, artifact: Artifact): Promise<void> {
     return this.#once(unfinishedKey(tenant, artifact), () => this.#index(tenant, artifact)).catch(() => {});
   }
@@ -261,7 +261,7 @@ export class ArtifactIndex {
   }
 
   /**
-   * Handles the case that another process indexed or deleted the artifact meanwhile. If the artifact was
+   * Checks whether another process has indexed or deleted the artifact meanwhile. If the artifact was
    * deleted, removes its sections.
    */
   async #overtaken(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<void> {
@@ -383,8 +383,8 @@ export function sectionCount(size: number): number {
 
 /**
  * Reads the next few sections after a position. Returns no sections if `most` bytes or the whole text are
- * already read. Section n starts at the first line at or after n times the section size. So the size of a
- * text alone determines the number of its sections. Throws a TypeError if the bytes are not UTF-8.
+ * already read. Section n starts at the first line at or after n times the section size. So the number of
+ * sections depends only on the size of the text. Throws a TypeError if the bytes are not UTF-8.
  */
 export async function nextSections(
   read: (start: number, end: number) => Promise<Uint8Array>,
@@ -411,7 +411,7 @@ export async function nextSections(
 }
 
 /**
- * Returns the offset of the first line that begins at or after `at`. If there is none nearby, returns the
+ * Returns the offset of the first line that begins at or after `at`. If no line begins nearby, returns the
  * offset of the next word, or else of the next character.
  */
 function cutBehind(bytes: Uint8Array, at: number): number {

@@ -8,8 +8,8 @@ import { artifactKey, indexScope } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
 
 /**
- * Number of hits to examine for an API key with a channel prefix. It is large, because the key may not have
- * access to the threads of most hits.
+ * Number of hits to examine for an API key with a channel prefix. It is large, because most hits may be in
+ * threads that the key has no access to.
  */
 const PREFIX_KEY_HITS = 200;
 
@@ -78,7 +78,8 @@ async function searchPassages(
   const hits = await log.deps.engine.index.search(indexScope(caller.tenant, id ?? undefined), query, {
     limit: isBound ? Math.max(limit, PREFIX_KEY_HITS) : limit,
   });
-  // The index can still contain expired threads, until the sweep, and deleted artifacts. Filter them out.
+  // The index can still contain deleted artifacts, and expired threads until the sweep. Filter out their
+  // hits.
   const reached = await Promise.all(hits.map(({ fields }) => isVisible(log, caller, fields)));
   return hits
     .filter((_, i) => reached[i])

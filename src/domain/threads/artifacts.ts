@@ -39,10 +39,11 @@ export async function putArtifact(
 ): Promise<ArtifactCreated> {
   const { engine, env } = log.deps;
   const { root } = await log.meta(caller, id);
-  // Multipart forms usually send the file name before the content. If the name stays the same, the blob is
-  // not copied.
+  // Multipart forms usually send the file name before the content. If the name is still the same after the
+  // content, the blob need not be copied.
   const likely = checkInput(input);
-  // Skip the quota check for a possible retry: a retry must be answered even if the quota is used up.
+  // A possible retry skips the quota check: the artifact may already be stored, and the retry must get the
+  // first answer even if the quota is used up.
   if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
   let blob = artifactBlob(root, { ref, ...likely });
@@ -82,8 +83,9 @@ export async function putArtifact(
     const committed = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
       const before = retry?.previousUse(head);
       if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
-      // Index in parallel with the event. If the event is not written, `discard` removes the index entry. If
-      // indexing fails, the artifact is stored anyway and is not found until a repair indexes it.
+      // Index in parallel with the event. If the event is not written, `discard` removes the index entry.
+      // If indexing fails, the artifact is stored anyway, and searches do not find it until a repair
+      // indexes it.
       if (isIndexed && !isLong)
         indexed ??= index.putShort(caller.tenant, artifact, scanned.text).catch(() => {});
       const version = head.version + 1;
@@ -104,8 +106,8 @@ export async function putArtifact(
     if (isLong) await index.begin(caller.tenant, [artifact]);
     return { ...withPath(root, artifact), state_ref };
   } catch (error) {
-    // Discard only uncommitted data, because a reference without content is worse than an orphan. Ignore
-    // errors here: the caller needs the first error, and the sweep deletes orphans.
+    // Discard only if the event is not committed, because a reference without content is worse than an
+    // orphan. Ignore errors here: the caller needs the first error, and the sweep deletes orphans.
     const head = await log.heads.load(root).catch(() => undefined);
     if (head !== undefined && !head?.refs.includes(ref))
       await discard(log, caller.tenant, root, ref, blob).catch(() => {});
@@ -203,8 +205,8 @@ async function discard(
   ref: string,
   blob: string,
 ): Promise<void> {
-  // With size 0, only the first section is removed. The other sections do not exist yet, because they are
-  // indexed after the commit.
+  // Size 0 stands for the first section only. The other sections do not exist yet, because they are indexed
+  // after the commit.
   await log.index.remove(tenant, { thread_id: idOf(root), ref, size: 0 });
   await artifactRecords(log).delete(artifactKey(root, ref));
   await log.deps.engine.blobs.delete(blob);
@@ -269,7 +271,7 @@ export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
   return answer;
 };
 
-/** Records a pull event in the background. */
+/** Records a pull event in the background, so that the answer does not wait for it. */
 function notePull(log: ThreadLog, caller: Caller, id: string, about: JsonObject, counted = true): void {
   // Keep the order of fields that clients of the Go relay expect.
   const { ref = '', ...more } = about;
@@ -280,8 +282,8 @@ function notePull(log: ThreadLog, caller: Caller, id: string, about: JsonObject,
 
 /**
  * Deletes the content of an artifact, its preview and its search index entries. Hash, name and provenance
- * stay, so the log and all versions of the state remain valid. The record is updated first, so that no
- * reader gets the content afterwards. After a crash, deleting again finishes the work.
+ * stay, so that the log and all versions of the state remain valid. The record is updated first, so that no
+ * reader gets the content afterwards. After a crash, another deletion finishes the work.
  */
 export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, id, ref) => {
   const { engine, env } = log.deps;

@@ -47,7 +47,7 @@ export interface Manifest {
 
 interface DamagedFile {
   readonly ref: string;
-  /** Path that the content would have in the archive. */
+  /** Path that the content would have in the archive if it were not damaged. */
   readonly path: string;
   readonly what: 'missing' | 'changed' | 'unreadable';
 }

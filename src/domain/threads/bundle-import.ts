@@ -155,7 +155,7 @@ async function storeBundle(
     return damaged.size > 0 ? { ...imported, damaged: [...damaged].slice(0, DAMAGED_NAMED) } : imported;
   } catch (error) {
     await log.storage.freed(tenant, head.totals.stored);
-    // Delete only while the lock is held. Afterwards the data may belong to another import.
+    // Delete only while this process holds the lock. Otherwise the data may belong to another import.
     if (await lock.isHeld()) {
       await records.delete(metaKey(root));
       await clearThread(log, tenant, root);

@@ -54,7 +54,7 @@ describe('a bundle', () => {
     const { length: marks } = (await fresh.engine.records.list('ten.local/changed/')).items;
     const [freed, written] = (await fresh.engine.records.list('ten.local/storage/')).items;
     assert.equal(freed!.value, written!.value);
-    // The three records are two storage sums and the progress of the index pass.
+    // The three records that stay are two storage sums and the progress of the index pass.
     assert.deepEqual([left.blobs.count, left.records - 3 - marks, left.entries], [0, 0, 0]);
   });
 

@@ -9,8 +9,8 @@ import { versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /**
- * Compacts the state of a thread. The compaction is stored as an event with operations and makes a new
- * version.
+ * Compacts the state of a thread. The compaction is stored as an event with patch operations and makes a
+ * new version.
  */
 export const compactThread: ThreadVerb<'compact'> = (log, caller, id) =>
   log.commit<CompactAnswer>(caller, id, (head) => {
@@ -41,7 +41,7 @@ function answer(version: number, dropped: CompactAnswer['dropped']): CompactAnsw
 
 /**
  * Returns the operations that shorten a long state, or null if nothing would change. Merges repeated
- * actions. Keeps the newest actions, the newest artifact links, and links that the state still mentions.
+ * actions. Keeps the newest actions, the newest artifact links, and all links that the state mentions.
  * Describes the removed items in the summary. Nothing is lost: older versions stay readable, and every
  * artifact stays in the thread's list.
  */
@@ -108,8 +108,8 @@ function refsUsed(state: State): Set<string> {
 }
 
 /**
- * Maximum number of summary lines that come from compactions. It is small, because the summary counts
- * towards the size of the state.
+ * Maximum number of summary lines that come from compactions. It is small, because the summary is part of
+ * the state that should become shorter.
  */
 const OWN_LINES = 10;
 

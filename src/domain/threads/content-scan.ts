@@ -110,8 +110,8 @@ export async function countArtifactTokens(
   previewText: string,
 ): Promise<ArtifactTokens> {
   const previewing = counter.count(previewText);
-  // Most contents equal their preview, so count the text only once. Binary content counts 0, because it
-  // cannot be pasted.
+  // Binary content has 0 tokens, because it cannot be pasted. Most contents equal their preview; their text
+  // is counted only once.
   const counting = scanned.text === previewText ? previewing : counter.count(scanned.text);
   const [previewed, whole] = await Promise.all([
     previewing,

@@ -32,19 +32,19 @@ export interface LegacyEvent {
   readonly id?: string;
   /** Original timestamp, with nanoseconds. */
   readonly timestamp: string;
-  /** Time and metrics of the version that the event made; absent if it made no version. */
+  /** Time and metrics of the version that the event made. Absent if the event made no version. */
   readonly stamp?: { readonly updated_at: string; readonly metrics: Metrics };
   /** Artifacts created by the event. */
   readonly artifacts?: readonly CountedArtifact[];
 }
 
-/** Fields of an artifact that count for the totals of its thread. */
+/** Fields of an artifact that the totals of its thread use. */
 export interface CountedArtifact {
   readonly ref: string;
   readonly size: number;
   readonly tokens: ArtifactTokens;
   readonly capability?: string;
-  /** True for a report that the relay generated. Reports do not count as content that would be pasted. */
+  /** True for a report that the relay generated. The tokens of a report are not part of the pasting cost. */
   readonly report?: boolean;
 }
 

@@ -21,7 +21,10 @@ import { counterKey, logOf, type ThreadRoot } from './keys.ts';
 import { isoTime, jsonBytes } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** Maximum bytes of a page, whatever its `limit` is. A single event can hold a megabyte of operations. */
+/**
+ * Maximum bytes of a page, even if its `limit` allows more events. A single event can hold a megabyte of
+ * operations.
+ */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -89,8 +92,8 @@ async function placeOf(log: ThreadLog, root: ThreadRoot, text: string | undefine
 const DEFAULT_TTL_S = 3_600;
 
 /**
- * Sends an envelope. The hop is counted in the log, and in a separate counter for listings, which do not read
- * logs.
+ * Sends an envelope. The hop is stored in the log. It is also added to a separate counter, because listings
+ * show the number of hops without reading logs.
  */
 export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) => {
   checkEnvelope(input);

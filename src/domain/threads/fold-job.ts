@@ -19,8 +19,8 @@ export interface FoldAnswers {
   readonly digest: string;
   readonly blame: BlameLine[];
   /**
-   * Summary of the events of a bundle. Each event passes the checks for new patches. Folds all events;
-   * `versions` is unused.
+   * Summary of the events of a bundle. Each event must pass the checks for new patches. All events are
+   * folded; `versions` is unused.
    */
   readonly check: CheckedEvents;
 }
@@ -29,7 +29,7 @@ export type FoldKind = keyof FoldAnswers;
 
 /**
  * A fold of a thread's log. It can take long, so it may run in a worker thread. `start` is the head before
- * the first event; the fold changes it.
+ * the first event. The fold changes `start` in place.
  */
 export interface FoldJob<K extends FoldKind = FoldKind> {
   readonly kind: K;
@@ -39,7 +39,10 @@ export interface FoldJob<K extends FoldKind = FoldKind> {
 
 type Events = AsyncIterable<StoredEvent>;
 
-/** Loads a fold and its events. Loading parses on the event loop, so a server loads one fold at a time. */
+/**
+ * Loads a fold and its events. Loading parses on the event loop, so a server calls only one of these
+ * functions at a time.
+ */
 export type LoadFold<K extends FoldKind = FoldKind> = () => Promise<{
   readonly job: FoldJob<K>;
   readonly events: Events;
@@ -112,8 +115,9 @@ async function* metered(events: Events, meter: WorkMeter): Events {
 type Mark = Omit<BlameLine, 'path'>;
 
 /**
- * Folds the log and records for each item the version that last changed it. States share objects that a patch
- * does not touch, so an unchanged item is the identical object, even at another index.
+ * Folds the log and records for each item the version that last changed it. States share the objects that a
+ * patch does not touch. So an unchanged item is the identical object in both states, even if its index has
+ * changed.
  */
 async function blameFold(
   head: MutableHead,
@@ -130,7 +134,7 @@ async function blameFold(
     const mark = blameMark(head.id, head.count, head.version, event);
     for (const [field, value] of Object.entries(head.state as unknown as Fields)) {
       const old = before[field];
-      // A write of equal data changes nothing, so that the earlier author stays.
+      // If a write sets equal data, the item did not change, so its earlier author stays.
       if (value === old || RELAY_FIELDS.has(field) || (!Array.isArray(value) && jsonEqual(value, old)))
         continue;
       fields.set(field, mark);

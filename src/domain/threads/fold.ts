@@ -25,7 +25,7 @@ export interface Head extends SizedState {
   readonly root: ThreadRoot;
   /** Sequence number of the last entry; 0 for an empty log. */
   readonly seq: number;
-  /** Number of events. Also the id of the last event. */
+  /** Number of events. The id of the last event is the same number. */
   readonly count: number;
   readonly version: number;
   readonly totals: Totals;
@@ -76,7 +76,7 @@ export function advance(
   { ready, meter }: { ready?: SizedState; meter?: WorkMeter } = {},
 ): void {
   const payload = event.payload as { [field: string]: Json | undefined };
-  // Do not assign the new totals to the head yet, because `stateAfter` adds the event to the old totals
+  // Do not assign the new totals to the head yet: `stateAfter` needs the old totals and adds the event
   // itself.
   const totals = addToTotals(head.totals, event);
   if (makesVersion(event)) {
@@ -143,7 +143,7 @@ const EMPTY_TOTALS = {
   cache_misses: 0,
   session_cache_hits: 0,
   hops: 0,
-  /** Billed input tokens, as reported by providers. The relay's own counts are separate. */
+  /** Billed input tokens, as reported by providers. The relay's own token counts are in other fields. */
   billed_input: 0,
   /** Billed output tokens, as reported by providers. */
   billed_output: 0,
@@ -186,7 +186,7 @@ function addToTotals(before: Totals, event: StoredEvent): Totals {
         pull_tokens: totals.pull_tokens + countOrZero(payload.tokens),
       };
     case 'capability.invoked':
-      // A Go relay did not record `cacheable`; it cached all results.
+      // Events of a Go relay have no field `cacheable`, because a Go relay cached all results.
       if (payload.cacheable !== true && !legacy) return totals;
       return payload.cache_hit === true
         ? { ...totals, cache_hits: totals.cache_hits + 1 }
@@ -216,8 +216,8 @@ function addArtifact(totals: Totals, { tokens, capability, report }: CountedArti
 }
 
 /**
- * Returns the token figures of a prompt event. Returns null for other events and for prompts that lack one
- * of the two figures.
+ * Returns the token figures of a prompt event. Returns null for other events, and for prompts without the
+ * tokens of the text or without the pasting cost.
  */
 export function promptFigures({ type, payload, at }: StoredEvent): PromptFigures | null {
   if (!PROMPT_TYPES.has(type)) return null;
@@ -241,7 +241,7 @@ const PROMPT_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Adds a prompt event to the totals. A prompt without both figures (a cached answer or an old event) adds
+ * Adds a prompt event to the totals. A cached answer or an old event lacks one of the two figures. It adds
  * only billed tokens.
  */
 function addPrompt(totals: Totals, event: StoredEvent): Totals {
@@ -294,14 +294,14 @@ export interface IdempotentRequest {
   /** Digests of the idempotency key and of the request. They are stored in the event. */
   readonly mark: { readonly key: string; readonly request: string };
   /**
-   * Returns what the first request with this idempotency key did. Throws if the key was used for a different
-   * request.
+   * Returns the result of the first request with this idempotency key. Throws if the key was used for a
+   * different request.
    */
   previousUse(head: Head): KeyUse | undefined;
 }
 
 /**
- * Prepares a request that may be repeated. Returns null if there is no idempotency key. `request` computes a
+ * Prepares a request that may be repeated. Returns null if there is no idempotency key. `request` returns a
  * digest of everything that must be equal in a repeated request.
  */
 export async function idempotentRequest(

@@ -47,8 +47,8 @@ export const metaKey = (root: ThreadRoot) => `thr.${root}/meta`;
 export const holdKey = (root: ThreadRoot) => `thr.${root}/hold`;
 type Counter = 'hops' | `${ReadKind}_${'tokens' | 'times'}`;
 /**
- * Counters of hops, and of reads outside prompts. Earlier versions of the relay used other counter names and
- * included prompts. Their counters are neither read nor deleted.
+ * Counters of hops, and of reads outside prompts. Earlier versions of the relay used other names, and their
+ * counters included prompts. Those counters are neither read nor deleted.
  */
 export const COUNTERS: readonly Counter[] = [
   'hops',
@@ -70,7 +70,7 @@ export const artifactBlob = (root: ThreadRoot, about: Pick<Artifact, 'ref' | 'ty
 /** Key of the content blob of an artifact.created event; null for other events. */
 export const contentKey = (root: ThreadRoot, { type, payload }: StoredEvent) =>
   type === 'artifact.created' ? artifactBlob(root, fromJson<Artifact>(payload)) : null;
-/** Key of the lock record. An import into the root or a deletion of the root holds the lock. */
+/** Key of the lock record. An import into the root holds this lock, and so does a deletion of the root. */
 export const lockKey = (root: ThreadRoot) => `thr.${root}/turn`;
 /** Prefix of all blobs and records of a thread. */
 export const threadPrefix = (root: ThreadRoot) => `thr.${root}/`;

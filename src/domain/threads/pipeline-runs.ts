@@ -21,8 +21,8 @@ import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 const PAGE = 50;
 const PAGE_MAX = 100;
 /**
- * Maximum number of entries examined per page. If a filter matches few entries, a page can end before it is
- * full.
+ * Maximum number of list entries examined per page. If a filter matches few entries, a page can end before
+ * it is full.
  */
 const MAX_EXAMINED = 2_000;
 

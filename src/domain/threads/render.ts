@@ -62,7 +62,8 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
   const most = Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS);
-  // Leave out the artifacts: every answer adds one, and previews of artifacts follow the state.
+  // Do not show the artifacts in the state. Every answer adds one, and the previews that follow the state
+  // show artifacts anyway.
   const view = await stateView(state, texts, {
     lists: VIEW_LISTS.filter((list) => list !== 'artifacts'),
     tokens: checkCount('state_tokens', o.state_tokens ?? VIEW_TOKENS, VIEW_TOKENS_MAX),
@@ -129,8 +130,8 @@ function shownBytes(all: readonly ShownPreview[], { ref }: Artifact): number {
 }
 
 /**
- * Describes an artifact that the prompt shows. A pinned artifact can be shown twice: its beginning, and
- * passages that match the question.
+ * Describes an artifact that the prompt shows. A pinned artifact can have two parts in the prompt: its
+ * beginning, and passages that match the question.
  */
 function describeShown(shownParts: readonly ShownPreview[]): ShownArtifact {
   const { ref, type, name, size, hash, provenance } = shownParts[0]!.artifact;
@@ -268,7 +269,7 @@ async function choosePreviews(
 /** A question that a model was asked in this thread, and its answer. */
 type Turn = ShownPreview & { readonly question: string };
 
-/** Matches the patch at the end of an answer. The patch is already part of the state. */
+/** Matches the patch at the end of an answer. It is cut off, because it is already part of the state. */
 const PATCH_BLOCK = /\n*(?:`{3,}|~{3,})[ \t]*relay-patch[\s\S]*$/;
 
 /** Returns the newest turns that fit into a prompt, oldest first. A long answer is cut. */

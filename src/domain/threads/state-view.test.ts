@@ -8,8 +8,8 @@ import type { State } from '../../contract/threads.ts';
 import { searchState, stateView, type ViewOptions } from './state-view.ts';
 
 /**
- * Token counter with a cache. The function `countTokens` of test/token-count.ts clears its cache, and this
- * file counts the same words again and again.
+ * Token counter with a cache. This file counts the same words again and again, and `countTokens` of
+ * test/token-count.ts clears its cache.
  */
 const counter: TokenCounter = {
   count: async (text) => ({ tokens: countTokens(text), tokenizer: 'o200k_base', estimated: false }),

@@ -167,7 +167,7 @@ export async function stateView(
   }
 }
 
-/** Returns the items that match a question, best first. Facts that were set again later come last. */
+/** Returns the items that match a question, best first. A fact whose key was set again later comes last. */
 function matchingItems<T extends Item>(items: readonly T[], question: string): T[] {
   const candidates = items.map(({ text }, i) => ({ key: String(i), text, fields: {} }));
   const hits = rankPassages(candidates, queryTerms(question), candidates.length);
@@ -247,8 +247,8 @@ function itemsOf(state: State): Item[] {
 }
 
 /**
- * Matches the status of an item that needs no more work. A status can be any text. A status with another
- * word counts as open.
+ * Matches the status of an item that needs no more work. A status can be any text; one that does not match
+ * counts as open.
  */
 const CLOSED =
   /^(?:done|complete|finished|closed|answered|resolved|cancel|skipped|dropped|abandoned|superseded|revoked|rejected|obsolete)/i;
@@ -267,12 +267,12 @@ function isInProgress({ status = '' }: State['plan'][number]): boolean {
   return IN_PROGRESS.test(status);
 }
 
-/** Returns whether a constraint is hard: it has a severity, which does not match `SOFT`. */
+/** Returns whether a constraint is hard: it has a severity, and the severity does not match `SOFT`. */
 function isHard({ severity = '' }: State['constraints'][number]): boolean {
   return severity !== '' && !SOFT.test(severity);
 }
 
-/** Returns the text in parentheses, or nothing if it is empty or one of the usual texts. */
+/** Returns the text in parentheses. Returns an empty text if the text is empty or one of the usual ones. */
 function inParentheses(text = '', ...usual: readonly string[]): string {
   return text === '' || usual.includes(text) ? '' : ` (${text})`;
 }
@@ -285,8 +285,8 @@ function newestFirst<T extends { readonly at?: string }>(list: readonly T[]): T[
 }
 
 /**
- * Returns one line per artifact, newest first. The list can contain a ref several times, and only one of the
- * links may have a name.
+ * Returns one line per artifact, newest first. The list can contain several links with one ref, and only
+ * one of them may have a name.
  */
 function artifactLines(links: State['artifacts']): string[] {
   const byRef = new Map<string, State['artifacts'][number]>();
@@ -322,7 +322,7 @@ async function makeLine(item: Shown, counter: TokenCounter): Promise<Line> {
   }
 }
 
-/** Says how long an item is that is cut. */
+/** Note at the end of a cut item: the length of the whole item. */
 const lengthNote = ({ length }: string) => ` … [${count(length)} characters in all]`;
 /** Maximum number of tokens of a `lengthNote`. */
 const LENGTH_TOKENS = 12;
@@ -372,8 +372,8 @@ function footerLine(omitted: { readonly [kind in ViewKind]?: number }, more: Vie
 /** Returns the current header. Counts as a read unless `counted` is false. */
 export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
   const { root, state, totals } = await log.head(caller, id);
-  // States imported from a Go relay contain the token counts of that relay. Use the counts of this relay
-  // instead.
+  // States imported from a Go relay contain token counts of that relay. Replace them with the counts of
+  // this relay.
   const { tokens_estimate, tokens_avoided } = metricsOf(totals);
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
   const header = makeHeader({ ...state, metrics });
@@ -481,8 +481,9 @@ function assembleHeader(state: State, lists: HeaderLists): Header {
 }
 
 /**
- * Returns which of the fields `at` and `by` of a fact are worth showing. Leaves out what the relay added by
- * default: the sender's name in open mode and, for a fact without another name, a time with milliseconds.
+ * Returns which of the fields `at` and `by` of a fact are worth showing. Leaves out values that the relay
+ * added by default. These are the sender's name in open mode and, for a fact without another name, a time
+ * with milliseconds.
  */
 function signature({ at, by }: Fact): ('at' | 'by')[] {
   const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;

@@ -79,7 +79,7 @@ function checkTouched({ doc, touched }: Patched): void {
     for (const item of items) {
       const problem = checkItem(name, item as Json);
       if (!problem) continue;
-      // Ignore an invalid item that a later operation removed.
+      // Ignore an invalid item if a later operation of the patch removed it.
       currentItems ??= new Set(value);
       if (!currentItems.has(item as Json)) continue;
       throw invalid([name, value.lastIndexOf(item as Json), ...problem.path], problem.what);
@@ -88,7 +88,8 @@ function checkTouched({ doc, touched }: Patched): void {
 }
 
 /**
- * Fields for author and time, by list. The relay adds them to items that a patch touched and that lack them.
+ * List → fields for author and time that its items have. If an item that a patch touched lacks them, the
+ * relay adds them.
  */
 const SIGNED_FIELDS: { readonly [list in ListName]?: readonly ('at' | 'by')[] } = {
   facts: ['at', 'by'],
@@ -131,7 +132,7 @@ function stampState({ doc, bytes, touched }: Patched, stamp: Stamp): SizedState 
 /** Maximum number of items that are searched one by one. For more items, one pass over the list is faster. */
 const FEW_ITEMS = 8;
 
-/** Yields the indexes at which the items are in the list. An item that was copied has several indexes. */
+/** Yields the indexes of the items in the list. An item that was copied has several indexes. */
 function* indexesOf(list: Json[], items: ReadonlySet<object>): Generator<number> {
   if (items.size > FEW_ITEMS) {
     for (const [index, item] of list.entries()) if (items.has(item as object)) yield index;

@@ -6,14 +6,14 @@ import { allRecords, recordsOf } from '../records.ts';
 import { SUMMED, type ThreadFigures } from './token-ledger.ts';
 
 /**
- * Minimum number of changed threads after which the figures are saved again. If a tenth of all threads is
- * more than this, the figures are saved after that many changed threads.
+ * Minimum number of changed threads before the figures are saved again. For a large tenant the number is
+ * higher: a tenth of all threads.
  */
 const SAVE_EVERY = 100;
 /**
- * Age in ms from which the mark of a changed thread may be removed. On an engine without transactions, a mark
- * may become visible before the write to its thread, but not more than this time before it. As long as the mark
- * exists, every request for totals reads the thread again.
+ * Age in ms from which the mark of a changed thread may be removed. On an engine without transactions, a
+ * mark may become visible before the write to its thread, by less than this time. As long as the mark
+ * exists, every request for totals reads the thread again, so the write is not missed.
  */
 const SETTLE_MS = 60_000;
 /**
@@ -45,7 +45,7 @@ interface Threads {
 }
 
 /**
- * Marks a thread as changed. Call it in the same turn as the write, so that an engine with group commit
+ * Marks a thread as changed. Call it in the same tick as the write, so that an engine with group commit
  * writes both in one transaction.
  */
 export async function markChanged({ engine, env }: Store, tenant: string, id: string): Promise<void> {
@@ -56,8 +56,8 @@ export async function markChanged({ engine, env }: Store, tenant: string, id: st
       expiresAt: now + SAVED_MS + SETTLE_MS,
     });
   } catch {
-    // A failed mark must not make the write itself fail. Delete the saved figures instead, so that all
-    // threads are summed again.
+    // If the mark cannot be written, the write itself must still succeed. So delete the saved figures
+    // instead: then all threads are summed again.
     await engine.records.delete(savedKey(tenant)).catch(() => {});
   }
 }
@@ -69,8 +69,8 @@ export async function markChanged({ engine, env }: Store, tenant: string, id: st
 export async function readFigures(store: Store, tenant: string, threads: Threads): Promise<ThreadFigures[]> {
   const { engine, env } = store;
   const prefix = marksPrefix(tenant);
-  // Read the marks before the saved figures, because a save removes marks only after it has written the
-  // figures.
+  // Read the marks before the saved figures. A save writes the figures first and then removes marks, so a
+  // missing mark means that the figures read later include the change.
   const marks = await Array.fromAsync(allRecords(recordsOf<number>(engine.records), prefix));
   const saved = await recordsOf<{ readonly blob: string }>(engine.records).get(savedKey(tenant));
   const found = saved && (await engine.blobs.get(saved.value.blob));

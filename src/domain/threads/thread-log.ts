@@ -130,7 +130,7 @@ export class ThreadLog {
     return this.#index;
   }
 
-  /** Marks a thread as changed, so that its tenant's totals are updated. */
+  /** Marks a thread as changed, so that its tenant's totals are computed from its new figures. */
   changed(tenant: string, id: string): Promise<void> {
     return markChanged(this.deps, tenant, id);
   }
@@ -242,7 +242,7 @@ export class ThreadLog {
     const write = () => logs.append(logOf(head.root), asJson(stored), options);
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null, frees),
-      // The import marks the thread as changed once, when it is complete.
+      // An import does not mark the thread here. It does so once, when it is complete.
       o.imported ? null : this.changed(tenant, head.id),
     ]);
     if (seq === null) {
@@ -269,8 +269,8 @@ export class ThreadLog {
   }
 
   /**
-   * Moves operations that are too large for a log entry into a blob. The sweep deletes blobs to which no log
-   * entry refers.
+   * Moves operations that are too large for a log entry into a blob. If the entry is then not written, the
+   * sweep deletes the blob.
    */
   async #offloadOps(root: ThreadRoot, event: StoredEvent): Promise<StoredEvent> {
     const { engine, env } = this.deps;
@@ -284,7 +284,7 @@ export class ThreadLog {
   async #inTurn<T>(thread: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(thread);
     const running = before ? before.then(work, work) : work();
-    // The next writer waits for this writer. An error is reported only to this writer's caller.
+    // The next writer waits for this writer, even if it fails. Only this writer's caller gets the error.
     const settled = running.catch(() => {});
     this.#turns.set(thread, settled);
     try {
@@ -295,7 +295,7 @@ export class ThreadLog {
   }
 }
 
-/** Adds the name of the agent to an event of a caller with an API key. */
+/** Adds the name of the caller's agent to an event. */
 function signed({ agent }: Caller, event: StoredEvent): StoredEvent {
   return agent === undefined ? event : { ...event, payload: { ...event.payload, by_agent: agent } };
 }
@@ -324,7 +324,7 @@ const ACTIVITY_KINDS: { readonly [type: string]: ActivityKind } = {
 
 /**
  * Reports an appended event as activity. Shortens names, because events of clients can contain any text.
- * Skips reads that are not counted: otherwise a dashboard that shows activity would create activity.
+ * Skips reads with `counted: false`: otherwise a dashboard that shows activity would create activity.
  */
 function noteActivity({ activity }: Deps, tenant: string, head: Head, event: StoredEvent): void {
   const { type, payload } = event;
@@ -405,7 +405,7 @@ class Heads {
     let head = this.#cache.get(root)?.head ?? (await this.#newestSnapshot(root));
     let meter = new WorkMeter();
     for await (const { seq, event } of this.events(root, head.seq, PAGE)) {
-      // A concurrent load may already have folded this entry into the same cached head.
+      // Skip an entry that a concurrent load has already folded into the same cached head.
       if (seq <= head.seq) continue;
       // A `thread.created` event after other events means that the thread was deleted and created again under
       // the same id. Drop the old head.
@@ -439,7 +439,8 @@ class Heads {
     const after = { ...head };
     if (this.#snapshots.isDue(after)) {
       head.logBytes = 0;
-      // One save at a time, so that a newer snapshot of the same version is never overwritten by an older one.
+      // Run one save at a time. Otherwise an older snapshot could overwrite a newer one of the same
+      // version.
       this.#saving = this.#saving.catch(() => {}).then(() => this.#snapshots.save(after));
       this.#background.run(() => this.#saving);
     }
@@ -558,8 +559,8 @@ class Snapshots {
   }
 
   /**
-   * Returns whether a new snapshot is due, because the log since the last snapshot is larger than a snapshot
-   * would be.
+   * Returns whether a new snapshot is due: the log since the last snapshot is larger than a snapshot would
+   * be.
    */
   isDue(head: Head): boolean {
     const { bytes, refs, keys } = head;
@@ -610,8 +611,8 @@ class Snapshots {
       const stored = await this.#marks.get(snapshotsKey(root));
       const before = stored?.value ?? [];
       if (before.some((mark) => mark.version === version && mark.seq >= seq)) return [];
-      // An existing mark of this version is older, because events that make no version were appended since.
-      // Replace it.
+      // If the version already has a mark, replace the mark: it is older than the newest events, which make
+      // no version.
       const others = before.filter((mark) => mark.version !== version);
       const marks = [...others, { version, seq, count }].sort((a, b) => a.version - b.version);
       const kept = marks.length > SNAPSHOTS ? thinOut(marks) : marks;

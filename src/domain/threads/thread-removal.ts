@@ -41,8 +41,8 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { root, created, expires, name } = await log.meta(caller, id);
   const bytes = await storedBytesAt(log, root);
   const [deleted] = await Promise.all([records.delete(metaKey(root)), log.changed(tenant, id)]);
-  // If several deletions run concurrently, only one of them frees the quota. After a crash here, the recount
-  // corrects the quota.
+  // If several deletions run concurrently, only one of them frees the quota. After a crash between these
+  // two steps, the recount corrects the quota.
   if (deleted) await log.storage.freed(tenant, bytes);
   if (await clearUnownedRoot(log, tenant, root)) {
     if (expires !== undefined) await threadEnds(log.deps).forget(expires, id);
@@ -56,7 +56,7 @@ export async function removeExpiredThreads(log: ThreadLog, most?: number): Promi
   const ends = threadEnds(log.deps);
   await ends.forDue(async (end) => {
     const { tenant, id, created } = end;
-    // The thread exists, because it was deleted before it expired and then imported again.
+    // The entry is outdated: the thread was deleted before it expired, then imported again, and now exists.
     if (await log.find(tenant, id)) return;
     const bytes = await remainingBytes(log, tenant, id);
     const [deleted] = await Promise.all([
@@ -156,8 +156,8 @@ export async function withRootLock<T>(
     records.put(key, holder, { ...o, expect, expiresAt: env.now() + LOCK_MS });
   let revision = await putLock('absent').catch(async (error) => {
     if (!o.frees || !isRelayError(error, 'store_full')) throw error;
-    // The store has no room for a lock record, so no import can start. Check that no import is already
-    // running.
+    // The store has no room for a lock record, so no import can start now. But an import that started
+    // earlier may hold the lock, so check for its record.
     return (await records.get(key)) === null ? undefined : null;
   });
   if (revision === null) return undefined;
@@ -167,7 +167,7 @@ export async function withRootLock<T>(
     revision = (await putLock(revision!)) ?? revision;
   };
   const timer = setInterval(() => {
-    // A failed renewal is tried again at the next interval. `isHeld` detects a renewal that came too late.
+    // If a renewal fails, the next interval tries again. `isHeld` detects a renewal that came too late.
     renewing = renewing.then(renew).catch(() => {});
   }, LOCK_MS / 4);
   try {

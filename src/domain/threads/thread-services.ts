@@ -26,8 +26,8 @@ import * as threads from './threads.ts';
 import { holdThread, releaseThread } from './threads.ts';
 
 /**
- * Number of events between two attempts to compact. A state can stay long after a compaction, so it is not
- * examined after every event.
+ * Number of events between two attempts to compact. A state can still be long after a compaction, so not
+ * every event starts another attempt.
  */
 const COMPACT_EVERY = 50;
 
@@ -109,8 +109,8 @@ const VERB_HANDLERS: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   deleteArtifact: deleteArtifact,
   search: async (log, caller, id, q, o = {}) => {
     const { root, state } = await log.head(caller, id);
-    // Read this before the search. Otherwise an artifact that is indexed in between would be missing in both
-    // the hits and `unsearched`.
+    // Read this before the search. An artifact that is indexed between the two is then in `unsearched`. In
+    // the other order, it could be missing in both the hits and `unsearched`.
     const unsearched = await findUnsearched(log, caller, id);
     const hits = await searchArtifacts(log, caller, id, q, o);
     const items = searchState(state, q, o.limit);

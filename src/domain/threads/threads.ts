@@ -24,7 +24,7 @@ import { isoTime, parseVersion, versionRef, withoutRelayFields } from './state.t
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 import { finishDeletion, threadEnds } from './thread-removal.ts';
 
-/** Creates a thread. The first log entry is the commit point: listings skip a thread that has no log. */
+/** Creates a thread. The first log entry is the commit point: listings skip a thread without a log. */
 export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) => {
   const { env } = log.deps;
   const name = o.name ?? '';
@@ -48,7 +48,7 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
         what: 'This idempotency key was already used for a thread that has been deleted.',
         hint: 'Use a new idempotency key.',
       });
-    // Concurrent requests all use the meta record that was stored first.
+    // If several requests create the thread at once, all of them use the meta record that was stored first.
     const isFirst = await log.metas.put(metaKey(root), meta, { expect: 'absent', expiresAt: expires });
     if (isFirst === null) meta = (await log.metas.get(metaKey(root)))?.value ?? meta;
   }
@@ -125,7 +125,8 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
       const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta), by, hop_count };
       return { thread, next: key.slice(prefix.length) };
     }
-    // The sweep deletes expired threads. Finish interrupted deletions of other threads here.
+    // This listed thread no longer exists. If it had an expiry, the sweep deletes its data. Otherwise its
+    // deletion was interrupted, so finish it here.
     if ((value as JsonObject).expires === undefined)
       log.background.run(() => finishDeletion(log, caller.tenant, id));
     return null;

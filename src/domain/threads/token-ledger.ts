@@ -27,7 +27,7 @@ interface Log {
 
 /**
  * Counts the tokens that models get to see. Artifacts, prompts and pulls are counted by events. Frequent
- * reads are counted by counters with write-behind: a crash may lose the last few reads, but no read is
+ * reads are added to counters with write-behind: a crash may lose the last few reads, but no read is
  * counted twice.
  */
 export class TokenLedger {
@@ -125,19 +125,19 @@ export class TokenLedger {
     };
   }
 
-  /** Returns the counters that are already written. Counts in memory are not included. */
+  /** Returns the stored counters. Increments in memory are not included. */
   async counters(root: ThreadRoot): Promise<Counters> {
     const values = COUNTERS.map(async (what) => [what, await this.counter(root, what)] as const);
     return Object.fromEntries(await Promise.all(values)) as Record<keyof Counters, number>;
   }
 
-  /** Returns one counter that is already written. Counts in memory are not included. */
+  /** Returns one stored counter. Increments in memory are not included. */
   async counter(root: ThreadRoot, what: keyof Counters): Promise<number> {
     const value = (await this.#log.deps.engine.records.get(counterKey(root, what)))?.value;
     return typeof value === 'number' ? value : 0;
   }
 
-  /** Writes all counts that are still in memory. */
+  /** Writes all increments that are still in memory. */
   async flush(): Promise<void> {
     await Promise.all(this.#counting);
     await this.#reads.flush();
@@ -168,8 +168,8 @@ export class TokenLedger {
 }
 
 /**
- * Returns the figures of prompts. Returns null if there were no prompts, because reads alone do not show
- * what pasting would have cost.
+ * Returns the figures of prompts. Returns null without prompts, because reads alone do not show what
+ * pasting would have cost.
  */
 function promptLedger(totals: Totals, read_tokens: number): PromptLedger | null {
   const { prompts, pasted_tokens, prompt_tokens, tool_calls, tool_call_tokens } = totals;

@@ -7,9 +7,12 @@ import { type RecordsOf, recordsOf } from '../records.ts';
 /** Limits of a tenant. A plan contains nothing about payment. */
 export interface Plan {
   readonly name: string;
-  /** Pushes per calendar month in UTC; null for no limit. */
+  /** Maximum number of pushes per calendar month in UTC; null for no limit. */
   readonly pushes: number | null;
-  /** Pulls per calendar month. Displayed and exported, but never enforced: a pull is always answered. */
+  /**
+   * Number of pulls per calendar month. It is displayed and exported, but never enforced: a pull is always
+   * answered.
+   */
   readonly pulls: number | null;
   readonly keys: number;
   readonly payloadBytes: number;

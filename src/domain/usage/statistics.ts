@@ -17,7 +17,7 @@ const statsPrefix = (tenant: string) => `ten.${tenant}/stats/`;
 export class Statistics {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #sums: SumRecords;
-  /** Called with the added usage after each write. */
+  /** Called after each write with the usage that it added. */
   onWritten: ((rows: readonly Metered[]) => void) | null = null;
 
   constructor(deps: Pick<Deps, 'engine' | 'env'>) {

@@ -10,8 +10,8 @@ export const RECOUNT_MS = 6 * 60 * 60 * 1000;
 /** Time in ms after which a rejected write may start another measurement. */
 const RECOUNT_REFUSED_MS = 60 * 1000;
 /**
- * Time in ms that a recount waits before and after it measures. A write is counted shortly before its data
- * exists. Deleted data is gone shortly before it is subtracted. The recount waits for both.
+ * Time in ms that a recount waits before and after it measures. A write is added to the sum shortly before
+ * its data exists, and a deletion is subtracted shortly after its data is gone. The pauses let both finish.
  */
 const MOMENT_MS = 1_000;
 
@@ -22,10 +22,10 @@ const MOMENT_MS = 1_000;
 const storageKey = (tenant: string, what: 'written' | 'freed' | 'counted') => `ten.${tenant}/storage/${what}`;
 
 /**
- * Storage of a tenant's threads, files and channels in bytes. It is a running sum: bytes written minus bytes
- * freed. A write is counted before its commit, and freed bytes are subtracted after the deletion. So a crash
- * leaves the sum too high, and a recount corrects it. Writers check the sum before they write. So concurrent
- * writers may exceed the limit by what they write.
+ * Storage of a tenant's threads, files and channels in bytes. It is a running sum: bytes written minus
+ * bytes freed. A write is added before its commit, and freed bytes are subtracted after the deletion. So a
+ * crash leaves the sum too high, and a recount corrects it. Writers check the sum before they write, so
+ * concurrent writers may exceed the limit by what they write.
  */
 export class Storage {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
@@ -59,10 +59,10 @@ export class Storage {
   }
 
   /**
-   * Runs `write` and counts the bytes that it stores. Both start in the same tick, so that an engine with
-   * group commit commits them together. A negative number of bytes is freed. If `took` returns false, `write`
-   * has stored nothing, and nothing is counted. `frees` says that the write is part of a deletion, so that a
-   * full store still accepts it.
+   * Runs `write` and adds its bytes to the sum. Both start in the same tick, so that an engine with group
+   * commit commits them together. A negative number of bytes is freed. If `took` returns false, `write` has
+   * stored nothing, and the sum stays. `frees` is true if the write is part of a deletion, so that a full
+   * store still accepts it.
    */
   async counted<T>(
     tenant: string,
@@ -110,7 +110,7 @@ export class Storage {
     return this.#counted.has(tenant);
   }
 
-  /** Makes a recount due now. */
+  /** Forgets the time of the last recount, so that a recount is due now. */
   async forgetCount(tenant: string): Promise<void> {
     this.#counted.delete(tenant);
     await this.#sums.delete(storageKey(tenant, 'counted'));
@@ -122,8 +122,8 @@ export class Storage {
   }
 
   /**
-   * Corrects the sum by what `measure` finds, while others write and delete. The sum may become too high by
-   * the bytes that others write or free meanwhile. It never becomes too low.
+   * Corrects the sum to the result of `measure`, while other processes write and delete. The sum may become
+   * too high by the bytes that they write or free meanwhile. The sum never becomes too low.
    */
   async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
     // The first round has no pauses and only checks the sum. If the sum looks wrong, the second round

@@ -10,9 +10,9 @@ import type { Statistics } from './statistics.ts';
 const pushesKey = (tenant: string, month: string) => `ten.${tenant}/pushes/${month}`;
 
 /**
- * Usage of a tenant's plan. The limit of pushes is exact, also across restarts and several servers. A push is
- * counted in the store before its commit. If the push fails, the count is taken back. If the process crashes
- * in between, the count stays one too high. It is never too low.
+ * Usage of a tenant's plan. The limit of pushes is exact, also across restarts and several servers: a push
+ * is added to a counter in the store before its commit, and subtracted again if the push fails. After a
+ * crash in between, the counter stays one too high. The counter is never too low.
  */
 export class Usage implements Allowance {
   readonly statistics: Statistics;
@@ -40,7 +40,7 @@ export class Usage implements Allowance {
   async reserve({ tenant }: Caller): Promise<GiveBack> {
     const { records } = this.#deps.engine;
     const { name, pushes } = await this.#plans.of(tenant);
-    // Without a limit no exact count is needed. The statistics, which are written behind, are enough.
+    // A plan without a limit needs no exact counter. The statistics, which are written behind, are enough.
     if (pushes === null) return async () => {};
     const month = this.#month();
     const key = pushesKey(tenant, month);
@@ -66,7 +66,7 @@ export class Usage implements Allowance {
     const all = await this.statistics.rows(tenant, month);
     const sum = (operation: string) =>
       all.filter((row) => row.operation === operation).reduce((total, row) => total + row.count, 0);
-    // Without a limit there is no exact count, so use the statistics.
+    // For a plan without a limit there is no exact counter, so use the statistics.
     const pushes = Math.max(await this.#pushes(tenant, month), plan.pushes === null ? sum('push') : 0);
     const admin = caller.scopes.includes('admin') && caller.channelPrefix === undefined;
     return {

@@ -83,8 +83,8 @@ export class Capabilities {
     const context = this.#context(caller, id);
     // The cache key covers the capability, its arguments regardless of their order, and its salt.
     const salt = (await capability.salt?.(context)) ?? '';
-    // An API key with a channel prefix cannot see everything, so its results are not shared with other API
-    // keys.
+    // An API key with a channel prefix cannot see all threads, so its results are cached for this key
+    // alone.
     const reach = caller.channelPrefix === undefined ? [] : [caller.keyId];
     const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, canonicalArgs, salt, ...reach]));
     const answer = async (artifact: Artifact, cache_hit: boolean): Promise<InvokeAnswer> => ({

@@ -12,9 +12,11 @@ export interface Capability {
   /** True if the same arguments give the same result for a while. Default: false. */
   readonly cacheable?: boolean;
   readonly cache_ttl_sec?: number;
-  /** False if the operator must allow the capability first. Until then it is listed, but it does not run. */
+  /**
+   * False if the operator must allow the capability first. Until then it is listed, but cannot be invoked.
+   */
   readonly enabled?: false;
-  /** Whether searches find the results of the capability. Default: true. */
+  /** True if searches find the results of the capability. Default: true. */
   readonly indexed?: boolean;
   /**
    * Returns a text that describes what else the result depends on. The text becomes part of the cache key.
