@@ -65,7 +65,7 @@ export class AgentBridge {
 
   /**
    * Sends a task and returns its result as text. Rejects with `task_failed` if the task failed or was
-   * canceled. Rejects with `timeout` if no result came in time.
+   * canceled, and with `timeout` if no result came in time.
    */
   async pushAndWait(task: string, o: SendOptions & WaitOptions = {}): Promise<string> {
     const answer = await this.sendAndWait(task, o);
@@ -112,8 +112,8 @@ export class AgentBridge {
   }
 
   /**
-   * Starts to take tasks and run them, until the returned worker is stopped. Resolves when the relay lists
-   * the bridge.
+   * Starts to take tasks and run them, until the returned worker is stopped. Resolves when the relay's list
+   * of agents contains the bridge.
    */
   async start(): Promise<BridgeWorker> {
     const { runner } = this.#options;
@@ -168,7 +168,7 @@ export class AgentBridge {
  */
 export async function announcedResult(client: ContextRelay, id: string, result: string): Promise<string> {
   const { created_at: since, done_channel } = await client.tasks.get(id);
-  // Without the channel's key, this client cannot decrypt the messages, so it does not search them.
+  // Search the messages only with the channel's key. Without it, this client cannot decrypt them.
   if (await client.hasChannelKey(done_channel)) {
     const last = await client.channels.position(done_channel);
     const signal = AbortSignal.timeout(LOOK_BACK_MS);

@@ -13,28 +13,28 @@ export interface AgentBridgeOptions {
   /** Maximum number of tasks that run at the same time; 1 by default. */
   readonly concurrency?: number;
   /**
-   * Senders from which the bridge accepts tasks, by the names that the relay gives them. By default the
+   * Names of the senders from which the bridge accepts tasks, as the relay reports them. By default the
    * bridge accepts tasks from everyone in the tenant.
    */
   readonly from?: readonly string[];
   /** Time limit of a task in ms; 600 000 by default. */
   readonly timeout?: number;
   /**
-   * True: the agent always gets one line with the pointer. False: it always gets the text of the task. By
-   * default the runner decides.
+   * True if the agent always gets one line with the pointer, false if it always gets the text of the task.
+   * By default the runner decides.
    */
   readonly pointer?: boolean;
   /**
-   * If true, the agent gets the text of the task unchanged, without a request for an outcome block. All its
-   * output is the result.
+   * True if the agent gets the text of the task unchanged, without a request for an outcome block. All its
+   * output is then the result.
    */
   readonly plain?: boolean;
   /** Command with which the agent calls the relay; `relay` by default. The prompt contains this command. */
   readonly command?: string;
   /**
-   * If true, the bridge encrypts all results. Only holders of the done channel's key can read them. By
-   * default the bridge encrypts only the results of encrypted tasks, and only if it has the done channel's
-   * key.
+   * True if the bridge encrypts all results, so that only holders of the done channel's key can read them.
+   * By default the bridge encrypts only the results of encrypted tasks, and only if it has the done
+   * channel's key.
    */
   readonly encrypted?: boolean;
   /**

@@ -13,11 +13,11 @@ export interface Runner {
   /** Maximum number of jobs that run at the same time; unlimited by default. */
   readonly slots?: number;
   /**
-   * Returns whether the agent can get this text as a whole. By default it can get every text. If it cannot,
-   * the agent gets one line with the pointer instead.
+   * Returns whether the agent can get this text as a whole. Otherwise the agent gets one line with the
+   * pointer instead. By default every text is possible.
    */
   inline?(text: string): boolean;
-  /** Rejects if the agent cannot be reached. The bridge calls it once, before the first job. */
+  /** Prepares the runner, once before the first job. Rejects if the agent cannot be reached. */
   open?(): Promise<void>;
   /**
    * Runs a job. If it rejects or returns `failed`, the task gets a failed result, and the bridge does not
@@ -116,8 +116,8 @@ export interface TmuxOptions {
 
 export interface ExecOptions {
   /**
-   * Shell command to run. `{file}` is replaced by the path of a file with the prompt, `{url}` by the pointer
-   * to the task.
+   * Shell command to run. `{file}` is replaced by the path of a file that contains the prompt, `{url}` by
+   * the pointer to the task.
    */
   readonly command: string;
   readonly cwd?: string;
@@ -130,8 +130,8 @@ export interface ExecOptions {
  */
 export interface AcpOptions extends ExecOptions {
   /**
-   * Permission requests of the agent that the bridge grants: all, only requests to read, or none. It rejects
-   * all other requests. `reads` by default.
+   * Permission requests of the agent that the bridge grants: all, only requests to read, or none. The
+   * bridge rejects all other requests. `reads` by default.
    */
   readonly allow?: 'all' | 'reads' | 'none';
 }

@@ -35,7 +35,7 @@ type Status = 'done' | 'failed';
 const FIRST_WAIT_MS = 500;
 /** Longest pause in ms between two attempts to deliver a result. */
 const LONGEST_WAIT_MS = 10_000;
-/** Time in ms after which the relay has noticed that this bridge closed its connection. */
+/** Time in ms after which the relay has certainly noticed that this bridge closed its connection. */
 export const LEAVE_MS = 200;
 
 /**
@@ -52,7 +52,8 @@ export async function runTask(
   stopping: AbortSignal,
 ): Promise<Status | null> {
   const { url, from, metadata } = message;
-  // A signal is not a task. A task already has a result if a bridge finished it but acknowledged it too late.
+  // Drop a signal, which is no task, and a task that already has a result, because a bridge finished it but
+  // acknowledged it too late.
   if (!url) return drop(message, o, String(message.seq), 'it is a signal, not a task');
   const { id, key } = parsePointer(url);
   if (await hasResult(client, id)) return drop(message, o, id, 'it already has a result');
@@ -69,7 +70,8 @@ export async function runTask(
     if (found?.status === 'canceled') canceled.abort(found.summary);
     else if (found) settled.abort();
   });
-  // If waiting for another result fails, the task still runs. The relay rejects a second result for the task.
+  // Ignore errors of this wait, so that the task still runs. If there is another result, the relay rejects
+  // the second one.
   elsewhere.catch(() => {});
   let ran: Ran;
   try {
@@ -83,8 +85,8 @@ export async function runTask(
   if (lost.aborted) return forget(o, id, 'its lease ended, and another bridge took the task');
   if (settled.signal.aborted) return drop(message, o, id, 'the agent sent the result itself');
   if (stopping.aborted) {
-    // Wait before giving the task back. Otherwise the relay could give it to this bridge again, because it
-    // does not know yet that this bridge has left.
+    // Wait before giving the task back. Otherwise the relay, which does not know yet that this bridge has
+    // left, could give the task to this bridge again.
     await pause(LEAVE_MS);
     await message.nack();
     return forget(o, id, 'given back');
@@ -110,8 +112,8 @@ async function perform(
     text = await client.pull(await ownPointer(url, o.resolve));
     message = await messageOf(client, id, task.message);
   } catch (error) {
-    // An unreachable relay may be back soon, so throw and let the task be tried again. A payload that cannot
-    // be read stays unreadable, so the task fails.
+    // An unreachable relay may be back soon, so throw: the task is then tried again. A payload that cannot
+    // be read now stays unreadable, so in this case the task fails.
     if (isRelayError(error, 'unreachable') || isRelayError(error, 'timeout')) throw error;
     return refused(`The task could not be read: ${errorText(error)}`);
   }
@@ -161,7 +163,8 @@ async function bringResult(
   const { id, doneChannel, encrypted, stopping } = task;
   const asAnswer = task.overA2A && !encrypted;
   const { status, summary, text, outcome, contentType } = resultOf(ran, o.plain === true, asAnswer);
-  // Metadata is not encrypted, so for an encrypted result it contains nothing that the agent wrote.
+  // Metadata is not encrypted. So the metadata of an encrypted result contains nothing that the agent
+  // wrote.
   const told = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
   const about = { ...told, agent: o.name };
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
@@ -206,9 +209,9 @@ export function pushResult(
 }
 
 /**
- * Turns the output of a job into a result. With `asAnswer`, an A2A answer stays unchanged JSON. Otherwise it
- * becomes text. `outcome` says what the text of the result is: an outcome block, an A2A answer, the whole
- * output, or nothing.
+ * Turns the output of a job into a result. With `asAnswer`, an A2A answer stays unchanged JSON. Otherwise
+ * it becomes text. `outcome` is the kind of the text: an outcome block, an A2A answer, the whole output, or
+ * nothing.
  */
 function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
   let { failed } = ran;
@@ -283,8 +286,8 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * Returns what this client must pull to read a pointer. For an unencrypted pointer this is its id. For an
- * encrypted pointer it is the URL that `resolve` returns.
+ * Returns the name under which this client can pull a pointer: its id if it is not encrypted, otherwise the
+ * URL that `resolve` returns.
  */
 export async function ownPointer(
   url: string,
@@ -294,7 +297,10 @@ export async function ownPointer(
   return key === null ? id : resolve(url);
 }
 
-/** Returns the end of a prompt. It contains the task's id, by which a runner finds the prompt on a screen. */
+/**
+ * Returns the last line of a prompt. The line contains the task's id, by which a runner finds the prompt on
+ * a screen.
+ */
 const ending = (id: string) => `(relay task ${id})`;
 
 /** Returns the text of the task, followed by the instruction for an outcome block. */
@@ -303,9 +309,9 @@ function inlinePrompt(id: string, text: string): string {
 }
 
 /**
- * Returns a prompt of one line, because terminals submit each line separately. It asks the agent to deliver
- * the result with a command, so that the bridge need not read the screen. Agents that cannot run commands
- * print an outcome block.
+ * Returns a prompt of one line, because terminals submit each line separately. The prompt asks the agent to
+ * deliver the result with a command, so that the bridge need not read the screen. Agents that cannot run
+ * commands print an outcome block.
  */
 function pointerPrompt(id: string, url: string, command: string, encrypted: boolean): string {
   const done = `${command} task done ${encrypted ? '--encrypt ' : ''}${id}`;

@@ -13,12 +13,13 @@ import type { StuckReason } from './runner.ts';
 import { errorText, LEAVE_MS, runTask, type WorkerOptions } from './task-run.ts';
 
 /**
- * Takes tasks from the channel that all bridges share, and from the channel of its own agent. Runs each task
- * under a lease and delivers its result. Ends when it is stopped, or when the relay rejects it permanently.
+ * Takes tasks from the channel that all bridges share, and from the channel of its own agent. Runs each
+ * task under a lease and delivers its result. The worker ends when it is stopped, or when the relay rejects
+ * it permanently.
  */
 export class BridgeWorker implements AsyncDisposable {
   readonly name: string;
-  /** Resolves when the worker was stopped. Rejects when the worker cannot continue. */
+  /** Resolves when the worker has stopped. Rejects when the worker cannot continue. */
   readonly ended: Promise<void>;
   readonly #client: ContextRelay;
   readonly #options: WorkerOptions;
@@ -46,7 +47,8 @@ export class BridgeWorker implements AsyncDisposable {
     this.#options = { ...options, name: this.name, onStuck: (id, reason) => this.#noteStuck(id, reason) };
     this.#slots = checkConcurrency(options);
     this.ended = this.#end.promise;
-    // Prevent an unhandled rejection if no caller awaits `ended`.
+    // Handle a rejection of `ended` here, in case that no caller awaits it. Otherwise the runtime reports
+    // it as unhandled.
     this.ended.catch(() => {});
   }
 
@@ -81,7 +83,7 @@ export class BridgeWorker implements AsyncDisposable {
 
   async #stopWith(error: unknown): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    // Report the error that stopped the bridge, not an error of the cleanup.
+    // Ignore errors of the cleanup: `ended` rejects with the error that stopped the bridge.
     await this.#wind().catch(() => {});
     this.#end.reject(error);
   }
@@ -94,7 +96,7 @@ export class BridgeWorker implements AsyncDisposable {
     // bridge left.
     await Promise.all([...this.#running.keys(), ...this.#following, pause(LEAVE_MS)]);
     await this.#options.runner.close();
-    // If this fails, the relay notices later that the heartbeats are missing.
+    // Ignore an error here: the relay soon notices that the heartbeats are missing.
     await this.#client.agents.leave(this.name, this.#instance).catch(() => {});
   }
 
@@ -102,12 +104,13 @@ export class BridgeWorker implements AsyncDisposable {
     for await (const message of subscription) {
       const lost = new AbortController();
       const lease = keepExtending(message, () => lost.abort());
-      // While a message waits for a free slot, this bridge keeps its lease on the message.
+      // Keep extending the lease on the message while it waits for a free slot. Otherwise another bridge
+      // would get the message.
       const stopping = this.#stopping.signal;
       while (this.#running.size >= this.#slots && !stopping.aborted) await Promise.race(this.#running.keys());
       if (stopping.aborted) {
         lease.stop();
-        // If this fails, the message goes back to the group when its lease ends.
+        // Ignore an error here: when its lease ends, the message goes back to the group anyway.
         await message.nack().catch(() => {});
         return;
       }

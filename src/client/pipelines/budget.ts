@@ -68,7 +68,9 @@ export class Meter {
   readonly #pipeline: Pipeline;
   readonly #steps: Map<string, Spent>;
   readonly #extended: Map<string, number>;
-  /** Allows one question at a time. Steps that use up a budget at the same time then share one question. */
+  /**
+   * Allows one question at a time, so that steps that use up a budget at the same time share one question.
+   */
   readonly #asking = new ConcurrencyLimit(1);
 
   constructor(parts: BudgetParts, pipeline: Pipeline, { steps, extended }: BudgetRecord) {
@@ -87,7 +89,10 @@ export class Meter {
     }
   }
 
-  /** Returns whether a running call that has used the tokens in `billed` so far uses up a budget. */
+  /**
+   * Returns whether a budget is used up if the tokens in `billed` are added, which a running call has used
+   * so far.
+   */
   isUsedUp(step: string, model: string, billed: Billed | undefined): boolean {
     const { prices, outer } = this.#parts;
     const { input_tokens = 0, output_tokens = 0 } = billed ?? {};
@@ -154,7 +159,7 @@ export class Meter {
 
   async #extend(scope: string): Promise<void> {
     const reached = this.#reached(scope);
-    // A person may have extended the budget while this step waited for `#asking`.
+    // Nothing to do if a person has extended the budget while this step waited for `#asking`.
     if (reached === null) return;
     const what = `The budget of ${scope === RUN ? 'the run' : `the step ${scope}`} is used up: ${reached}`;
     const times = this.#extended.get(scope) ?? 0;

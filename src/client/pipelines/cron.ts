@@ -22,10 +22,10 @@ const SEARCHED_DAYS = 41 * 366;
 const DAY = 86_400_000;
 
 /**
- * Returns the first time in ms after `after` that matches a cron expression with five fields in a time zone.
- * When clocks go forward, a time that does not exist moves to the time after the change. When clocks go back,
- * a time that exists twice matches once; if the hour is `*`, it matches both. Throws an `Error` if the
- * expression or the time zone is invalid.
+ * Returns the first time in ms after `after` that matches a cron expression with five fields in a time
+ * zone. When clocks go forward, a time that does not exist moves to the time after the change. When clocks
+ * go back, a time that exists twice matches only once, or both times if the hour is `*`. Throws an `Error`
+ * if the expression or the time zone is invalid.
  */
 export function nextTime(expression: string, timezone: string, after: number): number {
   const [minutes, hours, days, months, weekdays] = parseCron(expression);
@@ -54,8 +54,9 @@ export function nextTime(expression: string, timezone: string, after: number): n
 }
 
 /**
- * Returns the times at which clocks show `wall`. If clocks go back and show it twice, returns the first time,
- * or both with `anyHour`. If clocks skip it, returns the time after the change, or nothing with `anyHour`.
+ * Returns the times at which clocks show `wall`. If clocks go back and show `wall` twice, returns the first
+ * time, or both with `anyHour`. If clocks skip `wall`, returns the time after the change, or nothing with
+ * `anyHour`.
  */
 function instants(wall: number, offset: (time: number) => number, anyHour: boolean): number[] {
   const [before, behind] = [offset(wall - DAY), offset(wall + DAY)];

@@ -34,7 +34,7 @@ export interface Pipeline {
   readonly notify?: Notify;
 }
 
-/** Where the value of a secret comes from: exactly one of the fields. */
+/** Source of the value of a secret. Exactly one of the fields is set. */
 export interface Secret {
   readonly env?: string;
   readonly file?: string;
@@ -63,7 +63,10 @@ export type Trigger = { readonly inputs: { readonly [name: string]: string } } &
       readonly on: 'schedule';
       readonly cron: string;
       readonly timezone: string;
-      /** Runs for times that passed while no server was running: none, one, or one for each time. */
+      /**
+       * Runs to start for scheduled times at which no server was running: none, one for the last time, or
+       * one for each time.
+       */
       readonly missed: 'skip' | 'last' | 'all';
     }
   /** `secret` is the name of the secret that signs the requests. */
@@ -107,7 +110,7 @@ export interface CliAgent {
 
 export interface ShellAgent {
   readonly kind: 'shell';
-  /** Shell command that gets the prompt on stdin. Null if the prompt of each step is itself the command. */
+  /** Shell command that gets the prompt on stdin. If null, the prompt of each step is itself the command. */
   readonly command: string | null;
   readonly env: { readonly [name: string]: string };
 }
@@ -175,12 +178,15 @@ export interface Step {
     readonly backoffMs: number;
   };
   readonly timeoutMs: number;
-  /** Time in ms for which the cached result of an unchanged step is used. Null if results are not cached. */
+  /**
+   * Time in ms for which the result of an unchanged step is reused from the cache. Null if results are not
+   * cached.
+   */
   readonly cacheMs: number | null;
   readonly output: { readonly type: ArtifactType; readonly name: string };
   /** Limits for the tool calls of a model while it answers. A missing field has its default. */
   readonly pulls: { readonly rounds?: number; readonly tokens?: number };
-  /** List of items; the step runs once for each. A string is a reference to a list. */
+  /** List of items, or a reference to a list. The step runs once for each item. */
   readonly forEach?: string | readonly Json[];
   /** Agent that the step itself defines with `approve` or `uses`. It is not in `agents`. */
   readonly own?: PersonAgent | PipelineAgent;

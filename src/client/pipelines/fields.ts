@@ -30,8 +30,8 @@ export class Fields {
   }
 
   /**
-   * Reports an error in the map, or at a path inside the map. Always returns null, which callers return as
-   * the missing value.
+   * Reports an error in the map, or at a path inside the map. Always returns null, so that callers can
+   * return it in place of the value.
    */
   error(what: string, ...at: Path): null {
     this.#report([...this.#path, ...at], what);

@@ -6,8 +6,8 @@ type Node = Pick<Step, 'id' | 'needs'>;
 export function findCycle(steps: readonly Node[]): string[] | null {
   const ids = new Set(steps.map(({ id }) => id));
   const known = steps.map(({ id, needs }) => ({ id, needs: needs.filter((need) => ids.has(need)) }));
-  // A step in no round is part of a cycle or depends on one. Following the needs of these steps leads around
-  // the cycle.
+  // Remove all steps in rounds. Each remaining step is part of a cycle or depends on one, so following its
+  // needs leads around a cycle.
   for (const { id } of rounds(known).flat()) ids.delete(id);
   const next = new Map(known.map(({ id, needs }) => [id, needs.find((need) => ids.has(need))]));
   const path: string[] = [];
@@ -39,8 +39,8 @@ export function withDependents(steps: readonly Node[], from: string): Set<string
 }
 
 /**
- * Returns the steps of a pipeline as data for an event. With this data a run can be drawn without the
- * pipeline file.
+ * Returns the steps of a pipeline as data for an event, so that a run can be drawn without the pipeline
+ * file.
  */
 export function graphOf({ steps }: Pick<Pipeline, 'steps'>) {
   return steps.map(({ id, agent, needs }) => ({ id, agent, needs: [...needs] }));

@@ -20,7 +20,7 @@ export interface RunRecord {
   readonly started_at: string;
   readonly finished_at: string | null;
   readonly status: 'running' | 'done' | 'failed' | 'interrupted' | 'partial' | 'cancelled';
-  /** Why the run was cancelled. */
+  /** Reason why the run was cancelled. */
   readonly why?: string;
   /** Data of the trigger that started the run. Absent if a person started it. */
   readonly trigger?: Json;
@@ -37,12 +37,14 @@ export interface StepRecord extends Pick<StepInstance, 'partial' | 'pulled_token
   readonly attempts: number;
   /** Ref of the artifact with the result of the step. */
   readonly ref?: string;
-  /** True if the log contains `step.done`. It is written last, after the token counts and the patch. */
+  /**
+   * True if the log contains `step.done`. This event is written last, after the token counts and the patch.
+   */
   readonly settled?: boolean;
   readonly cached?: boolean;
   readonly duration_ms?: number;
   readonly why?: string;
-  /** The attempts that failed, in order, and the rounds whose condition was false. */
+  /** Failed attempts and rounds whose condition was false, in order. */
   readonly failures?: readonly AttemptRecord[];
   /** The question that the step waits for. */
   readonly question?: { readonly id: string; readonly question: string };

@@ -39,9 +39,9 @@ export interface RunOptions extends LeaseOptions {
 }
 
 export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition' | 'budget'> {
-  /** Cost of the run's model calls. `money` leaves out models whose prices are unknown. */
+  /** Tokens and cost of the run's model calls. `money` leaves out models whose prices are unknown. */
   readonly spent: { readonly tokens: number; readonly money: number };
-  /** Values of `outputs`. Only the process that finished the run returns them. */
+  /** Values of the pipeline's `outputs`. Only the process that finished the run returns them. */
   readonly outputs?: { readonly [name: string]: string };
   readonly steps: readonly StepRecord[];
   /** Results of the steps that no other step needs. */
@@ -51,7 +51,7 @@ export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition' | 'bu
 const THREAD_NAME = 'pipeline ';
 const threadName = ({ name }: Pick<Pipeline, 'name'>) => `${THREAD_NAME}${name}`.slice(0, 200);
 const ENDED: ReadonlySet<string> = new Set(['failed', 'cancelled', 'partial']);
-/** Interval in ms at which a queued run asks for its turn. */
+/** Interval in ms at which a queued run checks whether its turn has come. */
 const TURN_POLL_MS = 500;
 
 interface Secrets {
@@ -95,9 +95,9 @@ export class Pipelines {
   }
 
   /**
-   * Starts a run at most once for a key. If the run exists and is not finished, it is resumed. Returns null if
-   * it is finished, or if another process works on it. With `again`, a failed run is resumed, and the summary of a
-   * run that is done is returned.
+   * Starts a run at most once for a key. An existing run that is not finished is resumed. Returns null if
+   * the run is finished, or if another process works on it. With `again`, a failed run is resumed too, and
+   * the summary of a run that is done is returned.
    */
   async startOnce(
     key: string,
@@ -120,7 +120,7 @@ export class Pipelines {
     }
   }
 
-  /** Cancels a run. The process that works on it stops, and nothing resumes it automatically. */
+  /** Cancels a run. The process that works on the run stops, and nothing resumes the run automatically. */
   async cancel(run: string, why: string, signal: AbortSignal): Promise<void> {
     await this.#record(run);
     await using lease = await RunLease.take(this.#parts, run, { signal, takeOver: true });
@@ -191,7 +191,10 @@ export class Pipelines {
     return known;
   }
 
-  /** Continues a stopped run. With `file`, uses the current content of this file. Recorded results stay. */
+  /**
+   * Continues a stopped run. With `file`, uses the current content of this file. Steps with recorded
+   * results do not run again.
+   */
   async resume(run: string, file: PipelineFile | null, o: RunOptions): Promise<RunSummary> {
     await this.#record(run);
     await using lease = await RunLease.take(this.#parts, run, o);
@@ -299,7 +302,10 @@ export class Pipelines {
     return { ...summary(await this.#record(run), pipeline), ...(outputs ? { outputs } : {}) };
   }
 
-  /** Runs another pipeline as a step. After a crash, the key of the step finds the run again. */
+  /**
+   * Runs another pipeline as a step. If a crash interrupts it, the next call finds its run by the key of
+   * the step.
+   */
   async #runUsed(file: PipelineFile, call: StepCall<PipelineAgent>, o: RunOptions): Promise<StepResult> {
     const used = file.uses?.[call.agent.uses];
     if (!used) throw new StepFailure(`the file ${call.agent.uses} was not loaded`, '');
@@ -338,7 +344,7 @@ export class Pipelines {
 
   /**
    * Waits until no other run with the same concurrency key is active. With the mode `cancel`, cancels the
-   * other run instead. Returns null if the pipeline has no concurrency key.
+   * other run instead of waiting for its end. Returns null if the pipeline has no concurrency key.
    */
   async #takeTurn(
     { name, concurrency }: Pipeline,
@@ -355,8 +361,8 @@ export class Pipelines {
   }
 
   /**
-   * Waits until this process holds the lease named `what`. The lease is on a hidden thread, in which a holder
-   * can store data for the next one.
+   * Waits until this process holds the lease named `what`. The lease is on a hidden thread. A holder can
+   * store data in this thread for the next holder.
    */
   async hold(what: string, o: LeaseOptions): Promise<RunLease> {
     const threads = this.#parts.threads('pipeline');

@@ -5,7 +5,7 @@ import { PIPELINE_HOLD_S } from '../../base/limits.ts';
 import type { HoldAnswer, ThreadsApi } from '../../contract/threads.ts';
 import type { ThreadsAs } from '../prompts/types.ts';
 
-/** The process that runs pipelines. It can check whether other processes are alive. */
+/** The process that runs pipelines, with a check whether other processes are alive. */
 export interface Worker {
   /** Name that other processes see. It is unique among the running processes. */
   readonly name: string;
@@ -29,17 +29,17 @@ export interface LeaseParts {
 
 export interface LeaseOptions {
   readonly signal: AbortSignal;
-  /** If true, take the lease from its holder, even if the holder is still alive. */
+  /** True to take the lease from its holder, even if the holder is still alive. */
   readonly takeOver?: boolean;
-  /** Called once if the process must wait for a holder that may be dead. */
+  /** Called once if the process must wait because the holder of the lease may be dead. */
   waiting?(held: Held): void;
 }
 
 /** Interval in ms at which a waiting process asks for the lease again. */
 const POLL_MS = 500;
 /**
- * Time in ms for which a confirmed lease needs no new confirmation. It saves requests when several steps end
- * together. A process that has lost its lease can still write for at most this time.
+ * Time in ms for which a confirmed lease is not confirmed again. This saves requests when several steps end
+ * together. But a process that has lost its lease can still write for at most this time.
  */
 const CONFIRMED_MS = 1_000;
 /** Methods of the threads API that write to a run. */
@@ -48,9 +48,9 @@ const WRITES: ReadonlySet<string | symbol> = new Set(['patch', 'record', 'putArt
 const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
 /**
- * A lease on a run, so that only one process works on it. The holder renews the lease while it works. Another
- * process waits until the lease expires. If the lease is renewed meanwhile, the holder is alive, and the
- * other process gives up.
+ * A lease on a run, so that only one process works on it. The holder renews the lease while it works.
+ * Another process waits until the lease expires. If it sees that the lease is renewed, the holder is alive,
+ * and it gives up.
  */
 export class RunLease implements AsyncDisposable {
   readonly #parts: LeaseParts;
@@ -93,8 +93,8 @@ export class RunLease implements AsyncDisposable {
       if (o.signal.aborted) throw new RelayError('aborted', { what: 'the wait for the run was canceled' });
       seen = held;
     }
-    // If a renewal fails, the next interval tries again. The next write also tries again, and fails if the
-    // renewal fails.
+    // Ignore a failed renewal: the next interval tries again. The next write also renews the lease, and
+    // throws if that fails.
     lease.#timer = setInterval(() => void lease.#renew().catch(() => {}), RENEW_MS);
     return lease;
   }
@@ -115,7 +115,7 @@ export class RunLease implements AsyncDisposable {
 
   /**
    * Throws if another process has taken the run. Asks the store only if the last confirmation is at least
-   * `withinMs` milliseconds old.
+   * `withinMs` old.
    */
   async confirm(withinMs = 0): Promise<void> {
     if (!this.lost.aborted && this.#parts.env.now() - this.#renewedAt >= withinMs) await this.#renew();
@@ -124,8 +124,8 @@ export class RunLease implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    // The run has ended. Only wait for a renewal that is under way. If the lease cannot be released, it
-    // expires.
+    // The run has ended, so ignore errors. Wait for a renewal that is under way, so that it cannot take the
+    // lease after the release. If the release fails, the lease expires.
     await this.#renewal?.catch(() => {});
     await this.#threads.release(this.#run, { token: this.#token }).catch(() => {});
   }
@@ -144,8 +144,8 @@ export class RunLease implements AsyncDisposable {
   }
 
   /**
-   * Requests the lease from the store. Returns null if this process holds the lease now, else the lease of
-   * the other process.
+   * Requests the lease from the store. Returns null if this process now holds the lease. Otherwise returns
+   * the lease of the other process.
    */
   async #request(how: { renew?: boolean; instead_of?: string }): Promise<Held | null> {
     const asked = this.#parts.env.now();

@@ -69,8 +69,8 @@ export class Run {
   }
 
   /**
-   * Starts a step and returns its promise. If the step was started before, returns the existing promise. In
-   * the file a step may come before its needs, so each step starts its needs itself.
+   * Starts a step and returns its promise. If the step was started before, returns the existing promise. A
+   * step starts its needs itself, because the file may list them after it.
    */
   #begin(step: Step): Promise<void> {
     let going = this.#steps.get(step.id);
@@ -80,14 +80,15 @@ export class Run {
         throw error;
       });
       this.#steps.set(step.id, going);
-      // Prevent an unhandled rejection. `go` reports the failure after every step has ended.
+      // Handle a rejection here, otherwise the runtime reports it as unhandled. `go` reports the failure
+      // after every step has ended.
       going.catch(() => {});
     }
     return going;
   }
 
   async #step(step: Step): Promise<void> {
-    // Wait one microtask. Then the promise of this step is in the map before this step starts its needs.
+    // Wait one microtask, so that the promise of this step is in the map before this step starts its needs.
     await Promise.resolve();
     const byId = new Map(this.#pipeline.steps.map((other) => [other.id, other]));
     await Promise.all(step.needs.map((need) => this.#begin(byId.get(need)!)));
@@ -110,9 +111,9 @@ export class Run {
   }
 
   /**
-   * Returns the id of the need that prevents a step from running, or null. A failed need counts before a
-   * skipped one. If the step's condition uses the status of a need, that need prevents nothing, unless it was
-   * interrupted.
+   * Returns the id of the need that prevents a step from running, or null. If there are several, a failed
+   * need comes before a skipped one. If the step's condition uses the status of a need, the need prevents
+   * the step only if it was interrupted.
    */
   #stopper(step: Step): string | null {
     const asked = new Set(
@@ -212,7 +213,7 @@ function together(outcomes: readonly Outcome[]): StepStatus {
 
 /**
  * Updates the plan and the last actions in the state of a run. Changes that arrive during a write are
- * combined in the next write. They need not be written one by one, because the log contains every change.
+ * combined in the next write. The state may skip changes, because the log contains every change.
  */
 export class StepRecorder {
   readonly #threads: ThreadsApi;
@@ -220,7 +221,8 @@ export class StepRecorder {
   readonly #places: ReadonlyMap<string, number>;
   #ops: PatchOp[] = [];
   /**
-   * The write that is under way. After the store has failed it stays rejected, so nothing more is written.
+   * The write that is under way. After a failure of the store it stays rejected, so that nothing more is
+   * written.
    */
   #writing: Promise<void> | null = null;
 
@@ -258,7 +260,8 @@ export class StepRecorder {
     this.#ops.push(...ops);
     if (this.#writing) return;
     this.#writing = this.#drain();
-    // Prevent an unhandled rejection. The caller of `settle` gets the failure.
+    // Handle a rejection here, otherwise the runtime reports it as unhandled. The caller of `settle` gets
+    // the failure.
     this.#writing.catch(() => {});
   }
 
@@ -270,7 +273,7 @@ export class StepRecorder {
       try {
         await this.#threads.patch(this.#run, { ops });
       } catch (error) {
-        // Someone has edited the plan by hand, so the patch does not fit. Leave the plan as it is.
+        // If the patch does not fit, someone has edited the plan by hand. Leave the plan as it is.
         if (!isRelayError(error)) throw error;
       }
     }

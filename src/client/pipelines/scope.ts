@@ -42,7 +42,7 @@ export interface ScopeParts {
 export class Scope {
   readonly #parts: ScopeParts;
   readonly #item: { readonly item: Json; readonly index: number } | null;
-  /** Ref → text of the results that were loaded in advance, so that `#resolve` can be synchronous. */
+  /** Ref → text of a result. The texts are loaded in advance, so that `#resolve` can be synchronous. */
   readonly #texts = new Map<string, string>();
 
   constructor(parts: ScopeParts, item: { item: Json; index: number } | null = null) {
@@ -50,7 +50,10 @@ export class Scope {
     this.#item = item;
   }
 
-  /** Evaluates a condition. `more` contains the names that only this condition may use, with their values. */
+  /**
+   * Evaluates a condition. `more` contains additional names that only this condition may use, with their
+   * values.
+   */
   async holds(when: string, more: { readonly [name: string]: Json } = {}): Promise<boolean> {
     const expression = parseExpression(when);
     await this.#load(referencesOf(expression));
@@ -101,7 +104,10 @@ export class Scope {
     return { prompt, values };
   }
 
-  /** Returns the prompt of a step without frames, for receivers that treat all text as data anyway. */
+  /**
+   * Returns the prompt of a step without frames. For receivers that treat all text as data and never as
+   * instructions.
+   */
   plain(step: Pick<Step, 'prompt'>): Promise<string> {
     return this.#filled(step, (path) => asText(this.#resolve(path)));
   }
@@ -180,14 +186,14 @@ function contentOf({ type }: Artifact, text: string): Json {
     try {
       return JSON.parse(text) as Json;
     } catch {
-      // JSON was checked when it was recorded. Content that still cannot be parsed is used as text.
+      // JSON was checked when the artifact was stored. If it still cannot be parsed, use it as text.
     }
   }
   return text.replace(/\n$/, '');
 }
 
 /**
- * Returns the value at a path inside a value, or an empty text if there is none. Ignores undefined keys of
+ * Returns the value at a path inside a value, or an empty text if there is none. Skips undefined keys of
  * the path.
  */
 export function within(value: Json, path: readonly (string | undefined)[]): Json {
@@ -208,7 +214,7 @@ function asList(value: Json): readonly Json[] | null {
     const parsed = JSON.parse(value) as Json;
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // The text is not JSON. Split it into lines, or at its commas if it is one line.
+    // The text is not a JSON list. Split it into lines, or at its commas if it has only one line.
   }
   const parts = value.includes('\n') ? value.split('\n') : value.split(',');
   return parts.map((part) => part.trim()).filter((part) => part !== '');

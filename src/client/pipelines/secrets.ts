@@ -30,7 +30,8 @@ export class Mask {
         ];
         return [...new Set([...forms, ...lines])].map((form) => [form, `[secret ${name}]`] as const);
       })
-      // Long values first: a value may contain another one.
+      // Replace long values first, because a long value may contain a short one, and its rest would then be
+      // readable.
       .sort(([a], [b]) => b.length - a.length);
     this.#bytes = this.#values.map(([value, mark]) => [encoder.encode(value), encoder.encode(mark)]);
   }

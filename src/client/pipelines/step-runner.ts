@@ -14,7 +14,7 @@ export interface StepCall<A extends Agent = Agent> {
   /** Instance id: `review`, or `review[3]` for an item of a list. */
   readonly step: string;
   /**
-   * Idempotency key of the step. It is equal in every attempt, also after a crash, so that the agent can
+   * Idempotency key of the step. All attempts have the same key, also after a crash, so that the agent can
    * detect a repetition.
    */
   readonly key: string;
@@ -33,7 +33,10 @@ export interface StepCall<A extends Agent = Agent> {
   readonly pulls: Step['pulls'];
   /** Environment variables of the step. They may contain secrets. */
   readonly env: { readonly [name: string]: string };
-  /** Returns whether these tokens use up a budget. The model must then answer without more tool calls. */
+  /**
+   * Returns whether a budget is used up with these tokens, so that the model must answer without more tool
+   * calls.
+   */
   enough(model: string, billed: Billed | undefined): boolean;
 }
 
@@ -65,7 +68,7 @@ export class StepFailure extends Error {
   }
 }
 
-/** Thrown if another attempt is useless: a person rejected the step, or a budget is used up. */
+/** Thrown if another attempt makes no sense: a person rejected the step, or a budget is used up. */
 export class FinalFailure extends StepFailure {}
 
 /**
@@ -93,8 +96,8 @@ export function outputOf(error: unknown): string | Uint8Array {
 }
 
 /**
- * Runs one attempt of a step. Throws if the attempt fails. If there is output, it throws a `StepFailure` with
- * the output. When the signal fires, it stops and throws.
+ * Runs one attempt of a step. Throws if the attempt fails or the signal fires. If there is output, the
+ * error is a `StepFailure` that contains it.
  */
 export type StepRunner<A extends Agent = Agent> = (
   call: StepCall<A>,

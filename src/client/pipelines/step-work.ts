@@ -78,7 +78,7 @@ export type Outcome =
   | { readonly status: 'done'; readonly artifact: Artifact }
   | { readonly status: 'failed' | 'skipped' | 'interrupted'; readonly why: string };
 
-/** The fields of a call that are equal in every attempt. */
+/** A call without the number of its attempt: the fields that are equal in every attempt. */
 type Prepared = Omit<StepCall, 'attempt'>;
 
 /** Kinds of agents that answer like a model. Their answers may end with a patch. */
@@ -118,8 +118,8 @@ export class StepWork {
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
     if (known) return this.#storeResult(known, call.key, 0, true);
-    // While a step waits for a person or another pipeline, it takes no slot, because its own agent runs
-    // nothing.
+    // Take no slot while the step waits for a person or another pipeline, because its own agent runs
+    // nothing meanwhile.
     const waits = call.agent.kind === 'person' || call.agent.kind === 'pipeline';
     const worked = waits ? await this.#attempts(call) : await slots.run(() => this.#attempts(call));
     if ('status' in worked) return worked;
@@ -165,7 +165,7 @@ export class StepWork {
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
       progress({ step: id, status: 'running', attempt });
-      // The event need not be durable before the work starts, because interrupted work may be repeated.
+      // Do not wait until this event is durable. If a crash loses it, the work is repeated anyway.
       const noted = this.#note('started', { key: call.key, attempt, ...promptOf(call, attempt) });
       try {
         await this.#parts.meter.admit(step.id);
@@ -239,7 +239,10 @@ export class StepWork {
     return { done, output: report, result: first.result };
   }
 
-  /** Adds the output of the previous round to the context of the next one. */
+  /**
+   * Adds the output of the previous round to the context of a call, and a sentence about this output to its
+   * prompt.
+   */
   async #withPrevious(call: Prepared, ref: string | undefined, attempt: number): Promise<Prepared> {
     if (ref === undefined) return call;
     const { run, threads } = this.#parts;
@@ -280,7 +283,7 @@ export class StepWork {
     const timeout = AbortSignal.timeout(step.timeoutMs);
     let line = '';
     const onOutput = (text: string) => {
-      // A secret may be split between two pieces of output, so the whole line is masked.
+      // Mask the whole line, because a secret may be split between two pieces of output.
       line = (line + text).slice(-MASKED_CHARS);
       progress({ step: id, status: 'said', text: this.#parts.mask(line) });
     };
@@ -294,8 +297,8 @@ export class StepWork {
   }
 
   /**
-   * Stores the output of a failed attempt. If the relay rejects it, for example because a quota is exceeded,
-   * only the failure is recorded.
+   * Stores the output of a failed attempt. If the relay rejects the output, for example because a quota is
+   * exceeded, only the failure is recorded.
    */
   async #keepOutput(error: unknown, attempt: number): Promise<{ output_ref?: string }> {
     const output = outputOf(error);
@@ -349,8 +352,8 @@ export class StepWork {
   }
 
   /**
-   * Writes everything that follows a result: the token counts, the patch, and the event `step.done`. After a
-   * crash it can be called again.
+   * Writes everything that follows a result: the token counts, the patch, and the event `step.done`. After
+   * a crash, calling it again does no harm.
    */
   async #settle(
     artifact: Artifact,
@@ -395,7 +398,7 @@ export class StepWork {
 
   /**
    * Applies the patch at the end of an answer. Returns the reason if the patch is rejected. Returns null if
-   * it was applied or if there is none.
+   * the patch was applied or the answer has none.
    */
   async #remember(text: string, by: string): Promise<string | null> {
     const { run, env, threads } = this.#parts;
@@ -407,7 +410,7 @@ export class StepWork {
       await threads(by).patch(run, { ops: patch.ops, idempotency_key });
       return null;
     } catch (error) {
-      // The patch was already applied before a crash. The new attempt conflicts only because it created new
+      // The patch was already applied before a crash. It conflicts only because this attempt created new
       // ids.
       if (isRelayError(error, 'idempotency_conflict')) return null;
       if (isRelayError(error)) return error.message;
@@ -449,10 +452,7 @@ export class StepWork {
   }
 }
 
-/**
- * Returns a key that is equal for every attempt of an instance, in every process. It is used as an
- * idempotency key.
- */
+/** Returns the idempotency key of an instance. It is equal for every attempt and in every process. */
 export async function stepKey(run: string, instance: string): Promise<string> {
   return (await sha256Hex(`${run}\n${instance}`)).slice(0, 32);
 }

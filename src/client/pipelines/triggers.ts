@@ -34,9 +34,9 @@ const WAIT_MS = 30_000;
 const RETRY_MS = 2_000;
 
 /**
- * Starts runs of one pipeline when its triggers fire. The server that holds the lease of the pipeline watches its
- * channels and schedules, and resumes runs whose server died. Each message, time or webhook has a key, so it starts one
- * run even if several servers see it.
+ * Starts runs of one pipeline when its triggers fire. The server that holds the lease of the pipeline
+ * watches its channels and schedules, and resumes runs whose server died. Each message, time or webhook
+ * call has a key, so it starts only one run even if several servers see it.
  */
 export class TriggerServer {
   readonly file: PipelineFile;
@@ -64,7 +64,7 @@ export class TriggerServer {
         const stop = AbortSignal.any([signal, lease.lost]);
         const failed = new AbortController();
         const watching = this.#watchers(lease.thread, AbortSignal.any([stop, failed.signal]));
-        // If one watcher fails, stop the others. The loop then starts all of them again.
+        // If one watcher fails, stop the others. The loop then starts all watchers again.
         for (const one of watching) one.catch(() => failed.abort());
         await Promise.all(watching);
       } catch (error) {
@@ -114,14 +114,17 @@ export class TriggerServer {
         await this.fire(`${channel}:${seq}`, JSON.parse(JSON.stringify(data)) as JsonObject, trigger);
       }
       await channels.ack(channel, group, { seq, token: token! }).catch((error: unknown) => {
-        // Our lease on the message has expired, and another server got the message too. Both servers found
-        // the same run.
+        // Ignore a conflict: the lease on the message has expired, and another server got the message too.
+        // Because of the key, both servers started the same run.
         if (!isRelayError(error, 'conflict')) throw error;
       });
     }
   }
 
-  /** Fires at the times of a schedule. The thread of the lease stores the last time. */
+  /**
+   * Starts runs at the times of a schedule. The thread of the lease stores the last time, so that the next
+   * holder continues after it.
+   */
   async #watchClock(
     trigger: Extract<Trigger, { on: 'schedule' }>,
     thread: string,
@@ -155,7 +158,8 @@ export class TriggerServer {
         continue;
       }
       if (missed === 'last' && due.length === times.length) {
-        // More missed times follow. Only the last missed time starts a run, so skip these.
+        // More missed times follow, and only the last missed time starts a run. So skip all times before
+        // it.
         last = due.at(-2)!;
         continue;
       }
@@ -178,7 +182,8 @@ export class TriggerServer {
       const { runs } = await relay.threads.runs({ pipeline: this.pipeline.name, limit: 100 });
       for (const { run, status } of runs.toReversed()) {
         if ((status !== 'running' && status !== 'interrupted') || this.#active.has(run)) continue;
-        // Anyone with access to threads can write a run that cannot be read. It must not stop the server.
+        // Skip a run that cannot be read. Anyone with access to threads can write such a run, and it must
+        // not stop the server.
         const shown = await pipelines.show(run).catch(() => null);
         if (shown?.summary.trigger === undefined || this.#active.has(run)) continue;
         await this.#work((o) => pipelines.resume(run, this.file, o), run);
@@ -203,7 +208,8 @@ export class TriggerServer {
         log(`${name}: run ${id}`);
         resolve(id);
       };
-      // The run has its own lease, so it goes on if this server loses the lease of the pipeline.
+      // This run does not stop if the server loses the lease of the pipeline, because the run has its own
+      // lease.
       const working = begin({ signal, onStart })
         .then(
           (ran) => {
@@ -213,7 +219,8 @@ export class TriggerServer {
           (error: unknown) => {
             if (!isRelayError(error, 'run_held') && !signal.aborted)
               log(`${name}: ${(error as Error).message}`);
-            // If the run was not stored, the caller must try again. A stored run is resumed later.
+            // If a new run was not stored, the caller must try again. A stored run is resumed later, so the
+            // caller is done.
             if (resumed === undefined && run === undefined) reject(error);
             else resolve(run ?? null);
           },
@@ -223,7 +230,7 @@ export class TriggerServer {
           this.#working.delete(working);
         });
       this.#working.add(working);
-      // Do not wait for a resumed run, because it may wait for its lease.
+      // Do not wait until a resumed run begins, because it may first wait for its lease.
       if (resumed !== undefined) resolve(resumed);
     });
   }

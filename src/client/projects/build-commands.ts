@@ -3,7 +3,7 @@ import { BUILD_FILE_BYTES } from '../../base/limits.ts';
 import { plainLine } from './brief.ts';
 import type { ProjectFiles } from './files.ts';
 
-/** Commands of a project, one line each, and the content of its source folders. */
+/** Commands of a project, one line each, and lines about the content of its source folders. */
 export interface Build {
   readonly commands: readonly string[];
   readonly layout: readonly { readonly folder: string; readonly names: readonly string[] }[];
@@ -50,15 +50,15 @@ const NAMES_CHARS = 80;
 /** Scripts and targets that are listed if there are many. */
 const MAJOR = /^(?:build|test|lint|check|run|dev|start)\b/;
 /**
- * Commands that wait for changes instead of ending. `vitest` waits only in a terminal, so it ends in an
- * agent's test run.
+ * Commands that watch for changes and do not end. `vitest` has its own pattern: it watches only in a
+ * terminal, so a test run of an agent ends.
  */
 const WATCH = /--watch\b/;
 const VITEST_WATCH = /\bvitest(?!.*\brun\b)/;
 
 /**
- * Finds out how to install, build, test, check and run a project, and how its source folders are divided. It
- * reads build files as text and runs nothing. A file that is missing, invalid or too large is skipped.
+ * Finds out how to install, build, test, check and run a project, and how its source folders are divided.
+ * Reads build files as text and runs nothing. Skips a file that is missing, invalid or too large.
  */
 export async function readBuild(files: ProjectFiles): Promise<Build> {
   const entries = await files.list().catch(() => []);
@@ -82,7 +82,7 @@ function commandLines(all: readonly BuildCommand[]): string[] {
   return (Object.keys(NAMES) as Use[]).flatMap((use) => {
     const same = all.filter((one) => one.use === use);
     const named = same.filter(({ guessed }) => !guessed);
-    // A guess is not needed if a file names a command for the same use.
+    // Drop the guesses if a file names a command for the same use.
     return (named.length > 0 ? named : same).slice(0, PER_USE).map(({ command, runs, source, guessed }) => {
       const body = runs ? ` = ${plainLine(runs, BODY_CHARS)}` : '';
       const watches = WATCH.test(runs ?? '') || (use === 'Run' && VITEST_WATCH.test(runs ?? ''));

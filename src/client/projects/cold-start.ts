@@ -48,7 +48,7 @@ export async function coldStart(
   o: ReadOptions = {},
 ): Promise<{ readonly draft: Draft; readonly now: number }> {
   const { git } = project;
-  // Start git before reading the files, so that both run at the same time.
+  // Start git before reading the files, so that git and the reading run at the same time.
   const asked = Promise.all([git.status(), git.commits({ limit: MAX_COMMITS })]);
   const view = await project.read(o);
   const build = await readBuild(project.files);
@@ -138,8 +138,8 @@ function draftOf(view: ProjectView, around: Surroundings, about: string | null):
 }
 
 /**
- * Finds the todos and decisions that share the most words with the topic. Returns them as lines, and returns
- * all other todos and decisions separately.
+ * Finds the todos and decisions that share the most words with the topic. Returns lines for them, and
+ * separately all other todos and decisions.
  */
 function matches(view: ProjectView, topic: Topic) {
   const best = <T>(entries: readonly T[], wordsOf: (entry: T) => string) =>
@@ -297,7 +297,7 @@ function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
   return part('Given to sub-agents', STATE_JSON, lines);
 }
 
-/** Lists the last checkpoint. Lists nothing if a sync came after it. */
+/** Lists the last checkpoint. Lists nothing if the state was synced after it. */
 function checkpointPart({ state }: ProjectView): BriefPart {
   const checkpoint = state?.checkpoint;
   const lines: BriefLine[] = [];
@@ -316,7 +316,7 @@ const URGENT = { in_progress: RANK.task + 2, blocked: RANK.blocked };
 
 /**
  * Splits the open todos into two parts: urgent ones (in progress, blocked or high priority) and all others.
- * Low priority comes last.
+ * Todos with low priority come last.
  */
 export function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
   const open = openTodos(todos);

@@ -30,8 +30,8 @@ export function readDecisions(text: string) {
       /** Ids of the records that this record replaces. */
       supersedes: (fields.supersedes?.match(/ADR-\d+/gi) ?? []).map((other) => other.toUpperCase()),
       /**
-       * Changes to earlier records that this record accepts. Each has an id, and a digest or `gone`:
-       * `ADR-001 1f2e3d4c5b6a7988`, `ADR-002 gone`.
+       * Changes to earlier records that this record accepts. Each change is an id with a digest, or with
+       * `gone` for a deleted record: `ADR-001 1f2e3d4c5b6a7988`, `ADR-002 gone`.
        */
       accepts: fields.accepts?.split(',').map((item) => item.trim()) ?? [],
       /** Line in decisions.md, counted from 1. */
@@ -99,7 +99,7 @@ export interface NewDecision {
 export function appendDecision(text: string, fresh: NewDecision, date: string) {
   const eol = /\r\n|\n|\r/.exec(text)?.[0] ?? '\n';
   const records = readDecisions(text);
-  // Do not reuse the number of a deleted record.
+  // The new number must also follow the numbers of deleted records, so that none of them is used again.
   const gone = [...records, fresh].flatMap(({ accepts = [] }) => accepts.map((item) => item.split(' ')[0]!));
   const id = nextId('ADR', [...records, ...gone.map((number) => ({ id: number }))]);
   const lines = [
@@ -135,8 +135,8 @@ function indented(text: string): string {
 
 /**
  * Path of the seal: a file with the digest of every record that a command has seen. decisions.md is
- * append-only, so every record must stay as it was first written. This is checked against the commits of
- * decisions.md. If there are no commits, it is checked against the seal.
+ * append-only, so every record must stay as it was first written. The records are checked against the
+ * commits of decisions.md. If there are no commits, they are checked against the seal.
  */
 export const SEAL_FILE = `${LOCAL_FOLDER}/decisions.json`;
 
@@ -145,7 +145,7 @@ interface RecordDigest {
   readonly sha256: string;
   /**
    * Digest of the record without the numbers of decisions and todos. It identifies a record that a merge
-   * renumbered. Old seals do not contain it.
+   * renumbered. Absent in old seals.
    */
   readonly unnumbered?: string;
 }
@@ -170,8 +170,8 @@ export interface Rewrite {
 }
 
 /**
- * Finds records that are no longer as they were first written. It goes through the commits, oldest first, and
- * compares them with the current text `now`. A record that was changed and restored is not reported.
+ * Finds records that are no longer as they were first written. Goes through the commits, oldest first, and
+ * compares the records with the current text `now`. A record that was changed and restored is not reported.
  */
 export async function rewrittenSince(changes: readonly FileChange[], now: string): Promise<Rewrite[]> {
   const read = remembering(digestDecisions);
@@ -181,7 +181,8 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
   for (const { commit, before, after } of changes) {
     const earlier = await Promise.all(before.map(read));
     const later = await read(after);
-    // The file may have records from before the oldest commit in `changes`. Include these records too.
+    // Include the texts before the commit, because they may have records that are older than all commits in
+    // `changes`.
     for (const records of [...earlier, later]) {
       for (const record of records) {
         const isNew = records === later && !earlier.some((each) => each.some(({ id }) => id === record.id));
@@ -205,7 +206,7 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
   });
 }
 
-/** Returns whether `records` contains this record unchanged, or changed only in its number. */
+/** Returns whether `records` contains this record unchanged. A new number is no change. */
 function isUnchanged(record: RecordDigest, records: readonly RecordDigest[]): boolean {
   return records.some(({ id, sha256, unnumbered }) =>
     id === record.id

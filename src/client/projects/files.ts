@@ -14,11 +14,12 @@ export const DECISIONS_MD = 'decisions.md';
 export const PROJECT_FILES = [PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD] as const;
 
 /**
- * Folder for data that belongs to this machine: the lock, the seal of the decisions and the time of the last
- * reminder. It also has the project files if another program uses their names in the project folder.
+ * Folder for data that belongs to this machine: the lock, the seal of the decisions and the time of the
+ * last reminder. If another program uses the names of project files in the project folder, the project
+ * files are in this folder too.
  */
 export const LOCAL_FOLDER = '.relay';
-/** File with the setting `folder`: the folder of the project files, relative to the project folder. */
+/** Settings file. Its field `folder` is the folder of the project files, relative to the project folder. */
 export const PLACE_FILE = `${LOCAL_FOLDER}/project.json`;
 
 /** Patterns that identify our project files. Other programs also use names such as state.json. */
@@ -30,7 +31,7 @@ const OURS: { readonly [name: string]: RegExp } = {
 /** Names of the files that identify a project folder. */
 export const SIGNS = Object.keys(OURS);
 
-/** Returns whether a file with the name of a project file belongs to this program. */
+/** Returns whether a file that has the name of a project file belongs to this program. */
 export function isOurs(name: string, text: string): boolean {
   return OURS[name]?.test(text) ?? true;
 }
@@ -51,9 +52,9 @@ export interface ProjectFiles {
    * name such as `state.json` means the file in this folder. `./state.json` means the file in `folder`.
    */
   readonly place: string;
-  /** Throws if a symbolic link leads out of the folder. `read` and `write` check this too. */
+  /** Throws if a symbolic link leads out of the folder. `read` and `write` also throw in this case. */
   needInside(name: string): Promise<void>;
-  /** Returns whether a file or folder exists. */
+  /** Returns whether a file or folder with this name exists. */
   has(name: string): Promise<boolean>;
   /** Returns the time of the last change of a file in ms. Returns 0 if the file does not exist. */
   modifiedAt(name: string): Promise<number>;
@@ -98,10 +99,7 @@ export interface GitStatus {
 /** A commit that changed a file, with the texts of the file before and after it. */
 export interface FileChange {
   readonly commit: string;
-  /**
-   * Text of the file before the commit. A merge has one text per parent. The text is empty if the file did
-   * not exist.
-   */
+  /** Text of the file before the commit, one per parent. Empty if the file did not exist. */
   readonly before: readonly string[];
   /** Text of the file after the commit. Empty if the commit deleted the file. */
   readonly after: string;
@@ -266,7 +264,7 @@ export function openJsonFile(file: string, text: string): JsonDocument {
   return doc;
 }
 
-/** Throws if the value at a path has another kind. Otherwise a command would overwrite it. */
+/** Throws if the value at a path is not of this kind. Otherwise a command would overwrite it. */
 export function needKind(file: string, doc: JsonDocument, path: JsonPath, kind: 'object' | 'array'): void {
   const node = doc.find(path);
   if (!node || node.kind === kind) return;

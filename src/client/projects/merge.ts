@@ -46,7 +46,7 @@ export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
   const conflicts: string[] = [];
   for (const name of PROJECT_FILES) {
     const file = merged[name];
-    // Keep a file that git merged by itself, unless numbers in the files changed.
+    // Do not write a file that git merged by itself, unless the merge changed numbers in the files.
     if (!file || !(isOpen(name) || renumbered.length > 0) || file.text === now[name]) continue;
     await files.write(name, file.text);
     written.push(name);
@@ -57,8 +57,8 @@ export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
 }
 
 /**
- * Merges one file for git, which calls this once per file. The other project files are needed too, because
- * this file may refer to entries in them that get new numbers.
+ * Merges one file for git, which calls this once per file. Also reads the other project files, because this
+ * file may refer to entries in them that get new numbers.
  */
 export async function mergeOne(git: ProjectGit, name: ProjectFileName, own: Sides): Promise<MergedFile> {
   const under = await git.merging();
@@ -86,8 +86,8 @@ function repeatedIn(name: string, text: string): string[] {
 }
 
 /**
- * Splits a file with repeated numbers into two sides, as if it had a conflict. One side has the first entry
- * with the number, the other side has the second entry.
+ * Splits a file with repeated numbers into two sides, as if it had a conflict. Of two entries with the same
+ * number, the first one is on one side and the second one on the other.
  */
 function sidesOfRepeated(name: string, text: string): Sides {
   const repeated = repeatedIn(name, text);
@@ -118,8 +118,8 @@ type ProjectFileName = (typeof PROJECT_FILES)[number];
 export type ProjectSides = { readonly [Name in ProjectFileName]?: Sides };
 
 /**
- * Merges the project files of two branches. If both branches used a number, one of the entries gets a new
- * number, and all references to it change.
+ * Merges the project files of two branches. If both branches used a number for different entries, one of
+ * the entries gets a new number, and all references to it change.
  */
 export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['mergeLines']) {
   const plans = [
@@ -186,15 +186,15 @@ function handoffNumbers(text: string): Numbered[] {
 }
 
 /**
- * Describes an entry for `renumber`. An entry is recognized by its creation time, or by its text if it has no
- * time.
+ * Describes an entry for `renumber`. The same entry on both sides is recognized by its creation time, or by
+ * its text if it has no time.
  */
 function numbered(id: string, words: string, created: string | null): Numbered {
   return { id, content: `${created ?? ''}\n${words}`, origin: created ?? words, at: timeOf(created) ?? 0 };
 }
 
 /**
- * Joins the records of two sides. Their numbers no longer clash. Returns null if both sides changed the same
+ * Joins the records of two sides whose numbers no longer clash. Returns null if both sides changed the same
  * record, or the text before the records, in different ways.
  */
 function mergeDecisions({ base, ours, theirs }: Sides): string | null {
@@ -341,11 +341,14 @@ function change(doc: JsonDocument, path: JsonPath, value: Value): void {
 /** A decision, a todo or a hand-off that has a number, with the data that identifies it. */
 interface Numbered {
   readonly id: string;
-  /** Entries with equal content are the same entry, even if their numbers differ. */
+  /** Content of the entry. Entries with equal content are the same entry, even if their numbers differ. */
   readonly content: string;
-  /** Entries with equal id and equal origin are the same entry, even if their content differs. */
+  /**
+   * Data that identifies the entry after an edit, such as its creation time. Entries with equal id and
+   * equal origin are the same entry, even if their content differs.
+   */
   readonly origin: string;
-  /** Creation time in ms. If two entries have the same number, the older entry keeps it. */
+  /** Creation time in ms. If two entries have the same number, the older entry keeps the number. */
   readonly at: number;
 }
 
@@ -354,7 +357,7 @@ type Renumbering = ReturnType<typeof renumber>;
 /**
  * Resolves numbers that two branches gave to different entries. The side with the older entry keeps its
  * numbers. On the other side, the clashing entry and all new entries after it get the next free numbers,
- * because later entries may refer to it. The result does not depend on the direction of the merge.
+ * because later entries may refer to it. The result is the same if both sides are swapped.
  */
 function renumber(
   prefix: string,
@@ -383,8 +386,8 @@ function renumber(
   const theirsClash = clash(theirsAlone, oursAlone);
   const theirsLater = isLater(theirsClash[0], oursClash[0]);
   const next = numbersAfter(prefix, [...base, ...ours, ...theirs]);
-  // `keeps` is the side that keeps its numbers if both sides have given one number to different entries. Even
-  // this side gives up a number that belongs to an entry of both sides.
+  // Side that keeps its numbers if both sides have given one number to different entries. But even this
+  // side gives up a number that an entry of both sides has.
   const keeps = theirsLater ? 'ours' : 'theirs';
   for (const side of [keeps, keeps === 'ours' ? 'theirs' : 'ours'] as const) {
     const alone = side === 'ours' ? oursAlone : theirsAlone;
@@ -408,8 +411,8 @@ function renumber(
 type Entries = readonly [all: readonly Numbered[], fresh: readonly Numbered[]];
 
 /**
- * Finds entries of this side that the other side has renumbered since the base. Returns their old and new
- * numbers.
+ * Finds entries of this side that the other side has renumbered since the base. Returns a map from the old
+ * to the new numbers.
  */
 function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, otherNew]: Entries) {
   const moved = new Map<string, string>();
@@ -425,7 +428,7 @@ function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, o
   return moved;
 }
 
-/** Returns whether both are versions of the same entry. */
+/** Returns whether two entries are versions of the same entry. */
 function isSame(a: Numbered, b: Numbered): boolean {
   return a.content === b.content || (a.id === b.id && a.origin === b.origin);
 }

@@ -13,7 +13,10 @@ interface Manifest {
   readonly description?: string;
   readonly language: string;
   readonly dependencies: readonly string[];
-  /** True for a package that other programs import. Its dependencies and files say little about its use. */
+  /**
+   * True for a package that other programs import. Its dependencies and files say little about what it is
+   * used for.
+   */
   readonly library?: boolean;
 }
 
@@ -56,7 +59,7 @@ export async function discover(files: ProjectFiles, git: ProjectGit) {
       .slice(0, 20)
       .map(({ name }) => oneLine(name)),
     repository,
-    /** Decisions that already have their own files. */
+    /** Existing decisions, which have their own files. */
     decisions: await existingDecisions(files),
   };
 }
@@ -159,8 +162,8 @@ function lastPart(path: string): string | null {
 const GENERATED = /^(?:node_modules|dist|build|target|out|venv|__pycache__|coverage|vendor)$/;
 
 /**
- * Meaning → names of dependencies or files that have this meaning. The user must add everything
- * else.
+ * Meaning → names of dependencies or files that have this meaning. Signs of other meanings are unknown, so
+ * the user adds them by hand.
  */
 type Signs = { readonly [meaning: string]: readonly string[] };
 
@@ -251,8 +254,8 @@ const DECISION_FOLDERS = [
 const MOST = 500;
 
 /**
- * Returns the decisions of the first folder that contains any. If two files have the same number, the first
- * file counts. Files without a number are ignored.
+ * Returns the decisions of the first folder that contains any. Of two files with the same number, only the
+ * first is used. Files without a number are ignored.
  */
 async function existingDecisions(files: ProjectFiles): Promise<AdoptedDecision[]> {
   for (const folder of DECISION_FOLDERS) {
@@ -291,7 +294,7 @@ function firstParagraph(readme: string): string | null {
     // In reStructuredText and older Markdown an underlined paragraph is a heading.
     const underlined = /\n[=~-]{3,}\s*$/.test(paragraph);
     const words = underlined || /^\s*(?:```|~~~|[|>.])/.test(paragraph) ? '' : stripMarkup(lines.join(' '));
-    // Keep whole sentences of a paragraph that is too long for a line.
+    // If the paragraph is too long for a line, keep only its whole sentences.
     if (/\p{L}{2}/u.test(words)) return words.replace(/(?<=[.!?]) (?:(?![.!?] ).)*…$/, '');
   }
   return null;

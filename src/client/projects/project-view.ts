@@ -38,8 +38,8 @@ export interface ReadOptions {
 const MAX_FAULTS = 3;
 
 /**
- * Reads the project files. `unchecked` skips the validation against the schemas. `quick` skips it too, and
- * also skips the line numbers of todos.
+ * Reads the project files. `unchecked` skips the validation against the schemas. `quick` skips the
+ * validation too, and also the line numbers of todos.
  */
 export async function readProject(files: ProjectFiles, now: number, o: ReadOptions = {}) {
   const broken: string[] = [];
@@ -71,7 +71,8 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     }
   };
   const state = json(STATE_JSON);
-  // For thousands of todos, the parser that keeps positions takes ten times as long as `JSON.parse`.
+  // With `quick`, use `JSON.parse`. For thousands of todos, the parser that keeps positions takes ten times
+  // as long.
   const plain = o.quick ? jsonObjectIn(found.get(TODOS_JSON)?.text.replace(/^\uFEFF/, '')) : null;
   const todos = plain === null ? json(TODOS_JSON) : null;
   const projectMd = found.get(PROJECT_MD);
@@ -84,7 +85,10 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     place: files.place,
     /** Problems of the files, one sentence each. */
     broken,
-    /** Files with comments or trailing commas, which are kept. Other programs may not read these files. */
+    /**
+     * Names of files with comments or trailing commas. Writes keep these, but other programs may not be
+     * able to read the files.
+     */
     commented,
     /** Names of project files that another program uses in the project folder. */
     foreign: await foreignFiles(files),
@@ -150,7 +154,9 @@ function sentence(error: unknown): string {
   return isRelayError(error) ? error.message : `Reading failed: ${(error as Error).message}`;
 }
 
-/** Patterns for the headings of PROJECT.md that a brief uses, at any level and in any order. */
+/**
+ * Patterns for the headings of PROJECT.md that a brief uses. The headings may have any level and any order.
+ */
 const HEADINGS = {
   description: /one.?line|description|about|overview|summary/i,
   stack: /stack|technolog/i,

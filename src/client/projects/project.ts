@@ -65,8 +65,8 @@ const TEMPLATES = { [STATE_JSON]: stateJson, [TODOS_JSON]: todosJson, [DECISIONS
 type JsonFile = typeof STATE_JSON | typeof TODOS_JSON;
 
 /**
- * A folder with project files. Every change happens under a lock and replaces each file atomically. Text that
- * other processes wrote stays.
+ * A folder with project files. Every change happens under a lock and replaces each file atomically. A
+ * change keeps text that other processes wrote.
  */
 export class Project {
   readonly files: ProjectFiles;
@@ -182,8 +182,8 @@ export class Project {
   }
 
   /**
-   * Returns a hand-off. With `until`, a time in ms, it waits for the report until this time or the deadline,
-   * whichever comes first.
+   * Returns a hand-off. With `until`, a time in ms, waits for the report of the sub-agent until this time
+   * or the deadline, whichever comes first.
    */
   async result(id: string | null, until = 0): Promise<Handoff> {
     for (let asked = id; ; ) {
@@ -206,8 +206,8 @@ export class Project {
   }
 
   /**
-   * Saves a checkpoint in state.json. Does nothing if the file does not exist or belongs to another program,
-   * because a hook never creates a project.
+   * Saves a checkpoint in state.json. Does nothing if the file does not exist or belongs to another
+   * program, because hooks call this method and must never create a project.
    */
   checkpoint(checkpoint: Omit<Checkpoint, 'at'>): Promise<void> {
     return this.files.locked(async () => {

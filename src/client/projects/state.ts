@@ -107,8 +107,8 @@ export function saveCheckpoint(doc: JsonDocument, checkpoint: Checkpoint): void 
   const { last_sync, last_update } = readState(doc);
   const { at, files_in_flight, ...rest } = checkpoint;
   const fresh = { at, last_sync, ...rest, files_in_flight: [...files_in_flight] };
-  // Some clients announce a compaction at every turn. If nothing but the time has changed, do not write a new
-  // checkpoint.
+  // Do not write a checkpoint in which only the time is new: some clients announce a compaction at every
+  // turn.
   if (jsonEqual(doc.get(['checkpoint']), { ...fresh, at: last_update })) return;
   doc.set(['checkpoint'], fresh);
   doc.set(['last_update'], at);
@@ -136,8 +136,8 @@ function leave(doc: JsonDocument, item: string): void {
 
 /**
  * A task for a sub-agent, stored in state.json. Each hand-off has its own entry, so that sub-agents never
- * overwrite each other. Each has its own times, so `last_update` remains the time at which the state itself
- * was updated.
+ * overwrite each other. A hand-off has its own times and does not change `last_update`, which is the time
+ * of the last update of the state itself.
  */
 export type Handoff = Readonly<ReturnType<typeof handoffAt>>;
 
@@ -262,7 +262,8 @@ function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | '
 }
 
 /**
- * Deletes the oldest hand-offs that are finished and were read. Keeps the newest `HANDOFFS_KEPT` of these.
+ * Deletes the oldest hand-offs that are finished and were read. Keeps the newest `HANDOFFS_KEPT` of the
+ * finished and read ones.
  */
 function deleteOldHandoffs(doc: JsonDocument): void {
   const finished = readHandoffs(doc).flatMap(({ status, read_at }, index) =>

@@ -124,7 +124,7 @@ export function nextId(prefix: string, entries: readonly { readonly id: string }
   return `${prefix}-${String(Math.max(0, ...numbers) + 1).padStart(3, '0')}`;
 }
 
-/** Returns whether two ids mean the same entry. `TODO-003`, `todo-3` and `3` do. */
+/** Returns whether two ids mean the same entry, as `TODO-003`, `todo-3` and `3` do. */
 export function sameId(prefix: string, a: string, b: string): boolean {
   if (a.toLowerCase() === b.toLowerCase()) return true;
   const number = numberIn(prefix, a);

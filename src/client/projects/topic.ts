@@ -16,7 +16,7 @@ export function topicOf(text: string): Topic {
 }
 
 function wordsOf(text: string): string[] {
-  // The segmenter takes milliseconds to open its dictionaries. Plain English does not need them, and hooks
+  // Split plain English without the segmenter, which takes milliseconds to open its dictionaries. Hooks
   // must be fast.
   if (!/[^\0-\x7f]/.test(text)) return text.match(/[a-z0-9]+/g) ?? [];
   const words: string[] = [];
@@ -34,9 +34,9 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * Counts the words of a topic that a text contains. In scripts with letter case, a match must be at the start
- * of a word. In other scripts it may be anywhere, because they often have no spaces, or join an article with
- * the word.
+ * Counts the words of a topic that a text contains. In scripts with letter case, a match must be at the
+ * start of a word. In other scripts a match may be anywhere, because these scripts often have no spaces, or
+ * join an article with the word.
  */
 export function relevance(topic: Topic, text: string): number {
   const small = text.toLowerCase();

@@ -28,7 +28,10 @@ export interface Transfer {
   readonly pointers: readonly string[];
   /** Header of a thread that belongs to the work. Null if there is none. */
   readonly thread: Header | null;
-  /** Parts that quote the session of the agent that hands over, and lines about how to read more of it. */
+  /**
+   * Parts that quote the session of the agent that hands over, and lines that say how to read more of the
+   * session.
+   */
   readonly session?: { readonly parts: readonly BriefPart[]; readonly closing: readonly string[] };
 }
 
@@ -193,7 +196,7 @@ function hunkText(path: string, headers: readonly string[]): string {
 }
 
 /**
- * Lists the files that differ from the last commit, first the files that match the task. A small diff is
+ * Lists the files that differ from the last commit. Files that match the task come first. A small diff is
  * shown with its lines, a large one with its hunk headers. The totals equal the output of `SHORTSTAT`.
  */
 async function inFlightPart(
@@ -203,7 +206,8 @@ async function inFlightPart(
   topic: Topic,
 ): Promise<BriefPart> {
   const paths = new Set(inFlight.map(({ path }) => path));
-  // git diff-index also lists binary files whose time changed and whose content did not.
+  // Drop files without changed lines, unless they are in flight: git diff-index also lists binary files
+  // whose time changed and whose content did not.
   const diff = new Map(
     [...(await git.changedLines())].filter(
       ([path, { added, removed }]) => added + removed > 0 || paths.has(path),
@@ -294,8 +298,8 @@ function threadPart(thread: Header | null): BriefPart {
 }
 
 /**
- * Lists the newest commits of the files in flight. Leaves out settings and lockfiles, because too many
- * commits change them.
+ * Lists the newest commits that changed the files in flight. Leaves out settings and lockfiles, because
+ * many unrelated commits change them.
  */
 async function commitsPart(view: ProjectView, git: ProjectGit, { inFlight }: GitStatus): Promise<BriefPart> {
   const tracked = inFlight.filter(({ path, state }) => state !== '??' && !SETTINGS.test(path));

@@ -42,8 +42,8 @@ test('the ledger has both the tokens that the provider bills and the counted tok
   assert.ok(outcome.billed!.input_tokens > 100);
   const stats = await threads.api.stats(thread_id);
   assert.deepEqual(stats.billed, { ...outcome.billed, cached_input_tokens: 0 });
-  // Do not assert that the two counts differ. They can be equal by chance, because thread ids have different
-  // token counts.
+  // Do not assert that the two counts differ. Thread ids have different token counts, so the two counts can
+  // be equal by chance.
   const { events } = await threads.api.events(thread_id);
   const { payload } = events.find(({ type }) => type === 'prompt.answered')!;
   assert.deepEqual(

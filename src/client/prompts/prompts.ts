@@ -85,8 +85,8 @@ export class Prompts {
       const { cache } = this.#parts;
       const place = { thread_id: outcome.thread_id, ref: outcome.artifact_ref };
       await cache.put(await keyOf(bundle, model.name), place, ANSWER_CACHE_MS);
-      // The answer changes the state. If the same question follows at once, this change is the only
-      // difference. So cache the answer under the key of the new state too.
+      // Storing the answer changed the state. If the same question follows at once, its prompt differs only
+      // in this change. So cache the answer under the key of the new state too.
       await cache.put(await afterKey(bundle, model.name, outcome.state_ref), place, ANSWER_CACHE_MS);
     }
     return outcome;
@@ -142,7 +142,10 @@ export class Prompts {
     };
   }
 
-  /** Records a prompt for which no answer is stored. The receiver has read the prompt, so its tokens count. */
+  /**
+   * Records a prompt for which no answer is stored. Its tokens are recorded, because the receiver has read
+   * the prompt.
+   */
   async handedOver(bundle: Bundle, to: string): Promise<void> {
     const about = { to, words: clip(bundle.words), bundle: bundle.fingerprint };
     const figures = { ...about, ...promptFigures(bundle, {}), ...partialField(bundle) };
@@ -220,8 +223,8 @@ export class Prompts {
 }
 
 /**
- * Prefix of the source ref that names the prompt itself. The other source refs name the artifacts that the
- * prompt showed.
+ * Prefix of the source ref for the prompt itself. The other source refs are the artifacts that the prompt
+ * showed.
  */
 const SOURCE = 'prompt:';
 
@@ -303,7 +306,8 @@ async function makeBundle(
 ): Promise<Bundle> {
   const words = request.words.trim();
   if (words === '') throw badRequest('The prompt is empty.');
-  // `dry` keeps this prompt out of the token ledger. Its tokens are recorded with the answer.
+  // `dry` keeps the rendering out of the token ledger. The tokens of the prompt are recorded later, with
+  // the answer.
   const o = { ...request, words, format: 'anthropic', dry: true } as const;
   const { header, artifacts, pasted, ...made } = await threads.render(thread_id, o);
   const system = `${made.system}\n\n${PATCH}`;
@@ -349,8 +353,8 @@ export interface CachedAnswer {
 }
 
 /**
- * Returns the cached answer of the first key that has one. Returns null if no key has one, or if its artifact
- * no longer exists.
+ * Returns the cached answer of the first key that has one. Returns null if no key has one, or if the
+ * artifact with the answer no longer exists.
  */
 export async function readCachedAnswer(
   cache: AnswerCache,

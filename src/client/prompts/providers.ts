@@ -1,8 +1,8 @@
 /** An entry in the table of model providers. Help texts, options and lists are generated from this table. */
 export interface Provider {
   /**
-   * Name of the environment variable that contains the API key. Null if the provider needs no API key.
-   * RELAY_MODEL_KEY can then contain one.
+   * Name of the environment variable that contains the API key. Null if the provider needs no API key. In
+   * this case, RELAY_MODEL_KEY can contain an optional one.
    */
   readonly key: string | null;
   readonly keyHelp?: string;

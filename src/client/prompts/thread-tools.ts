@@ -24,11 +24,11 @@ import type {
 } from './types.ts';
 
 export type Pulling = AnswerOptions & {
-  /** If false, the model gets no tools and answers from the prompt alone. True by default. */
+  /** False if the model gets no tools and answers from the prompt alone. True by default. */
   readonly tools?: boolean;
   /** Refs of the artifacts that the model may read. By default it may read all artifacts of the thread. */
   readonly only?: readonly string[];
-  /** Returns true if the model must answer now, without more tool calls. */
+  /** Returns whether the model must answer now, without more tool calls. */
   enough?(billed: Billed | undefined): boolean;
   /** Maximum number of rounds of tool calls. After these rounds the model must answer. */
   readonly rounds?: number;
@@ -39,9 +39,9 @@ export type Pulling = AnswerOptions & {
 export type Answered = ModelAnswer & { readonly pulls?: Pulls };
 
 /**
- * Asks a model that may call tools, and returns its answer. The numbers of rounds and tokens are limited. In
- * the last round the model must answer. If the model does not support tools, it is asked again without tools.
- * The billed tokens are the sum of all rounds.
+ * Asks a model that may call tools, and returns its answer. The numbers of rounds and tokens are limited:
+ * in the last round the model must answer. If the model does not support tools, it is asked again without
+ * tools. The billed tokens are the sum of all rounds.
  */
 export async function answerWithPulls(
   parts: ToolParts,
@@ -49,7 +49,8 @@ export async function answerWithPulls(
   model: Model,
   { tools: wanted = true, only, rounds: most = PULL_ROUNDS, tokens = PULL_TOKENS, enough, ...o }: Pulling,
 ): Promise<Answered> {
-  // If the prompt has no artifacts and shows the whole state, there is nothing to pull.
+  // Without artifacts, and with the whole state in the prompt, there is nothing to pull. So give the model
+  // no tools.
   if (!wanted || most === 0 || (bundle.artifacts.length === 0 && !bundle.truncated))
     return model.answer(bundle, o);
   const tools = new ThreadTools(parts, bundle, tokens, only);
@@ -133,13 +134,13 @@ interface ToolParts {
   readonly frameSecret: FrameSecret;
 }
 
-/** Maximum number of search hits among which new passages are chosen. */
+/** Maximum number of search hits that are read to find passages that the model has not seen. */
 const SEARCH_LIMIT = 50;
 
 /**
- * Executes the tool calls of a model for one prompt. Every call is recorded as an event of the thread. Texts
- * of artifacts are returned inside frames. A failed call returns the reason. `only` names the artifacts that
- * the model may read.
+ * Executes the tool calls of a model for one prompt. Every call is recorded as an event of the thread.
+ * Texts of artifacts are returned inside frames. The result of a failed call is the reason. `only` names
+ * the artifacts that the model may read.
  */
 class ThreadTools {
   readonly #parts: ToolParts;
@@ -147,7 +148,7 @@ class ThreadTools {
   /** Maximum number of tokens for all tool calls and their results together. */
   readonly #budget: number;
   readonly #only: ReadonlySet<string> | null;
-  /** `ref:line` of every passage and path of every item that the model has already seen. */
+  /** Passages and items that the model has already seen: `ref:line` of a passage, or the path of an item. */
   readonly #seen = new Set<string>();
   /** Name → ref of the artifacts that the prompt or a tool call has shown. */
   readonly #names = new Map<string, string>();
@@ -183,8 +184,8 @@ class ThreadTools {
   async call(call: ToolCall): Promise<{ readonly result: string; readonly pull: Pull }> {
     let done: { text: string; what: string };
     try {
-      // Arguments that are invalid JSON count as empty. The result then tells the model which arguments it
-      // can pass.
+      // Arguments that are invalid JSON are replaced by an empty object. The result of the call then tells
+      // the model which arguments it can pass.
       done = await this.#do(call.name, jsonObjectIn(call.arguments) ?? {});
     } catch (error) {
       if (!isRelayError(error)) throw error;
@@ -288,7 +289,7 @@ class ThreadTools {
     return { text: `${artifact ? await this.#frame(artifact, taken.text) : taken.text}${about}`, what };
   }
 
-  /** Returns a part of a list of the state, in which each item is one line. */
+  /** Returns a part of a list of the state. Each item is one line. */
   async #pullList(list: (typeof STATE_LISTS)[number], part: PartRequest, max_tokens: number) {
     const state = await this.#parts.threads.state(this.#bundle.thread_id, { counted: false });
     const lines = state[list].map((item, index) => `/${list}/${index} ${itemText({ ...item })}`);

@@ -88,7 +88,7 @@ export interface Pulls {
   readonly tokens: number;
   /** Number of tokens of the tool descriptions. */
   readonly tools_tokens: number;
-  /** Full size in tokens of the artifacts that tool calls showed and the prompt did not. */
+  /** Tokens of the whole artifacts that tool calls showed and the prompt did not. */
   readonly pasted_tokens: number;
 }
 

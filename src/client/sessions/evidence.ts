@@ -5,7 +5,7 @@ import type { FileUse, SessionInfo, SessionTodo, ToolUse, Turn } from './transcr
 const KEPT = 60;
 /** Maximum length of a quotation. A line of a brief also has its source. */
 const QUOTE_CHARS = 190;
-/** Maximum number of lines from one text. */
+/** Maximum number of quotations from one text. */
 const QUOTES = 8;
 /** Maximum number of characters of a command and of its last error lines. */
 const COMMAND_CHARS = 90;
@@ -37,7 +37,7 @@ interface Evidence {
   readonly files: Map<string, { readonly n: number; readonly how: FileUse['how'] }>;
   todos: { readonly n: number; readonly list: readonly SessionTodo[] };
   compactions: number;
-  /** Name of the session whose hand-off began this session. */
+  /** Name of the earlier session whose hand-off began this session. */
   before: string | null;
 }
 
@@ -65,8 +65,8 @@ export async function quoteSession(
   const names: string[] = [];
   for (let at: SessionInfo | null = session; at !== null && names.length <= GENERATIONS; ) {
     const evidence: Evidence = await collectEvidence(sessions.turns(at));
-    // The request is in the oldest session, so its lines lose only one rank per later session. Of everything
-    // else, the later sessions have newer lines.
+    // Add less to the rank of the request. It is in the oldest session and still matters, so its lines lose
+    // only one rank per later session. Of all other parts, the later sessions have newer lines.
     const older = names.length * OLDER;
     for (const part of evidenceParts(at, evidence)) {
       const later = part.title.startsWith('Asked') ? names.length : older;
@@ -145,7 +145,9 @@ function noteRun(runs: Evidence['runs'], n: number, tool: ToolUse): void {
   if (runs.size > KEPT) runs.delete(runs.keys().next().value!);
 }
 
-/** Remembers the last use of each file. A read does not hide a change. */
+/**
+ * Remembers the last use of each file. A read after a change is ignored, so that the change stays visible.
+ */
 function noteFile(files: Evidence['files'], path: string, use: { n: number; how: FileUse['how'] }): void {
   const before = files.get(path);
   if (use.how === 'read' && before !== undefined && before.how !== 'read') return;
@@ -245,7 +247,7 @@ function ending({ exit, failed, output }: ToolUse): string {
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !CLIENT_LINES.test(line));
-  // Programs print a stack trace after the error.
+  // Prefer the last line that names an error, because programs print a stack trace after it.
   const error = failed ? lines.findLast((line) => ERROR_LINE.test(line)) : undefined;
   const tail = (error === undefined ? lines.slice(-2) : [error]).join(' / ').replace(/^Output: /, '');
   const code = exit == null ? (failed ? 'failed' : 'ended') : `exit ${exit}`;
@@ -275,8 +277,8 @@ const SPECIFIC =
   /\d|`|"|\w\.\w|\w_\w|\b(?:because|so|since|too|instead|rather|though|although|not|never|only|must|cannot|without)\b|n't\b/i;
 
 /**
- * Splits a text into quotations of whole sentences that fit into a line. Of a long text, the first and the last
- * quotations are kept.
+ * Splits a text into quotations of whole sentences that fit into a line. If the text is long, only the
+ * first and the last quotations are kept.
  */
 function quotesIn(text: string): string[] {
   const quotes: string[] = [];
