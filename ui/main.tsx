@@ -13,10 +13,12 @@ import './style/viewers.css';
 import './style/pages.css';
 
 applyTheme();
-// Must run first: a token must not stay in the address.
+// Call this first, so that the token is removed from the address before anything else reads or stores the
+// address.
 const shared = readShareToken();
 followLinks();
-// A visitor with a link to a pointer or a thread may see only that.
+// Only for visitors without a link: load the caller and follow the activity. A visitor with a link to a
+// pointer or a thread may see only this object.
 if (!shared && segments.peek()[0] !== 'pull') {
   loadSelf();
   followActivity();

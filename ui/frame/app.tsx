@@ -23,7 +23,7 @@ import { SignIn } from './sign-in.tsx';
 
 type Page = ComponentType<{ parts: readonly string[] }>;
 
-/** Pages by the first segment of their address. A page loads a large library only when it needs the library. */
+/** Pages by the first segment of their address. A page loads a large library only when the page needs it. */
 const PAGES: { readonly [first: string]: Page } = {
   '': Overview,
   threads: Threads,
@@ -44,7 +44,8 @@ const PAGES: { readonly [first: string]: Page } = {
 export function App() {
   const [first = '', ...parts] = segments.value;
   const Page = Object.hasOwn(PAGES, first) ? PAGES[first] : undefined;
-  // A pointer visible by link, and a shared thread, are displayed to everyone with the link.
+  // Everyone with the link may see a pointer with the visibility `link`, and a shared thread. So sign-in is
+  // only optional for these pages.
   const byLink = first === 'pull' || first === 'share';
   if (byLink ? wantsKey.value : needsKey.value) {
     return (

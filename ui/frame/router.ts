@@ -30,7 +30,7 @@ export function navigate(href: string, o: { replace?: boolean } = {}): void {
   }
 }
 
-/** Sets a field in the query of this page without a history entry. Null removes the field. */
+/** Sets a field in the query of the current address without a history entry. Null removes the field. */
 export function setParam(name: string, value: string | null): void {
   const params = new URLSearchParams(location.search);
   if (value === null || value === '') params.delete(name);
@@ -38,7 +38,10 @@ export function setParam(name: string, value: string | null): void {
   navigate(location.pathname + (params.size > 0 ? `?${params}` : ''), { replace: true });
 }
 
-/** Handles links within the dashboard without a reload. The browser handles clicks with a modifier key. */
+/**
+ * Follows links within the dashboard without a reload. The browser itself handles clicks with a modifier
+ * key, for example to open a tab.
+ */
 export function followLinks(): void {
   addEventListener('popstate', updateLocation);
   addEventListener('click', (event) => {

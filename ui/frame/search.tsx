@@ -7,11 +7,11 @@ import { type Found, type FoundGroup, finder } from '../session/find.ts';
 import { relay } from '../session/session.ts';
 import { navigate } from './router.ts';
 
-/** The dialog that is open above the page. */
+/** Name of the dialog that is open above the page; null if none is open. */
 const opened = signal<'search' | 'keys' | null>(null);
 
 const WAIT_MS = 120;
-/** Order of the groups, no matter which group arrives first. */
+/** Order in which the groups are shown, no matter which group arrives first. */
 const ORDER = ['Go to', 'Threads', 'Artifacts', 'Pointers', 'Tasks', 'Runs', 'Channels', 'Files', 'Agents'];
 
 const KEYS: readonly (readonly [keys: readonly string[], about: string])[] = [
@@ -189,7 +189,10 @@ function SearchForm({ close }: { close: () => void }) {
   );
 }
 
-/** Searches a moment after the last key. Groups of an earlier text stay until the first new group arrives. */
+/**
+ * Searches a moment after the last key. The groups for the previous text stay until the first group for the
+ * new text arrives.
+ */
 function useFound(q: string): { groups: readonly FoundGroup[]; pending: boolean } {
   const current = relay.value;
   const find = useMemo(() => finder(current), [current]);

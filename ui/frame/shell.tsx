@@ -142,7 +142,7 @@ function ThemeChoice() {
   );
 }
 
-/** Returns whether the relay requires no key and other machines can reach it. */
+/** Returns whether other machines can reach a relay that requires no key. */
 function isExposed({ auth, exposed }: Self): boolean {
   return auth === 'open' && (exposed || !isLoopback(location.hostname));
 }

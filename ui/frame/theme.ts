@@ -16,7 +16,7 @@ export function applyTheme(): void {
     try {
       localStorage.setItem(STORED, theme.value);
     } catch {
-      // Without storage the theme is applied, but not remembered.
+      // Without storage the theme is applied, but it is lost when the page is closed.
     }
   });
 }

@@ -8,15 +8,18 @@ import type { Selection } from './table.tsx';
 export interface BulkAction<T> {
   /** Label of the button, such as `Delete`. */
   readonly label: string;
-  /** What the person agrees to. */
+  /** Description of the action that the person confirms. */
   readonly about: string;
   readonly danger?: boolean;
-  /** Returns whether the action applies to a row. Other rows are skipped. */
+  /** Returns whether the action applies to a row. All other selected rows are skipped. */
   readonly applies?: (row: T) => boolean;
   readonly act: (relay: Relay, row: T) => Promise<unknown>;
 }
 
-/** The bar above a list with selected rows. A failed row does not stop the others. */
+/**
+ * Bar above a list with the actions for selected rows. If the action fails for a row, it goes on with the
+ * others.
+ */
 export function BulkBar<T>(o: {
   selection: Selection<T>;
   what: string;

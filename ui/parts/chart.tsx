@@ -3,7 +3,7 @@ import { theme } from '../frame/theme.ts';
 
 export interface Series {
   readonly name: string;
-  /** CSS variable with the colour of the series. */
+  /** Name of the CSS variable with the colour of the series. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
 }
@@ -28,7 +28,7 @@ export function Chart({ label, times, series, format }: Props) {
     if (!element) return;
     let plot: { destroy(): void; setSize(size: { width: number; height: number }): void } | null = null;
     let over = false;
-    // A canvas cannot resolve CSS variables, so let the style of an element resolve them.
+    // A canvas cannot resolve CSS variables, so read the colour from the computed style of an element.
     const colour = (name: string) => {
       element.style.color = `var(${name})`;
       return getComputedStyle(element).color;
@@ -51,7 +51,7 @@ export function Chart({ label, times, series, format }: Props) {
           cursor: { show: false },
           padding: [8, 20, 0, 0],
           scales: {
-            // Add half a bar at both ends, so that the first and last bar are complete.
+            // Extend the axis by half a bar at both ends, so that the first and last bar are not cut off.
             x: { range: (_, low, high) => [low - half, high + half] },
             y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] },
           },

@@ -4,11 +4,11 @@ import { useAction } from '../session/asking.ts';
 import { Dialog } from './dialog.tsx';
 import { Failure } from './notices.tsx';
 
-/** A button for an irreversible action: it asks first, says what will happen, and reports failures. */
+/** A button for an irreversible action. It asks first, says what will happen, and reports failures. */
 export function ConfirmButton(o: {
   label: string;
   title: string;
-  /** What the person agrees to. */
+  /** Description of the action that the person confirms. */
   children: ComponentChildren;
   /** Label of the button that confirms. */
   sure: string;

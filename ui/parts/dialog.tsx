@@ -16,8 +16,8 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const name = useId();
-  // Open the dialog before the effects of its content run, because opening moves the focus to the first
-  // button.
+  // Open the dialog before the effects of its content run. Opening moves the focus to the first button, and
+  // the effects may then move it to another element.
   useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);

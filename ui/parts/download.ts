@@ -1,4 +1,7 @@
-/** Saves bytes as a file. A link cannot send the API key in a header, so downloads are done this way. */
+/**
+ * Saves bytes as a file. A plain link cannot send the API key in a header, so the bytes are fetched before
+ * and saved from memory.
+ */
 export async function saveAs(
   name: string,
   body: Uint8Array | ReadableStream<Uint8Array>,
@@ -10,7 +13,8 @@ export async function saveAs(
   link.href = address;
   link.download = safeName(name);
   link.click();
-  // After ten seconds the browser has started the download.
+  // Free the memory after ten seconds. The browser reads the blob when the download starts, so revoking the
+  // address at once could break the download.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
@@ -23,7 +27,10 @@ function safeName(name: string): string {
   return plain || 'content';
 }
 
-/** Returns CSV. Quotes fields where needed, and prefixes an apostrophe to what a spreadsheet would treat as a formula. */
+/**
+ * Returns CSV. Quotes fields where needed. Puts an apostrophe before a text that a spreadsheet would treat
+ * as a formula.
+ */
 export function csvText(names: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const field = (value: string | number) => {
     const text = String(value);

@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { query, setParam } from '../frame/router.ts';
 
-/** A filter in the address of the page, so that a filtered list can be linked and reloaded. */
+/**
+ * Returns a filter whose value is in the address of the page, so that a filtered list can be linked and
+ * reloaded.
+ */
 export function useParam(name: string): [value: string, set: (value: string) => void] {
   return [query.value.get(name) ?? '', (value) => setParam(name, value)];
 }
@@ -31,12 +34,12 @@ export function isWithin(range: string, at: string | number | null): boolean {
   return ms === undefined || (at !== null && new Date(at).getTime() >= Date.now() - ms);
 }
 
-/** A selection of a range of time that ends now. */
+/** A select box for a range of time that ends now. */
 export function TimeFilter() {
   return <SelectFilter label="Time" param="time" options={TIME_RANGES} />;
 }
 
-/** A selection of one value. `options` are values with labels. */
+/** A select box. `options` are values with labels. */
 export function Select(o: {
   label: string;
   value: string;
@@ -111,7 +114,7 @@ export function onSubmit(act: () => unknown): (event: Event) => void {
   };
 }
 
-/** A selection in the address of the page. The empty value selects everything. */
+/** A select box whose value is in the address of the page. The empty value stands for everything. */
 export function SelectFilter(o: {
   label: string;
   param: string;
@@ -123,7 +126,10 @@ export function SelectFilter(o: {
   return <Select label={o.label} value={value || (o.fallback ?? '')} set={set} options={options} />;
 }
 
-/** A selection of one of the distinct `values` of a list, such as the agents of tasks. `all` selects everything. */
+/**
+ * A select box with the distinct `values` of a list, such as the agents of tasks. `all` is the label of the
+ * option for everything.
+ */
 export function ValueFilter({
   all = 'any',
   values,
@@ -141,10 +147,10 @@ export function ValueFilter({
   return <SelectFilter {...o} options={{ '': all, ...Object.fromEntries(labels) }} />;
 }
 
-/** A text field that filters when the person stops typing, because each change sends a request. */
+/** A text field that filters when the person stops typing, because each filtering sends a request. */
 export function TextFilter(o: { label: string; param: string; grow?: boolean }) {
   const [value, set] = useParam(o.param);
-  // The text stays as typed, also with a space at its end, until something else changes the address.
+  // Keep the text as typed, also with a space at its end, until something else changes the address.
   const [draft, setDraft] = useState(value);
   const sent = useRef(value);
   useEffect(() => {

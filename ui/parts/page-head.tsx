@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { ForeignText } from './foreign-text.tsx';
 
-/** Sets the tab's title, which also tells a screen reader that the page has changed. */
+/** Sets the tab's title. A screen reader reads it, so its user notices that the page has changed. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title === '' ? 'ContextRelay' : `${title} · ContextRelay`;
@@ -41,7 +41,7 @@ export function PageHead({
   );
 }
 
-/** Names with values. Rows that are false are left out. */
+/** A list of names with values. Rows that are false are left out. */
 export function Facts({
   rows,
 }: {

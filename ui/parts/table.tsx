@@ -7,7 +7,7 @@ import { useVirtualRows } from './virtual-rows.ts';
 
 export interface Column<T> {
   readonly title: string;
-  /** Width as in `grid-template-columns`. */
+  /** Width of the column, as in `grid-template-columns`. */
   readonly width: string;
   readonly cell: (row: T) => ComponentChildren;
   /** True if the column is hidden on narrow screens. */
@@ -89,37 +89,40 @@ const selectColumn = <T,>({ rows, nameOf, set }: Selection<T>, keyOf: (row: T) =
 });
 
 interface Props<T> {
-  /** What the table lists. */
+  /** Label of the table: what it lists. */
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly rowHeight?: number;
-  /** Called when the last rows are near or visible, again on each scroll and each change of the rows. */
+  /**
+   * Called when the last rows are visible or almost visible. While this is so, it is called again on each
+   * scroll and each change of the rows.
+   */
   readonly onEnd?: () => void;
   readonly chosen?: (row: T) => boolean;
   /** Adds a column of checkboxes. */
   readonly selection?: Selection<T> | false;
-  /** Number of rows dropped above the first one. */
+  /** Number of rows above the first one that were dropped from memory. */
   readonly skipped?: number;
-  /** Word for a row, such as `task`. It is used if no row matches the filters. */
+  /** Word for a row, such as `task`. It is used in the message that no row matches the filters. */
   readonly what?: string;
 }
 
 const NoMatch = ({ what }: { what: string }) => <Empty title={`No ${what} matches these filters.`} />;
 
 const ROW_HEIGHT = 40;
-/** Further rows are loaded when this many are left below. */
+/** Number of rows left below the visible ones at which further rows are loaded. */
 const ROWS_AHEAD = 8;
 
-/** A table of any length: only visible rows are in the page. */
+/** A table of any length. Only the visible rows are in the DOM. */
 export function Table<T>(o: Props<T>) {
   const { rows, selection, rowHeight = ROW_HEIGHT, skipped = 0 } = o;
   const columns = selection ? [selectColumn(selection, o.keyOf), ...o.columns] : o.columns;
   const isChosen = selection ? (row: T) => selection.rows.has(o.keyOf(row)) : o.chosen;
   const virtual = useVirtualRows(rows.length, rowHeight);
-  // Read the position from the element. The virtual list may stay unchanged if the person and the code below
-  // both scroll before the next frame.
+  // Read the scroll position from the element, because the virtual list may not know it yet. If the person
+  // and the code below both scroll before the next frame, the virtual list does not change.
   const checkEnd = () => {
     const body = virtual.scroller.current;
     if (!o.onEnd || !body?.clientHeight) return;
@@ -127,7 +130,8 @@ export function Table<T>(o: Props<T>) {
     if (below <= ROWS_AHEAD * rowHeight) o.onEnd();
   };
   useEffect(checkEnd, [virtual.items.at(-1)?.index, rows]);
-  // Keep the visible rows in place when rows above are dropped. Otherwise the list would load until it ends.
+  // When rows above are dropped, keep the visible rows in place. Otherwise the end of the list would stay
+  // visible, and the list would load rows until there are no more.
   const before = useRef(skipped);
   useLayoutEffect(() => {
     const gone = skipped - before.current;
@@ -198,7 +202,7 @@ function classOf({ wide, figure }: Column<never>): string {
   return `cell${wide ? ' wide' : ''}${figure ? ' figure' : ''}`;
 }
 
-/** A table of a paged list, with a text for an empty list. `filtered`: some filter is set. */
+/** A table of a paged list, with a text for an empty list. `filtered` is true if a filter is set. */
 export function PagedTable<T>({
   paged,
   empty,

@@ -10,8 +10,8 @@ export interface Tab {
 }
 
 /**
- * Views of a page. False entries of `tabs` are left out. The address contains the selected view, so that it
- * can be linked.
+ * Views of a page as tabs. False entries of `tabs` are left out. The address contains the selected view, so
+ * that it can be linked.
  */
 export function Tabs({ tabs: all, label }: { tabs: readonly (Tab | false)[]; label: string }) {
   const tabs = all.filter((tab) => tab !== false);
@@ -20,7 +20,7 @@ export function Tabs({ tabs: all, label }: { tabs: readonly (Tab | false)[]; lab
   const choose = (tab: Tab) => setParam('tab', tab === tabs[0] ? null : tab.name);
   useEffect(() => {
     document.getElementById(`tab-${chosen.name}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    // Counts arrive later and make the tabs wider.
+    // Counts arrive later and make the tabs wider, so repeat this when they change.
   }, [chosen.name, tabs.map((tab) => tab.count).join()]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

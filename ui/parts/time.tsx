@@ -18,8 +18,8 @@ export function Ago({ at }: { at: string | number | null | undefined }) {
 }
 
 /**
- * Displays a time as `14:03:07`, or as `16 Nov, 14:03` if it is on another day. `short` omits the time of day
- * then. Used in lists in which the order within a minute matters.
+ * Displays a time as `14:03:07`, or as `16 Nov, 14:03` if it is on another day. With `short`, another day
+ * is displayed without the time of day. For lists in which the order within a minute matters.
  */
 export function Clock({ at, short = false }: { at: string | number; short?: boolean }) {
   const moment = new Date(at);
@@ -55,7 +55,7 @@ export function formatDistance(ms: number): string {
   const away = Math.abs(ms);
   if (away < 5_000) return 'now';
   const [step, unit] = STEPS.find(([step]) => away >= step)!;
-  // Round past durations down and future ones to the nearest unit.
+  // Round past durations down. Round future durations to the nearest unit.
   const amount = `${ms < 0 ? Math.floor(away / step) : Math.round(away / step)} ${unit}`;
   return ms < 0 ? `${amount} ago` : `in ${amount}`;
 }

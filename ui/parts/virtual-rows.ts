@@ -9,17 +9,17 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface VirtualRows {
-  /** The scrolling element. */
+  /** The element that scrolls. */
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly items: readonly VirtualItem[];
   /** Height of all rows in pixels. */
   readonly height: number;
   readonly toRow: (index: number) => void;
-  /** Measures a row of unknown height. */
+  /** Measures a row whose height is unknown before it is rendered. */
   readonly measure: (element: Element | null) => void;
 }
 
-/** Renders only visible rows, however many there are. */
+/** Returns the rows to render: only the visible ones, no matter how many rows there are. */
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useState(0);

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Relay } from '../../src/contract/relay.ts';
 import { handleUnauthorized, relay } from './session.ts';
 
-/** An answer of the relay, or its error. An older answer stays while a newer one is loading. */
+/** An answer of the relay, or its error. While a new answer is loading, the previous one stays. */
 export interface Asked<T> {
   readonly value: T | undefined;
   readonly error: unknown;
@@ -12,8 +12,8 @@ export interface Asked<T> {
 }
 
 /**
- * Sends a request when the page is displayed, when a value of `on` changes, and on demand. Only the newest
- * answer counts.
+ * Sends a request when the page is displayed, when a value of `on` changes, and on demand. The answer to an
+ * earlier request is ignored.
  */
 export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unknown[]): Asked<T> {
   const [answer, setAnswer] = useState<Omit<Asked<T>, 'again'>>({
@@ -28,7 +28,8 @@ export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unkn
   const current = relay.value;
   const run = useCallback(() => {
     const request = ++latestRequest.current;
-    // An answer about another object must not appear under the new title.
+    // If the request is about another object, drop the previous answer. Otherwise it would appear under the
+    // new title.
     const same = about.current === JSON.stringify(on);
     about.current = JSON.stringify(on);
     setAnswer((before) => ({ value: same ? before.value : undefined, error: undefined, pending: true }));
@@ -50,7 +51,7 @@ export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unkn
   return { ...answer, again: run };
 }
 
-/** A user's action: at most one at a time, with its result. */
+/** An action of the user, with its result. It cannot be started again while it is running. */
 export function useAction<A extends unknown[]>(act: (relay: Relay, ...args: A) => Promise<unknown>) {
   const [state, setState] = useState<{ busy: boolean; error: unknown; done: boolean }>({
     busy: false,

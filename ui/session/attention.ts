@@ -6,7 +6,7 @@ import { to } from '../frame/router.ts';
 import { readHealth } from './health.ts';
 import { hasScope, self } from './self.ts';
 
-/** Something that a person should look at, and where to do so. */
+/** Something that a person should look at, with a link to the place or a command. */
 export interface AttentionItem {
   readonly key: string;
   readonly tone: 'bad' | 'warn';
@@ -16,25 +16,29 @@ export interface AttentionItem {
   readonly why?: string | undefined;
   readonly at?: string | undefined;
   readonly href?: string;
-  /** Label of the link: what the person does there. */
+  /** Label of the link. It says what the person does there. */
   readonly action?: string;
   /** A command to run instead of a link. */
   readonly command?: string;
 }
 
 /**
- * The newest list; null before the first read. The overview reads it, and the health panel shows its length.
+ * The newest list; null before the first read. The overview displays this list, and the health panel shows
+ * its length.
  */
 export const attention = signal<readonly AttentionItem[] | null>(null);
 
 const DAY_MS = 86_400_000;
 const KEY_EXPIRES_MS = 7 * DAY_MS;
-/** Share of a limit from which its use is reported. */
+/** Share of a limit above which its use is reported. */
 const NEARLY_FULL = 0.9;
 /** Maximum number of runs and channels whose details are read. */
 const LOOKED_AT = 10;
 
-/** Reads everything that needs a person, most urgent first. A source that fails is left out, unless all fail. */
+/**
+ * Reads everything that needs a person, most urgent first. If some sources fail, they are left out. Throws
+ * if all fail.
+ */
 export async function readAttention(relay: Relay): Promise<readonly AttentionItem[]> {
   const sources = [
     storeItems(),
@@ -105,7 +109,10 @@ async function runItems(relay: Relay): Promise<AttentionItem[]> {
   return items.flat();
 }
 
-/** A failed run counts for a day, and up to a week if its pipeline has not succeeded since. */
+/**
+ * Returns whether a run still needs a person. A run that did not succeed counts for a day, and up to a week
+ * if it is still running or if its pipeline has not succeeded since.
+ */
 function isUnsolved(
   { status, pipeline, started_at, finished_at }: RunItem,
   runs: readonly RunItem[],
@@ -131,7 +138,7 @@ async function taskItems(relay: Relay): Promise<AttentionItem[]> {
   });
 }
 
-/** Questions of agents and pipelines. A pipeline that has reached its budget asks too. */
+/** Questions of agents and pipelines. They include the question of a pipeline that has reached its budget. */
 async function questionItems(relay: Relay): Promise<AttentionItem[]> {
   const { questions } = await relay.questions.list();
   return questions.map(({ id, question, asked_by, asked_at, step }) => ({

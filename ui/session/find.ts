@@ -17,7 +17,7 @@ const SPACES = 10;
 
 type Source = (relay: Relay, q: string) => Promise<readonly Found[]>;
 
-/** Lists that are read once for a search and filtered here, because they are short. */
+/** Short lists. They are read once per search dialog and filtered here. */
 class ShortLists {
   readonly #read = new Map<string, Promise<readonly Found[]>>();
 
@@ -59,7 +59,10 @@ export function finder(relay: Relay): (q: string, show: (group: FoundGroup) => v
   };
 }
 
-/** Finds the object with a handle or an id. An id of no other object is taken as the id of a pointer. */
+/**
+ * Finds the object with a handle or an id. If no other object has the id, it is taken as the id of a
+ * pointer.
+ */
 async function jump(relay: Relay, q: string): Promise<readonly Found[]> {
   const handle = /^(?:relay:)?(\d{1,15})$/i.exec(q)?.[1];
   if (handle !== undefined && hasScope('pull')) {

@@ -5,7 +5,7 @@ import { pause } from '../../src/base/pause.ts';
 import type { Activity } from '../../src/contract/activity.ts';
 import { connectionState, needsKey, relay } from './session.ts';
 
-/** Recent activity, newest first; older entries come from the relay's log. */
+/** Recent activity, newest first. Older entries are not here, but in the relay's log. */
 export const recentActivity = signal<readonly Activity[]>([]);
 const RECENT_ENTRIES = 200;
 /** Interval in ms at which new entries are delivered in a batch. */
@@ -17,7 +17,7 @@ const RETRY_MS = 3_000;
 type Listener = (entries: readonly Activity[]) => void;
 const listeners = new Set<Listener>();
 
-/** Keeps the single connection for live updates open, for the signed-in user. */
+/** Keeps one connection for live updates open, which all pages share. Opens it again after each sign-in. */
 export function followActivity(): void {
   effect(() => {
     const current = relay.value;
@@ -42,7 +42,7 @@ async function watchActivity(current: typeof relay.value, signal: AbortSignal): 
       }
     } catch (error) {
       if (signal.aborted) return;
-      // A key that may not follow activity can still display its pages.
+      // A key that may not follow activity is no error: its pages are displayed without live updates.
       if (isRelayError(error) && [401, 403, 404].includes(error.status)) {
         connectionState.value = 'idle';
         return;
@@ -73,8 +73,8 @@ function deliverBatch(): void {
 }
 
 /**
- * Calls `then` soon after an entry that `concerns` the page. Also calls it after a lost connection, because entries
- * may have been missed.
+ * Calls `then` soon after an entry for which `concerns` returns true. Also calls it after a lost
+ * connection, because entries may have been missed.
  */
 export function useLive(concerns: (entry: Activity) => boolean, then: () => void): void {
   const now = useRef({ concerns, then });
@@ -100,7 +100,7 @@ export function useLive(concerns: (entry: Activity) => boolean, then: () => void
   }, []);
 }
 
-/** Calls `then` at an interval while the page is visible, for values that change by time. */
+/** Calls `then` at an interval while the page is visible. For values that change without an event. */
 export function useEvery(ms: number, then: () => void): void {
   const now = useRef(then);
   now.current = then;

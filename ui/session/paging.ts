@@ -4,31 +4,35 @@ import type { Relay } from '../../src/contract/relay.ts';
 import { useLive } from './live.ts';
 import { handleUnauthorized, relay } from './session.ts';
 
-/** Rows per request. */
+/** Number of rows per request. */
 const PAGE_ROWS = 200;
 /** Maximum number of rows in memory. When the person scrolls further, rows far above are dropped. */
 export const MAX_ROWS = 2_000;
 
 export interface Paged<T> {
   readonly rows: readonly T[];
-  /** Number of rows above these that were dropped. `first` goes back to them. */
+  /** Number of dropped rows above `rows`. `first` loads these again. */
   readonly skipped: number;
   readonly pending: boolean;
   readonly error: unknown;
   /** True if there are no further rows. */
   readonly ended: boolean;
   readonly more: () => void;
-  /** Starts again from the beginning. The rows stay until the answer arrives. */
+  /** Loads the list again from its first page. The old rows stay until the answer arrives. */
   readonly first: () => void;
 }
 
 interface Options<T> {
-  /** Filters rows that the relay does not filter. */
+  /** Filter that the relay does not support, so it is applied here. */
   readonly matches?: (row: T) => boolean;
-  /** Returns whether no later row can match, because the list is ordered by time. */
+  /**
+   * Returns whether the matching rows end before this row. The list is ordered by time, so no later row can
+   * match.
+   */
   readonly isPast?: (row: T) => boolean;
   /**
-   * Returns whether the list starts again after this entry, unless the person has scrolled to further pages.
+   * Returns whether the list is loaded again after this entry. It is not loaded again if the person has
+   * scrolled to further pages.
    */
   readonly live?: (entry: Activity) => boolean;
 }
@@ -42,7 +46,10 @@ interface PagingState<T> {
   readonly ended: boolean;
 }
 
-/** A paged list that loads further pages on scrolling. `name` is the field of an answer that has the rows. */
+/**
+ * A paged list that loads further pages on scrolling. `name` is the field of the answer that contains the
+ * rows.
+ */
 export function usePages<K extends string, T>(
   name: K,
   read: (
@@ -71,7 +78,7 @@ export function usePages<K extends string, T>(
     (from: PagingState<T>, shown = from) => {
       const request = ++latestRequest.current;
       const set = (now: PagingState<T>) => {
-        // Before the next render, a second call must see that a page is loading.
+        // Set this before the next render, so that a second call sees that a page is loading.
         latest.current = now;
         setState(now);
       };

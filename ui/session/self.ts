@@ -5,7 +5,7 @@ import { handleUnauthorized, needsKey, relay } from './session.ts';
 /** The caller as the relay sees it; null until the relay has answered. */
 export const self = signal<Self | null>(null);
 
-/** Loads `self` at the start and after each change of the key. */
+/** Loads `self` now and after each change of the key. */
 export function loadSelf(): void {
   effect(() => {
     const current = relay.value;
@@ -28,7 +28,10 @@ export function loadSelf(): void {
   });
 }
 
-/** Returns whether to offer an action; the relay still decides. */
+/**
+ * Returns whether the caller has a scope, to decide which actions are offered. The relay checks each
+ * request anyway.
+ */
 export function hasScope(scope: Self['scopes'][number]): boolean {
   return self.value === null || self.value.scopes.includes(scope);
 }

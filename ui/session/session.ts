@@ -3,7 +3,7 @@ import { isRelayError } from '../../src/base/errors.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 
-/** Time in ms without an answer after which a page says so and offers to retry. */
+/** Time in ms without an answer after which a page reports the delay and offers to retry. */
 const REQUEST_TIMEOUT_MS = 20_000;
 const STORED_KEY = 'contextrelay-key';
 const STORED_SHARE = 'contextrelay-share';
@@ -19,10 +19,10 @@ export const apiKey = signal<string | null>(storedKey());
 /** True if the relay requires an API key and the page has none that the relay accepts. */
 export const needsKey = signal(false);
 
-/** True if a visitor with a link wants to sign in. */
+/** True if a visitor with a link has asked to sign in. */
 export const wantsKey = signal(false);
 
-/** The relay that served the page, for the signed-in user. */
+/** API of the relay that served the page, with the key of the signed-in user. */
 export const relay = computed<Relay>(() =>
   httpRelay({
     baseUrl: location.origin,
@@ -35,7 +35,9 @@ export const relay = computed<Relay>(() =>
   }),
 );
 
-/** Signs in with an API key until the page is reloaded. With `keep`, until the tab is closed. */
+/**
+ * Signs in with an API key until the page is reloaded. With `keep`, the key stays until the tab is closed.
+ */
 export function signIn(key: string, keep: boolean): void {
   if (keep) storage((kept) => kept.setItem(STORED_KEY, key));
   apiKey.value = key;
@@ -49,16 +51,20 @@ export function signOut(): void {
   needsKey.value = true;
 }
 
-/** Asks for a key if an error means that sign-in is required. */
+/** Shows the sign-in if an error means that the relay requires a valid key. */
 export function handleUnauthorized(error: unknown): void {
   if (isRelayError(error, 'unauthorized')) needsKey.value = true;
 }
 
-/** Takes the token from `/ui/share/<thread>#token=…`, which gives read access to that thread only. */
+/**
+ * Takes the token from `/ui/share/<thread>#token=…`. The token gives read access to that thread only.
+ * Returns whether the address is a share link.
+ */
 export function readShareToken(): boolean {
   if (!/^\/ui\/share\//.test(location.pathname)) return false;
   const token = /^#token=(.+)$/.exec(location.hash)?.[1];
-  // Keep the token for a reload of this tab, but out of the address, the history and copied links.
+  // Store the token for a reload of this tab, and remove it from the address, so that it does not get into
+  // the history and copied links.
   if (token) {
     storage((kept) => kept.setItem(STORED_SHARE, token));
     history.replaceState(null, '', location.pathname + location.search);
@@ -71,7 +77,9 @@ function storedKey(): string | null {
   return storage((kept) => kept.getItem(STORED_KEY)) ?? null;
 }
 
-/** Returns undefined if the browser's storage is disabled. The browser then throws on access. */
+/**
+ * Returns undefined if the browser's storage is disabled, because the browser then throws on every access.
+ */
 function storage<T>(use: (kept: Storage) => T): T | undefined {
   try {
     return use(sessionStorage);

@@ -11,10 +11,10 @@ import { revealHidden } from './reveal-hidden.ts';
 import { TextView } from './text-view.tsx';
 import { type About, imageType, languageOf, type ViewKind, viewKind } from './view-kind.ts';
 
-/** Maximum number of bytes of a content that a page loads. The download has all bytes. */
+/** Maximum number of bytes of a content that a page loads. A download contains all bytes. */
 export const MAX_VIEW_BYTES = 2 * 1024 * 1024;
 
-/** Reads a content, or its start if it is longer than a page displays. */
+/** Reads a content. Reads only its start if it is longer than a page displays. */
 export async function readStart(
   size: number,
   read: (
@@ -28,10 +28,10 @@ export async function readStart(
 
 interface Props {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Size of the whole content, which may exceed `body`. */
+  /** Size of the whole content in bytes. `body` may contain only its start. */
   readonly size: number;
   readonly about: About;
-  /** True to render Markdown at once. Otherwise it is rendered on request. */
+  /** True to render Markdown at once, false to render it when the person asks for it. */
   readonly renderAtOnce?: boolean;
 }
 
@@ -152,7 +152,10 @@ function hexDump(body: Uint8Array): string {
   return lines.join('\n');
 }
 
-/** Returns null for bytes that are no text. Cut content may end within a character. */
+/**
+ * Decodes UTF-8. Returns null if the bytes are no text. Cut content may end within a character, so up to
+ * three bytes at its end may be dropped.
+ */
 function decodeText(body: Uint8Array<ArrayBuffer>, cut: boolean): string | null {
   const text = decodeUtf8(body);
   if (text !== null || !cut) return text;

@@ -12,7 +12,7 @@ export function CsvView({ text, label }: { text: string; label: string }) {
   const [head = [], ...rows] = useMemo(() => csvRows(text, separatorOf(text)), [text]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
   const columns = head.slice(0, MAX_COLUMNS);
-  // Each row is its own grid, so columns align only with widths that do not depend on the content.
+  // Each row is its own grid, so columns align only if their widths do not depend on the content.
   const amount = Math.max(columns.length, 1);
   const style = { '--csv-columns': `repeat(${amount}, minmax(0, 1fr))`, '--csv-amount': amount };
   return (

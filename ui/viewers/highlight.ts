@@ -6,7 +6,9 @@ import {
 } from '@shikijs/core';
 import { createJavaScriptRegexEngine } from '@shikijs/engine-javascript';
 
-/** Per line: pieces of text, each with a kind that is its CSS class. */
+/**
+ * Highlighted lines. Each line consists of pieces of text with a kind, which is the CSS class of the piece.
+ */
 export type Highlighted = readonly (readonly { readonly text: string; readonly kind: string | null }[])[];
 
 /** Grammars by language, loaded at first use. */
@@ -25,7 +27,10 @@ const VARIABLE = /^var\(--shiki-token-([a-z-]+)\)$/;
 
 let highlighter: Promise<HighlighterCore> | undefined;
 
-/** Uses classes for colours, because inline styles would need a weaker content security policy. */
+/**
+ * Highlights a text. Uses CSS classes for colours, because inline styles would need a weaker content
+ * security policy.
+ */
 export async function highlight(text: string, language: string): Promise<Highlighted | null> {
   const grammar = GRAMMARS[language];
   if (!grammar) return null;

@@ -13,15 +13,15 @@ interface Row {
 }
 
 const ROW_HEIGHT = 22;
-/** Deeper nodes are closed at first. */
+/** Depth below which nodes are closed at first. */
 const OPEN_DEPTH = 5;
-/** Nodes with more children are closed at first. */
+/** Number of children above which a node is closed at first. */
 const OPEN_SIZE = 100;
 const VALUE_CHARS = 2_000;
 
-/** A collapsible JSON tree; only visible nodes are in the page. */
+/** A collapsible JSON tree. Only the visible nodes are in the DOM. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
-  // Nodes that differ from their initial open or closed state.
+  // Nodes that the person has opened or closed, so that they differ from their initial state.
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => [...rowsOf(value, toggled)], [value, toggled]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);

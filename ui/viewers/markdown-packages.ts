@@ -1,4 +1,4 @@
-/** Replaces packages that the Markdown renderer imports in the bundle. */
+/** Small replacements for packages that the Markdown renderer imports. The bundle contains these instead. */
 
 /** `punycode.js`: the browser encodes host names itself. */
 export default {
@@ -14,7 +14,7 @@ export const P = /\p{P}/u;
 export const S = /\p{S}/u;
 export const Z = /\p{Z}/u;
 
-/** `linkify-it`: addresses that are not marked as links stay text, so it is never called. */
+/** `linkify-it`: never called, because addresses that are not marked as links stay text. */
 export class LinkifyIt {
   test(): boolean {
     return false;
@@ -26,8 +26,8 @@ export class LinkifyIt {
 }
 
 /**
- * `entities`: its table of 2 231 names is as large as the whole Markdown renderer. Numeric and common entities are
- * decoded; others stay as written.
+ * `entities`: the original has a table of 2 231 names, which is as large as the whole Markdown renderer.
+ * This one decodes numeric and common entities. Others stay as written.
  */
 const NAMES: { readonly [name: string]: string } = {
   amp: '&',

@@ -2,14 +2,14 @@ import DOMPurify from 'dompurify';
 import MarkdownIt from 'markdown-it';
 
 const reader = new MarkdownIt({ html: false, linkify: false, typographer: false });
-// Fetching an image would tell its host who is viewing the page.
+// Never fetch an image, because its host would learn who is viewing the page.
 reader.renderer.rules.image = (tokens, at) => {
   const { content, attrs } = tokens[at]!;
   const source = attrs?.find(([name]) => name === 'src')?.[1] ?? '';
   return reader.utils.escapeHtml(`[image: ${content} ${source}]`);
 };
 
-// Columns are aligned by inline styles, which the content security policy forbids.
+// Remove the inline styles that align columns, because the content security policy forbids them.
 reader.core.ruler.push('without_styles', ({ tokens }) => {
   for (const token of tokens) token.attrs = token.attrs?.filter(([name]) => name !== 'style') ?? null;
 });
@@ -36,7 +36,9 @@ const TAGS = [
   ...['a', 'hr', 'br', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
 ];
 
-/** Returns the text as DOM nodes: only listed elements, and links only to `http(s)` addresses. */
+/**
+ * Returns the text as DOM nodes. They contain only allowed elements, and links only to `http(s)` addresses.
+ */
 export function renderMarkdown(text: string): DocumentFragment {
   const fragment = DOMPurify.sanitize(reader.render(text), {
     ALLOWED_TAGS: TAGS,
@@ -51,7 +53,7 @@ export function renderMarkdown(text: string): DocumentFragment {
     link.rel = 'noopener noreferrer nofollow';
     if (link.href) link.title = link.href;
   }
-  // The page has its own first heading, so lower the levels.
+  // Lower the levels of headings, because the page has its own first heading.
   for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) {
     const level = Math.min(Number(heading.tagName[1]) + 2, 6);
     const lower = document.createElement(`h${level}`);

@@ -4,7 +4,7 @@ const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const HIDDEN =
   /[\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff]|[\u{e0000}-\u{e007f}]/gu;
 
-/** Returns foreign text with hidden and direction characters made visible. */
+/** Returns foreign text in which invisible characters and direction marks are replaced by visible symbols. */
 export function revealHidden(text: string): string {
   return text.replace(CONTROLS, controlSymbol).replace(HIDDEN, (char) => `‹U+${hexCode(char)}›`);
 }

@@ -12,7 +12,7 @@ const HIGHLIGHT_CHARS = 300_000;
 interface Props {
   readonly text: string;
   readonly label: string;
-  /** Language for highlighting, if known. */
+  /** Language for highlighting. Null or undefined for plain text. */
   readonly language?: string | null;
   readonly lineClass?: (line: string) => string;
 }
@@ -134,7 +134,7 @@ function useHighlight(text: string, language: string | null): Highlighted | null
     import('./highlight.ts')
       .then(({ highlight }) => highlight(revealHidden(text), language))
       .then((found) => !over && setLines(found))
-      // Without highlighting the plain text is displayed.
+      // Ignore errors of highlighting: the plain text is displayed.
       .catch(() => {});
     return () => {
       over = true;

@@ -9,7 +9,9 @@ export interface About {
 
 const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
 
-/** Chooses the viewer by media type, type and file name. `text` is null if the content is not text. */
+/**
+ * Chooses the viewer by media type, artifact type and file name. `text` is null if the content is not text.
+ */
 export function viewKind({ name = '', mime, type }: About, text: string | null): ViewKind {
   const media = (mime ?? '').split(';')[0]!.trim().toLowerCase();
   const ending = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '';

@@ -8,7 +8,7 @@ import { Ago } from '../../parts/time.tsx';
 
 const SHORT_ROWS = 8;
 
-/** How a message reaches a session. */
+/** Ways in which a message reaches a session, with their labels. */
 const REACH = {
   now: 'can be woken now',
   turn: 'gets messages at its next turn',

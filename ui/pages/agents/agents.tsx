@@ -19,7 +19,7 @@ import { Questions } from './questions.tsx';
 
 const POLL_MS = 10_000;
 
-/** The page of agents, or of one conversation. */
+/** The page with all agents, or with one conversation. */
 export function Agents({ parts: [id] }: { parts: readonly string[] }) {
   return id === undefined ? <AgentTabs /> : <ConversationPage id={id} key={id} />;
 }
@@ -174,7 +174,7 @@ const CLAIM_COLUMNS: readonly Column<AgentClaim>[] = [
   { title: 'Ends', width: '92px', cell: ({ until }) => <Ago at={until} /> },
 ];
 
-/** Claims of all projects, or, with `within`, of one project. */
+/** Claims of all projects. With `within`, claims of one project. */
 export function Claims({ claims, within = false }: { claims: readonly AgentClaim[]; within?: boolean }) {
   const [agent, project] = readParams('agent', 'project');
   if (claims.length === 0)

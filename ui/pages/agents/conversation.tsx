@@ -99,7 +99,7 @@ function Message({ message, again }: { message: AgentMessage; again: () => void 
   );
 }
 
-/** When the message reached its last stage, and how. */
+/** Time at which the message reached its last stage, and how it got there. */
 function Receipt({ message: { answered_at, read_at, shown_at, sent_at, route } }: { message: AgentMessage }) {
   const at = answered_at ?? read_at ?? shown_at;
   if (at)
@@ -129,8 +129,8 @@ function Proceed({ id, again }: { id: string; again: () => void }) {
 }
 
 /**
- * Replies to the last message from somebody else. Without one, it follows up on the caller's own last
- * message.
+ * Form for a reply to the last message from somebody else. If there is none, the form sends a further
+ * message after the caller's own last message.
  */
 function Reply({ messages, again }: { messages: readonly AgentMessage[]; again: () => void }) {
   const caller = self.value?.name;

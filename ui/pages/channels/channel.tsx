@@ -16,7 +16,7 @@ import { Tail } from './tail.tsx';
 export function ChannelPage({ name }: { name: string }) {
   const detail = useAsked((relay) => relay.channels.inspect(name), [name]);
   useLive(({ channel }) => channel === name, detail.again);
-  // Leases expire by time, without an event.
+  // Request the details regularly, because a lease expires without an event.
   useEvery(10_000, detail.again);
   const { value } = detail;
   return (

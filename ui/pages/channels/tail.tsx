@@ -20,9 +20,9 @@ import { Clock } from '../../parts/time.tsx';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 
-/** Maximum number of messages in memory. The oldest ones are dropped. */
+/** Maximum number of messages in memory. If there are more, the oldest ones are dropped. */
 export const MAX_MESSAGES = 1_000;
-/** Interval in ms between two redraws, no matter how many messages arrive. */
+/** Minimum interval in ms between two redraws, no matter how many messages arrive. */
 const REDRAW_MS = 200;
 
 const RECENT = 200;
@@ -35,7 +35,10 @@ const STARTS = {
 };
 type Start = keyof typeof STARTS;
 
-/** Messages of a channel as they arrive, filtered, from any position that is still kept. */
+/**
+ * Messages of a channel as they arrive. A person can filter them and choose any start position whose
+ * messages are still kept.
+ */
 export function Tail({ channel }: { channel: string }) {
   const [start, setStart] = useState<Start>('recent');
   const [place, setPlace] = useState('');

@@ -21,7 +21,7 @@ const RANGES = { '1': 'today', '7': 'last 7 days', '30': 'last 30 days' };
 const GROUPS = { agent: 'agent', model: 'model', project: 'project', thread: 'thread', day: 'day' } as const;
 type Group = keyof typeof GROUPS;
 
-/** Sums of several rows. `cost` is null if the price of no model is known. */
+/** Sums of several rows. `cost` is null if the price of every model in these rows is unknown. */
 interface Sum extends Omit<SpendingRow, 'day' | 'thread' | 'agent' | 'model' | 'project'> {
   readonly name: string;
   readonly cost: number | null;

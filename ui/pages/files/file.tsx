@@ -147,7 +147,7 @@ function Versions({ versions, shown }: { versions: readonly FileInfo[]; shown: F
   );
 }
 
-/** The difference between the shown version and an earlier one. */
+/** The difference between the displayed version and an earlier one. */
 function Difference({ versions, file }: { versions: readonly FileInfo[]; file: FileInfo }) {
   const earlier = versions.filter(({ version }) => version < file.version);
   const wanted = Number(query.value.get('from'));

@@ -71,7 +71,7 @@ function FileList({ space }: { space: string }) {
   const files = usePages<'rows', Row>(
     'rows',
     async (relay, page) => {
-      // A filter searches all folders below this one.
+      // With a filter, list the files in all folders below this one. Otherwise list this folder only.
       const wanted = filtered ? { q: q || undefined } : { delimiter: '/' as const };
       const found = await relay.files.list(space, { prefix: folder || undefined, ...page, ...wanted });
       const folders = (found.prefixes ?? []).map((path) => ({ path, folder: true as const }));
@@ -171,7 +171,8 @@ function Upload({ space, folder, done }: { space: string; folder: string; done: 
     setResult('');
     for (const file of chosen)
       await relay.files.put(space, folder + file.name, {
-        // Read the file into memory, because browsers send streams only over HTTP/2.
+        // Read the file into memory, because browsers can send a stream only over HTTP/2 and the relay may
+        // use HTTP/1.1.
         body: new Uint8Array(await file.arrayBuffer()),
         ...(file.type ? { content_type: file.type } : {}),
       });

@@ -102,7 +102,7 @@ export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void 
   );
 }
 
-/** Displays a new key. The relay cannot display it again. */
+/** Displays a new key. The relay stores only its hash, so it cannot display the key again. */
 export function NewKey({ newKey, onClose }: { newKey: CreatedKey; onClose: () => void }) {
   return (
     <div class="once" role="status">

@@ -16,7 +16,7 @@ import { relay } from '../../session/session.ts';
 import { CreateKey, NewKey } from './create-key.tsx';
 import { Usage } from './usage.tsx';
 
-/** Keys and usage. */
+/** The page of API keys and usage. */
 export function Keys() {
   return (
     <>
@@ -35,7 +35,7 @@ export function Keys() {
 /** Time in seconds for which a rotated key still works, so that its holder can switch to the new key. */
 const GRACE_SECONDS = 3_600;
 
-/** Scopes and channels of a key. */
+/** Displays the scopes and channels of a key. */
 function KeyScopes({ scopes, channel_prefix }: Pick<KeyInfo, 'scopes' | 'channel_prefix'>) {
   return (
     <span title={scopes.join(', ')}>

@@ -20,9 +20,9 @@ export interface FeedLine {
 const TOGETHER_MS = 60_000;
 
 /**
- * Returns the key of the line that an entry joins. Changes of one thread share a line, no matter who makes
- * them, and messages of a group share one if the same member handles them. Null for an entry with its own
- * line.
+ * Returns the key of the line to which an entry is added. Changes of one thread share a line, no matter who
+ * makes them. Messages of a group share a line if the same member handles them. Null for an entry with its
+ * own line.
  */
 function joinedBy({ kind, thread, by, channel, group }: Activity): string | null {
   if (kind === 'thread.patched') return thread ?? null;
@@ -51,7 +51,7 @@ export function joinEntries(entries: readonly Activity[]): FeedLine[] {
   return lines;
 }
 
-/** A line of the feed as a sentence, with links to its objects by their `names`. */
+/** A line of the feed as a sentence. Objects are links, with their texts from `names`. */
 export function ActivityLine({ line: { entry, times, authors }, names }: { line: FeedLine; names: Names }) {
   return (
     <span class="activity-line">
@@ -65,7 +65,10 @@ export function ActivityLine({ line: { entry, times, authors }, names }: { line:
   );
 }
 
-/** Verb phrases before and after the object's name. Other kinds are displayed as they are. */
+/**
+ * Kind of activity → verb phrases before and after the object's name. The name of any other kind is
+ * displayed unchanged.
+ */
 const ACTIVITY_PHRASES: {
   readonly [kind in ActivityKind]?: readonly [before: string, preposition?: string];
 } = {

@@ -12,7 +12,7 @@ import { self } from '../../session/self.ts';
 
 const FEW = 6;
 
-/** What failed, is stuck or waits for a person, each with one action. */
+/** Everything that failed, is stuck or waits for a person. Each item has one action. */
 export function NeedsAttention() {
   const items = useAsked(readAttention, [self.value?.key_id]);
   const [all, setAll] = useState(false);

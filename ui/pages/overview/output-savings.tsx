@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Row>[] = [
   figure('Net', 'net'),
 ];
 
-/** Tokens of the outputs that `relay tee` has stored, by command. Nothing if there are none. */
+/** Tokens of the outputs that `relay tee` has stored, by command. Displays nothing if there are none. */
 export function OutputSavings() {
   const report = useAsked(async (relay) => (hasScope('pull') ? relay.pointers.outputs() : null), []);
   useEvery(60_000, report.again);

@@ -26,7 +26,7 @@ import { useNames } from './use-names.ts';
 const LINES = 60;
 const AGENTS_POLL_MS = 10_000;
 
-/** Activity, agents, token savings and health. */
+/** The overview page: activity, agents, token savings and health. */
 export function Overview() {
   return (
     <>
@@ -84,7 +84,7 @@ function Figures() {
         foot={lost > 0 ? `${lost} stuck or silent` : `of ${bridges.length} known`}
         href={to('agents')}
       />
-      {/* Without API keys, the relay does not count pushes. */}
+      {/* The relay counts pushes only if it requires API keys. */}
       {self.value?.auth === 'keys' && (
         <Figure
           name="Pushes this month"
@@ -116,7 +116,7 @@ const SUBJECTS = {
   pipeline: 'pipelines',
   key: 'keys and links',
 };
-/** Subject of the filter → first parts of the kinds of activity that it shows. */
+/** Subject of the filter → first parts of the kinds of activity that the filter shows for this subject. */
 const SUBJECT_KINDS: { readonly [subject: string]: readonly string[] } = {
   pointer: ['pointer'],
   thread: ['thread', 'artifact'],
@@ -184,8 +184,8 @@ function ActivityFeed() {
 }
 
 /**
- * Describes the storage figure by the plan's limit. Without a limit, the operator sees the size of the store,
- * and others see what the figure counts.
+ * Describes the storage figure. If the plan has a limit, this is the limit. Otherwise the operator sees the
+ * size of the store, and others see what the figure includes.
  */
 function describeStorage({ store, storage }: UsageReport): string {
   if (storage.limit !== null) return `of ${bytes(storage.limit)}`;

@@ -2,7 +2,7 @@ import { useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
 
-/** Number of newest items to look up, enough for the newest activity. */
+/** Number of newest items to look up. This is enough for the items in the newest activity. */
 const LOOKUP_LIMIT = 100;
 
 /** Returns names of the newest threads, pointers and tasks by id, because the activity log has no metadata. */

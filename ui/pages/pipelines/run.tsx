@@ -14,12 +14,15 @@ import { StepDetails } from './step-details.tsx';
 import { StepGraph } from './step-graph.tsx';
 import { Waterfall } from './waterfall.tsx';
 
-/** A run of a pipeline, live: the graph, when each step ran, and a step's input and output. */
+/**
+ * A run of a pipeline, updated live: the graph, the times of each step, and the input and output of one
+ * step.
+ */
 export function RunPage({ id }: { id: string }) {
   const run = useAsked((relay) => relay.threads.run(id), [id]);
   useLive(({ thread }) => thread === id, run.again);
   const { value } = run;
-  // Redraw growing bars.
+  // Redraw regularly, because the bars of running steps grow.
   const [, tick] = useState(0);
   useEvery(1_000, () => value?.status === 'running' && tick((n) => n + 1));
   return (
@@ -65,7 +68,7 @@ export function RunPage({ id }: { id: string }) {
 function Body({ run }: { run: PipelineRun }) {
   const wanted = query.value.get('step');
   const chosen = run.instances.find(({ step }) => step === wanted) ?? defaultInstance(run.instances);
-  // Older runs did not record the needs of steps; derive the steps from the instances.
+  // Older runs did not record their steps. Derive the steps, without their needs, from the instances.
   const ids = [...new Set(run.instances.map(({ of }) => of))];
   const steps = run.steps.length > 0 ? run.steps : ids.map((id) => ({ id, agent: null, needs: [] }));
   const choose = (step: string) => setParam('step', step);

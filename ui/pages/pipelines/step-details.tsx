@@ -74,7 +74,10 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
   );
 }
 
-/** The step's prompt from the run's log. A model also gets the results of the step's context. */
+/**
+ * The prompt of a step, read from the log of the run. If the agent is a model, it also got the results in
+ * the step's context.
+ */
 function Prompt({ run, event }: { run: string; event: string }) {
   const asked = useAsked(
     async (relay) => {

@@ -102,8 +102,8 @@ export function Payload({ client, url, about }: Props) {
 }
 
 /**
- * Returns why the payload cannot be read with the key in the address. Null if it can, undefined until this is
- * known. Needs no pull.
+ * Returns the reason why the payload cannot be read with the key in the address. Null if there is no
+ * reason, undefined until this is known. This check uses up no pull.
  */
 function useObstacle(url: string, about: Inspected): string | null | undefined {
   const [obstacle, setObstacle] = useState<string | null | undefined>(undefined);

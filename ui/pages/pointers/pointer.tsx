@@ -19,8 +19,8 @@ import { Payload } from './payload.tsx';
 import { ReceiptStages } from './receipt-stages.tsx';
 
 /**
- * The page of a pointer. `above` adds a link to the list of pointers. The address has the pointer's id or
- * handle. The key after `#key=` never leaves the browser.
+ * The page of a pointer. The address contains the pointer's id or handle. With `above`, the page has a link
+ * to the list of pointers. The key after `#key=` never leaves the browser.
  */
 export function Pointer({ parts: [id = ''], above = false }: { parts: readonly string[]; above?: boolean }) {
   const key = apiKey.value;
@@ -54,7 +54,7 @@ export function Pointer({ parts: [id = ''], above = false }: { parts: readonly s
   );
 }
 
-/** Returns the sender's summary, shortened; the metadata has the full text. */
+/** Returns the sender's summary, shortened. The metadata on the page contains the full summary. */
 function titleOf(about: Inspected | undefined): string | undefined {
   const summary = about?.metadata.summary;
   return typeof summary === 'string' && summary.trim() !== '' ? shorten(summary) : undefined;
@@ -150,7 +150,7 @@ function Metadata({ metadata }: { metadata: Inspected['metadata'] }) {
   );
 }
 
-/** Returns `#key=…` or an empty text, also if the fragment is added later. */
+/** Returns the fragment `#key=…` of the address, or an empty text. Follows later changes of the fragment. */
 function useFragment(): string {
   const read = () => (location.hash.startsWith('#key=') ? location.hash : '');
   const [fragment, setFragment] = useState(read);

@@ -24,7 +24,7 @@ const KINDS = {
   binary: 'binary',
 };
 
-/** Returns what distinguishes a pointer from a plain text: `encrypted`, `one-time`. */
+/** Returns the properties of a pointer that deserve a mark, such as `encrypted` and `one-time`. */
 function marksOf({ content_type, max_pulls, metadata, text }: ListedPointer): string[] {
   const encrypted = content_type === FERNET_CONTENT_TYPE;
   return [

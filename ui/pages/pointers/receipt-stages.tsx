@@ -4,7 +4,10 @@ import { Badge } from '../../parts/badge.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Ago } from '../../parts/time.tsx';
 
-/** The receipt stages that a pointer has reached, with evidence, and the stages that it has not reached yet. */
+/**
+ * The receipt stages that a pointer has reached, with their receipts, and the stages that it has not
+ * reached yet.
+ */
 export function ReceiptStages({ receipts }: { receipts: readonly Receipt[] }) {
   const reached = new Set(receipts.map(({ rung }) => rung));
   return (

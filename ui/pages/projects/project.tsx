@@ -116,7 +116,7 @@ function Body({ project }: { project: ProjectView }) {
   );
 }
 
-/** Who works on the project, and which files and todos they have claimed. */
+/** Lists who works on the project, and which files and todos the agents have claimed. */
 function Work({ agents, claims }: { agents: readonly Agent[]; claims: readonly AgentClaim[] }) {
   return (
     <div class="stack">
@@ -139,7 +139,7 @@ function Work({ agents, claims }: { agents: readonly Agent[]; claims: readonly A
   );
 }
 
-/** Rows of different heights in a scrolling list. Only the visible ones are in the page. */
+/** Rows of different heights in a scrolling list. Only the visible rows are in the DOM. */
 function VirtualList<T extends { readonly id: string }>({
   rows,
   label,
@@ -231,7 +231,7 @@ function Todos({ todos }: { todos: ProjectView['todos'] }) {
   );
 }
 
-/** The state that the last session left: its task, what is blocked, and the hand-offs. */
+/** The state at the end of the last session: its task, what is blocked, and the hand-offs. */
 function State({ project: { state, handoffs, todos } }: { project: ProjectView }) {
   const blocked = [
     ...(state?.blocked ?? []),

@@ -18,7 +18,7 @@ import { ReceiptStages } from '../pointers/receipt-stages.tsx';
 
 export const OPEN_STATES: ReadonlySet<string> = new Set(['queued', 'running', 'acked']);
 
-/** Returns who has the task or has ended it; null for a task that nobody took. */
+/** Returns the agent that has the task or has ended it. Null if nobody took the task. */
 export const agentOf = ({ agent, result, state }: TaskInfo) =>
   agent ?? (state === 'canceled' ? null : (result?.by ?? null));
 
@@ -37,7 +37,7 @@ export async function sendAgain(relay: Relay, id: string): Promise<string> {
   return sent.id;
 }
 
-/** A task, live: who has it, its progress and its result. */
+/** A task, updated live: its agent, its progress and its result. */
 export function TaskPage({ id }: { id: string }) {
   const task = useAsked((relay) => relay.tasks.get(id), [id]);
   useLive((entry) => entry.task === id || entry.pointer === id, task.again);
@@ -116,7 +116,8 @@ function Details({ task }: { task: Task }) {
                 ['Channel', <ChannelLink name={task.channel} />],
                 ['Result channel', <ChannelLink name={task.done_channel} />],
                 ['Agent', <ForeignText text={agentOf(task) ?? 'none'} max={80} />],
-                // The relay forgets the attempts of a finished task.
+                // The relay no longer knows the number of attempts of a finished task. So leave out an
+                // unknown number.
                 (task.attempt > 0 || OPEN_STATES.has(task.state)) && ['Attempts', task.attempt],
                 lease && [
                   'Lease',

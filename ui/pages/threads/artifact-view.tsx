@@ -13,7 +13,7 @@ import { useAction, useAsked } from '../../session/asking.ts';
 import { relay } from '../../session/session.ts';
 import { ContentView, readStart } from '../../viewers/content-view.tsx';
 
-/** One artifact in its viewer. A person's view is not counted as a model's read. */
+/** One artifact in its viewer. This read is not counted, because a person and no model reads the artifact. */
 export function ArtifactView({
   id,
   artifact: ref,
@@ -23,7 +23,7 @@ export function ArtifactView({
   id: string;
   artifact: string;
   readOnly: boolean;
-  /** Embedded in another view, so it has no close button. */
+  /** True if this view is embedded in another one, so that it has no close button. */
   inside?: boolean;
 }) {
   const artifact = useAsked((relay) => relay.threads.artifact(id, ref, { counted: false }), [id, ref]);

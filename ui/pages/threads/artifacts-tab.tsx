@@ -13,7 +13,7 @@ import { useAsked } from '../../session/asking.ts';
 import { usePages } from '../../session/paging.ts';
 import { ArtifactView } from './artifact-view.tsx';
 
-/** Artifacts of a thread, newest first, with one open next to the list. */
+/** Artifacts of a thread, newest first. The selected artifact is open next to the list. */
 export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }) {
   const chosen = query.value.get('artifact');
   const [draft, setDraft] = useState('');
@@ -120,7 +120,7 @@ function Hits({ id, searched }: { id: string; searched: string }) {
 }
 
 function Hit({ hit: { ref, name, line, snippet } }: { hit: SearchHit }) {
-  // The relay marks matches with two asterisks.
+  // The relay encloses each match in two pairs of asterisks. So every second part is a match.
   const parts = snippet.split('**');
   return (
     <>

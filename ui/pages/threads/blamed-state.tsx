@@ -13,7 +13,7 @@ type Row = { readonly title: string; readonly amount: number } | StateLine;
 
 const ROW_HEIGHT = 34;
 
-/** The state as lines, each with its version, author and time. */
+/** The state as lines. Each line has the version, author and time of its last change. */
 export function BlamedState({ id, state }: { id: string; state: State }) {
   const blame = useAsked((relay) => relay.threads.blame(id, { at: state.version }), [id, state.version]);
   const blameByPath = useMemo(
@@ -105,7 +105,7 @@ function Line({ id, line, blame }: { id: string; line: StateLine; blame: BlameLi
   );
 }
 
-/** Origin of a line: an earlier version, or an artifact. */
+/** Link to the origin of a line: an earlier version, or an artifact. */
 function Origin({ id, from }: { id: string; from: string }) {
   if (/^v\d+$/.test(from))
     return (

@@ -128,7 +128,7 @@ function Figures({ side: { info, stats } }: { side: Side }) {
 /** Maximum number of lines per section. The thread's own page shows all lines. */
 const SECTION_LINES = 100;
 
-/** The state of one thread. Lines that the other thread lacks are marked. */
+/** The state of one thread. Lines that are missing in the other thread are marked. */
 function StateColumn({ side, other }: { side: Side; other: Side }) {
   const theirs = new Set(stateText(other.state));
   return (

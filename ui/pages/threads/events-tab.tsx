@@ -10,13 +10,13 @@ import { useLive } from '../../session/live.ts';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 
-/** Maximum number of events in memory. Older events are loaded on request and replace newer ones. */
+/** Maximum number of events in memory. If the person loads older events, newer events are dropped. */
 const MAX_EVENTS = 1_000;
 const PAGE_EVENTS = 200;
 
 const authorOf = ({ payload: { by } }: ThreadEvent) => (typeof by === 'string' ? by : 'relay');
 
-/** Events of the thread, newest first, live. */
+/** Events of the thread, newest first, updated live. */
 export function EventsTab({ id, total, shared }: { id: string; total: number; shared: boolean }) {
   const { events, error, pending, older } = useEvents(id, total, shared);
   const [type, by, time] = readParams('type', 'by', 'time');
@@ -93,7 +93,10 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
   );
 }
 
-/** Loads the newest events and follows new ones. Events are numbered, so the newest page can be requested directly. */
+/**
+ * Loads the newest events and follows new ones. The ids of events are consecutive numbers, so the newest
+ * page can be requested directly.
+ */
 function useEvents(id: string, total: number, shared: boolean) {
   const [events, setEvents] = useState<readonly ThreadEvent[]>([]);
   const [error, setError] = useState<unknown>();
@@ -133,7 +136,7 @@ function useEvents(id: string, total: number, shared: boolean) {
       void catchUp();
       return;
     }
-    // A share link cannot follow all activity, so it follows only this thread.
+    // With a share link, the activity of the tenant is not visible. So follow only this thread.
     const closing = new AbortController();
     void (async () => {
       try {

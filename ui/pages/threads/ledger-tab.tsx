@@ -24,7 +24,7 @@ const PROMPT_COLUMNS: readonly Column<PromptFigures & { readonly key: string }>[
   { title: 'Saved', width: '84px', cell: ({ avoided_tokens }) => count(avoided_tokens), figure: true },
 ];
 
-/** Tokens sent to models, against the cost of pasting everything. */
+/** Tokens sent to models, compared with the cost of pasting everything. */
 export function LedgerTab({ id }: { id: string }) {
   const stats = useAsked((relay) => relay.threads.stats(id), [id]);
   useLive(({ thread }) => thread === id, stats.again);

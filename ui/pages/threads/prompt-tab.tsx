@@ -8,7 +8,10 @@ import { Figure } from '../../parts/page-head.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { revealHidden } from '../../viewers/reveal-hidden.ts';
 
-/** The exact messages that a model gets from this thread, and their cost. Viewing is not counted. */
+/**
+ * The exact messages that a model gets from this thread, and their tokens. This view is not counted in the
+ * token ledger.
+ */
 export function PromptTab({ id, version }: { id: string; version: number }) {
   const [format, setFormat] = useState<RenderFormat>('anthropic');
   const [draft, setDraft] = useState('');

@@ -1,10 +1,10 @@
 import type { State } from '../../../src/contract/threads.ts';
 
-/** One list item or field of the state: the unit of a change and of blame. */
+/** One list item or field of the state. Changes and authors are shown per line. */
 export interface StateLine {
-  /** Path as in blame: `/facts/3`. */
+  /** Path of the item as in the blame of the relay: `/facts/3`. */
   readonly path: string;
-  /** Id that stays when the item moves in its list. */
+  /** Id that stays the same when the item moves in its list. */
   readonly id: string | null;
   /** Leading text: the key of a fact, the status of a step. */
   readonly lead: string | null;

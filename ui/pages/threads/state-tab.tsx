@@ -15,7 +15,7 @@ import { stateText } from './state-lines.ts';
 
 const VIEWS = { read: 'Read', diff: 'Diff', json: 'JSON' };
 
-/** The state of a thread at any version: with authors, as a diff, or as raw JSON. */
+/** The state of a thread at any version, as lines with authors, as a diff, or as raw JSON. */
 export function StateTab({ id, newest, readOnly }: { id: string; newest: number; readOnly: boolean }) {
   const wanted = Number(query.value.get('v')) || newest;
   const at = Math.min(Math.max(1, wanted), newest);
@@ -132,7 +132,7 @@ function isEmpty(state: State): boolean {
   return stateText(state).length === 0;
 }
 
-/** The difference from an earlier version, by default the previous one. */
+/** The difference between this version and an earlier one, by default the previous one. */
 function StateDiff({ id, state, newest }: { id: string; state: State; newest: number }) {
   const chosen = Number(query.value.get('from'));
   const from = chosen >= 1 && chosen <= newest ? chosen : Math.max(1, state.version - 1);
@@ -174,7 +174,10 @@ function StateDiff({ id, state, newest }: { id: string; state: State; newest: nu
   );
 }
 
-/** Returns a value once it has stopped changing, so that a slider does not request every version it passes. */
+/**
+ * Returns the value after it has stayed the same for `ms` milliseconds. Otherwise a slider would request
+ * every version on its way.
+ */
 function useDebounced<T>(value: T, ms = 120): T {
   const [debounced, setDebounced] = useState(value);
   useEffect(() => {

@@ -18,7 +18,7 @@ import { PromptTab } from './prompt-tab.tsx';
 import { ShareButton } from './share-button.tsx';
 import { StateTab } from './state-tab.tsx';
 
-/** The page of a thread. `shared`: opened by a read-only link. */
+/** The page of a thread. `shared` is true if it was opened by a read-only link. */
 export function ThreadPage({ id, shared = false }: { id: string; shared?: boolean }) {
   const info = useAsked((relay) => relay.threads.get(id), [id]);
   useLive(({ thread }) => thread === id, info.again);

@@ -39,7 +39,8 @@ function ThreadList() {
   const [q, by, time] = filters;
   const selection = useSelection<ThreadItem>(({ name, thread_id }) => name || thread_id);
   const picked = [...selection.rows.keys()];
-  // Hexadecimal digits may be the start of an id. Names are searched for all words.
+  // If the text has only hexadecimal digits, search it as the start of an id. Otherwise search the names
+  // for its words.
   const words = ID_START.test(q) ? { prefix: q.toLowerCase() } : q ? { q } : {};
   const threads = usePages(
     'threads',
