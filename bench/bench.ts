@@ -8,7 +8,7 @@ export interface Bench {
   run(scale: Scale): Promise<Measured | Skipped>;
 }
 
-/** How long to measure. A quick run has fewer rounds and less reliable figures. */
+/** Length of a measurement. A quick run has fewer rounds and less reliable figures. */
 export interface Scale {
   readonly rounds: number;
 }
@@ -32,7 +32,7 @@ export interface Measured {
   readonly more?: string;
 }
 
-/** Why this machine cannot run the benchmark, or how it failed. */
+/** Reason why the benchmark has no result: this machine cannot run it, or it failed. */
 export interface Skipped {
   readonly skipped: string;
   readonly failed?: true;

@@ -1,7 +1,7 @@
 import { pause } from '../src/base/pause.ts';
 import { percentile } from './statistics.ts';
 
-/** Time in ms for which requests of all kinds run concurrently. */
+/** Duration in ms of the measurement, in which requests of all kinds run concurrently. */
 const RUN_MS = 20_000;
 /** Time in ms between two requests of one kind. Other kinds use `SHORT_PAUSE_MS`. */
 const PAUSE_MS: { readonly [kind: string]: number } = { stats: 1_000, metrics: 500, usage: 1_000 };

@@ -56,7 +56,7 @@ function takeLock(): boolean {
   try {
     if (Date.now() - statSync(lock).mtimeMs > LOCK_MS) rmSync(lock, { recursive: true, force: true });
   } catch {
-    // The lock does not exist.
+    // There is no lock to remove.
   }
   try {
     mkdirSync(lock);

@@ -132,7 +132,7 @@ export function endGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // The process group no longer exists.
+    // Nothing to kill: the process group no longer exists.
   }
 }
 

@@ -42,7 +42,7 @@ async function openInWorker(env: Env): Promise<Engine> {
 function whenOpened(opening: Promise<Engine>, env: Env): Engine {
   const port = <P extends 'blobs' | 'records' | 'logs' | 'index'>(name: P): Engine[P] =>
     new Proxy({} as Engine[P], {
-      // Prefer a method that a test has replaced.
+      // If a test has replaced a method, call the replacement.
       get: (own, method: string) =>
         Reflect.get(own, method) ??
         (method === 'subscribe'

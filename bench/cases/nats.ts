@@ -8,7 +8,7 @@ import { type Server, startRelay } from '../servers.ts';
 import { type Round, summarise } from '../statistics.ts';
 
 const SUBSCRIBERS = 200;
-/** Operations per round. */
+/** Number of operations per round. */
 const TIMES = 10;
 const WARMUPS = 5;
 

@@ -4,7 +4,7 @@ import { grownTo, openThreadStore, threadOfFacts, timedPatch } from '../thread-s
 
 const LATE = 10_000;
 const EARLY = 10;
-/** Patches per round. A single patch is too short to stand out from the noise. */
+/** Number of patches per round. A single patch is too short to stand out from the noise. */
 const PATCHES = 20;
 
 export default {

@@ -38,7 +38,7 @@ export interface Bill {
   readonly all: readonly Line[];
 }
 
-/** Asks every question in every way. `threads` must be on a new store. */
+/** Asks every question in every way of `WAYS`. `threads` must be on a new store. */
 export async function billOf(threads: ThreadsApi, tokens: TokenCounter): Promise<Bill> {
   const cases: Bill['cases'][number][] = [];
   for (const one of CASES) {

@@ -133,7 +133,7 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
     const args = [
       ...['build', '--compile', '--bytecode', '--format=esm', '--splitting'],
       ...['--minify-syntax', '--minify-whitespace'],
-      // A command starts faster from fewer and larger modules.
+      // Use fewer and larger modules, with which a command starts faster.
       '--min-chunk-size=16384',
       // Compiles functions to machine code later, because most commands are short. `runMain` restores the normal policy for
       // commands that run longer.

@@ -25,7 +25,7 @@ export async function tokenTable(): Promise<Uint8Array> {
     writeFileSync(fresh, table);
     renameSync(fresh, CACHED);
   } catch {
-    // In a read-only clone the table is built at every use.
+    // A read-only clone cannot cache the table, so the table is built at every use.
   }
   return table;
 }

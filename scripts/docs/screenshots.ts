@@ -34,7 +34,7 @@ for (const { file, name, width, colorScheme } of process.argv.length > 2 ? all :
   const page = await dashboard.open(pages[name]!, { viewport: { width, height: 860 }, colorScheme });
   await page.locator('main h1, main .empty-title').first().waitFor();
   await page.waitForFunction(() => document.querySelectorAll('main [aria-busy="true"]').length === 0);
-  // Charts are drawn after their data has arrived.
+  // Wait for the charts, which are drawn after their data has arrived.
   await page.waitForTimeout(400);
   await page.screenshot({ path: join(folder, `${file}.png`), fullPage: process.argv.length > 2 });
   await page.context().close();

@@ -20,7 +20,7 @@ export interface PackageOptions {
   readonly program: string;
   /** Output folder. */
   readonly folder: string;
-  /** Skips the compression, which takes a minute. Used by tests. */
+  /** True to skip the compression, which takes a minute. Used by tests. */
   readonly quick?: boolean;
 }
 

@@ -101,7 +101,7 @@ test('a count with a cut piece is marked as an estimate', () => {
     [filler, false],
     [`${filler.slice(1)} b`, false],
     [`${filler}a`, true],
-    // The end of the first piece depends on text beyond the slice.
+    // Here the end of the first piece depends on text beyond the slice.
     [`漢漢${capitals}漢`, true],
     [`\n\n${blanks}\n`, true],
     [`!${'\n'.repeat(TOKEN_SLICE_CHARS)}`, true],

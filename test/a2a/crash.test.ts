@@ -82,7 +82,7 @@ test('webhooks are notified once of a task that ended while no server ran', asyn
   await hook.until('TASK_STATE_COMPLETED');
   assert.match(hook.received[0]!.body, /done in the dark/);
   assert.match(hook.received[1]!.body, /TASK_STATE_COMPLETED/);
-  // The outbox is empty as soon as the webhook's answer is stored.
+  // Wait until the webhook's answer is stored. Then the outbox is empty.
   await untilOutboxIsEmpty(place.home);
   await kill(second);
   await using third = await startWithWebhooks(place.home);

@@ -54,7 +54,8 @@ test('output and exit status of a command are the same as in a shell', { skip },
   const words = shell('cat; echo "$0 $#"');
   words.stdin.write("it's $HOME\n");
   assert.equal((await waitForExit(words)).out, "it's $HOME\n/bin/sh 0\n");
-  // `wait` returns at once: the supervisor is no child of the command. The command inherits no extra file descriptor.
+  // `wait` returns at once, because the supervisor is no child of the command. The command inherits no extra file
+  // descriptor.
   assert.equal((await waitForExit(shell('wait; (: <&3) 2>/dev/null || echo none'))).out, 'none\n');
 });
 

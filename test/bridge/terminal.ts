@@ -41,7 +41,7 @@ export async function openTerminal(
     screen: () => tmux('capture-pane', '-p', '-t', session),
     async [Symbol.asyncDispose]() {
       const group = Number(await tmux('display-message', '-p', '-t', session, '#{pane_pid}').catch(() => 0));
-      // A test may have ended the server itself.
+      // Ignore an error: the test may have ended the server.
       await tmux('kill-server').catch(() => {});
       // Kill the process group, because some programs survive their terminal.
       if (group > 1) endGroup(group);

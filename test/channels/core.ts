@@ -20,7 +20,7 @@ export interface CoreUnderTest extends AsyncDisposable {
   /** Opens another core on the same store. To the domain it looks like another process. */
   another(): RelayCore;
   advance(ms: number): void;
-  /** How far the clock has been moved, in ms. */
+  /** Number of ms by which the clock has been moved. */
   readonly shift: number;
 }
 

@@ -71,7 +71,7 @@ async function push(base: string, data: string, stopped: () => boolean): Promise
       });
       if (response.ok) return ((await response.json()) as { url: string }).url;
     } catch {
-      // The server is down for the moment.
+      // Try again: the server is down for the moment.
     }
     if (stopped()) return '';
     await pause(20);

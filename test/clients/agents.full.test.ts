@@ -39,9 +39,9 @@ interface Client {
   /** Configures the client as its user would, and returns how to run it. */
   launch(folder: ScratchFolder, url: string): Launch;
   open(place: Workplace): OpenSession | Promise<OpenSession>;
-  /** The reach that `relay agents` reports for an idle session. */
+  /** Reach of an idle session, as `relay agents` reports it. */
   readonly reach: string;
-  /** By state of the session: the expected route in a message's receipt. */
+  /** Expected route in a message's receipt, by state of the session. */
   readonly routes: { readonly [state in State]?: string };
   /** Writes the file `a.txt`. */
   edit(folder: ScratchFolder): Move;
@@ -345,7 +345,7 @@ class Workplace implements AsyncDisposable {
     return (await this.get(`/conversations/${conversation}`)).messages[0];
   }
 
-  /** What the programs have printed. */
+  /** Output of all programs so far. */
   get printed(): string {
     return this.#output;
   }

@@ -136,7 +136,7 @@ test('Codex runs the hooks only after they are trusted', async (t) => {
   const codex = () =>
     withModel((url) => {
       const provider = `model_providers.fake={name="fake",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
-      // A busy machine may need longer to start the server than Codex waits by default.
+      // Raise the timeout, because a busy machine may need longer to start the server than Codex waits by default.
       const patience = ['mcp_servers.relay.required=true', 'mcp_servers.relay.startup_timeout_sec=60'];
       const settings = ['model_provider="fake"', provider, 'model="fake"', ...patience];
       const args = ['exec', '--json', ...settings.flatMap((setting) => ['-c', setting]), 'hello'];

@@ -37,7 +37,7 @@ async function start(keys: boolean) {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     });
-  // Use a normal key, because an admin key needs fewer lookups.
+  // Use a normal key instead of an admin key, because an admin key needs fewer lookups.
   if (keys) key = (await (await post('key', '/keys', { name: 'ada', tenant: 'ada' })).json()).key;
   /** Waits until no write-behind is pending. */
   const counted = async (): Promise<Counted> => {

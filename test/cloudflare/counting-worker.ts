@@ -8,9 +8,9 @@ type Sql = Given[0]['storage']['sql'];
 
 /** Since the start: calls of the Worker, written rows, and per object the calls that it made to others (`made`). */
 const total = { calls: 0, written: 0, made: {} as { [object: string]: number } };
-/** Calls per name of a request, including calls after the response and during an open stream. */
+/** Number of calls per name of a request, including calls after the response and during an open stream. */
 const named: Record<string, number> = {};
-/** Per object method: the most calls that a single execution made. */
+/** Maximum number of calls that one execution of an object method made, by method. */
 const inside: Record<string, number> = {};
 const running = new AsyncLocalStorage<{ calls: number }>();
 /** The request that makes the current calls. */

@@ -14,7 +14,7 @@ import { hostWorker } from './worker-relay.ts';
 /** Limits of the free plan, which a local workerd does not enforce. */
 const SCRIPT_BYTES = 3 * 1024 * 1024;
 const CALLS = 50;
-/** Memory limit of an isolate on every plan. */
+/** Maximum memory of an isolate in MB, on every plan. */
 const MEMORY_MB = 128;
 
 let worker: Awaited<ReturnType<typeof startWorker>>;

@@ -74,7 +74,7 @@ interface Bell {
   due: number | null;
   /** True while the test runs the alarm. */
   rings: boolean;
-  /** Calls of the running alarm, or null if none runs. */
+  /** Number of calls of the running alarm, or null if no alarm runs. */
   calls: number | null;
 }
 
@@ -101,7 +101,7 @@ function attachAlarm(bell: Bell, storage: Given[0]['storage']): void {
 /** Alarms due within this time run at once. It is longer than the pause between two rounds of a recount. */
 const NEAR_MS = 5_000;
 
-/** Calls per alarm on the free plan. */
+/** Maximum number of calls per alarm on the free plan. */
 const CALLS = 50;
 
 function callsLimited(objects: RelayBindings['STORE'], bell: Bell): RelayBindings['STORE'] {

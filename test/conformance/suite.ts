@@ -19,5 +19,5 @@ export const suite: readonly Case[] = [
   ...writtenBehindCases,
 ];
 
-/** Additional cases for engines that can be moved. */
+/** All cases for engines whose store can be moved: the common cases and the moving cases. */
 export const movableSuite: readonly Case[] = [...suite, ...movingCases];

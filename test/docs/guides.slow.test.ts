@@ -95,7 +95,7 @@ async function openSession() {
   };
 }
 
-/** Background processes of the script end with it. */
+/** Runs the script. Background processes of the script are ended when it ends. */
 function shell(script: string, cwd: string, env: NodeJS.ProcessEnv) {
   return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
     const child = spawn('bash', ['-s'], { cwd, env, detached: true });
@@ -111,7 +111,7 @@ function shell(script: string, cwd: string, env: NodeJS.ProcessEnv) {
       try {
         process.kill(-child.pid!, 'SIGTERM');
       } catch {
-        // No background process is left.
+        // Nothing to end: the script left no background process.
       }
     });
     child.once('close', (code) => resolve({ code, stdout, stderr }));

@@ -48,7 +48,7 @@ async function createThings(key: CreatedKey, channel: string): Promise<Things> {
   await ask('POST', `/channels/${channel}`, { msg: 'hello' });
   await ask('PUT', `/files/space-${channel}/doc`, 'text');
   await ask('POST', '/inbox/ann/channels', { channel });
-  // Only a key without a channel prefix can make claims and send messages.
+  // Create claims and messages only as foreign data, because a key with a channel prefix cannot create them.
   const secret = channel === 'secret';
   if (secret) await ask('POST', '/claims', { project: 'secret', what: 'secret' });
   const message = { to: 'secret-agent', text: 'secret', queue: true };

@@ -52,7 +52,7 @@ export async function heldBy(
   ]) {
     const { entries } = await logs.read(stream, { limit: 1000 });
     for (const { data } of entries) {
-      // The placeholder of an unused channel is not a message.
+      // Skip the placeholder of an unused channel, which is not a message.
       if (!Object.hasOwn(data as object, 'gone')) sum += Buffer.byteLength(JSON.stringify(data));
     }
   }

@@ -43,7 +43,7 @@ test('relay up refuses a moved store, names the new location, and serves it agai
   assert.equal((await ran('engine', 'reopen', from)).code, 0);
   const up = await ran('up', '--port', '0', '--detach');
   assert.equal(up.code, 0, up.stderr);
-  // The running server still serves reads after the move, and `relay status` reports the move.
+  // Move the store while a server runs. The server still serves reads, and `relay status` reports the move.
   assert.equal((await ran('engine', 'copy', from, join(home, 'c'))).code, 0);
   assert.match((await ran('status')).stdout, /The store has moved to .*c\. This copy is read-only/);
   assert.equal((await ran('down')).code, 0);

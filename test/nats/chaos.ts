@@ -25,14 +25,14 @@ export interface ChaosOptions {
   say(line: string): void;
 }
 
-/** Number of acknowledged writes, and how many of them were found at the end. */
+/** Number of acknowledged writes, how many of them were found at the end, and how many exist twice. */
 export interface ChaosResult {
   readonly acknowledged: number;
   readonly found: number;
   readonly doubled: number;
   /** Longest time without an acknowledged push, in ms. */
   readonly longestMs: number;
-  /** Acknowledged messages of a plain NATS client, and how many of them NATS lost. */
+  /** Number of acknowledged messages of a plain NATS client, and how many of them NATS lost. */
   readonly raw: { readonly acknowledged: number; readonly lost: number };
 }
 

@@ -22,7 +22,8 @@ else {
       url: `${cluster.url}/${name}`,
       env,
       deadlineMs: 100_000,
-      // With the role `cli`, a sweep deletes expired data at once. A server leaves that to JetStream.
+      // The cases expect that a sweep deletes expired data at once. Only the role `cli` does so: a server leaves it to
+      // JetStream.
       role: 'cli',
     });
     return {

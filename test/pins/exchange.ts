@@ -20,11 +20,11 @@ export interface Pinned {
   readonly body?: string | Uint8Array;
   /** Name (`as`) of an earlier request. The body of its answer is sent as the body of this request. */
   readonly bodyOf?: string;
-  /** Sends this number as Content-Length, but no body. */
+  /** Value of the Content-Length header of a request without a body. */
   readonly declare?: number;
-  /** Reads this number of events from a stream. The stream stays open until the end of the transcript. */
+  /** Number of events to read from a stream. The stream stays open until the end of the transcript. */
   readonly events?: number;
-  /** Closes all streams first, then repeats the request until the server answers with this status. */
+  /** Status to wait for: closes all streams, then repeats the request until the server answers with this status. */
   readonly alone?: number;
   /** `type`: records only the status and the content type. */
   readonly pin?: 'type';

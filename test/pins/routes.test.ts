@@ -53,7 +53,7 @@ test('the transcripts cover every verb with a successful answer', () => {
     const { name } = verb;
     const http = routeOf(verb);
     const path = new RegExp(`^${http.path.replaceAll(/:\w+\{[^}]*\}/g, '.+').replaceAll(/:\w+/g, '[^/]+')}$`);
-    // Transcripts open no WebSocket. The answer to a plain request is 426.
+    // Transcripts open no WebSocket. A plain request to the WebSocket route is answered with 426.
     const fine = (status: number) => (name === 'channels.socket' ? status === 426 : status < 300);
     return !calls.some((call) => call.method === http.method && path.test(call.path) && fine(call.status));
   });

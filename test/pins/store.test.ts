@@ -138,7 +138,7 @@ async function assertRepeats(ask: AskAnn): Promise<void> {
   assert.equal(sent.json.task.id, '7136354b-ce1b-4d8e-a88a-cc3f3cd14dce');
   const invoke = { capability: 'retrieval.search', thread_id: THREAD, args: { query: 'lighthouse' } };
   const found = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
-  // The cached answer is older than the report, so the first search runs. The second one gets the cached answer.
+  // The cached answer is older than the report, so the first search runs. The second search gets the cached answer.
   const known = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
   assert.deepEqual([found.cache_hit, known.cache_hit], [false, true]);
 }

@@ -28,7 +28,7 @@ export function formatAnswer({ status, headers, body }: Answer, pin: Pinned['pin
 /** Indents JSON unless that loses something. Lines of any other text begin with a bar. */
 function formatBody(body: Buffer): string {
   if (body.subarray(0, 4).toString('latin1') === 'PK\x03\x04') return zipEntries(body);
-  // Replace the time of a retry, which has a random part.
+  // Replace the time of a retry, because it has a random part.
   const text = body.toString('latin1').includes('"retry_at":')
     ? body.toString('utf8').replace(/"retry_at":\d+/g, '"retry_at":0')
     : body.toString('utf8');

@@ -51,7 +51,7 @@ test('with a state.json of another program, the project files live in .relay and
   assert.equal((await folder.relay(['hook', 'claude', 'pre-compact'], { stdin })).code, 0);
   assert.match(folder.read('.relay/state.json'), /"checkpoint"/);
 
-  // In .relay, git tracks the project files and nothing else.
+  // git tracks only the project files in .relay.
   assert.ok(await project.commit('sync'));
   assert.deepEqual(folder.git('ls-files').trim().split('\n'), [
     '.relay/PROJECT.md',

@@ -25,7 +25,7 @@ before(async () => {
   });
   await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
   evilUrl = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`;
-  // DNS rebinding: the attacker's host name resolves to loopback.
+  // Prepare DNS rebinding: the attacker's host name resolves to loopback.
   browser = await openBrowser('--host-resolver-rules=MAP rebound.example 127.0.0.1');
 });
 after(async () => {

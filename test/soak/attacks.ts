@@ -8,11 +8,11 @@ import { again } from './trouble.ts';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** Size of the thread for the fold attack. It respects all limits, but its log is slow to fold. */
+/** Number of facts of the thread for the fold attack. The thread respects all limits, but its log is slow to fold. */
 const FACTS = 4_900;
 const PATCHES = 20;
 const MOVES = 2_000;
-/** Size of the text that the search attack scans. */
+/** Number and size of the files that the search attack scans. */
 const SEARCHED_FILES = 24;
 const SEARCHED_CHARS = 1_000_000;
 const SEARCHED_WORDS = ['relay', 'pointer', 'payload', 'agent', 'thread', 'context', 'hand', 'over'];
@@ -20,7 +20,7 @@ const GREP_LINES = 100_000;
 const GREPS = 80;
 const PING_BYTES = 40 * 1024 * 1024;
 
-/** Answers to each attack, counted by status. */
+/** Number of answers to each attack, by status. */
 export interface AttackCounts {
   readonly imports: Record<string, number>;
   readonly folds: Record<string, number>;

@@ -35,7 +35,7 @@ export interface Figures {
 export interface HealthSample {
   readonly at: number;
   readonly of: 'relay' | 'bare';
-  /** Null if no answer came. */
+  /** Response time in ms, or null if no answer came. */
   readonly ms: number | null;
 }
 

@@ -19,7 +19,7 @@ export interface Outcome extends Counts, Figures {
   readonly doubled: number;
   readonly kills: number;
   readonly failedStarts: number;
-  /** Answers to the writers by status; `none` counts broken connections. */
+  /** Number of answers to the writers by status; `none` counts broken connections. */
   readonly statuses: Record<string, number>;
   readonly attacks: AttackCounts;
   /** The reason why no disk was filled, or null. */

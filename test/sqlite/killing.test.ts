@@ -9,7 +9,7 @@ for (const role of ['cli', 'server'] as const) {
     const home = temporaryHome(t);
     const child = startChild('acknowledge', { home, role });
     const acknowledged: { i: number; seq: number }[] = [];
-    // Each line means three acknowledged writes.
+    // Read lines until 1020 writes are acknowledged: each line means three writes.
     while (acknowledged.length < 340) acknowledged.push(await child.next());
     child.process.kill('SIGKILL');
     await child.ended();

@@ -41,7 +41,7 @@ export function buildHome(dir: string) {
 /** Asserts that an imported thread equals the answers of the Go relay. */
 export async function assertSame(threads: ThreadsApi, truth: LegacyTruth): Promise<void> {
   const { thread_id } = truth.thread;
-  // A Go relay did not say who created a thread.
+  // Ignore `by`: a Go relay did not record who created a thread.
   const { event_count, created_at, by: _, ...info } = await threads.get(thread_id);
   const { created_at: then, ...said } = truth.thread;
   assert.deepEqual(info, said);

@@ -8,7 +8,7 @@ import { overStdio } from '../mcp/clients.ts';
 const many = <T>(length: number, make: (i: number) => T): T[] => Array.from({ length }, (_, i) => make(i));
 const add = (list: string, value: object) => ({ op: 'add', path: `/${list}/-`, value });
 
-/** 25 items of ordinary length. A reader must see the text of each, which is in LINES. */
+/** 25 items of ordinary length. A reader must see the text of each item; LINES contains these texts. */
 const ITEMS = [
   ...many(6, (i) => ({ list: 'facts', key: `latency of region ${i}`, value: `2.${i} seconds at p99` })),
   ...many(5, (i) => ({ list: 'constraints', description: `Never deploy service ${i} on a Friday.` })),

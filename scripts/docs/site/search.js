@@ -88,7 +88,7 @@ document.addEventListener('click', (event) => {
   if (!event.target.closest('.search')) list.hidden = true;
 });
 
-// On a wide screen the menu is always open.
+// Open the menu on a wide screen, and close it on a narrow one.
 const menu = document.getElementById('menu');
 const wide = matchMedia('(min-width: 60rem)');
 const fit = () => {

@@ -13,7 +13,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('waiting for a stale lock does not block the event loop, and ends with a timeout', async () => {
   const lock = join(folder, '.lock');
-  // A full disk leaves an empty lock file.
+  // Simulate a process that could not write to a full disk: its lock file is empty.
   writeFileSync(lock, '');
   const longAgo = new Date(Date.now() - 3_600_000);
   utimesSync(lock, longAgo, longAgo);

@@ -11,7 +11,7 @@ import { bareRoot } from './keys.ts';
 
 describe('a bundle', () => {
   it('restores a thread in an empty store with the same state, artifacts, events and hashes', async () => {
-    // The content is large enough to be stored in the ZIP without compression.
+    // Use content that is so large that the ZIP stores it without compression.
     const { opened, id, bundle } = await prepared(9_000_000);
     const fresh = openThreads();
     const uncounted = { counted: false };

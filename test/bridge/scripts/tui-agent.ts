@@ -184,7 +184,7 @@ let ready = false;
 process.stdin.on('data', (data) => {
   if (ready) key(data.toString('utf8'));
 });
-// The screen changes during the start, as with real agents.
+// Change the screen several times during the start, as real agents do.
 for (let i = 0; i < 10; i++) {
   await sleep(80);
   out.write('.');

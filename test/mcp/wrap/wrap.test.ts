@@ -145,7 +145,7 @@ test('expansions are events with server and tool, and do not count as pulled by 
   assert.equal(before.pulled, 0);
   assert.ok(before.kept_back > 10_000);
   await server.call('pull_context', { url: handle, part: 'lines=1-500' });
-  // Statistics are written shortly after the answer.
+  // Poll, because statistics are written shortly after the answer.
   await until(async () => (await row()).pulled > 1_000);
 });
 

@@ -22,7 +22,7 @@ for (let i = 0; ; i++) {
     break;
   }
 }
-// Existing data must still be readable.
+// Data that was stored before the disk was full must still be readable.
 for (const i of stored) {
   if (kind === 'record') await engine.records.get(`full.a/${i}`);
   else if (kind !== 'log') await engine.blobs.get(`full.${i}`);

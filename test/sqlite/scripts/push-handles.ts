@@ -1,4 +1,4 @@
-/** Pushes in pairs, sequentially and concurrently in turn. Prints the handle and the id of each pointer. */
+/** Pushes pairs, alternately sequentially and concurrently. Prints the handle and the id of each pointer. */
 import { ownTextWork } from '../../../src/app/store/own-text-work.ts';
 import { systemEnv } from '../../../src/base/env.ts';
 import { LOCAL_CALLER } from '../../../src/contract/caller.ts';

@@ -10,7 +10,7 @@ const { home, bytes, place, role } = options<{
   role?: 'server';
 }>();
 const engine = await openSqlite({ home, role, place: { prefix: '', path: () => place } });
-// The first write of a process also creates files and folders, so the test examines the second.
+// Write once before the examined writes, because the first write of a process also creates files and folders.
 await engine.blobs.put('warm/1', new Uint8Array(bytes));
 await engine.records.put('warm/1', 1);
 writeSync(1, 'S');
