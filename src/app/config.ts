@@ -86,9 +86,8 @@ function readOptions(home: string, env: Environment): Options {
 }
 
 /**
- * Returns the value of `engine`, or the content of the file that `engine_file` names. If both are set, the
- * one in an environment variable overrides the one in config.json. If both come from the same place, it
- * throws.
+ * Returns the value of `engine`, or the content of the file that `engine_file` names. If both options are set,
+ * the one in an environment variable overrides the one in config.json. Throws if both are set in the same place.
  */
 function engineAddress(home: string, env: Environment, options: Options): string | null {
   const { engine, engine_file: file } = options;

@@ -19,7 +19,7 @@ interface EventWriter<T> {
   failed?(error: unknown): string;
   /** Text sent before the first event. */
   readonly head?: string;
-  /** Text sent after the last event, unless the stream failed. */
+  /** Returns the text to send after the last event. Not called if the stream failed. */
   tail?(): string;
   /** Text that is sent periodically to keep the connection alive. Default: an SSE comment. */
   readonly heartbeat?: string;

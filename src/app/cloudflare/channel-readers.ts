@@ -8,7 +8,7 @@ import { parseEntries } from '../../engines/cloudflare/logs.ts';
 import type { Entry } from '../../kernel/logs.ts';
 
 /**
- * Maximum number of characters that are sent in one turn of the event loop, and in one page of one reader. The
+ * Maximum number of characters that are sent in one turn of the event loop, and in one page of entries. The
  * platform does not report how much data a socket still has to send. Short turns let sent data leave before more
  * is read, so the memory stays bounded.
  */
@@ -84,14 +84,14 @@ export class ChannelReaders {
   }
 
   /**
-   * Sends one page to a reader. Must not await, otherwise the position stored with the socket could be
+   * Sends one page of entries to a reader. Must not await, otherwise the position stored with the socket could be
    * wrong.
    */
   #sendPage(socket: PlatformSocket, round: ReadingRound): { chars: number; more: boolean } {
     const state = socketState(socket);
     const { after, base, resumes } = state;
     const { entries, more } = round.pageAfter(after);
-    // The socket may have been closed meanwhile.
+    // Skip a socket that was closed after the round began.
     if (entries.length === 0 || socket.readyState !== OPEN) return { chars: 0, more: false };
     const view = this.#host.view(state);
     let chars = 0;
@@ -118,8 +118,8 @@ interface Page {
 }
 
 /**
- * Caches the current page, so that readers at the same position share it. A page is read once. A message is
- * serialized once per base URL, because its pointer contains the base URL.
+ * Caches the current page of entries, so that it is read only once for all readers at the same position. A
+ * message is serialized once per base URL, because its pointer contains the base URL.
  */
 export class ReadingRound {
   readonly #read: (after: number) => EntryPage;
@@ -130,7 +130,7 @@ export class ReadingRound {
     this.#read = read;
   }
 
-  /** Returns the page after a position. Reads the page if the cached page is at another position. */
+  /** Returns the page of entries after a position. Reads it if the cached page is at another position. */
   pageAfter(after: number): Page {
     if (this.#page?.after !== after) {
       const page = this.#read(after);

@@ -316,8 +316,8 @@ export class RelayObject extends StoreObject {
 }
 
 /**
- * Returns the tag of a channel's sockets. The tag is a short hash, so another channel in the same object may
- * have the same tag.
+ * Returns the tag of a channel's sockets. The tag is a short hash, so another channel in the same object may have
+ * the same tag. So `#socketsOf` also compares the channel.
  */
 function tagOf(stream: string): string {
   return shortHash(stream).toString(36);

@@ -19,9 +19,9 @@ const countTokens = tokenCounter(openTokenTable(new Uint8Array(table)));
 const counter = { count: async (text: string) => countTokens(text) };
 
 /**
- * Text work in the Worker itself, which has no other thread. It reads at most `maxBytes` of a payload. The
- * token count of a longer payload is estimated from its start. A part of a longer payload is rejected,
- * except lines within the first `maxBytes`.
+ * Returns the text work that runs in the Worker itself, which has no other thread. It reads at most `maxBytes` of
+ * a payload. The token count of a longer payload is estimated from its start. A part of a longer payload is
+ * rejected, except lines within the first `maxBytes`.
  */
 export function workerTextWork(maxBytes: number): TextWork {
   const heldBytes = Math.min(maxBytes, WORKER_HELD_TEXT_BYTES);

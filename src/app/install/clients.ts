@@ -65,8 +65,8 @@ const EDIT_TOOLS: { readonly [client: string]: string } = {
 };
 
 /**
- * Environment variables that select the relay and the agent's name. A hook gets all variables of its client.
- * An MCP server gets only some of them, unless its entry names the variables. Entries contain names and no
+ * Environment variables that select the relay and the agent's name. A hook gets all variables of its client. An
+ * MCP server may get only some of them, and the others only if its entry names them. Entries contain names and no
  * values, so that no value gets into a committed file.
  */
 export const RELAY_VARIABLES = [

@@ -355,7 +355,7 @@ function verifyToml(text: string, expected: Json): string {
   try {
     if (jsonEqual(readToml(text), expected)) return text;
   } catch {
-    // Invalid TOML gets the error below too.
+    // Invalid TOML is reported with the error below.
   }
   throw new Occupied(`"${TABLE}" has a form that relay cannot edit safely; edit it by hand`);
 }

@@ -31,7 +31,10 @@ interface Edit {
 /** Clients for which `--tee` can replace long tool results by excerpts. */
 export const TEE_CLIENTS: readonly string[] = ['claude', 'gemini', 'opencode'];
 
-/** Each extra has its own receipts, so that removing an extra restores the file as it was before that extra. */
+/**
+ * Returns the folder of the receipts of an extra. Each extra has its own receipts, so that removing an extra
+ * restores the file as it was before that extra.
+ */
 export function receiptFolder(extra: Extra): string {
   return join('extras', extra.kind === 'tee' ? 'tee' : `wrap-${digest(extra.server).slice(0, 12)}`);
 }
@@ -195,7 +198,7 @@ function refused(what: string, hint = 'See the guide: relay help guide output'):
   return new RelayError('conflict', { what, hint });
 }
 
-/** Shell line that runs a server behind relay, or the server alone if relay is missing. */
+/** Returns a shell line that runs a server behind relay, or the server alone if relay is missing. */
 export function fallbackLine(launcher: Launcher, name: string): string {
   const wrap = [launcher.command, ...launcher.args, 'mcp', 'wrap', '--name', name, '--'];
   const quoted = wrap.map((word) => `'${word.replaceAll("'", `'\\''`)}'`);

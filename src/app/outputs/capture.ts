@@ -85,7 +85,7 @@ export class Capture {
 
   async #start(): Promise<void> {
     const { ExcerptBuilder } = await import('../../text/excerpt/excerpt.ts');
-    // The other output stream of the command may have started the builder during the import.
+    // Stdout and stderr share this object, so the other stream may have created the builder during the import.
     if (this.#builder) return;
     this.#builder = new ExcerptBuilder({ budget: this.#o.budget - LAST_LINE_TOKENS, counter: ownTextWork });
     for (const chunk of this.#held) this.#builder.write(chunk);

@@ -89,7 +89,8 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     await capture.end();
     for (const signal of SIGNALS) process.off(signal, onSignal);
     await cleanUp();
-    // A thread still reads standard input and would keep this process alive, so end it with the signal.
+    // A thread of the runtime still reads standard input and would keep this process alive, so end the process with the
+    // signal.
     if (received !== null) process.kill(process.pid, received);
   }
 

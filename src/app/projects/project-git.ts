@@ -169,8 +169,8 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
 }
 
 /**
- * Returns the commit of the other branch during a merge. `git merge` passes it to its programs in
- * `GITHEAD_<commit>=<name>`.
+ * Returns the commit of the other branch during a merge. `git merge` passes this commit to its programs in the
+ * name of a variable: `GITHEAD_<commit>=<name>`.
  */
 function headInEnv(): string | undefined {
   const heads = Object.keys(process.env).flatMap(

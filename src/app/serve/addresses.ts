@@ -106,7 +106,7 @@ export function reachableAt(host: string, url: string): string[] {
   return (
     networkCards()
       .filter(({ internal, family }) => !internal && (family === 'IPv4' || host === '::'))
-      // Link-local addresses do not work from other networks.
+      // Leave out link-local addresses, which do not work from other networks.
       .filter(({ address }) => !/^fe80:/i.test(address))
       .map(({ address }) => `${protocol}//${hostInUrl(address)}:${port}`)
   );

@@ -111,7 +111,7 @@ export function birthOf(pid: number): string | null {
  */
 export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | null {
   const server = runningServer(config.home);
-  // Servers of earlier versions do not record their engine.
+  // No server runs, or its version is too old to record its engine.
   if (server?.engine === undefined) return config.engine;
   if (config.engine !== null && server.engine !== null && isSameStore(config.engine, server.engine))
     return config.engine;

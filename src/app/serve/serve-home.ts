@@ -67,7 +67,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
   }
 }
 
-/** Returns gauges about the payloads that the server has verified, and how many of them were damaged. */
+/** Returns gauges about the verification of payloads: how many were verified, and how many are damaged. */
 function scrubGauges(checks: StoreChecks): Gauge[] {
   const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = checks.scrubState() ?? {};
   return [

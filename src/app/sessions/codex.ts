@@ -113,7 +113,7 @@ function itemTurn(item: unknown, model: string): TurnPart | 'nothing' | null {
   }
   if (kind === 'CommandExecution') {
     const argv = listIn(item, 'command').map(String);
-    // The client runs commands as: bash -lc COMMAND.
+    // The client runs commands as `bash -lc COMMAND`. Show only COMMAND.
     const command = /^-\w*c$/.test(argv[1] ?? '') ? argv.slice(2).join(' ') : argv.join(' ');
     const exit = Number(fieldIn(item, 'exit_code') ?? 0);
     const where = textIn(item, 'cwd');

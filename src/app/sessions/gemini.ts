@@ -116,7 +116,7 @@ function callTurn(call: unknown) {
     const response = fieldIn(part, 'functionResponse', 'response');
     return textIn(response, 'output') || textIn(response, 'error');
   });
-  // The client puts a frame around the output of commands.
+  // Remove the frame that the client puts around the output of commands.
   const output = answers.join('\n').replace(/^<untrusted_context>\n?|\n?<\/untrusted_context>$/g, '');
   const shell = name === 'run_shell_command';
   const code = shell ? /^Exit Code: (\d+)/m.exec(output)?.[1] : undefined;

@@ -71,13 +71,13 @@ export class SessionIndex implements Disposable {
     );
     for (const [index, session] of changed.entries()) {
       if (Date.now() > end) return changed.length - index;
-      // A transcript that cannot be read stays marked as changed, and the next update tries again.
+      // Ignore an unreadable transcript. Its session stays marked as changed, so the next update tries again.
       await this.#index(session, read(session)).catch(() => {});
     }
     return 0;
   }
 
-  /** Replaces the turns of a session. An interrupted run leaves it marked as not indexed. */
+  /** Replaces the turns of a session. If the run is interrupted, the session stays marked as not indexed. */
   async #index(session: SessionInfo, turns: AsyncIterable<Turn>): Promise<void> {
     this.#transaction(() => this.#remove(session.name));
     const insert = this.#db.prepare('insert into turns (text, session, n, at, who) values (?, ?, ?, ?, ?)');

@@ -42,16 +42,23 @@ export class Mirror {
   readonly #threads: ThreadServices;
   readonly #warn: (what: string) => void;
   readonly #restMs: number;
-  /** Threads whose files are being written. The value is true if there was another commit meanwhile. */
+  /**
+   * Threads whose files are being written. The value is true if a commit came during the write, so the files must
+   * be written again.
+   */
   readonly #writing = new Map<ThreadRoot, boolean>();
   readonly #marks = new Map<ThreadRoot, string>();
   /** End of each events.log after this process last wrote it. */
   readonly #ends = new Map<ThreadRoot, { size: number; count: number; seq: number }>();
-  /** File stamp of each state.json as this process last wrote it. With another stamp, it may have been edited. */
+  /**
+   * Stamp of each state.json file after this process last wrote it, from `stampOf`. If the file has another stamp
+   * now, someone may have edited it.
+   */
   readonly #states = new Map<ThreadRoot, string>();
   /**
-   * State before the first commit of this process, for threads whose state.json this process has not written
-   * yet. If the file has this content, nobody edited it. If events.log ends with this event, the next ones follow it.
+   * State before the first commit of this process, for threads whose state.json this process has not written yet.
+   * If state.json has this content, nobody edited it. If events.log ends with the last event of this state, only
+   * newer events need to be appended.
    */
   readonly #expected = new Map<ThreadRoot, Head>();
 
@@ -152,7 +159,8 @@ export class Mirror {
         this.#unmark(root);
       } finally {
         this.#writing.delete(root);
-        // Do not keep the states of threads whose files cannot be written, for example on a full disk.
+        // Forget the state even if the files cannot be written, for example on a full disk. Otherwise the memory would
+        // fill up.
         this.#expected.delete(root);
       }
     });

@@ -83,7 +83,8 @@ export async function openCore(
     core,
     [Symbol.asyncDispose]: async () => {
       try {
-        // All acknowledged data is on disk. Only statistics and background work are still written.
+        // All acknowledged data is already on disk. The last writes are only statistics and background work, which need
+        // no fsync.
         opened.stopSyncing?.();
         await core.close();
       } finally {

@@ -104,7 +104,7 @@ export function clientProcess(): { readonly pid?: number; readonly program?: str
       pid = Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? 0);
     }
   } catch {
-    // Without /proc the process stays unknown.
+    // Without /proc, the process of the client stays unknown.
   }
   return {};
 }

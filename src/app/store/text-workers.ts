@@ -33,7 +33,8 @@ const LIMITS = {
 };
 
 /**
- * Texts up to this size in bytes are previewed in this process, because that is faster than using a thread.
+ * Maximum size in bytes of a text that is previewed in this process, because that is faster than using a worker
+ * thread.
  */
 const SHORT_BYTES = 8 * 1024;
 
@@ -131,7 +132,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     return this.#run({ body: start, preview }, o) as Promise<Preview>;
   }
 
-  /** Folds events in a thread. The events are sent to the thread when it requests them. */
+  /** Folds events in a worker thread. The events are sent to the worker when it requests them. */
   async fold<K extends FoldKind>(load: LoadFold<K>, o?: WorkOptions): Promise<FoldAnswers[K]> {
     // Error of reading the events. The caller gets this error. The thread gets only the message that reading failed.
     let failure: { readonly error: unknown } | null = null;
@@ -150,7 +151,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     }
   }
 
-  /** Searches or changes a search index in a thread. */
+  /** Searches or changes a search index in a worker thread. */
   index(index: IndexJob, o?: WorkOptions): Promise<Hit[]> {
     return this.#run({ body: '', index }, o) as Promise<Hit[]>;
   }
@@ -241,10 +242,10 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 }
 
-/** Approximate size of the batches in which events are sent to a thread, in characters. */
+/** Approximate size of the batches in which events are sent to a worker thread, in characters. */
 const SENT_BYTES = 64 * 1024;
 
-/** Encodes events for a thread in batches. Each event is one line of JSON. */
+/** Encodes events for a worker thread in batches. Each event is one line of JSON. */
 async function* encoded(
   events: AsyncIterable<StoredEvent>,
   onError: (error: unknown) => void,
@@ -270,10 +271,10 @@ function isLong(body: TextJob['body']): boolean {
 }
 
 /**
- * A job for a thread. With `part`, it extracts this part of the body. With `excerpt`, it makes an excerpt of
- * the body. With `preview`, it makes a preview of content that starts with the body. With `fold`, it folds the
- * events in the body, which has one line of JSON per event. With `index`, it searches or changes a search
- * index, and the body is empty. Without any of them, it counts the tokens of the body.
+ * A job for a worker thread. With `part`, it extracts this part of the body. With `excerpt`, it makes an excerpt
+ * of the body. With `preview`, it makes a preview of content that starts with the body. With `fold`, it folds the
+ * events in the body, which has one line of JSON per event. With `index`, it searches or changes a search index,
+ * and the body is empty. Without any of these fields, it counts the tokens of the body.
  */
 export interface TextJob {
   readonly body: string | BlobBody;
@@ -375,8 +376,8 @@ function unwrapAnswer(answer: TextAnswer): TextResult {
 export type BodyPiece = { readonly bytes: Uint8Array } | { readonly failed: string } | null;
 
 /**
- * Sends a body to a thread in chunks, when the thread requests them. A ReadableStream cannot be transferred
- * instead, because Bun does not support that.
+ * Sends a body to a worker thread in chunks, when the worker requests them. A ReadableStream cannot be
+ * transferred instead, because Bun does not support that.
  */
 class BodySender {
   /** End of the message channel that is passed to the thread. */

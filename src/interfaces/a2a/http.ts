@@ -133,8 +133,9 @@ function versionOf(c: Context): string | undefined {
 }
 
 /**
- * Serves the agent card. It needs no API key, because the card tells clients that they need one. Clients of
- * A2A 0.3 get the fields of their version, if they name this version or request `agent.json`.
+ * Serves the agent card. A request for the card needs no API key, because clients learn from the card that they
+ * need one. Clients of A2A 0.3 get the fields of their version, if they name this version or request
+ * `agent.json`.
  */
 async function cardResponse(
   c: Context,

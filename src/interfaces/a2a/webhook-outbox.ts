@@ -17,8 +17,9 @@ export interface OutboxEntry {
 }
 
 /**
- * Outbox: the tasks of one caller whose webhooks do not know the end of the task yet. The outbox is stored,
- * so it survives a restart. A task is added to it before the request that adds the webhook is answered.
+ * Returns the outbox of a caller: the tasks whose webhooks have not been notified of the task's end yet. The
+ * outbox is stored, so it survives a restart. A task is added to it before the request that adds the webhook is
+ * answered.
  */
 export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
   const records = recordsOf<OutboxEntry>(engine.records);

@@ -47,9 +47,9 @@ export interface WebhooksOptions {
 
 /**
  * Notifies webhooks of the changes of a task. Each task has one follower. The end of a task is sent at least
- * once: it is retried until the webhook confirms it, also by the next server. Earlier changes are sent at
- * most once. A webhook gets nothing after its API key was revoked. Several servers or Worker requests may
- * follow the same task, so each one claims a notification in the task record before it sends it.
+ * once: it is retried until the webhook confirms it, also by the next server. Earlier changes are sent at most
+ * once. A webhook gets nothing after its API key was revoked. Several servers or Worker requests may follow the
+ * same task, so each follower claims a notification in the task record before it sends the notification.
  */
 export class Webhooks {
   readonly #o: WebhooksOptions;

@@ -107,9 +107,9 @@ export function flagHelp({ help, multiple }: Flag): string {
 export interface AnswerSpec<F extends Flags, A> extends Omit<CommandSpec<F>, 'run'> {
   ask(call: Invocation<F>): Promise<A>;
   print(answer: A, io: Io, flags: FlagValues<F>): string;
-  /** The answer for --json. Default: the answer itself. */
+  /** Returns what --json prints. Default: the answer itself. */
   json?(answer: A): unknown;
-  /** Exit code for the answer. Default: 0. */
+  /** Returns the exit code for the answer. Default: 0. */
   exit?(answer: A): number;
 }
 

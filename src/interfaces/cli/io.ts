@@ -47,7 +47,7 @@ export interface Output {
   send(data: Uint8Array): Promise<void>;
   /** Node stream of this output. It is created on first use, because creating it takes milliseconds. */
   readonly stream: Writable;
-  /** The same output without the escape-code filter. Used for --force. */
+  /** This output without the escape-code filter. Used for --force. */
   readonly raw?: Output;
 }
 

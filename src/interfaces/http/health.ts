@@ -77,8 +77,8 @@ async function withinMs<T>(ms: number, work: Promise<T>): Promise<T | null> {
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * Answers `GET /metrics`. Only admins of the relay may read the metrics, and clients on the same machine that
- * do not come through a proxy.
+ * Answers `GET /metrics`. The metrics are only for admins of the relay, and for clients on the same machine that
+ * connect without a proxy.
  */
 async function metricsResponse(
   c: Context,

@@ -77,7 +77,7 @@ export interface ToolContext {
    */
   readonly recall?: {
     search(query: string, session: string | undefined): Promise<string>;
-    /** `turn` is a session and a turn: `3f2a:41`. */
+    /** Returns the text of a turn. `turn` names a session and the number of its turn: `3f2a:41`. */
     show(turn: string): Promise<string>;
   };
   /** Returns the brief of the project in the client's folder. Present only with `local`. */

@@ -257,8 +257,8 @@ function combined(context: HookAnswer, attended: HookAnswer): HookAnswer {
 }
 
 /**
- * If the session has no better route, waits for messages, prints them and returns `EXIT_REWAKE`. It waits only in a session
- * at a terminal, because `claude -p` does not end before this hook ends.
+ * Waits for messages, prints them and returns `EXIT_REWAKE`, if there is no better route to the session. It waits
+ * only in a session at a terminal, because `claude -p` does not end before this hook ends.
  */
 async function waitForMessages(client: HookClient, input: HookInput, program: Program): Promise<number> {
   const { session, subAgent } = input;

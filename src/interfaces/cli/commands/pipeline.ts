@@ -200,7 +200,7 @@ function stepWarnings({ run, steps }: RunSummary): string[] {
 const LINE_FEED = 0x0a;
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const REDRAW_MS = 100;
-/** Maximum number of running steps that are listed at a terminal. Further steps are only counted. */
+/** Maximum number of running steps that are listed at a terminal. Of further steps, only the number is shown. */
 const ROWS = 8;
 
 /**

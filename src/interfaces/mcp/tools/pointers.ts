@@ -81,7 +81,7 @@ export const POINTER_TOOLS = [
   }),
 ];
 
-/** Largest payload whose tokens are counted for a peek. */
+/** Maximum size in bytes of a payload whose tokens are counted for a peek. */
 const COUNTED_BYTES = 4 * 1024 * 1024;
 
 /** Describes a pointer as JSON for a model. Fields that the relay does not report are left out. */
