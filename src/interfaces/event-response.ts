@@ -70,8 +70,8 @@ export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): R
 }
 
 /**
- * Returns a stream that ends when more than `most` bytes wait for a slow client. Then the client reconnects.
- * It is for sources that ignore backpressure. Without it, the waiting bytes would fill the memory.
+ * Returns a stream that ends when more than `most` bytes wait for a slow client. Then the client reconnects. It
+ * is for sources that ignore backpressure: without the limit, the waiting bytes would fill the memory.
  */
 export function endForSlowReader(
   source: ReadableStream<Uint8Array>,

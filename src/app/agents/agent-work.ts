@@ -202,7 +202,10 @@ function stepRunners({
     context
       .filter(({ preview }) => preview.truncated)
       .map((artifact) => partlyShown(artifact, utf8Bytes(artifact.preview.text)));
-  /** Describes the artifacts that a step sees only in part or not at all, because a prompt shows a limited number. */
+  /**
+   * Describes the artifacts that a step sees only in part or not at all, because a prompt contains only a limited
+   * number of artifacts.
+   */
   const seenIn = ({ partial }: Bundle, { context }: StepCall) => [
     ...partial,
     ...context.slice(PROMPT_PREVIEWS).map((artifact) => partlyShown(artifact, 0)),

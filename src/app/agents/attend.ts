@@ -113,7 +113,8 @@ const SLOW_REACH: { readonly [client: string]: Session['reach'] } = {
 function reachOf({ client, session }: HookedSession, host: Host, env: Environment): Session['reach'] {
   const slow = SLOW_REACH[client];
   if (slow !== undefined) return slow;
-  // The session can be woken only by a process on this machine: a sender or a relay on it, or a watcher.
+  // Only a process on this machine can wake the session: a sender that uses the local store, a relay on this machine,
+  // or a watcher.
   const near = host.remote === null || isLoopback(new URL(host.remote).hostname) || isWatched(host.home);
   const route = near ? findRoute({ client, session }, host.home, env) : null;
   return route === null || route.name === 'opencode-http' ? 'turn' : 'now';

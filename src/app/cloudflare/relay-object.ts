@@ -171,8 +171,8 @@ export class RelayObject extends StoreObject {
   }
 
   /**
-   * Serves readers that are behind after an eviction. Serves group members, whose leases may have ended.
-   * Trims channels with expired messages, and recounts the tenant's storage if a recount is due.
+   * Does the work that is due: serves readers that were behind when the object was evicted, serves group members,
+   * whose leases may have ended, trims channels with expired messages, and recounts the tenant's storage.
    */
   override async alarm(): Promise<void> {
     await super.alarm();

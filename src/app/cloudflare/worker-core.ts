@@ -12,8 +12,8 @@ import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { workerTextWork } from './worker-text-work.ts';
 
 /**
- * Time in ms after which the shared core of an isolate is replaced. The requests of an isolate share this
- * core for write-behind. A request that is aborted during a shared write blocks the core, so it is replaced
+ * Time in ms after which the shared core of an isolate is replaced. The requests of an isolate share this core
+ * for write-behind. A request that is aborted during a shared write blocks the core, so the core is replaced
  * regularly.
  */
 const SHARED_CORE_MS = 60_000;

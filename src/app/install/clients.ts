@@ -241,7 +241,7 @@ function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places
     if (name === 'wait')
       return [name, { event, handler: { ...handler, timeout: WAIT_SECONDS, asyncRewake: true } }];
     const matcher = name === 'pre-edit' ? EDIT_TOOLS[client] : undefined;
-    // Gemini CLI expects the time limit in milliseconds. It shows the name in its list of hooks.
+    // Gemini CLI expects the time limit in milliseconds. It shows the field `name` in its list of hooks.
     const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };
     return [name, { event, matcher, handler: client === 'gemini' ? gemini : handler }];
   });

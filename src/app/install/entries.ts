@@ -17,7 +17,7 @@ interface HooksEntry {
   readonly kind: 'hooks';
   readonly client: string;
   readonly flat?: boolean;
-  /** Other fields that the file needs. */
+  /** Fields other than `hooks` that the client requires in the file. */
   readonly fields?: JsonObject;
   readonly hooks: { readonly [name: string]: OurHook };
 }

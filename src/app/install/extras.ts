@@ -274,7 +274,7 @@ function missing(name: string, path: string, action: string): RelayError {
   });
 }
 
-/** Fields of an HTTP entry that the wrapped entry does not have. */
+/** Fields of an HTTP entry that are removed when the server is wrapped. */
 const HTTP_FIELDS = ['url', 'httpUrl', 'headers', 'type'];
 
 /**

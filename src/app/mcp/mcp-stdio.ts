@@ -71,7 +71,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
 /** Number of turns that `recall` returns. */
 const RECALLED = 5;
 
-/** Reads the sessions of the repository that contains the folder. */
+/** Returns functions that search and read the sessions of the repository that contains the folder. */
 function recallIn(host: Host, folder: string): ToolContext['recall'] {
   return {
     async search(query, name) {
@@ -98,7 +98,7 @@ function recallIn(host: Host, folder: string): ToolContext['recall'] {
 /** Names of clients. Over MCP, a client calls itself by a text that contains one of these names. */
 const CLIENTS = ['claude', 'codex', 'gemini', 'opencode'];
 
-/** Returns the folder of an MCP root in a list. The list is empty if the root is not a file URL. */
+/** Returns a list with the folder of an MCP root. The list is empty if the root is not a file URL. */
 function folderOf(root: string): string[] {
   return root.startsWith('file:') && URL.canParse(root) ? [fileURLToPath(root)] : [];
 }

@@ -64,7 +64,7 @@ export class Capture {
     if (this.#total > HELD_BYTES) this.flush();
   }
 
-  /** Writes the output so far to the spool. If that fails, prints everything and stores nothing. */
+  /** Writes all output that has arrived to the spool. If that fails, prints everything and stores nothing. */
   flush(): void {
     if (this.#ended || !this.#builder) return;
     try {

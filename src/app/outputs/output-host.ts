@@ -10,7 +10,8 @@ export function outputHost(
   warn?: Warn,
 ): OutputHost {
   const open = async () => {
-    // A command with short output runs even if the configuration is broken.
+    // Read the configuration only when the store is needed, so that a command with short output runs even if the
+    // configuration is broken.
     const config = readConfig();
     const remote = isRemote ? config.remote : null;
     const { openRelay } = await import('../store/open-relay.ts');

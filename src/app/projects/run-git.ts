@@ -18,7 +18,7 @@ const ALWAYS = [
 /** Settings for all commands except commits that the user requested. */
 const READING = [
   'core.hooksPath=/dev/null',
-  // Otherwise git would run the program in gpg.program.
+  // Otherwise `git log` would run the program that `gpg.program` names.
   'log.showSignature=false',
   // The value "remerge" would merge again and run the repository's merge drivers.
   'log.diffMerges=separate',
@@ -27,8 +27,8 @@ const READING = [
 const READING_ENV = {
   // Prevents git status from writing the index, which would run a hook.
   GIT_OPTIONAL_LOCKS: '0',
-  // Otherwise git would fetch missing objects in a partial clone. For that it runs ssh, proxy, credential or
-  // upload-pack programs from the settings.
+  // Otherwise git would fetch missing objects in a partial clone. To fetch, git runs ssh, proxy, credential or
+  // upload-pack programs that the repository's settings can name.
   GIT_ALLOW_PROTOCOL: 'none',
   GIT_NO_LAZY_FETCH: '1',
   GIT_TERMINAL_PROMPT: '0',
@@ -101,7 +101,7 @@ async function start(
   args: readonly string[],
   { timeoutMs = GIT_MS, input, asUser }: GitOptions,
 ): Promise<Buffer> {
-  // Inside a git hook these variables may name another repository.
+  // Remove these variables: inside a git hook they may name another repository.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...inherited } = process.env;
   const env = { ...inherited, LC_ALL: 'C', ...(asUser ? {} : READING_ENV) };
   const given = settings.flatMap((setting) => ['-c', setting]);

@@ -54,8 +54,8 @@ export function startMetering(
 }
 
 /**
- * Sends one span per request to a collector, in OTLP JSON. It is created only if the configuration has an
- * endpoint. A span contains the name of an operation and a status. It never contains a path, an API key or a
+ * Sends one span per request to a collector, in OTLP JSON. An exporter is created only if the configuration has
+ * an endpoint. A span contains the name of an operation and a status. It never contains a path, an API key or a
  * payload.
  */
 export class TraceExporter {

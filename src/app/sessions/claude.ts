@@ -132,9 +132,10 @@ function promptText(line: JsonObject): string {
 const REMEMBERED = 100_000;
 
 /**
- * Returns the ids of the prompts in the current conversation. Lines form a tree: going back to an earlier prompt, or
- * two processes on one session, make branches. The branch of the last line is the current one. Only prompts
- * count as branches, because results of parallel tool calls are side branches too.
+ * Returns the ids of the prompts in the current conversation. Lines form a tree: going back to an earlier prompt,
+ * or two processes on one session, make branches. The branch of the last line is the current one. Branches are
+ * compared by their prompts only, because the results of parallel tool calls branch too and yet belong to the
+ * conversation.
  */
 async function currentPrompts(file: string): Promise<Set<string>> {
   const promptOf = new Map<string, string>();
@@ -173,7 +174,7 @@ function callTurn(name: string, input: unknown, block: unknown, result: unknown)
   const command =
     name === 'Bash' ? { command: textIn(input, 'command'), exit: exitOf(output, failed, block) } : {};
   const turn = toolTurn({ name, output, failed, ...command }, input, { path, how }, 'content');
-  // The plan of plan mode is an argument of the tool that ends plan mode.
+  // Show the plan of plan mode, which is an argument of the tool that ends this mode.
   return { ...turn, text: name === 'ExitPlanMode' ? textIn(input, 'plan') : '' };
 }
 

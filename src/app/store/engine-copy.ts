@@ -63,7 +63,7 @@ export async function openPlace(
     throw new RelayError('no_store', { what: 'store', path: home });
   makeHome(home);
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
-  // With the role `server`, thousands of bodies share fsyncs.
+  // Open with the role `server`, which lets thousands of copied bodies share fsyncs.
   const engine = await openSqlite({
     home,
     role: role === 'target' ? 'server' : 'cli',

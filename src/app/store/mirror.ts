@@ -200,7 +200,7 @@ export class Mirror {
     if (found === null || !Number.isSafeInteger(version) || version < 1 || version > head.version)
       return false;
     if (version === head.version) return jsonEqual(found, JSON.parse(JSON.stringify(head.state)));
-    // The tenant only affects the order of the job queue.
+    // Any tenant will do here, because the tenant only affects the order of the job queue.
     const [state] = await this.#threads.log.fold({ tenant: '' }, head.root, 'states', [version]);
     return jsonEqual(found, JSON.parse(JSON.stringify(state)));
   }

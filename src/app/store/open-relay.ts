@@ -150,8 +150,8 @@ function handleKeys(
 const STORE = 'http://store.invalid';
 
 /**
- * Returns the URL at which to look for a pointer. If the URL names this machine, the store is searched first.
- * The port does not matter, because servers may change their port. If the store does not have the pointer,
+ * Returns the URL at which to look for a pointer. If the URL names this machine, the store is searched first. The
+ * port in the URL is ignored, because a server may change its port. If the store does not have the pointer,
  * another relay at that address may have it.
  */
 async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {

@@ -16,7 +16,7 @@ export const ownTextWork: TextWork = {
     return countTokens(typeof text === 'string' ? text : await readText(text));
   },
   async part(body, request) {
-    // The regular expression library is large, and few commands need it.
+    // The regular expression library is large and few commands need it, so load it only here.
     const { re2Matcher } = await import('../../text/parts/re2-matcher.ts');
     return takePart(body, request, re2Matcher);
   },

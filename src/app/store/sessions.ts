@@ -24,7 +24,7 @@ export const SESSION_VARIABLES = [
   ['gemini', 'GEMINI_SESSION_ID'],
 ] as const;
 
-/** Environment variables that name only the client. Its session is found by the folder. */
+/** Environment variables that name only the client. The session of the client is then found by its folder. */
 const CLIENT_VARIABLES = [
   ['gemini', 'GEMINI_CLI'],
   ['opencode', 'OPENCODE'],

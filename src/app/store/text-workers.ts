@@ -142,7 +142,8 @@ export class TextWorkers implements TextWork, AsyncDisposable {
       return { fold, body: await readBeginning(lines, INLINE_BLOB_BYTES) };
     };
     await this.#turn(this.#reading, o?.tenant ?? '', o?.signal);
-    // Other requests get a turn of the event loop before the next fold is loaded.
+    // Release the queue in a later turn of the event loop, so that other requests are served before the next fold is
+    // loaded.
     const job = await begin().finally(() => setImmediate(() => this.#leave(this.#reading)));
     try {
       return (await this.#run(job, o)) as FoldAnswers[K];
@@ -195,7 +196,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 
   async #work(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
-    // A thread may have ended since its last job.
+    // Skip worker threads that have ended since their last job.
     let thread = this.#idle.pop();
     while (thread?.ended) thread = this.#idle.pop();
     thread ??= await TextThread.start(this.#limits);

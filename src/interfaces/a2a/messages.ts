@@ -134,8 +134,8 @@ export function textPart(text: string, mediaType = 'text/plain'): Part {
 }
 
 /**
- * Stores the large parts of a message. Returns the message with pointers instead of these parts. `digest` is
- * the hash of the message. It prevents a second copy if the same message is stored again.
+ * Stores the large parts of a message. Returns the message with pointers instead of these parts. `digest` is the
+ * hash of the message. Because of it, storing the same message again creates no second copy.
  */
 export async function storeLargeParts(
   message: Message,

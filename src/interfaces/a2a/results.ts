@@ -18,8 +18,8 @@ import { type AnsweredArtifact, type PartRecord, type TaskRecord, threadOf, turn
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'said' | 'artifact' | 'artifacts' | 'direct'>;
 
 /**
- * Stores the result as artifacts in the thread of the task. Returns the new state of the task. It can be
- * called again with the same result without effect.
+ * Stores the result as artifacts in the thread of the task. Returns the new state of the task. A second call with
+ * the same result has no effect.
  */
 export async function recordResult(
   record: TaskRecord,
@@ -78,9 +78,8 @@ async function publicPointer(id: string, relay: Relay): Promise<string> {
 }
 
 /**
- * Stores an answer in A2A JSON. Large and binary parts are replaced by pointers. The contents of its
- * artifacts are also stored in the thread of the task. It can be called again with the same answer without
- * effect.
+ * Stores an answer in A2A JSON. Large and binary parts are replaced by pointers. The contents of the answer's
+ * artifacts are also stored in the thread of the task. A second call with the same answer has no effect.
  */
 async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Promise<Outcome> {
   let answer: AgentAnswer | null;

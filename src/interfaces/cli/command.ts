@@ -3,7 +3,7 @@ import type { Host, OpenClient } from './host.ts';
 import type { Io } from './io.ts';
 
 export interface Flag {
-  /** One line for --help. */
+  /** Description for --help, in one line. */
   readonly help: string;
   /** Placeholder for the value in --help, such as TIME in `--ttl TIME`. A flag without it takes no value. */
   readonly value?: string;

@@ -209,7 +209,7 @@ export interface OutputFacts {
 export interface StoredOutput extends OutputFacts {
   readonly handle: string;
   readonly id: string;
-  /** Time in ISO 8601, UTC. */
+  /** Time at which the output was stored, in ISO 8601, UTC. */
   readonly created_at: string;
   readonly expires_at: string;
 }
@@ -219,8 +219,9 @@ export interface ProjectHost {
   /** Opens the project in this folder. The project files may not exist yet. */
   open(folder: string, o?: ProjectOptions): Promise<Project>;
   /**
-   * Creates the folder if it is missing, and opens it as a new project. `files` names a subfolder for the
-   * project files. Without it, they are in the folder, or in .relay if another program uses their names.
+   * Creates the folder if it is missing, and opens it as a new project. `files` names a subfolder for the project
+   * files. Without `files`, the project files are in the folder, or in .relay if another program uses their
+   * names.
    */
   create(folder: string, o: ProjectOptions & { readonly files?: string }): Promise<Project>;
   /**
@@ -305,7 +306,7 @@ export interface HookedSession {
   readonly busy: boolean;
   /** The prompt. It may contain messages that the client delivered from its queue. */
   readonly prompt?: string;
-  /** What the session works on. */
+  /** Short description of what the session works on. */
   readonly worksOn?: string;
   /** Address of the server of OpenCode. The server may not be listening. */
   readonly server?: string;
@@ -501,7 +502,7 @@ export interface ServerControl {
 }
 
 export interface Cluster {
-  /** Address without the password. */
+  /** Address of the cluster without the password. */
   readonly shown: string;
   /**
    * True if commands in another terminal find the address and the login of the cluster in the configuration.

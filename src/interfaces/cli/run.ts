@@ -173,8 +173,8 @@ function parse(path: string[], command: Command, tail: string[]) {
 }
 
 /**
- * Splits words into options and arguments, like `parseArgs` of `node:util`, which takes 3 ms to load on Bun. A separate
- * value must not start with a dash, unless it is `-` or a negative number.
+ * Splits words into options and arguments. `parseArgs` of `node:util` does the same, but takes 3 ms to load on
+ * Bun. A value in a word of its own must not start with a dash, unless it is `-` or a negative number.
  */
 function readFlags(path: string[], flags: Flags, words: readonly string[]) {
   const values: { [name: string]: string | true | string[] } = {};
@@ -198,7 +198,7 @@ function readFlags(path: string[], flags: Flags, words: readonly string[]) {
     }
     if (flag.value === undefined) {
       if (inline !== undefined && long) throw badUsage(`--${name} takes no value.`, see);
-      // `-fi` is `-f -i`.
+      // `-fi` means `-f -i`, so put `-i` back.
       if (inline !== undefined) left.push(`-${inline}`);
       values[name] = true;
       continue;

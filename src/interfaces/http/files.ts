@@ -82,7 +82,7 @@ async function fileInput(c: Context): Promise<FileInput> {
     ttl: queryNumber(query, 'ttl'),
     keep: queryNumber(query, 'keep'),
     if_match: c.req.header('if-match'),
-    // The domain rejects any value other than `*`.
+    // The cast is safe, because the domain rejects any value other than `*`.
     if_none_match: c.req.header('if-none-match') as '*' | undefined,
     idempotency_key: c.req.header('idempotency-key'),
   };

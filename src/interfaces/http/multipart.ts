@@ -74,7 +74,7 @@ async function nextFile(
 function parameter(header: string, name: string): string | undefined {
   const match = new RegExp(`(?:^|[;\\s])${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]+))`, 'i').exec(header);
   const value = match?.[1] ?? match?.[2];
-  // In names, browsers percent-encode only quotes and line ends.
+  // Decode only quotes and line ends, because browsers percent-encode nothing else in names.
   return value?.replace(/%22|%0D|%0A/gi, (code) => decodeURIComponent(code)).replace(/\\(.)/g, '$1');
 }
 

@@ -24,7 +24,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
     const { name, alsoBy } = operation.verb;
     if (!alsoBy) continue;
     const operationId = `${name}.${alsoBy.toLowerCase()}`;
-    // The alternative method has no body. Its fields are in the query.
+    // Leave out the body: the alternative method has none, and its fields are in the query.
     const { requestBody: _, ...other } = described;
     paths[template][alsoBy.toLowerCase()] = { ...other, operationId };
   }
@@ -187,7 +187,7 @@ function failuresOf(operation: Operation): { [status: string]: Schema } {
   return Object.fromEntries(sorted.map(([status, codes]) => [String(status), failure(codes)]));
 }
 
-/** Scopes whose verbs store data. These verbs may exceed the storage quota. */
+/** Scopes whose verbs store data. These verbs can fail because of the storage quota. */
 const STORES: ReadonlySet<string | null> = new Set(['push', 'threads', 'files', 'tasks']);
 
 function codesOf({ verb, input, codes = [] }: Operation): ErrorCode[] {

@@ -82,8 +82,8 @@ export function contentTypeOf(headers: Headers): string | undefined {
 }
 
 /**
- * Maximum size of the metadata header. Larger headers fail in some HTTP stacks, so larger metadata is left
- * out.
+ * Maximum size of the metadata header in bytes. Larger headers fail in some HTTP stacks, so larger metadata is
+ * left out.
  */
 const METADATA_HEADER_BYTES = 8 * 1024;
 

@@ -31,7 +31,7 @@ export const TOOL_GROUPS: { readonly [group: string]: readonly Tool[] } = {
 
 /** The tools that a client wants. */
 export interface ToolChoice {
-  /** Names of single tools. Empty: all default tools. */
+  /** Names of single tools. If the list is empty, all default tools are offered. */
   readonly names: readonly string[];
   readonly groups: readonly string[];
 }

@@ -61,7 +61,7 @@ const doctor = defineCommand({
   },
 });
 
-/** Rejects an option of the local store if the command would check a server. */
+/** Throws if an option of the local store is used although the command checks a server. */
 function needLocal(host: Host, option: string): void {
   if (host.remote === null) return;
   throw badUsage(

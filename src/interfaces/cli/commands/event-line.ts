@@ -94,7 +94,7 @@ export async function newestEvents(
 }
 
 /**
- * Minimum number of events per read. Not every event matches `wanted`, so smaller reads would be needed too
- * often.
+ * Minimum number of events per read. With smaller reads, many would be needed, because not every event matches
+ * `wanted`.
  */
 const SMALLEST_STEP = 50;

@@ -169,7 +169,7 @@ function hookInput(fields: JsonObject): HookInput {
   };
   const roots = fields.workspace_roots;
   return {
-    // Cursor sends the folders of its window instead of the working directory.
+    // Cursor sends the folders of its window instead of the working directory. Use the first folder.
     cwd: text('cwd') ?? (Array.isArray(roots) && typeof roots[0] === 'string' ? roots[0] : null),
     session: text('session_id') ?? text('sessionId') ?? text('conversation_id'),
     trigger: text('trigger'),

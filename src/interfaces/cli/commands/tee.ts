@@ -119,7 +119,7 @@ async function answerHook(
 ): Promise<string> {
   const { tool_name, tool_input, tool_response } = JSON.parse(await readInput(io));
   const result = client === 'gemini' ? tool_response?.llmContent : textOf(tool_response);
-  // Pulled text is not cut again.
+  // Do not cut pulled text again, because the model asked for this text.
   if (typeof result !== 'string' || PULLS.test(tool_input?.command ?? '')) return '';
   const [, text = result, exit] = GEMINI_SHELL.exec(result) ?? [];
   const name = tool_input?.command ?? String(tool_name).replace(/^mcp_+(\w+?)_+/, 'mcp $1_');

@@ -65,7 +65,7 @@ function shortened(value: Json, items: number, chars: number): SplitResult['stru
   ];
 }
 
-/** Placeholder in the form of a handle. It is replaced by the handle after the text has been stored. */
+/** Placeholder in the form of a handle. After the text has been stored, the real handle replaces it. */
 const SAMPLE = 'relay:0';
 
 /** Returns the result with the excerpt `shown` instead of its texts. Images, errors and metadata stay. */
