@@ -6,7 +6,7 @@ export interface Running extends AsyncDisposable {
   readonly child: ChildProcess;
   /** Returns all output so far. */
   readonly output: () => string;
-  /** Waits for matching output and returns the match. */
+  /** Waits until the output matches, and returns the match. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
   readonly ended: Promise<number | null>;
 }

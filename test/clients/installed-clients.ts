@@ -58,7 +58,10 @@ export function trustedInCodex(folder: ScratchFolder): string[] {
   return [...lines, ''];
 }
 
-/** Installs a client into a cache folder that later runs use again. Returns why that failed, or null. */
+/**
+ * Installs a client into a cache folder that later runs use again. Returns the reason if it cannot be installed, or
+ * null.
+ */
 function install(package_: string): string | null {
   mkdirSync(FOLDER, { recursive: true });
   const manifest = join(FOLDER, 'package.json');

@@ -13,7 +13,7 @@ function objectsOf(all: Objects, mark: string): Objects {
   };
 }
 
-/** An object without alarms: alarms follow the machine's clock, but the cases use their own. */
+/** An object without alarms: alarms follow the machine's clock, but the cases use their own clock. */
 export class StillObject extends StoreObject {
   constructor(state: DurableObjectState, bindings: Bindings) {
     const mark = state.id.name!.slice(0, state.id.name!.indexOf('|') + 1);
@@ -38,7 +38,7 @@ export class StillObject extends StoreObject {
   }
 }
 
-/** Runs the conformance case in the path on an engine in this Worker. */
+/** Runs a conformance case on an engine in this Worker. The path of the request names the case. */
 export default {
   async fetch(request: Request, env: Bindings): Promise<Response> {
     const name = decodeURIComponent(new URL(request.url).pathname.slice(1));

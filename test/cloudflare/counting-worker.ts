@@ -6,7 +6,10 @@ import type { RelayBindings } from '../../src/app/cloudflare/worker-config.ts';
 type Given = ConstructorParameters<typeof ServedObject>;
 type Sql = Given[0]['storage']['sql'];
 
-/** Since the start: calls of the Worker, written rows, and per object the calls that it made to others (`made`). */
+/**
+ * Totals since the start: calls of the Worker, written rows, and the calls that each object made to other objects
+ * (`made`).
+ */
 const total = { calls: 0, written: 0, made: {} as { [object: string]: number } };
 /** Number of calls per name of a request, including calls after the response and during an open stream. */
 const named: Record<string, number> = {};

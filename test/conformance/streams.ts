@@ -6,7 +6,7 @@ import { ok, same } from './assert.ts';
 export interface Follower {
   /** Waits for the next `count` entries. Fails if the subscription ends earlier. */
   take(count: number): Promise<Entry[]>;
-  /** Fires the signal and returns the entries that still arrive. */
+  /** Aborts the subscription and returns the entries that still arrive. */
   stop(): Promise<Entry[]>;
 }
 

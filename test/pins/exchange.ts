@@ -11,7 +11,7 @@ import { gunzipSync } from 'node:zlib';
 export interface Pinned {
   /** Name of the request in the transcript. It also seeds the random source. */
   readonly name: string;
-  /** Later requests can use fields of this JSON answer as `{{as.field}}`. */
+  /** Name of the JSON answer. Later requests can use its fields, such as `{{pushed.id}}` if the name is `pushed`. */
   readonly as?: string;
   /** Method and path, such as `GET /pull/{{pushed.id}}`. */
   readonly send: string;

@@ -11,7 +11,7 @@ interface Vars {
   readonly AWS_SECRET_ACCESS_KEY: string;
 }
 
-/** Runs the conformance case in the path inside a Worker, with blobs in a bucket. */
+/** Runs a conformance case in a Worker, with blobs in a bucket. The path of the request names the case. */
 export default {
   async fetch(request: Request, vars: Vars): Promise<Response> {
     const name = decodeURIComponent(new URL(request.url).pathname.slice(1));

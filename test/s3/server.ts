@@ -22,7 +22,10 @@ const CACHE = join(
   `versitygw-${VERSION}`,
 );
 
-/** Finds versitygw in PATH or in the cache. With `build` it is built with Go, which takes minutes. Otherwise returns the reason. */
+/**
+ * Finds versitygw in PATH or in the cache. With `build`, a missing versitygw is built with Go, which takes minutes.
+ * Returns the reason if there is none.
+ */
 export async function findS3Server(
   o: { build?: boolean } = {},
 ): Promise<{ path: string } | { missing: string }> {

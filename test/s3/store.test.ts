@@ -14,7 +14,10 @@ import { findS3Server, type S3Server, startS3Server } from './server.ts';
 const found = await findS3Server();
 const MiB = 1024 * 1024;
 const HOUR = 3_600_000;
-/** Minimum age in ms with which a sweep deletes every orphan. A new object's age may be negative: times are rounded. */
+/**
+ * Minimum age in ms with which a sweep deletes every orphan. It is negative, because the rounded age of a new object
+ * may be negative.
+ */
 const ANY_AGE = -2_000;
 const out = { code: 'bucket_unavailable', status: 503 };
 

@@ -92,7 +92,7 @@ test('callers cannot modify the data that a server shares between them', async (
   for (let look = 0; look < 3; look++) {
     const found = (await engine.records.get('all.shared/1'))!;
     assert.deepEqual(found, { value: { list: [1] }, revision: found.revision });
-    // The caller may change the first result, but later results are shared and may be frozen.
+    // The first result belongs to the caller. Later results are shared, so they may be frozen and reject changes.
     const change = () => Object.assign(found, { value: null, revision: 0 });
     if (Object.isFrozen(found.value)) assert.throws(change, TypeError);
   }

@@ -8,11 +8,11 @@ import { temporaryHome } from './home.ts';
 
 /** System calls of each write. The script writes a byte after each acknowledgement, which separates them. */
 interface Trace {
-  /** Calls of the first writes, which also create files and folders. */
+  /** System calls of the first writes, which also create files and folders. */
   readonly first: string[];
   readonly blob: string[];
   readonly record: string[];
-  /** Calls when a body is stored together with the record that names it. */
+  /** System calls when a body is stored together with the record that names it. */
   readonly together: string[];
 }
 

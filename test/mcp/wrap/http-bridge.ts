@@ -68,7 +68,7 @@ export class HttpBridge implements AsyncDisposable {
 
 class Program {
   readonly child: ChildProcess;
-  /** Open responses by the id that the program sees. */
+  /** Open HTTP responses, by the request id that the program sees. */
   readonly #open = new Map<number, { id: string | number; response: ServerResponse }>();
   #next = 1;
 
