@@ -436,7 +436,7 @@ export const USAGE_WRITE_MS = 5 * SECOND;
 export const USAGE_WAITING = 10_000;
 /** Write-behind delay of activity entries. Entries that arrive within it are written together. */
 export const ACTIVITY_WRITE_MS = 250;
-/** Maximum number of activity entries that one write stores. More entries are only counted. */
+/** Maximum number of activity entries that one write stores. Further entries are counted but not stored. */
 export const ACTIVITY_BATCH = 64;
 /**
  * Maximum number of tenants whose activity waits to be written. The activity of more tenants is dropped, to limit
@@ -554,7 +554,8 @@ export const PROJECT_LOCK_STALE_MS = 60 * SECOND;
  */
 export const HOOK_REMOTE_MS = 300;
 /**
- * Maximum time that a hook works on the local store. Clients wait 10 s for a hook; the rest is for a slow machine.
+ * Maximum time that a hook works on the local store. Clients wait 10 s for a hook; the remaining 3 s are a reserve for
+ * slow machines.
  */
 export const HOOK_LOCAL_MS = 7 * SECOND;
 /** Maximum time for which a hook delays an edit to look for claims in a local relay. */

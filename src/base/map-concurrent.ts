@@ -53,7 +53,7 @@ export class ConcurrencyLimit {
     try {
       return await work();
     } finally {
-      // Give the slot directly to the call that has waited longest. Otherwise a new call could take it first.
+      // Give the slot directly to the call that has waited longest. Otherwise a new call could take the slot first.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free++;

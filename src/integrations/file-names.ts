@@ -4,8 +4,8 @@ import { utf8Bytes } from '../base/utf8.ts';
 import type { FileSpace, FileToWrite } from '../sdk/files.ts';
 
 /**
- * Maximum bytes of a name that is encoded whole. The relay allows 255 bytes per path segment. A longer name becomes
- * its first bytes and a hash.
+ * Maximum size in bytes of a name that is encoded whole. The relay allows 255 bytes per path segment. A longer name is
+ * replaced by its first bytes and a hash.
  */
 const SEGMENT_BYTES = 200;
 const PREFIX_BYTES = 120;
@@ -45,7 +45,10 @@ const ENCODED_BYTES: readonly string[] = Array.from({ length: 256 }, (_, byte) =
   return /[A-Za-z0-9-]/.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 });
 
-/** Larger files are written in a request of their own, because a request has a size limit. */
+/**
+ * Maximum size in bytes of a file that shares a request with other files. A larger file gets a request of its own,
+ * because a request has a size limit.
+ */
 const TOGETHER_BYTES = 256 * 1024;
 
 type Answers = Awaited<ReturnType<FileSpace['write']>>;

@@ -25,8 +25,8 @@ export type RelayToolSchema = {
 
 export interface RelayToolOptions {
   /**
-   * Maximum bytes of a result of `pull_context`; 64 KiB by default. For a larger payload, the model gets its size,
-   * token count and beginning.
+   * Maximum size in bytes of a result of `pull_context`; 64 KiB by default. For a larger payload, the model gets its
+   * size, token count and beginning.
    */
   readonly maxBytes?: number;
   /** Channel for pushes for which the model names no channel. */

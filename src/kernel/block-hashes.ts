@@ -87,7 +87,7 @@ export function damagedBodyError(
   return new RelayError('store_damaged', { what: `${name} is ${fault}`, fault, hint });
 }
 
-/** Bytes per stream chunk. A chunk contains several blocks, because each chunk has a fixed overhead. */
+/** Size of a stream chunk in bytes. A chunk contains several blocks, because each chunk has a fixed overhead. */
 const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
 /** Data that `checkedBody` needs to verify a body. `hashes` contains the checksums of all blocks. */

@@ -6,14 +6,15 @@ import type { SearchIndex } from './search-index.ts';
 
 /** Limits of an engine. */
 export interface EngineLimits {
-  /** Maximum JSON bytes of one record. Callers store larger values as a blob. */
+  /** Maximum size of one record as JSON, in bytes. Callers store larger values as a blob. */
   readonly recordBytes: number;
-  /** Maximum JSON bytes of one log entry. */
+  /** Maximum size of one log entry as JSON, in bytes. */
   readonly entryBytes: number;
-  /** Maximum bytes of one blob. */
+  /** Maximum size of one blob in bytes. */
   readonly blobBytes: number;
   /**
-   * Maximum bytes of one text in the search index. Absent if the engine indexes the largest artifact whole.
+   * Maximum size in bytes of one text in the search index. Absent if the engine has no such limit and indexes even the
+   * largest artifact completely.
    */
   readonly indexedBytes?: number;
   /**

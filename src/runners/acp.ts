@@ -91,7 +91,7 @@ const STDERR_CHARS = 4_096;
 
 /** The process of an agent and the connection to it. */
 class AcpProcess {
-  /** Resolves with a sentence about the end when the process has ended. */
+  /** Resolves when the process has ended, with a sentence that says how it ended. */
   readonly ended: Promise<string>;
   readonly #child: ReturnType<typeof startSupervised>;
   readonly #cwd: string;
@@ -139,7 +139,7 @@ class AcpProcess {
       await agent.#waitFor(
         agent.#connection.agent.request(methods.agent.initialize, {
           protocolVersion: PROTOCOL_VERSION,
-          // The agent reads and writes files itself, as in a terminal.
+          // Offer no file access, because the agent reads and writes files itself, as in a terminal.
           clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
         }),
         START_MS,

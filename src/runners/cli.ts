@@ -60,7 +60,7 @@ interface CliChoice {
   readonly promptBy?: PromptWay;
 }
 
-/** Maximum bytes of an argument. Linux allows 128 KiB; a longer prompt must be passed in another way. */
+/** Maximum size of an argument in bytes. Linux allows 128 KiB; a longer prompt must be passed in another way. */
 const ARGUMENT_BYTES = 120 * 1024;
 
 /**

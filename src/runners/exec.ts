@@ -2,7 +2,7 @@ import { TASK_OUTPUT_BYTES } from '../base/limits.ts';
 import type { ExecOptions, Job, Runner } from '../client/bridge/runner.ts';
 import { promptFile, runSupervised, Tail, whyEnded } from './processes.ts';
 
-/** Maximum bytes of stderr that are kept to explain a failure. */
+/** Maximum number of bytes of stderr that are kept to explain a failure. */
 const STDERR_BYTES = 8 * 1024;
 
 /**

@@ -148,7 +148,7 @@ const outputReport = z.object({
   /** A few sentences that say how the figures are calculated. */
   method: text,
 });
-/** Tokens of the stored outputs of commands. */
+/** Token figures of the stored outputs of commands. */
 export interface OutputReport extends Shape<typeof outputReport> {}
 
 const renewed = z.object({ pointers: z.array(z.object({ id: pointerId, handle, expires_at: time })) });

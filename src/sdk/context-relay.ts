@@ -290,7 +290,7 @@ export class ContextRelay {
     return this.#ask(parsePointer(url), options, 'receipts', ({ receipts }, id) => receipts.get(id));
   }
 
-  /** Joins the parts of an output that is larger than a payload, decrypted. Returns any other payload unchanged. */
+  /** Joins the decrypted parts of an output that is larger than a payload. Returns any other payload unchanged. */
   #withParts(
     ref: PointerRef,
     first: Pulled,

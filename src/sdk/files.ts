@@ -12,7 +12,10 @@ import type { WithSignal } from './signals.ts';
 
 /* Methods without a declared return type return what the API method returns. */
 
-/** Maximum JSON bytes of the files in one write request: the limit of the relay, minus 1 KiB for the other fields. */
+/**
+ * Maximum size in bytes of the files in one write request, as JSON: the limit of the relay, minus 1 KiB for the other
+ * fields.
+ */
 const WRITE_BYTES = JSON_BODY_BYTES - 1024;
 
 /** The files of a relay, grouped into spaces. */

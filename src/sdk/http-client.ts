@@ -245,7 +245,8 @@ function requestBody(
   if (body instanceof Uint8Array) return { body: body as Uint8Array<ArrayBuffer> };
   const stream = readThrough(body, async (next) => {
     try {
-      // The caller may take any time for the next chunk. The relay must accept it, or answer, within the limit.
+      // Do not limit the time in which the caller produces the next chunk. Limit only the time until the relay accepts
+      // the chunk or answers.
       limit.stop();
       const chunk = await next();
       limit.start();

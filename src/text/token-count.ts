@@ -33,8 +33,8 @@ export function tokenCounter({ charClasses, rankOf }: TokenTable): (text: string
 }
 
 /**
- * Maximum bytes of a piece. A UTF-16 code unit has at most three bytes in UTF-8, and a contraction such as `'ll` may
- * follow a slice.
+ * Maximum size of a piece in bytes. A UTF-16 code unit has at most three bytes in UTF-8, and a contraction such as
+ * `'ll` may follow a slice.
  */
 const MAX_PIECE_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
 /**

@@ -39,7 +39,7 @@ import type { StagedRow, Store } from './store.ts';
  * of an R2 operation. The platform allows rows of 2 MB.
  */
 const ROW_BYTES = 512 * 1024;
-/** Bytes of one part of a multipart upload to R2: the minimum that R2 allows. */
+/** Size in bytes of one part of a multipart upload to R2: the minimum that R2 allows. */
 const PART_BYTES = 5 * 1024 * 1024;
 
 /** Stores small blobs in rows of Durable Objects and large blobs in an R2 bucket. */

@@ -155,7 +155,7 @@ function bytesIn(given: unknown): number {
   return Object.values(given).reduce<number>((sum, part) => sum + bytesIn(part), 0);
 }
 
-/** Maximum bytes of an answer, by method. The other methods return very little. */
+/** Maximum size in bytes of an answer, by method. Methods that are not listed here return very little. */
 const ANSWER_BYTES: { readonly [method in ObjectCall['method']]?: number } = {
   getRecord: 2_000_000,
   listRecords: 2_000_000,

@@ -4,7 +4,7 @@ import { encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
 import type { Hit } from '../../kernel/search-index.ts';
 import { FullText, splitLetters, type TextDatabase, type TextStatement } from '../full-text.ts';
 
-/** Maximum bytes of a row. The platform allows 2 MB; the rest is a reserve. */
+/** Maximum size of a row in bytes. The platform allows 2 MB; the difference is a reserve. */
 const ROW_BYTES = 1_900_000;
 
 /** Full-text documents in one Durable Object. */

@@ -27,8 +27,8 @@ export interface Store {
 }
 
 /**
- * A staged row, which is kept in memory until the write that lists it in `with`. A staged blob in R2 has no row: it
- * is already stored.
+ * A staged row, which is kept in memory until the write that lists it in `with`. A staged large blob has neither `body`
+ * nor `value`, because its bytes and its row are already stored.
  */
 export interface StagedRow extends Staged {
   readonly body?: BodyRow;

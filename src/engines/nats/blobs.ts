@@ -38,7 +38,8 @@ import { filterOf, keyOf, subjectOf } from './messages.ts';
 import { type Store, ttlOf } from './opening.ts';
 
 /**
- * Maximum bytes of a blob that is stored in its manifest message. A larger blob is split into chunks of this size.
+ * Maximum size in bytes of a blob that is stored in its manifest message. A larger blob is split into chunks of this
+ * size.
  */
 export const CHUNK_BYTES = 4 * BLOCK_BYTES;
 

@@ -115,7 +115,7 @@ export class Connection {
   findFreezeError: () => Promise<RelayError | null> = async () => null;
   /** Storage limit of the account, or null until it is set. */
   storage: StorageLimit | null = null;
-  /** Bytes that this process has published since it started. */
+  /** Number of bytes that this process has published since it started. */
   publishedBytes = 0;
   /** True while the store is frozen. JetStream would still accept purges and deletions, so `api` rejects them. */
   frozen = false;

@@ -12,8 +12,8 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 /** Number of subjects in one page of `STREAM.INFO`, as NATS defines it. */
 const SUBJECTS_PAGE = 100_000;
 /**
- * Number of subjects by which two pages overlap. Deletions between two requests shift the pages; a shift that exceeds
- * the overlap is detected.
+ * Number of subjects by which two pages overlap. Deletions between two requests shift the pages. If the shift exceeds
+ * the overlap, the listing starts again.
  */
 const SUBJECTS_OVERLAP = 1_000;
 /**

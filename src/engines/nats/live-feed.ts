@@ -14,7 +14,7 @@ export const FEED_POLL_MS = 2_000;
 
 /** Maximum number of cached entries per followed log: the newest ones. */
 const TAIL_ENTRIES = 64;
-/** Maximum bytes of cached entries per followed log. */
+/** Maximum number of bytes of cached entries per followed log. */
 const TAIL_BYTES = 256 * 1024;
 
 interface Tail {

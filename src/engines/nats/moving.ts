@@ -15,7 +15,7 @@ import type { NatsSearchIndex } from './search-index.ts';
 
 /** Maximum number of entries per batch request. */
 const PAGE_ENTRIES = 500;
-/** Maximum bytes per batch request. */
+/** Maximum number of bytes per batch request. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Pause in ms before a publish is repeated because its earlier attempt is undecided. */

@@ -154,7 +154,7 @@ export class BucketBlobs implements Blobs {
 
   /**
    * Parses a stub. Returns null if the bytes are not a stub. The bucket record is written before the first stub, so
-   * `recorded` finds it.
+   * `recorded` always finds the record of a stub.
    */
   async #parseStub(bytes: Uint8Array): Promise<Stub | null> {
     const recorded = bytes.length === STUB_BYTES ? await this.#o.store.recorded() : null;
@@ -175,7 +175,7 @@ function ignoreDamage(error: unknown): null {
   throw error;
 }
 
-/** Bytes per part of a multipart upload. A part is kept in memory for retries. S3 requires at least 5 MiB. */
+/** Size in bytes of a part of a multipart upload. A part is kept in memory for retries. S3 requires at least 5 MiB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 /** Age in ms at which an object without a stub is an orphan. S3 may measure the age from the start of the upload. */

@@ -20,7 +20,7 @@ export interface Place {
 
 /**
  * The bucket of a store. The record with its address is written directly before the first object, so an empty store
- * stays empty. A process that opened the store before that reads the record when it finds what may be a stub.
+ * stays empty. A process that opened the store earlier reads the record later, when it finds a blob that may be a stub.
  */
 export class StoreBucket {
   readonly #records: Records;
@@ -55,7 +55,7 @@ export class StoreBucket {
     }
   }
 
-  /** Whether the record or the options name a bucket. */
+  /** True if the record or the options name a bucket. */
   get isNamed(): boolean {
     return (this.#recorded ?? this.#proposed) !== null;
   }

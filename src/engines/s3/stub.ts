@@ -1,7 +1,7 @@
 import { fromBase64, toBase64 } from '../../base/base64.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 
-/** Maximum bytes of a blob in any engine. A stub has room for the block checksums of a blob of this size. */
+/** Maximum size in bytes of a blob in any engine. A stub has room for the block checksums of a blob of this size. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**

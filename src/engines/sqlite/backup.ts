@@ -144,8 +144,8 @@ async function isCurrent(db: Database, { key, file, offset }: BodyRow, sha256: s
 }
 
 /**
- * Copies a body of a store that is in use. If compaction moves the body to another segment meanwhile, copies it from
- * there.
+ * Copies a body of a store that is in use. If compaction moves the body to another segment meanwhile, copies the body
+ * from that segment.
  */
 async function copyLiveBody(db: Database, row: BodyRow, home: string, target: string, segments: Segments) {
   const sql = `SELECT ${BODY_COLUMNS} FROM blobs WHERE id = ? AND sha256 = ? AND offset IS NOT NULL`;

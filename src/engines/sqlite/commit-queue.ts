@@ -13,7 +13,7 @@ import { endsTransaction, isFull, translateError } from './translate-error.ts';
  * turn.
  */
 const BATCH_OPERATIONS = 512;
-/** Maximum bytes that one transaction writes. */
+/** Maximum number of bytes that one transaction writes. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Objects that the parts of an open store share. */

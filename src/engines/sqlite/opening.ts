@@ -12,8 +12,8 @@ import { isBusy, translateError } from './translate-error.ts';
 export const DATABASE_FILE = 'relay.db';
 
 /**
- * Maximum bytes of the WAL after many writes. SQLite truncates the file to this size when it starts to overwrite the
- * WAL.
+ * Maximum size of the WAL in bytes after many writes. SQLite truncates the file to this size when it starts to
+ * overwrite the WAL.
  */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 

@@ -23,7 +23,7 @@ const SEGMENT_MS = 10 * 60_000;
  * Maximum number of bodies in one batch. It is limited so that the first body does not wait long for its fdatasync.
  */
 const BATCH_BODIES = 128;
-/** Maximum bytes of one batch. */
+/** Maximum number of bytes in one batch. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** Position of a body in a segment. `file` is relative to the home. */

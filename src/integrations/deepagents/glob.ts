@@ -62,7 +62,7 @@ function oneOf(set: string): (char: string) => boolean {
 
 /**
  * Expands braces into one pattern per choice. A `**` before a slash may match nothing, so it also gives a pattern
- * without both.
+ * without the `**` and the slash.
  */
 function expanded(glob: string): string[] {
   const done: string[] = [];

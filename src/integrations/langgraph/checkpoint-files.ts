@@ -85,8 +85,8 @@ interface Recent {
 /** Maximum number of checkpoints that a listing reads per request. */
 const PAGE = 50;
 /**
- * Maximum bytes of a value inside a checkpoint or write. A larger value has its own file, which all checkpoints and
- * writes share.
+ * Maximum size in bytes of a value inside a checkpoint or write. A larger value has its own file, which all checkpoints
+ * and writes share.
  */
 const INLINE_BYTES = 4 * 1024;
 /** Maximum number of namespaces whose recent values are remembered. */

@@ -136,7 +136,7 @@ async function failureOf(
     if (secret.length > 7) plain = plain.replaceAll(secret, '…');
   }
   const what = `${status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`;
-  // Providers have no common error code for unsupported tools.
+  // Providers have no common error code for unsupported tools, so look for words about tools in the message.
   const aboutTools = /\btools?\b|\btool_|function.call/i.test(String(message));
   if (withTools && aboutTools && ![401, 403, 429].includes(status))
     return new RelayError('tools_refused', { provider, model, what });

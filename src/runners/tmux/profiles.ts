@@ -17,7 +17,7 @@ export interface AgentProfile {
   readonly screen?: string;
   /** Matches the screen while the agent works. */
   readonly busy?: string;
-  /** Matches the screen while the agent waits for input. Only then a task is pasted, and only then it can end. */
+  /** Matches the screen while the agent waits for input. A task is pasted, and can end, only in this state. */
   readonly ready?: string;
   /** Matches the screen while the agent waits for a person's decision. The first group is the question. */
   readonly asks?: string;

@@ -164,7 +164,7 @@ class JsonReader extends FieldReader {
     this.#pairs.read(text, (key, value, depth) => {
       if (isFailure(key, value)) {
         found(placed, this.#failures++ === 0 ? 980 : 640 - Math.min(300, 8 * this.#failures));
-        // A reason or message usually follows.
+        // A reason or message usually follows, so treat the next lines as part of the failure.
         if (indent > 0) this.#failureLines = 3;
       }
       this.fields.add(`${depth}${key}`, value.replace(/^"|"$/g, ''), placed);

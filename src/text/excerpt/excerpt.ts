@@ -8,7 +8,7 @@ import { type Item, Scanner } from './scanner.ts';
 export type { ExcerptKind } from './recognisers.ts';
 
 export interface ExcerptOptions {
-  /** Maximum tokens of the excerpt, 1 200 by default. */
+  /** Maximum number of tokens of the excerpt, 1 200 by default. */
   readonly budget?: number;
   /** Question about the text. Lines that contain its words rank higher. */
   readonly question?: string;
@@ -204,7 +204,7 @@ async function fit(
 /** Maximum number of passes after the first one. */
 const PASSES = 3;
 
-/** Number of items that may be too large before a pass ends. */
+/** Maximum number of items that one pass skips because they are too large. Then the pass ends. */
 const MISSES = 60;
 
 function placeOf(line: Line): string {

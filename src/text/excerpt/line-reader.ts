@@ -18,13 +18,13 @@ export function own(line: Line): Line {
   return { ...line, text: ` ${line.text}`.slice(1) };
 }
 
-/** Maximum characters of a piece of a line. */
+/** Maximum number of characters of a piece of a line. */
 export const PIECE_CHARS = 240;
 
 /** Maximum length of an escape sequence that may be split between two chunks. */
 const ESCAPE_CHARS = 256;
 
-/** Maximum bytes that are decoded at once, so that a large chunk creates no large string. */
+/** Maximum number of bytes that are decoded at once, so that a large chunk creates no large string. */
 const DECODE_BYTES = 64 * 1024;
 
 /**

@@ -47,7 +47,7 @@ const WHOLE_LINES = 28;
 /** Number of lines shown after an error that has no indented details. */
 const CONTEXT_AFTER = 2;
 const FEW_SUMMARIES = 8;
-/** By how much the lines around a match of the question rank below it. */
+/** Difference in priority between a match of the question and the lines around it. */
 const CONTEXT_BEHIND = 30;
 const GROUPS = 3000;
 const DOCUMENT_ITEMS = 2000;
@@ -173,13 +173,14 @@ export class Scanner {
     return belongs;
   }
 
-  /** Counts the line with the similar ones. Stores it if it is one of the first. */
+  /** Counts the line in its group of similar lines. Stores the line if it is one of the first of the group. */
   #count(line: Line, { rank, by }: Recognised, inside: boolean): void {
     const shape = groupKey(line.text, rank, by);
     const count = ++this.#counts[shape % COUNTED_SHAPES]!;
     let group = this.#groups.get(shape);
     if (!group) {
-      // If the example of a shape was removed, the shape is frequent or one of very many.
+      // Store no second example of an ordinary shape: its first example was removed, because the shape is frequent or
+      // one of very many.
       if (inside || (count > 1 && (rank === null || rank === 'quiet'))) return;
       if (this.#groups.size >= GROUPS) this.#makeRoom();
       group = { rank, blocks: [], count: 0, last: 0 };
@@ -290,7 +291,7 @@ export class Scanner {
  */
 function failureItems(blocks: Block[]): Item[] {
   blocks.sort((a, b) => a.lines[0]!.number - b.lines[0]!.number);
-  // A runner may list a failure twice: in the list of tests and with details.
+  // A runner may list a failure twice: in the list of tests and with details. Keep only the longest block.
   const longest = new Map<string, Block>();
   for (const block of blocks) {
     const name = block.lines[block.headline]!.text.trim().replace(/\s*\(?\d[\d.]*\s?m?s\)?$/, '');
