@@ -310,8 +310,8 @@ export class RelayCore {
 
   /**
    * Deletes expired items and publishes delayed messages that are due. Returns false if there may be more.
-   * `most` limits the work of one call, counted in receipts. A thread or a message counts as eight receipts
-   * and a file as four, because they need more engine calls.
+   * `most` limits the work of one call, as a number of receipts. A thread or a message uses up eight of
+   * this number and a file four, because they need more engine calls.
    */
   async sweepSome(most = Number.POSITIVE_INFINITY): Promise<boolean> {
     if (!(await this.receipts.sweep(most))) return false;

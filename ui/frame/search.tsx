@@ -11,7 +11,7 @@ import { navigate } from './router.ts';
 const opened = signal<'search' | 'keys' | null>(null);
 
 const WAIT_MS = 120;
-/** Order in which the groups are shown, no matter which group arrives first. */
+/** Order in which the groups are displayed. The order of their arrival does not matter. */
 const ORDER = ['Go to', 'Threads', 'Artifacts', 'Pointers', 'Tasks', 'Runs', 'Channels', 'Files', 'Agents'];
 
 const KEYS: readonly (readonly [keys: readonly string[], about: string])[] = [

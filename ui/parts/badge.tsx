@@ -39,7 +39,7 @@ export function toneOf(word: string): Tone {
   return TONES[word] ?? 'quiet';
 }
 
-/** A status as a word. Its colour adds no information, so that nobody needs to see colours. */
+/** A status as a word. Its colour only repeats the word, so that nobody needs to see colours. */
 export function Badge({
   word,
   tone,

@@ -31,8 +31,8 @@ interface Options<T> {
    */
   readonly isPast?: (row: T) => boolean;
   /**
-   * Returns whether the list is loaded again after this entry. It is not loaded again if the person has
-   * scrolled to further pages.
+   * Returns whether the list is loaded again after this entry. If the person has scrolled to further pages,
+   * it is not loaded again.
    */
   readonly live?: (entry: Activity) => boolean;
 }

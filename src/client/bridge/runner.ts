@@ -21,7 +21,7 @@ export interface Runner {
   open?(): Promise<void>;
   /**
    * Runs a job. If it rejects or returns `failed`, the task gets a failed result, and the bridge does not
-   * retry the job. It must end soon after the job's signal fires.
+   * retry the job. The runner must end the job soon after the job's signal fires.
    */
   run(job: Job): Promise<Ran>;
   close(): Promise<void>;

@@ -30,7 +30,7 @@ export interface Pipeline {
   readonly outputs: { readonly [name: string]: string };
   readonly triggers: readonly Trigger[];
   readonly concurrency?: { readonly key: string; readonly mode: 'queue' | 'cancel' };
-  /** How people are notified of a question. A step can override it. */
+  /** Default way in which people are notified of a question. A step can override it. */
   readonly notify?: Notify;
 }
 
@@ -103,7 +103,7 @@ export interface CliAgent {
   readonly kind: 'cli';
   readonly cli: string;
   readonly args: readonly string[];
-  /** How a program without a profile gets its prompt. */
+  /** Way in which a program without a profile gets its prompt. */
   readonly prompt_by?: PromptWay;
   readonly system?: string;
 }

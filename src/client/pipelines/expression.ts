@@ -111,8 +111,8 @@ export function evaluate(expression: Expression, resolve: (path: Reference) => J
 }
 
 /**
- * Returns whether a value counts as true. Empty texts, empty lists, `0`, `false`, `no` and null count as
- * false.
+ * Returns whether a value is treated as true. Empty texts, empty lists, `0`, `false`, `no` and null are
+ * treated as false.
  */
 export function truth(value: Json): boolean {
   if (typeof value === 'string') return !['', 'false', 'no', '0'].includes(value.trim().toLowerCase());

@@ -203,8 +203,8 @@ export class StepWork {
   }
 
   /**
-   * Runs one round of a step and evaluates its condition. A step without `until` has only one round. A failed
-   * command also counts as a round if the condition uses its exit code.
+   * Runs one round of a step and evaluates its condition. A step without `until` has only one round. If the
+   * condition uses the exit code, a failed command ends the round without an error.
    */
   async #round(call: StepCall): Promise<{ done: boolean; output: string | Uint8Array; result?: StepResult }> {
     const { step, scope } = this.#instance;
@@ -352,8 +352,8 @@ export class StepWork {
   }
 
   /**
-   * Writes everything that follows a result: the token counts, the patch, and the event `step.done`. After
-   * a crash, calling it again does no harm.
+   * Writes everything that follows a result: the token counts, the patch, and the event `step.done`. It can
+   * be called again after a crash.
    */
   async #settle(
     artifact: Artifact,

@@ -23,7 +23,7 @@ export interface ServeOptions {
 
 /** Interval in ms at which a server looks for runs that no process works on. */
 const RECOVER_MS = 5_000;
-/** A scheduled time counts as missed if it is more than this many ms in the past. */
+/** Number of ms in the past after which a scheduled time is treated as missed. */
 const LATE_MS = 60_000;
 /**
  * Longest wait in ms before the schedule is checked again, because the machine's clock may be changed

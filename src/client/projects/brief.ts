@@ -101,9 +101,9 @@ export async function boundedBrief(
 }
 
 /**
- * Returns an upper bound for the number of tokens of a text, without using the tokenizer. A word of plain
- * letters, with the space before it, counts one token per two characters. English text has more than four
- * characters per token. Everything else counts one token per byte.
+ * Returns an upper bound for the number of tokens of a text, without using the tokenizer. It adds one token
+ * per two characters for a word of plain letters with the space before it, because English text has more
+ * than four characters per token. For everything else it adds one token per byte.
  */
 export function tokensAtMost(text: string): number {
   let words = 0;
@@ -173,7 +173,7 @@ function builder(draft: Draft, maxTokens: number, now: number, measure: Measure)
 
 async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Measured> {
   const { build, lines } = builder(draft, maxTokens, now, measure);
-  // Start with few lines and double the number, so that few oversized briefs are counted.
+  // Start with few lines and double the number. So the tokens of few oversized briefs must be counted.
   let [low, high] = [0, Math.min(FIRST_TRIED, lines)];
   for (let tried = await build(high); tried.cost <= maxTokens; tried = await build(high)) {
     if (high === lines) return tried;

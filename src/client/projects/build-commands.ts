@@ -13,7 +13,7 @@ export interface Build {
 interface BuildCommand {
   readonly use: Use;
   readonly command: string;
-  /** What the command runs, such as the body of a script. */
+  /** Content of the command, such as the body of a script. */
   readonly runs?: string;
   readonly source: string;
   /** True if no file names the command. It is then the usual command for a project with the file `source`. */

@@ -126,7 +126,7 @@ export interface Billed {
   readonly input_tokens: number;
   readonly output_tokens: number;
   /**
-   * The part of `input_tokens` that came from the provider's cache. Undefined if the provider does not report
+   * Number of `input_tokens` that came from the provider's cache. Undefined if the provider does not report
    * it.
    */
   readonly cached_input_tokens?: number;

@@ -19,7 +19,7 @@ interface Quote {
 
 interface Run extends Quote {
   readonly tool: ToolUse;
-  /** Turn in which the same command failed before it succeeded. */
+  /** Number of the turn in which this command failed before it succeeded. */
   readonly failedBefore?: number;
   /** Number of times that the command ran. */
   readonly runs: number;
@@ -30,7 +30,7 @@ interface Evidence {
   readonly prompts: Quote[];
   /** Last words of the agent before each prompt. */
   readonly answers: Quote[];
-  /** Words of the agent between its tool calls. `after` is true after a failed call. */
+  /** Words of the agent between its tool calls. `after` is true if they follow a failed call. */
   readonly remarks: (Quote & { readonly after: boolean })[];
   readonly plans: Quote[];
   readonly runs: Map<string, Run>;

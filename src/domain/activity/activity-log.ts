@@ -77,7 +77,8 @@ export class ActivityLog {
     const { first, last, count } = await logs.info(stream).catch(() => ({ first: 0, last: 0, count: 0 }));
     if (count <= ACTIVITY_WRITES_KEPT + TRIM_EVERY) return;
     if (!(await saveHours(this.#deps, tenant).catch(() => false))) return;
-    // Trim by the range of sequences. It may have holes, so only about ACTIVITY_WRITES_KEPT entries stay.
+    // Trim by the range of sequences. The range may have holes, so the number of entries that stay is only
+    // about ACTIVITY_WRITES_KEPT.
     const share = ACTIVITY_WRITES_KEPT / count;
     await logs.trim(stream, { before: Math.ceil(last - (last - first) * share) }).catch(() => {});
   }

@@ -45,8 +45,8 @@ export class Claims {
   }
 
   /**
-   * Claims a file or a todo, or renews the caller's claim. Only one agent can claim the same text. Two
-   * different patterns that overlap may both succeed if they are claimed at the same moment.
+   * Claims a file or a todo, or renews the caller's claim. Two agents cannot both claim the same text. If
+   * they claim two different patterns that overlap at the same moment, both may succeed.
    */
   async claim(caller: Caller, project: string, what: string, o: { ttl?: number } = {}): Promise<AgentClaim> {
     const { tenant } = caller;

@@ -18,13 +18,16 @@ export function messageBytes(data: Json): number {
 }
 
 export interface AppendedAs {
-  /** Makes the append idempotent: an entry with the same id is not appended twice. */
+  /**
+   * Id that makes the append idempotent: an entry with an id that is already in the log is not appended
+   * again.
+   */
   readonly id?: string;
   /** True if this may be a retry, so that the log may already contain the message. */
   readonly again?: boolean;
 }
 
-/** Appends a message and counts its storage. */
+/** Appends a message and adds its size to the tenant's storage. */
 export async function appendMessage(
   { engine: { logs }, storage }: ChannelDeps,
   tenant: string,

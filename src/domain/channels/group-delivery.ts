@@ -13,8 +13,8 @@ import type { ChannelDeps } from './settings.ts';
 /** Pause in ms after an error of the store. */
 const RETRY_MS = 1000;
 /**
- * Maximum random delay in ms. It spreads the processes, so that they seldom claim the same work at the same
- * moment.
+ * Maximum random delay in ms before a process looks for work that is due. Because of it, processes seldom
+ * claim the same work at the same moment.
  */
 const SPREAD_MS = 20;
 
@@ -125,7 +125,7 @@ export class GroupDelivery {
   }
 }
 
-/** Maximum number of members that one process lists. */
+/** Maximum number of members in the record of one process. */
 const MAX_LISTED_MEMBERS = 200;
 /** The list is written when no member has joined or left for this time, in ms. */
 const SETTLE_MS = 50;

@@ -60,7 +60,10 @@ export class GroupLog {
   /** Number of log entries since the last snapshot. */
   #unsaved = 0;
   #queue: Waiting[] = [];
-  /** The last work in the queue. It serializes all work that uses the state. */
+  /**
+   * The last work in the queue. Work that uses the state waits for it, so that such work runs one at a
+   * time.
+   */
   #turn: Promise<unknown> = Promise.resolve();
   #flushing = false;
 
@@ -206,8 +209,8 @@ export class GroupLog {
       if (entries.length < PAGE) break;
     }
     const { last } = await logs.info(this.stream);
-    // If the log ends before the sequence of the state, the group was removed and created again, or a removal
-    // was interrupted. In both cases, use the record.
+    // If the log ends before the sequence of the state, the state is outdated: the group was removed and
+    // created again, or a removal was interrupted. In both cases, use the record.
     if (last < state.seq) {
       state = await this.#load();
       if (last < state.seq) state.seq = last;

@@ -86,8 +86,8 @@ export class GroupRounds {
     const list: Candidate[] = [];
     for (const seq of returned(state, now)) {
       const before = { ...state.open.get(seq)! };
-      // If the message is no longer in the log, use an empty entry. The group settles it without a dead
-      // letter.
+      // If the message is no longer in the log, use an empty entry, so that the group settles the message
+      // without a dead letter.
       const entry = (await entryAt(logs, this.#stream, seq)) ?? { seq, at: 0, data: null };
       const dead = await this.#whyDead(entry, before);
       if (dead) list.push({ entry, before, dead });

@@ -174,7 +174,7 @@ function due({ until, again }: Work): number {
   return Math.max(until, again);
 }
 
-/** Stored form of a group's state. It is compact, because the whole state is one record. */
+/** Stored form of a group's state. It is compact, because one record must hold the whole state. */
 export interface GroupSnapshot extends Pick<GroupState, 'born' | 'seq' | 'cursor' | 'active'> {
   readonly open: (readonly [
     seq: number,

@@ -11,7 +11,7 @@ const FIRST_MOMENT = 1e12;
 
 /** Position at which a reader starts. */
 export interface Start {
-  /** The reader gets messages after this sequence. */
+  /** Sequence after which the reader gets messages. */
   readonly after: number;
   /** True if messages that the reader asked for no longer exist. */
   readonly gap: boolean;

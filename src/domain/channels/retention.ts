@@ -11,7 +11,7 @@ import type { ChannelDeps } from './settings.ts';
  * about this number of messages.
  */
 const EVERY_MAX = 64;
-/** Maximum number of channels that one call sweeps. */
+/** Maximum number of channels that one call of `sweepSome` sweeps. */
 const SOME = 100;
 
 /**

@@ -40,11 +40,11 @@ export type LetterEntry = ChannelEntry & { readonly dead: DeadLetter };
 
 /** Settings of channels that the operator of the relay may choose. */
 export interface ChannelSettings {
-  /** Messages that are older than this time in ms are deleted. */
+  /** Retention in ms. Older messages are deleted. */
   readonly retentionMs: number;
   /**
-   * Approximate number of messages that a channel keeps. Messages that a group still needs are kept in
-   * addition.
+   * Approximate number of messages that a channel keeps, without messages that are kept only because a
+   * group still needs them.
    */
   readonly messages: number;
   readonly leaseMs: number;

@@ -168,7 +168,7 @@ export class FileStore {
     return true;
   }
 
-  /** Returns the bytes that all files of a space count against the quota. */
+  /** Returns how many bytes of the quota all files of a space use. */
   async bytesIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<number> {
     let bytes = 0;
     for await (const { value } of allRecords(this.heads, headsPrefix(at))) bytes += fileStorageBytes(value);

@@ -37,7 +37,7 @@ export interface FileVersion {
 
 /** The current state of a file. Replacing this record commits a write. */
 export interface FileHead {
-  /** Id of the file. It distinguishes the file from a deleted file at the same path. */
+  /** Id of the file. A later file at the same path has another id. */
   readonly id: string;
   readonly created: number;
   /**
@@ -49,7 +49,7 @@ export interface FileHead {
   readonly keep: number;
   /** Number of the oldest stored version. */
   readonly first: number;
-  /** Bytes that earlier versions count against the tenant's quota. */
+  /** Number of bytes of the tenant's quota that earlier versions use. */
   readonly earlierBytes: number;
   readonly current: FileVersion;
 }
@@ -60,12 +60,12 @@ export interface StoredHead {
   readonly revision: number;
 }
 
-/** Returns the bytes a version counts against the quota: its content and its record. */
+/** Returns how many bytes of the quota a version uses: its content and its record. */
 export function versionStorageBytes(version: FileVersion): number {
   return version.size + utf8Bytes(JSON.stringify(version));
 }
 
-/** Returns the bytes a file counts against the quota, including earlier versions. */
+/** Returns how many bytes of the quota a file uses, including earlier versions. */
 export function fileStorageBytes({ current, earlierBytes }: FileHead): number {
   return versionStorageBytes(current) + earlierBytes;
 }

@@ -43,7 +43,7 @@ export class KeyWatch {
 
   async #checkKeys(): Promise<void> {
     for (const [keyId, { caller }] of this.#watched) {
-      // If the store does not answer, the key counts as valid, and the connections stay open.
+      // If the store does not answer, treat the key as valid, so that the connections stay open.
       if (!(await this.#isValid(caller).catch(() => true))) this.end(keyId);
     }
   }

@@ -298,7 +298,8 @@ export class Keys {
   }
 
   /**
-   * Returns the time in ms when an API key expires; null if it never expires, undefined if it is not valid.
+   * Returns the time in ms when an API key expires; null if it never expires, undefined if the key is not
+   * valid.
    */
   async #endOf(tenant: string, id: string): Promise<number | null | undefined> {
     if (id === LOCAL_CALLER.keyId) return null;

@@ -30,7 +30,10 @@ const shareKey = (hash: string) => `shr.${hash}/share`;
 const listPrefix = (tenant: string) => `ten.${tenant}/shares/`;
 const listKey = (tenant: string, id: string) => listPrefix(tenant) + id;
 
-/** Returns the time in ms when an API key expires; null if it never expires, undefined if it is not valid. */
+/**
+ * Returns the time in ms when an API key expires; null if it never expires, undefined if the key is not
+ * valid.
+ */
 type KeyEnd = (tenant: string, keyId: string) => Promise<number | null | undefined>;
 
 /**

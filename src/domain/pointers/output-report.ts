@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { listOutputs, type PointerLookup, type PointerRecord } from './record.ts';
 
-/** Maximum number of outputs that are counted, the newest first. */
+/** Maximum number of outputs in the sums. If there are more, only the newest are used. */
 const MAX_OUTPUTS = 2_000;
 const COMMAND_CHARS = 200;
 

@@ -118,8 +118,8 @@ export interface Loaded {
 }
 
 /**
- * Finds the records of pointers, without the payloads. A caller gets the same answer for a pointer that is
- * missing, expired, malformed or of another tenant.
+ * Finds the records of pointers, without the payloads. For a missing, expired or malformed pointer and for
+ * a pointer of another tenant, a caller gets the same answer.
  */
 export class PointerLookup {
   readonly #records: RecordsOf<PointerRecord>;

@@ -111,8 +111,8 @@ async function renewOnce(
     throw error;
   }
   async function undo(): Promise<null> {
-    // If the count cannot be taken back, it stays one too high. If the blob cannot be deleted, the sweep
-    // deletes it.
+    // Ignore errors: if the push stays in the count, the count is one too high, and if the blob stays, the
+    // sweep deletes it.
     const [now] = await Promise.all([records.get(recordKey(id)), giveBack().catch(() => {})]);
     if (now?.value.blob !== blob) await engine.blobs.delete(blob).catch(() => {});
     return null;

@@ -32,7 +32,10 @@ import type { Serves } from '../relay-binding.ts';
 import { idempotentRequest } from '../threads/fold.ts';
 import type { ThreadLog } from '../threads/thread-log.ts';
 
-/** A stored question. After its deadline, an open question counts as expired, or as answered if it has a default. */
+/**
+ * A stored question. After its deadline, an open question is answered if it has a default, otherwise
+ * expired.
+ */
 interface QuestionRecord extends Omit<AskedQuestion, 'asked_at' | 'expires_at' | 'answered_at'> {
   readonly tenant: string;
   /** Id of the API key that asked. */
@@ -42,7 +45,7 @@ interface QuestionRecord extends Omit<AskedQuestion, 'asked_at' | 'expires_at' |
   readonly answered: number | null;
 }
 
-/** A link to answer one question. It is found by the hash of its token. */
+/** A link to answer one question. The hash of its token is the key of this record. */
 interface LinkRecord {
   readonly tenant: string;
   readonly question: string;

@@ -18,7 +18,7 @@ import { dropFormerReceipts, formerStream } from './former-receipts.ts';
 type Reader = Pick<Caller, 'name' | 'agent'>;
 type ReceiptDeps = Pick<Deps, 'engine' | 'env' | 'activity'>;
 
-/** What one reader did with a pointer at one stage, such as `pulled`. */
+/** Action of one reader on a pointer, at one stage such as `pulled`. */
 export interface Note
   extends Pick<Receipt, 'by' | 'by_agent' | 'group' | 'reason' | 'attempts' | 'status' | 'summary'> {
   readonly rung: Exclude<Rung, 'stored'>;
@@ -27,7 +27,7 @@ export interface Note
   readonly count: number;
   readonly bytes: number;
   readonly retries?: number;
-  /** Id of the pointer with the result. `status` and `summary` describe this result. */
+  /** Id of the pointer with the result. `status` and `summary` describe the result. */
   readonly pointer?: string;
 }
 
@@ -131,7 +131,7 @@ export class Receipts {
     return this.#behind.flush();
   }
 
-  /** Renews the receipts of a renewed pointer, so that they expire with it. */
+  /** Extends the expiry of the receipts of a renewed pointer, so that they expire with the pointer. */
   async keep(id: string, expiresAt: number): Promise<void> {
     const stored = await this.#records.get(receiptsKey(id));
     // If a concurrent write comes first, this write fails and is not repeated: the concurrent write has

@@ -111,8 +111,8 @@ export class Tasks {
   }
 
   /**
-   * Cancels a task. Canceling creates a result. If another result comes at the same time, only one of the two
-   * counts.
+   * Cancels a task by creating a result. If another result comes at the same time, only the first of the
+   * two becomes the result of the task.
    */
   cancel(caller: CallerAt, id: string, o: { readonly reason?: string } = {}): Promise<TaskResult> {
     const why = o.reason?.trim();

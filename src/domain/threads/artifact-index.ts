@@ -253,8 +253,8 @@ export class ArtifactIndex {
       await this.putShort(tenant, artifact, '');
       return { ...TEXT_START, done: size };
     }
-    // Write the first section last. It replaces the index entry of an earlier version of the relay, which has
-    // the same key.
+    // Write the first section last. If an earlier version of the relay has indexed the artifact as one
+    // entry, the first section replaces this entry, because both have the same key.
     const sections = next.sections.toReversed();
     await Promise.all(sections.map((section) => this.#put(tenant, artifact, section)));
     return next.place;
@@ -346,8 +346,8 @@ export class ArtifactIndex {
 }
 
 /**
- * Returns whether an artifact is a search result. Search results are not indexed, so that repeating a search
- * gives the same hits.
+ * Returns whether an artifact is a search result. Search results are not indexed: otherwise repeating a
+ * search would give different hits.
  */
 export function isSearchResult({ provenance }: Artifact): boolean {
   return provenance.capability === 'retrieval.search';

@@ -241,8 +241,8 @@ const PROMPT_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Adds a prompt event to the totals. A cached answer or an old event lacks one of the two figures. It adds
- * only billed tokens.
+ * Adds a prompt event to the totals. A cached answer or an old event lacks one of the two figures, so only
+ * its billed tokens are added.
  */
 function addPrompt(totals: Totals, event: StoredEvent): Totals {
   const { payload } = event;
@@ -291,7 +291,7 @@ function countOrZero(value: Json | undefined): number {
 
 /** A request with an idempotency key. Repeating the request must not do the work again. */
 export interface IdempotentRequest {
-  /** Digests of the idempotency key and of the request. They are stored in the event. */
+  /** Digests of the idempotency key and of the request, which are stored in the event. */
   readonly mark: { readonly key: string; readonly request: string };
   /**
    * Returns the result of the first request with this idempotency key. Throws if the key was used for a

@@ -84,8 +84,8 @@ export const indexKey = (tenant: string, id: string, ref: string) => `${indexSco
 export const listPrefix = (tenant: string) => `ten.${tenant}/threads/`;
 
 /**
- * Returns the key of a list entry. The time counts down in the key, because listings are ascending and the
- * newest thread should come first.
+ * Returns the key of a list entry. It contains the creation time as a number that decreases with time,
+ * because listings are ascending and the newest thread should come first.
  */
 export function listKey(tenant: string, id: string, created: number): string {
   return `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;

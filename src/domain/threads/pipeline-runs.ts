@@ -36,8 +36,8 @@ interface ListedRun {
 
 const listPrefix = (tenant: string) => `ten.${tenant}/runs/`;
 /**
- * Returns the key of a list entry. The time counts down in the key, because listings are ascending and the
- * newest run should come first.
+ * Returns the key of a list entry. It contains the creation time as a number that decreases with time,
+ * because listings are ascending and the newest run should come first.
  */
 const listKey = ({ tenant, created }: ThreadMeta, id: string) =>
   `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;

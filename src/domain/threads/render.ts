@@ -53,7 +53,7 @@ const MORE: { readonly [reader in NonNullable<RenderOptions['reader']>]: ViewOpt
 /**
  * Renders a thread as a prompt: system message, pinned artifacts, state, earlier turns, chosen previews,
  * question. Parts that change least come first, so that providers can cache them. The text does not depend
- * on the current time. The ledger counts the prompt, unless `dry` is set.
+ * on the current time. The prompt is added to the ledger unless `dry` is set.
  */
 export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}) => {
   const words = checkText('a prompt', o.words);
@@ -217,7 +217,10 @@ interface PreviewRequest {
 interface Previews {
   readonly pinned: readonly ShownPreview[];
   readonly chosen: readonly ShownPreview[];
-  /** Artifacts that the prompt only names, newest first. Empty if only pinned artifacts are wanted. */
+  /**
+   * Other artifacts, newest first. The prompt only contains their names. Empty if only pinned artifacts are
+   * wanted.
+   */
   readonly others: readonly Artifact[];
 }
 

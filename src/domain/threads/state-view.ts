@@ -58,7 +58,7 @@ export interface ViewOptions {
 
 export interface StateView {
   readonly text: string;
-  /** Length of the beginning of `text` that does not depend on the question. */
+  /** Number of characters at the beginning of `text` that do not depend on the question. */
   readonly stable: number;
   readonly tokens: TokenCount;
   /** Number of items left out, by kind. */
@@ -247,8 +247,8 @@ function itemsOf(state: State): Item[] {
 }
 
 /**
- * Matches the status of an item that needs no more work. A status can be any text; one that does not match
- * counts as open.
+ * Matches the status of an item that needs no more work. A status can be any text, so an item with any
+ * other status is open.
  */
 const CLOSED =
   /^(?:done|complete|finished|closed|answered|resolved|cancel|skipped|dropped|abandoned|superseded|revoked|rejected|obsolete)/i;
@@ -357,7 +357,7 @@ function countKinds(items: readonly Shown[]): { [kind in ViewKind]?: number } {
   return counts;
 }
 
-/** Returns the line that counts omitted items, or nothing if there are none. */
+/** Returns the line with the number of omitted items, or nothing if there are none. */
 function footerLine(omitted: { readonly [kind in ViewKind]?: number }, more: ViewOptions['more']): string[] {
   const kinds = VIEW_KINDS.filter((kind) => omitted[kind] !== undefined);
   if (kinds.length === 0) return [];
@@ -369,10 +369,10 @@ function footerLine(omitted: { readonly [kind in ViewKind]?: number }, more: Vie
   return [`Not shown: ${counts.join(', ')}. ${more(lists)}`.trimEnd()];
 }
 
-/** Returns the current header. Counts as a read unless `counted` is false. */
+/** Returns the current header. It is counted as a read unless `counted` is false. */
 export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
   const { root, state, totals } = await log.head(caller, id);
-  // States imported from a Go relay contain token counts of that relay. Replace them with the counts of
+  // States imported from a Go relay contain token counts of that relay. Replace these with the counts of
   // this relay.
   const { tokens_estimate, tokens_avoided } = metricsOf(totals);
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
@@ -428,8 +428,8 @@ function headerLists(state: State) {
 type HeaderLists = ReturnType<typeof headerLists>;
 
 /**
- * Makes the JSON header of a state. The items are neutralised. If not all items fit into the byte limit, the
- * least important ones are dropped. The header depends only on the state.
+ * Makes the JSON header of a state. Texts in the items are neutralised. If not all items fit into the byte
+ * limit, the least important ones are dropped. The header depends only on the state.
  */
 function makeHeader(state: State): Header {
   const all = headerLists(state);

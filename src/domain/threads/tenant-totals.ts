@@ -25,8 +25,8 @@ const SAVED_MS = 30 * 24 * 60 * 60 * 1000;
 const BATCH_THREADS = 50;
 
 /**
- * Returns the prefix of the marks. A mark is a record for a thread that changed since the last save. It
- * contains the time of the thread's last change.
+ * Returns the prefix of the marks. A mark is a record for a thread that changed since the last save. Its
+ * value is the time of the thread's last change.
  */
 const marksPrefix = (tenant: string) => `ten.${tenant}/changed/`;
 /**
@@ -88,7 +88,8 @@ export async function readFigures(store: Store, tenant: string, threads: Threads
   const settled = marks.filter(({ value }) => value <= env.now() - SETTLE_MS);
   if (!found || settled.length >= Math.max(SAVE_EVERY, figures.size / 10)) {
     const isSaved = await save(store, tenant, [...figures.values()], saved).catch(() => false);
-    // If a thread changed again meanwhile, its mark has a new revision and is not deleted.
+    // Delete marks only with the revision that was read. If a thread changed again meanwhile, its mark has
+    // a new revision and stays.
     if (isSaved)
       for (const { key, revision } of settled) await engine.records.delete(key, { expect: revision });
   }

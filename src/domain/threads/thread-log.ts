@@ -242,7 +242,7 @@ export class ThreadLog {
     const write = () => logs.append(logOf(head.root), asJson(stored), options);
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null, frees),
-      // An import does not mark the thread here. It does so once, when it is complete.
+      // An import does not mark the thread at each event, but once, when the import is complete.
       o.imported ? null : this.changed(tenant, head.id),
     ]);
     if (seq === null) {

@@ -77,8 +77,8 @@ function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string
 }
 
 /**
- * Returns the bytes that a listed thread counts against the quota. An expired thread counts until its list
- * entry is deleted. A deleted thread stops counting when its meta record is deleted.
+ * Returns how many bytes of the quota a listed thread uses. An expired thread uses quota until its list
+ * entry is deleted, a deleted thread until its meta record is deleted.
  */
 export async function quotaBytesOf(
   log: ThreadLog,

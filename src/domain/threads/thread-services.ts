@@ -55,7 +55,7 @@ export class ThreadServices {
   }
 
   /**
-   * Returns the bytes that a thread counts against the quota. `expires` is its expiry time from the list of
+   * Returns how many bytes of the quota a thread uses. `expires` is its expiry time from the list of
    * threads.
    */
   bytesIn(tenant: string, id: string, expires?: number): Promise<number> {

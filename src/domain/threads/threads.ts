@@ -141,7 +141,7 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   return { threads };
 };
 
-/** Returns the name, times and counts of a thread. */
+/** Returns the name of a thread, its times, its version, and its numbers of hops, artifacts and events. */
 export const getThread: ThreadVerb<'get'> = async (log, caller, id) => {
   const meta = await log.meta(caller, id);
   const head = await log.head(caller, id);
@@ -158,7 +158,10 @@ export const getThread: ThreadVerb<'get'> = async (log, caller, id) => {
   };
 };
 
-/** Returns the current state, or with `at` an earlier version. Counts as a read unless `counted` is false. */
+/**
+ * Returns the current state, or with `at` an earlier version. It is counted as a read unless `counted` is
+ * false.
+ */
 export const readState: ThreadVerb<'state'> = async (log, caller, id, o = {}) => {
   const head = await log.head(caller, id);
   const state = o.at === undefined ? head.state : await stateAt(log, caller, head, parseVersion(o.at));
@@ -298,8 +301,9 @@ const EXPIRED_LEASE_KEPT_MS = 24 * 60 * 60 * 1000;
 const ONE_LINE = /^[^\p{C}]{1,200}$/u;
 
 /**
- * Takes or renews the lease of a thread. If several callers ask at once, one of them gets the lease. The
- * lease is advisory: writes do not check it. It prevents two processes from executing the same pipeline run.
+ * Takes or renews the lease of a thread. If several callers ask at once, only one of them gets the lease.
+ * The lease is advisory, because writes do not check it. Pipelines use it so that two processes never
+ * execute the same run.
  */
 export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
   checkLease(o);

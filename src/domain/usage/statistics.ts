@@ -7,7 +7,7 @@ import { SumRecords, type Sums } from '../write-behind.ts';
 /** Usage that one write added to the statistics. Used for billing. */
 export interface Metered extends UsageRow {
   readonly tenant: string;
-  /** Id of these figures. It stays the same if the figures are sent again. */
+  /** Id of these figures. Figures that are sent again have the same id, so that they are not billed twice. */
   readonly id: string;
 }
 
@@ -29,7 +29,8 @@ export class Statistics {
   }
 
   /**
-   * Adds an operation. If the caller has no API key, the operation counts for the tenant that owns the data.
+   * Adds an operation to the figures of the caller's API key. Without an API key, adds it to the figures of
+   * the tenant that owns the data.
    */
   note(caller: Caller, operation: string, bytes: number, owner: string): void {
     const { tenant, keyId } = caller.tenant === '' ? { tenant: owner, keyId: 'link' } : caller;

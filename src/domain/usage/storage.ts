@@ -38,7 +38,7 @@ export class Storage {
   /** Called when a recount is due. No caller waits for the recount. */
   onDue: (tenant: string) => void = () => {};
 
-  /** Without `plans` there are no limits, but writes are still counted. */
+  /** Without `plans` there are no limits, but the sum of stored bytes is still kept. */
   constructor(deps: Pick<Deps, 'engine' | 'env'>, plans: Pick<Plans, 'of'> | null = null) {
     this.#deps = deps;
     this.#plans = plans;

@@ -175,8 +175,8 @@ function StateDiff({ id, state, newest }: { id: string; state: State; newest: nu
 }
 
 /**
- * Returns the value after it has stayed the same for `ms` milliseconds. Otherwise a slider would request
- * every version on its way.
+ * Returns `value` after it has not changed for `ms` milliseconds. So a slider does not request every
+ * version on its way.
  */
 function useDebounced<T>(value: T, ms = 120): T {
   const [debounced, setDebounced] = useState(value);

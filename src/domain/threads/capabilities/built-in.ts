@@ -85,7 +85,7 @@ export const retrievalSearch: Capability = {
   },
   cacheable: true,
   cache_ttl_sec: 300,
-  // Search results are artifacts too. They are not indexed, so that repeating a search gives the same hits.
+  // Search results are artifacts too. If they were indexed, repeating a search would give different hits.
   indexed: false,
   // Results depend on the thread and on how much is indexed, so both are part of the cache key.
   salt: async (context) => {
