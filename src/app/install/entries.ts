@@ -108,8 +108,8 @@ export function removeEntries(text: string, entries: readonly Entry[], keep: rea
 }
 
 /**
- * Returns the paths of the objects and lists around our entries that already exist in the text. They stay
- * when our entries are removed.
+ * Returns the paths of the objects and lists around our entries that already exist in the text. These objects and
+ * lists stay when our entries are removed.
  */
 export function presentContainers(text: string, entries: readonly Entry[]): string[] {
   if (text.trim() === '') return [];

@@ -36,8 +36,8 @@ import { versionsOf } from './versions.ts';
 const PARTS = ['state.json', 'events.log', 'artifacts'];
 
 /**
- * Opens the threads in the home of a Go relay: those in its relay.db, and those that only have files. It does
- * not change the home.
+ * Opens the threads in the home of a Go relay: those in its relay.db, and those that only have files. The home is
+ * not changed.
  */
 export function openLegacy(dir: string): LegacyHome & Disposable {
   const folder = join(dir, 'threads');

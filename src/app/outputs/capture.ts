@@ -99,7 +99,7 @@ export class Capture {
     return spool;
   }
 
-  /** Appends a chunk to the spool. At the limit it cuts after a line and drops the rest. */
+  /** Appends a chunk to the spool. At the limit `maxBytes`, the output is cut after a line, and the rest is dropped. */
   #keep(spool: Spool, chunk: Uint8Array): void {
     if (this.#cut !== undefined) return;
     const room = this.#o.maxBytes - spool.size;

@@ -184,7 +184,7 @@ class PostQueue<T> {
     if (!response.ok) throw new Error(`it answered with ${response.status}`);
   }
 
-  /** Logs each kind of problem once. After a successful delivery it may be logged again. */
+  /** Logs each kind of problem once. After a successful delivery, the problem is logged again if it comes back. */
   #report(level: 'warn' | 'error', what: string, fields: object): void {
     if (this.#reported.has(what)) return;
     this.#reported.add(what);

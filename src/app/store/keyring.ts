@@ -79,7 +79,10 @@ export function openKeyring(home: string): Keyring {
   };
 }
 
-/** Reads, edits and replaces the file. If another process changed the file meanwhile, it starts again. */
+/**
+ * Reads, edits and replaces the file. If another process changed the file meanwhile, the edit is repeated on the
+ * new content.
+ */
 async function change(path: string, edit: (sections: Sections) => Sections | null): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { text, sections } = await read(path);

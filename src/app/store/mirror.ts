@@ -48,7 +48,7 @@ export class Mirror {
    */
   readonly #writing = new Map<ThreadRoot, boolean>();
   readonly #marks = new Map<ThreadRoot, string>();
-  /** End of each events.log after this process last wrote it. */
+  /** Size, number of events and last sequence number of each events.log, after this process last wrote the file. */
   readonly #ends = new Map<ThreadRoot, { size: number; count: number; seq: number }>();
   /**
    * Stamp of each state.json file after this process last wrote it, from `stampOf`. If the file has another stamp

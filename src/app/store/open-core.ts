@@ -45,7 +45,7 @@ export async function openCore(
   const { auth = config.auth ?? 'open', warn = () => {} } = o;
   const { home, channels, plans, default_plan: defaultPlan } = config;
   makeHome(home);
-  // A server maintains its database while it runs. A command ends too soon for that.
+  // Only a server maintains the database while it runs, because a command ends too soon for maintenance.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const env = systemEnv;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();

@@ -87,8 +87,8 @@ function chargeReads({ limiter }: HttpDeps, caller: Caller, address: string): Ca
 }
 
 /**
- * Returns a function that authenticates by API key. Without an API key, the caller is ANONYMOUS. It throws
- * `unauthorized` for an invalid API key.
+ * Returns a function that authenticates by API key. Without an API key, the caller is ANONYMOUS. The function
+ * throws `unauthorized` for an invalid API key.
  */
 export function keyAuthenticator(keys: Keys): HttpDeps['authenticate'] {
   return (authorization) =>

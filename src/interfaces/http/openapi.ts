@@ -133,7 +133,8 @@ function parameter(where: string, name: string, field: Field | undefined): Schem
 }
 
 /**
- * Removes null and the empty string from a schema. In JSON they mean "none". A query omits the field instead.
+ * Removes null and the empty string from the schema of a query field. In JSON these values mean "none", but a
+ * query omits the field instead.
  */
 function present(schema: Schema): Schema {
   if (!Array.isArray(schema.anyOf)) return schema;

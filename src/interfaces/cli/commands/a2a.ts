@@ -9,7 +9,7 @@ const AGENT_FLAGS = {
   token: { value: 'TOKEN', help: 'bearer token for the agent (A2A_TOKEN)' },
 } as const satisfies Flags;
 
-/** Returns the answer of an agent as text. For a part that is a URL, it shows the URL. */
+/** Returns the answer of an agent as text. A part that is a URL is shown as the URL. */
 function outcomeText({ parts, note }: AgentOutcome, io: { readonly interactive: boolean }): string {
   const lines = parts.map(partText);
   const text = lines.length > 0 ? lines.join('\n') : (note ?? '');

@@ -32,8 +32,8 @@ const CODEX_EVENTS = {
   stop: 'Stop',
 } as const;
 /**
- * `wait` runs in the background while a session is idle, and wakes it. Claude Code needs it if the session has no inbox
- * socket.
+ * `wait` runs in the background while a session is idle, and wakes the session when a message arrives. Claude
+ * Code needs this hook if the session has no inbox socket.
  */
 const CLAUDE_EVENTS = { ...CODEX_EVENTS, wait: 'Stop' } as const;
 const GEMINI_EVENTS = {
@@ -369,8 +369,8 @@ async function attendSession(
 }
 
 /**
- * Formats the answer for the client as JSON. For an empty answer, it returns an empty text, except for
- * Gemini, which requires JSON.
+ * Formats the answer for the client as JSON. An empty answer gives an empty text, except for Gemini, which
+ * requires JSON.
  */
 function renderAnswer(client: HookClient, event: HookEvent, answer: HookAnswer): string {
   const { context, message, reason, wakeMark } = answer;

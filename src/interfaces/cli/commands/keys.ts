@@ -16,7 +16,7 @@ function parseScopes(text: string): Scope[] {
   throw badUsage(`There is no scope "${unknown}".`, `Scopes: ${SCOPES.join(', ')}.`);
 }
 
-/** Formats a new API key. In a pipe, it is only the key. At a terminal, the details follow. */
+/** Formats a new API key. In a pipe, the text is only the key. At a terminal, the details of the key follow. */
 function newKeyText(key: CreatedKey, { interactive, style }: Io): string {
   if (!interactive) return key.key;
   const facts: Row[] = [

@@ -71,10 +71,7 @@ RELAY_MCP_HEADERS contains the HTTP headers, as a JSON object.`,
   },
 });
 
-/**
- * Shortens an error message to one line of at most MOST_CHARS characters. It is written to the log of the MCP
- * client.
- */
+/** Shortens an error message for the log of the MCP client: one line of at most MOST_CHARS characters. */
 function shortLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const line = text.replace(/\s+/g, ' ').trim();

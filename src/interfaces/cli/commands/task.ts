@@ -168,7 +168,7 @@ the same result again is fine; a different result is rejected. The summary is th
   });
 }
 
-/** Encrypts the result on this machine and pushes it. So the relay cannot read the result. */
+/** Encrypts the result on this machine and then pushes it, so that the relay cannot read the result. */
 async function submitEncrypted(
   io: Io,
   { relay, client: openClient }: OpenClient,

@@ -150,8 +150,8 @@ interface ReadSpec<F extends Flags, A> extends Omit<AnswerSpec<F, A>, 'ask' | 'e
 }
 
 /**
- * Defines a command that prints content of a thread. It records the printed tokens as read by a model, unless
- * a person reads them at a terminal.
+ * Defines a command that prints content of a thread. The printed tokens are recorded as read by a model, except
+ * at a terminal, where a person reads them.
  */
 export function readCommand<const F extends typeof THREAD_FLAG & Flags, A>(
   what: ReadKind,

@@ -95,7 +95,10 @@ export class Interceptor {
     return forward;
   }
 
-  /** Takes a message of the server and returns the message for the client. It is a promise only for a long result. */
+  /**
+   * Takes a message of the server and returns the message for the client. The return value is a promise only for
+   * a long result, which is stored first.
+   */
   fromServer(text: string): string | Promise<string> {
     const message = parse(text);
     if (message === null || message.method !== undefined || message.id === undefined) return text;
