@@ -54,7 +54,7 @@ describe('the types of the package, installed without other packages', () => {
 
   test('types inferred from schemas are plain interfaces with the comments of the schemas', () => {
     const tasks = readFileSync(join(packed, 'dist/src/schemas/tasks.d.ts'), 'utf8');
-    assert.match(tasks, /\/\*\* Work that is sent to an agent: .*\*\/\nexport interface TaskInfo \{\n/);
+    assert.match(tasks, /\/\*\* Work that was sent to an agent: .*\*\/\nexport interface TaskInfo \{\n/);
     assert.match(
       tasks,
       / {2}\/\*\* Channel on which the result is announced\. \*\/\n {2}readonly done_channel: string;\n/,
