@@ -1,11 +1,14 @@
-/** npm run docs:screenshots [-- FOLDER]: takes the screenshots of the dashboard for docs/images, with the tests' content. */
+/**
+ * npm run docs:screenshots [-- FOLDER [PAGE…]]: takes the screenshots of the dashboard for docs/images, with the tests'
+ * content. With FOLDER, it takes these pages (default: all) in all themes and widths.
+ */
 import { join } from 'node:path';
 import { openDemo } from '../../test/ui/demo/content.ts';
 import { everyPage } from '../../test/ui/pages.ts';
 
 const [folder = join(import.meta.dirname, '../../docs/images'), ...wanted] = process.argv.slice(2);
 
-/** Pages whose screenshots are in docs/images. With FOLDER, all or the named pages are taken in all themes and widths. */
+/** Screenshots in docs/images: the page by the name of the file. */
 const DOCS: { readonly [name: string]: string } = {
   'dashboard-overview': 'overview',
   'dashboard-run': 'run',

@@ -62,8 +62,8 @@ export class RelayError extends Error {
   hintFor(reader: 'cli' | 'mcp'): string {
     const row: ErrorRow = ERRORS[this.code];
     const ownHint = this.details.hint;
-    // A remote relay sends the hint of its own table, which is written for HTTP clients. If `details.hint` is that
-    // hint, use the hint of our table for the CLI or MCP instead.
+    // A remote relay sends its hint for HTTP clients in `details.hint`. Replace it by our hint for the CLI or MCP, but
+    // keep any other hint.
     const isOwn = typeof ownHint === 'string' && !ownHint.startsWith(row.hint.split('{')[0]!);
     return isOwn ? ownHint : (row[reader] ?? this.hint);
   }

@@ -135,7 +135,7 @@ export type Api<V extends Verbs> = {
   readonly [M in keyof V as MethodOf<V[M]> extends Method ? M : never]: Extract<MethodOf<V[M]>, Method>;
 };
 
-/** Names of the methods in a group whose HTTP client is written by hand. */
+/** Names of the methods of a group that have a hand-written HTTP client. */
 export type ByHand<V extends Verbs> = {
   [M in keyof V]: V[M] extends Verb<Method, readonly string[], Wire, 'both' | 'variant'> ? M : never;
 }[keyof V];

@@ -11,8 +11,8 @@ export interface Deps {
   readonly env: Env;
   readonly texts: TextWork;
   /**
-   * Maximum time in ms that a request that stores long content waits until searches find the content.
-   * Default: `INDEX_WAIT_MS`.
+   * Maximum time in ms that a request waits until the search index contains the content that it stored. Default:
+   * `INDEX_WAIT_MS`.
    */
   readonly indexWaitMs?: number;
   /** Records events for people who watch a tenant. */

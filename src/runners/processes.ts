@@ -51,8 +51,8 @@ export async function runInForeground(
 }
 
 /**
- * Starts a program whose standard input and output this process writes and reads. The program gets our signals and
- * our standard error. `end` rejects if the program could not be started.
+ * Starts a program with pipes for standard input and output. It inherits standard error, and our signals are passed on
+ * to it. `end` rejects if the program could not be started.
  */
 export function startPiped(
   line: Required<Omit<CommandLine, 'input'>>,

@@ -203,8 +203,8 @@ export class ResultWaiters {
 }
 
 /**
- * Returns the result in the receipts, or null. The relay does not store a result with a status that it does not
- * recognize, but the receipts list it.
+ * Returns the result that the receipts list, or null. A task does not contain a result whose status the relay does not
+ * recognize, but its receipts list the result. Its status is then `done`.
  */
 export function resultFromReceipts(receipts: readonly Receipt[]): FoundResult | null {
   const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);

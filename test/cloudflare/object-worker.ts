@@ -3,7 +3,7 @@ import { type Bindings, callObject, StoreObject } from '../../src/engines/cloudf
 
 export { StoreObject };
 
-/** Makes the object call in the body of a request, as the engine does. */
+/** The body of a request is an object call as JSON. Makes the call as the engine does, and returns the result. */
 export default {
   async fetch(request: Request, { STORE }: Bindings): Promise<Response> {
     const call = (await request.json()) as ObjectCall;

@@ -68,8 +68,8 @@ export const writtenBehindCases: readonly Case[] = [
       await push();
       await minute();
       const few = await minute();
-      // Allow 20 more entries than before, because write-behind may run a minute earlier or later. Listing all
-      // pointers would add at least 150.
+      // In a minute, up to 20 more records than `few` may be listed, because write-behind may fall into this minute or
+      // the next. If the sweep listed all pointers, there would be at least 150 more.
       const isNoLonger = async (when: string) => {
         const many = await minute();
         ok(many < few + 20, `${when}: ${many} where it was ${few}`);

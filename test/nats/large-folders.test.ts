@@ -13,7 +13,7 @@ import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 const found = await findNatsServer();
 const skip = 'missing' in found ? found.missing : false;
 
-/** So many keys that a server caches the list of the folder instead of asking the leader each time. */
+/** Number of keys with which a server caches the list of a folder instead of asking the leader each time. */
 const MANY = 1_200;
 
 let cluster: Cluster;

@@ -25,7 +25,7 @@ export function formatAnswer({ status, headers, body }: Answer, pin: Pinned['pin
   return [`< ${status}`, ...lines, ...(pin || body.length === 0 ? [] : [formatBody(body)])].join('\n');
 }
 
-/** Indents JSON unless that loses something. Lines of any other text begin with a bar. */
+/** Indents long JSON if no byte is lost by parsing it. Lines of other text begin with a bar. Binary data becomes a digest. */
 function formatBody(body: Buffer): string {
   if (body.subarray(0, 4).toString('latin1') === 'PK\x03\x04') return zipEntries(body);
   // Replace the time of a retry, because it has a random part.

@@ -17,7 +17,7 @@ interface ImageConfig {
   readonly Volumes: Record<string, object>;
 }
 
-/** The base image is a Debian from debootstrap under the name in the recipe, so no image registry is used. */
+/** debootstrap makes the base image, tagged with the name that the recipe uses. So no image registry is needed. */
 describe('the container recipe, built by buildah', { skip }, () => {
   const parent = mkdtempSync(join(tmpdir(), 'relay-container-'));
   const store = [

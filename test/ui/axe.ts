@@ -6,7 +6,7 @@ import { everyPage } from './pages.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Checks every page of the demo with axe, and that no page is wider than the window. null means all rules of axe. */
+/** Checks every page of the demo with axe, and that no page is wider than the window. Checks all rules if `rules` is null. */
 export async function findProblems(
   { dashboard, demo }: Demo,
   colorScheme: 'light' | 'dark',

@@ -258,9 +258,8 @@ class Subscription:
         self._socket: Optional[websocket.WebSocket] = None
         self._since = since
         if since is None and group is None:
-            # Fix the start now, so that no message is lost before the loop begins. With a pattern, each
-            # channel has its own sequence numbers, so there is no start position for all of them. Then
-            # connect now instead.
+            # Determine the start position now, so that no message before the loop is lost. A pattern has no
+            # start position, because each channel has its own sequence numbers. For a pattern, connect now.
             if is_pattern(channel):
                 self._socket = open_socket(transport.connection, self._path())
                 self._since = resume_time()

@@ -13,7 +13,7 @@ import type {
 } from './definition.ts';
 import { Fields, type Report } from './fields.ts';
 
-/** Reads the agent of a step with `approve` or `uses`. Returns null if the step names its agent. */
+/** Reads the agent that a step defines with `approve` or `uses`. Returns null if the step has neither field. */
 export function readOwnAgent(fields: Fields, id: string): PersonAgent | PipelineAgent | null {
   const kinds = ['agent', 'approve', 'uses'].filter((key) => (fields.raw[key] ?? undefined) !== undefined);
   if (kinds.length > 1)

@@ -23,7 +23,7 @@ export interface ServeOptions {
 
 /** Interval in ms at which a server looks for runs that no process works on. */
 const RECOVER_MS = 5_000;
-/** Number of ms in the past after which a scheduled time is treated as missed. */
+/** A scheduled time that is more than this number of ms ago counts as missed. */
 const LATE_MS = 60_000;
 /**
  * Longest wait in ms before the schedule is checked again, because the machine's clock may be changed

@@ -16,7 +16,7 @@ interface BuildCommand {
   /** Content of the command, such as the body of a script. */
   readonly runs?: string;
   readonly source: string;
-  /** True if no file names the command. It is then the usual command for a project with the file `source`. */
+  /** True if the command is a guess: the usual command for a project that has the file `source`. */
   readonly guessed?: boolean;
 }
 

@@ -41,7 +41,7 @@ interface Evidence {
   before: string | null;
 }
 
-/** Methods for reading sessions that a brief needs. */
+/** The access to sessions that a brief needs. */
 interface Sessions {
   find(name: string): Promise<SessionInfo | null>;
   turns(session: SessionInfo): AsyncIterable<Turn>;

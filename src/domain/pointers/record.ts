@@ -482,8 +482,9 @@ export class Handles {
  */
 const RESTORE_SKIPS = 100_000_000;
 
-/** Skips handles of all tenants after a backup was restored. A store that has moved accepts no writes. */
+/** Advances the handle counter of every tenant after a restore, so that no handle is used twice. */
 export async function skipHandles({ moving, records }: Pick<Engine, 'moving' | 'records'>): Promise<void> {
+  // A store that has moved accepts no writes.
   if ((await moving!.moveStatus()) !== null) return;
   for await (const { key } of moving!.exportRecords())
     if (/^ten\.[^/]+\/handles$/.test(key)) await records.add(key, RESTORE_SKIPS);

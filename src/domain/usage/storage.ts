@@ -122,8 +122,8 @@ export class Storage {
   }
 
   /**
-   * Corrects the sum to the result of `measure`, while other processes write and delete. The sum may become
-   * too high by the bytes that they write or free meanwhile. The sum never becomes too low.
+   * Corrects the sum to the result of `measure`. Other processes may write and delete during the measurement: their
+   * bytes can make the sum too high, but never too low.
    */
   async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
     // The first round has no pauses and only checks the sum. If the sum looks wrong, the second round

@@ -267,8 +267,8 @@ function damagedBackupError(from: string, lost: readonly string[]): RelayError {
 }
 
 /**
- * Copies the database after an integrity check. A backup has no WAL, so it is opened as immutable. A home that was
- * not closed properly has a WAL, which must be read.
+ * Copies the database `from` after an integrity check. Opens it as immutable unless it has a WAL, which must be read. A
+ * backup has no WAL; a home that was not closed properly has one.
  */
 function copyDatabase(from: string, to: string): void {
   closeSync(openSync(to, 'wx', 0o600));

@@ -60,7 +60,7 @@ export interface ContextRelayStorageOptions {
   readonly default?: MastraCompositeStore;
 }
 
-/** Storage for Mastra or for a memory: keeps threads, messages and working memory as files of a relay. */
+/** Storage for a `Mastra` or `Memory` object: keeps threads, messages and working memory as files of a relay. */
 export class ContextRelayStorage extends MastraCompositeStore {
   constructor(relay: ContextRelay, options: ContextRelayStorageOptions = {}) {
     super({

@@ -2,7 +2,7 @@ import { readOutcome } from '../../client/bridge/outcome.ts';
 
 /** Functions on screens, whatever program draws them. */
 
-/** Length of a mark. It is long enough to contain the task's id, which ends every prompt, so a mark is unique. */
+/** Number of characters at the end of a prompt that mark it on the screen. They are unique: a prompt ends with the task's id. */
 const MARK_CHARS = 40;
 /** Length of a longer mark. It exceeds the last line of a prompt, which agents often repeat. */
 const SURE_CHARS = 120;

@@ -38,7 +38,7 @@ export class Tmux {
     return `tmux has no target ${wanted}. A target is SESSION, SESSION:WINDOW or SESSION:WINDOW.PANE. ${list}`;
   }
 
-  /** Returns the title and the screen of one moment. */
+  /** Returns the title and the screen of a pane, captured by one command so that they match. */
   async view(pane: string) {
     const title = ['display-message', '-p', '-t', pane, '#{pane_dead} #{pane_title}'];
     const answer = await this.#run([...title, ';', ...captureArgs(pane)]);

@@ -24,7 +24,7 @@ interface Group {
 interface Block {
   readonly lines: Line[];
   readonly rank: Recognised['rank'];
-  /** The recogniser that found the block. Absent if only words or a level decided the rank. */
+  /** The recogniser that found the block. Absent if the rank comes from error words or a log level. */
   readonly by?: Recogniser;
   /** Index of the recognised line. The lines before it are context. */
   readonly headline: number;

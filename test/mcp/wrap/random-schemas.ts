@@ -93,8 +93,8 @@ const checkerOf = (schema: JsonObject) => {
 };
 
 /**
- * Asserts for random schemas: results still match after texts became handles, and arguments after handles were
- * expanded. No text may be lost.
+ * Asserts for random schemas: a result still matches its schema after its texts were replaced by handles, arguments
+ * still match theirs after handles were expanded, and no text is lost.
  */
 export async function checkRandomSchemas(rounds: number): Promise<void> {
   let [replaced, expanded] = [0, 0];

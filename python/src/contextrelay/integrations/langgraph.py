@@ -67,8 +67,8 @@ __all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 
 #: Number of checkpoints that are loaded at once while listing.
 _PAGE = 50
-#: Maximum size in bytes of a value inside a write or checkpoint. A larger value that a write or several
-#: checkpoints use is stored once, in a file of its own.
+#: Values up to this number of bytes are always stored inside writes and checkpoints. A larger value gets its own
+#: file when put_writes stores it, or when a second checkpoint uses it.
 _INLINE_BYTES = 4 * 1024
 #: Maximum number of namespaces whose recent values a saver remembers.
 _MOST_RECENT = 256

@@ -76,7 +76,7 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
   },
 });
 
-/** Returns the messages of other agents to this agent. Returns none if the relay is too old to have such messages. */
+/** Returns the messages of other agents to this agent. Returns none if they cannot be read, as on an older relay. */
 async function sentMessages(relay: Relay, agent: string, limit?: number): Promise<readonly AgentMessage[]> {
   return (await relay.agents.messages(agent, { limit }).catch(() => ({ messages: [] }))).messages;
 }

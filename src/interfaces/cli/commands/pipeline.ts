@@ -493,8 +493,9 @@ async function estimateSteps(
   return rows;
 }
 
-/** Assumed number of tokens of an answer without `max_tokens`, and below, of the preview of one artifact. */
+/** Assumed number of tokens of an answer if the agent sets no `max_tokens`. */
 const ANSWER_TOKENS = 4_096;
+/** Assumed number of tokens of the preview of one artifact. */
 const PREVIEW_TOKENS = 600;
 
 const graph = defineCommand({
