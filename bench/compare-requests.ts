@@ -33,8 +33,8 @@ export interface Asker extends Disposable {
 }
 
 /**
- * Maximum number of rounds, and maximum time in ms, of the warm-up, in which the JIT compiles the code. Large bodies
- * need many rounds.
+ * The warm-up ends after this many rounds or ms. Its results are discarded, because the JIT still compiles the code.
+ * Large bodies need many rounds.
  */
 const WARMUP_ROUNDS = 25;
 const WARMUP_MS = 5_000;

@@ -7,7 +7,7 @@ import { startRelay } from '../servers.ts';
 const SUBSCRIBERS = 5000;
 const BUDGET_MB = 50;
 
-/** The baseline is a budget, so the ratio is the used share of the budget. */
+/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
 export default {
   name: 'channels-idle',
   claim: 'less than 50 MB',

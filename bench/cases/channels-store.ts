@@ -7,7 +7,7 @@ import { median } from '../statistics.ts';
 
 const BUDGET_MS = 50;
 
-/** The baseline is a budget, so the ratio is the used share of the budget. */
+/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
 export default {
   name: 'channels-store',
   claim: 'less than 50 ms',

@@ -12,7 +12,7 @@ const BUDGET_MS = 1_000;
 const LIVE_MS = 5_000;
 const LIVE_EVERY_MS = 20;
 
-/** The baseline is a budget, so the ratio is the used share of the budget. */
+/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
 export default {
   name: 'dashboard-first-view',
   claim: null,

@@ -13,7 +13,7 @@ const ATTACKERS = 8;
 const TIMES = 5;
 const FACTS = 4_000;
 
-/** The baseline is a budget, so the ratio is the used share of the budget. */
+/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
 export default {
   name: 'hostile-imports',
   claim: 'less than 250 ms',

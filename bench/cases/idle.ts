@@ -13,7 +13,7 @@ const SETTLE_MS = 5_000;
  */
 const WATCH_MS = 65_000;
 
-/** The baseline is a budget, so the ratio is the used share of the budget. */
+/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
 export default {
   name: 'idle',
   claim: 'less than 90 MB and 0.5 % of a core',

@@ -9,7 +9,7 @@ const BYTES = 25_000_000;
 const BUDGET_MB = 150;
 const LOOK_MS = 20;
 
-/** The baseline is a budget, so the ratio is the used share of the budget. */
+/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
 export default {
   name: 'memory-loaded',
   claim: 'less than 150 MB above idle',
@@ -32,7 +32,7 @@ export default {
   },
 } satisfies Bench;
 
-/** Sends pushes to the relay, which is both sides of the comparison, because only its memory is measured. */
+/** Sends pushes to the relay. `compareRequests` needs two servers to compare, so the relay is given as both. */
 async function pushes({ url }: Server, atOnce: number, bodyBytes: number): Promise<void> {
   const side = { url: `${url}/push`, bodyBytes };
   await compareRequests({ ours: side, baseline: side, rounds: 1, requests: atOnce, atOnce, warmups: 0 });

@@ -91,7 +91,7 @@ async function watched<T>(work: (relay: Server, slice: () => number) => Promise<
   }
 }
 
-/** The baselines are budgets. The ratio is the largest used share of a budget. */
+/** Compares each figure with its budget, not with another program. The ratio is the largest figure divided by its budget. */
 export default [
   {
     name: 'search-indexing',

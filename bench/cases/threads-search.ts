@@ -12,7 +12,7 @@ const WORDS =
     ' ',
   );
 
-/** The baseline is a budget, so the ratio is the used share of the budget. */
+/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
 export default {
   name: 'threads-search',
   claim: 'less than 20 ms',

@@ -6,7 +6,7 @@ const BYTES = 25_000_000;
 /** Memory limit of an isolate on Cloudflare. */
 const BUDGET_MB = 128;
 
-/** The baseline is a budget, so the ratio is the used share of the budget. */
+/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
 export default {
   name: 'worker-memory',
   claim: 'less than 128 MB above idle',

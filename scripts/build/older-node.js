@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Starts the command on another Node if one is installed. Returns true in this case: this process must not run it. */
+/** Starts the command on another Node if one is installed, and returns true. Then this process must not run the command too. */
 export async function handedOver() {
   const node = await findNode();
   if (node) {

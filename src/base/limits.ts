@@ -73,7 +73,10 @@ export const PULL_RETRY_WINDOW_MS = 5 * 60 * SECOND;
  * pointer that allows only one pull.
  */
 export const PULL_RETRIES = 2;
-/** Maximum number of outlines, counts and searches of an encrypted payload that count as one pull. */
+/**
+ * Maximum number of outlines, counts and searches that a client makes of an encrypted payload for one counted pull.
+ * Each of them downloads the payload, because only the client can decrypt it.
+ */
 export const PULL_LOOKS = 100;
 
 export const DEFAULT_TTL_MS = DAY;
@@ -143,8 +146,8 @@ export const TEXT_JOB_TIME_MS = 10 * SECOND;
 /** Time without any progress after which a server closes a connection, because the client is probably gone. */
 export const CONNECTION_IDLE_MS = 120 * SECOND;
 /**
- * Maximum time that a job waits in a queue. Then it is refused with `overloaded`. A fold waits in two queues and then
- * runs. Even then its client gets an answer before `CONNECTION_IDLE_MS`.
+ * Maximum time that a job waits in a queue. After it, the job is refused with `overloaded`. A fold waits in two queues
+ * before it runs. The limit is so low that the client gets its answer before `CONNECTION_IDLE_MS` even after both waits.
  */
 export const TEXT_JOB_WAIT_MS = CONNECTION_IDLE_MS / 2 - TEXT_JOB_TIME_MS;
 /** Heap size of a worker thread: several times the size of the largest payload as text. */
@@ -207,7 +210,7 @@ export const PATCH_WORK = 6_000_000;
 export const FOLD_WORK = 2_000_000_000;
 /** Maximum size of the JSON header, in bytes. */
 export const HEADER_BYTES = 2 * KiB;
-/** Minimum of RELAY_TEXT_BYTES in a Worker. Below it, the tokens of a view could not be counted exactly. */
+/** Minimum of RELAY_TEXT_BYTES in a Worker. A view of a state may be this long, and its tokens must be counted exactly. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
 /** Default of the maximum size of the text view of a state, in tokens. */
 export const VIEW_TOKENS = 500;

@@ -13,8 +13,8 @@ let owner: CreatedKey;
 let other: CreatedKey;
 
 /**
- * Opens a relay for one test. It stops before the store closes. Otherwise a delivery could wait for a webhook that never
- * answers.
+ * Opens a relay for one test. At the end of the test the relay stops before its store closes. Otherwise a delivery
+ * could still wait for a webhook that never answers.
  */
 async function open(): Promise<AsyncDisposable> {
   relay = await startGuarded({ core: { defaultPlan: 'team' } });

@@ -145,8 +145,8 @@ for (const binding of BINDINGS) {
       assert.ok('artifacts' in one && 'artifacts' in two);
       assert.equal(one.id, two.id);
       await client.cancelTask({ tenant: '', id: one.id, metadata: undefined });
-      // The client has cancelled the first task, so it knows the task. The same message is therefore no retry and
-      // starts a new task.
+      // The client has cancelled the first task, so it received the answer to its message. The relay therefore does not
+      // treat the repeated message as a retry, and starts a new task.
       const anew = await client.sendMessage(twice);
       assert.ok('artifacts' in anew);
       assert.notEqual(anew.id, one.id);

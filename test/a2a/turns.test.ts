@@ -147,8 +147,8 @@ for (const binding of BINDINGS) {
       const answer = request('enough', { messageId, taskId: one.id });
       assert.equal(stateOf(taskOf(await client.sendMessage(answer))), 'completed');
       assert.equal(stateOf(taskOf(await client.sendMessage(answer))), 'completed');
-      // The client has answered the first task, so it knows the task. The first message is therefore no retry and
-      // starts a new task.
+      // The client has answered the first task, so it received the answer to its message. The relay therefore does not
+      // treat the repeated message as a retry, and starts a new task.
       const anew = taskOf(await client.sendMessage(request('hello', { messageId })));
       assert.notEqual(anew.id, one.id);
       assert.equal(stateOf(anew), 'input_required');

@@ -121,8 +121,8 @@ export function Table<T>(o: Props<T>) {
   const columns = selection ? [selectColumn(selection, o.keyOf), ...o.columns] : o.columns;
   const isChosen = selection ? (row: T) => selection.rows.has(o.keyOf(row)) : o.chosen;
   const virtual = useVirtualRows(rows.length, rowHeight);
-  // Read the scroll position from the element, because the virtual list may not know it yet. If the person
-  // and the code below both scroll before the next frame, the virtual list does not change.
+  // Read the scroll position from the element, because the virtual list learns it only with the next frame. It
+  // misses a scroll by the person that the code below undoes before that frame.
   const checkEnd = () => {
     const body = virtual.scroller.current;
     if (!o.onEnd || !body?.clientHeight) return;

@@ -1,4 +1,4 @@
-"""Tests for each integration with offloading: token cost of a hand-over, and low cost of a hanging relay."""
+"""Tests that all integrations share: the token cost of a hand-over, and the low cost of a relay that hangs."""
 
 from __future__ import annotations
 

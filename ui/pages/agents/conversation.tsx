@@ -129,8 +129,8 @@ function Proceed({ id, again }: { id: string; again: () => void }) {
 }
 
 /**
- * Form for a reply to the last message from somebody else. If there is none, the form sends a further
- * message after the caller's own last message.
+ * Form for a reply to the last message from somebody else. If all messages are the caller's own, the form sends
+ * another message to the same agent.
  */
 function Reply({ messages, again }: { messages: readonly AgentMessage[]; again: () => void }) {
   const caller = self.value?.name;
