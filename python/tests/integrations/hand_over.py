@@ -1,4 +1,4 @@
-"""Tests that all integrations share: the token cost of a hand-over, and the low cost of a relay that hangs."""
+"""Tests that all integrations share: the token cost of a hand-over, and the cost of a relay that hangs."""
 
 from __future__ import annotations
 
