@@ -8,7 +8,7 @@ export const SESSION_TOOLS = [
   defineTool({
     name: 'recall',
     description:
-      'Search earlier sessions of coding agents in this repository, and what a compaction removed from this one: words, commands, errors.',
+      'Search the words, commands and errors of earlier coding sessions in this repository. Also finds what a compaction removed from this session.',
     input: z.object({
       query: z.string().optional(),
       session: z.string().optional().describe('only this one: 3f2a'),
