@@ -145,8 +145,8 @@ export async function initHome(home: string): Promise<{ config: string; written:
   makeHome(home);
   const config = configFile(home);
   if (existsSync(config)) return { config, written: false };
-  // The file contains only the options that people change most. All other options keep their default, which a
-  // later version may improve.
+  // The file contains only the options that people change most. An option that is not in the file follows its
+  // default, also when a later version changes the default.
   const first = { host: OPTIONS.host.default, port: OPTIONS.port.default };
   const { writeAtomically } = await import('./store/atomic-file.ts');
   await writeAtomically(config, `${JSON.stringify(first, null, 2)}\n`, { mode: 0o600 });

@@ -1,4 +1,4 @@
-/** A time limit for several operations, some of which may hang. */
+/** One time limit that several operations share. Some of them may hang. */
 export class Deadline {
   readonly #ms: number;
   readonly signal: AbortSignal;

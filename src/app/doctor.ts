@@ -75,8 +75,9 @@ export async function* diagnose(
   const checks: { readonly [name: string]: () => Promise<Finding> } = remote === null ? here : elsewhere;
   const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
-  // All later checks wait for this check: the check of the store also creates the home, which later checks read. If
-  // this check hangs, the later checks start after half of the time limit.
+  // Most checks run at the same time. But all checks after this one wait for it, because the check of the
+  // store also creates the home, which they read. If this check hangs, they start after half of the time
+  // limit.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });
@@ -85,7 +86,8 @@ export async function* diagnose(
   }
   for (const [name, check] of Object.entries(begun)) {
     const found = await check;
-    // If the store or server is broken, the round trip fails for the same reason, so do not report it too.
+    // If the store or server is broken, the round trip fails for the same reason, so do not report it a
+    // second time.
     if (name === 'round trip' && found.state === 'wrong' && (await begun[ground])?.state === 'wrong')
       continue;
     yield { name, ...found };

@@ -39,7 +39,10 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     known ??= loadConfig(env, globals);
     return known;
   };
-  /** Returns the address or folder of a store. An address without a login gets the configured login. */
+  /**
+   * Returns the address or folder of a store. Without `place`, returns the cluster that commands on this home
+   * use, or null if the store is in the home itself. An address without a login gets the configured login.
+   */
   const knownPlace = (place: string | undefined): string | null =>
     place === undefined ? homeEngine(config()) : withKnownLogin(place, config().engine);
   const sessionIndex = () => join(host.home, 'session-index', 'turns.sqlite');

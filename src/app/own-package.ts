@@ -71,7 +71,7 @@ export function workerFile(name: string, importer: string): URL {
  * replacement, it calls `onFirst`.
  */
 export function watchPackage(onFirst: () => void): () => boolean {
-  // A running executable does not depend on its file, so nothing is watched.
+  // A running executable continues to work after its file was replaced, so nothing is watched.
   const folder = isExecutable ? undefined : ownPackage()?.folder;
   const files = folder === undefined ? [] : [import.meta.filename, join(folder, 'package.json')];
   const stamp = () =>

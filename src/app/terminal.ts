@@ -66,8 +66,8 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
   const stream = (): NodeJS.WriteStream => {
     if (made !== null) return made;
     made = open();
-    // A reader that closes the pipe is no error here. A caller that sends a long body gets the error from
-    // `send`.
+    // If the reader closes the pipe, this is no error of the command. A caller that sends a long body gets
+    // the error from `send`.
     made.on('error', (error: NodeJS.ErrnoException) => {
       gone = true;
       if (error.code !== 'EPIPE') process.exitCode ||= 1;
@@ -103,7 +103,7 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
 
 function isTerminal(fd: number): boolean {
   try {
-    // Most outputs of a command are pipes. `fstat` recognizes them faster than loading node:tty.
+    // Most outputs of a command are pipes. `fstat` recognizes a pipe faster than node:tty can be loaded.
     const file = process.platform === 'win32' ? null : fstatSync(fd);
     if (file && !file.isCharacterDevice()) return false;
     if (file && process.platform === 'linux' && file.rdev >> 8 === MEMORY_DEVICES) return false;
@@ -132,7 +132,10 @@ function writeAll(fd: number, data: string | Uint8Array): boolean {
   return true;
 }
 
-/** Blocks for `ms`. Used while a pipe is full that the process at its other end has made non-blocking. */
+/**
+ * Blocks the process for `ms`. It is used while a pipe is full. Such writes fail instead of waiting if the
+ * process at the other end has made the pipe non-blocking.
+ */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -39,8 +39,8 @@ import { openRelay } from '../store/open-relay.ts';
 import { personAsker, secretReader } from './pipeline-people.ts';
 
 /**
- * Opens prompts and pipelines that work on the threads of a relay. This process calls the models and
- * programs, even if the threads are on a server. It caches the answers to identical prompts.
+ * Opens prompts and pipelines that work on the threads of a relay. Models and programs are always called by
+ * this process, even if the threads are on a server. Answers to identical prompts are cached.
  */
 export async function openAgentWork(
   config: Config,
@@ -95,7 +95,10 @@ export async function openAgentWork(
   };
 }
 
-/** Returns a function that opens the relay under the name of an agent. */
+/**
+ * Returns a function that gives access to the relay under the name of an agent, so that the relay records
+ * this agent as the author.
+ */
 function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   if (config.remote !== null) {
     const connection = { baseUrl: config.remote, apiKey: config.apiKey ?? undefined };
@@ -104,7 +107,7 @@ function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   return (name) => core.relay(core.actingAs(LOCAL_CALLER, name), config.publicUrl);
 }
 
-/** Caches answers in records that expire. The key of a record contains a digest of the prompt. */
+/** Cache of model answers, in records that expire. The key of a record contains a digest of the prompt. */
 function answerCache(records: Records, env: Env): AnswerCache {
   const key = (digest: string) => `ten.${LOCAL_CALLER.tenant}/answers/${digest}`;
   return {
@@ -119,9 +122,9 @@ function answerCache(records: Records, env: Env): AnswerCache {
 }
 
 /**
- * Returns the worker that identifies this process in the leases of runs. It also checks whether the process that
- * holds another lease is alive. With a local store, it can check a process with the same host name. With a server
- * it checks none, because two client machines may have the same host name.
+ * Returns the worker that identifies this process in the leases of runs. It also checks whether the process
+ * that holds another lease is alive. With a local store, it can check processes on the same host. With a
+ * server it checks none, because two client machines may have the same host name.
  */
 function pipelineWorker(remote: string | null): Worker {
   const host = hostname();
@@ -184,7 +187,7 @@ interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
 /** Maximum time in ms to wait for a task. Usually the timeout of the step ends the wait earlier. */
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the functions that run the steps of a pipeline, one for each kind of agent. */
+/** Returns the functions that run the steps of a pipeline. There is one function for each kind of agent. */
 function stepRunners({
   prompts,
   tokens,
@@ -197,14 +200,14 @@ function stepRunners({
 }: RunnerParts): StepRunners {
   const previews = ({ context }: StepCall) =>
     Promise.all(context.map((artifact) => artifactFrame(artifact, frameSecret)));
-  /** Describes the artifacts that a step sees only in part, because it gets only their previews. */
+  /** Describes the artifacts in the context of a step whose preview is not their whole text. */
   const previewed = ({ context }: StepCall) =>
     context
       .filter(({ preview }) => preview.truncated)
       .map((artifact) => partlyShown(artifact, utf8Bytes(artifact.preview.text)));
   /**
-   * Describes the artifacts that a step sees only in part or not at all, because a prompt contains only a limited
-   * number of artifacts.
+   * Describes the artifacts that a prompt shows only in part, and those that it leaves out because it
+   * previews only a limited number of artifacts.
    */
   const seenIn = ({ partial }: Bundle, { context }: StepCall) => [
     ...partial,

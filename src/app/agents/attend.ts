@@ -15,12 +15,15 @@ import { makeHome } from '../store/home.ts';
 import { clientProcess, knownSession, readJsonFile, registerSession, wakeMark } from '../store/sessions.ts';
 import { findRoute, isWatched, settleSent } from './wake.ts';
 
-/** Maximum number of claims per session that are recorded as already warned of. The oldest are dropped first. */
+/**
+ * Maximum number of claims for which a session records that it was already warned of them. The oldest records
+ * are dropped first.
+ */
 const WARNED_MAX = 100;
 
 /**
- * Registers the session of a hook with the relay, or updates its state. Confirms messages that reached the
- * session by another route than a hook.
+ * Registers the session of a hook with the relay, or updates its state. If the prompt contains messages, they
+ * reached the session by another route than a hook, so they are marked as shown.
  */
 export async function attend(hooked: HookedSession, host: Host, env: Environment): Promise<Attendance> {
   const { client, session, folder, transcript } = hooked;
@@ -44,7 +47,7 @@ export async function attend(hooked: HookedSession, host: Host, env: Environment
     program,
     warned: registered?.warned,
   };
-  // `reachOf` reads this record to find the route to the session.
+  // Register the session locally first, because `reachOf` below looks up its route in this record.
   await registerSession(home, { ...local, agent: wanted });
   if (registered === null) await signOffDead(relay);
   const { project } = inProject(folder);
@@ -88,7 +91,10 @@ function claimKey({ by, what, since }: AgentClaim): string {
   return `${by} ${what} ${since}`;
 }
 
-/** Marks messages as shown if their text is in a prompt: then the client has delivered them from its queue. */
+/**
+ * Marks messages as shown if the prompt contains them. Such messages were in the client's own queue, and the
+ * client has now delivered them.
+ */
 async function confirm(relay: Relay, name: string, arrived: readonly string[]): Promise<void> {
   const { messages } = await relay.agents.messages(name);
   const shown = messages.filter(({ id }: AgentMessage) => arrived.includes(id));
@@ -103,7 +109,10 @@ async function signOffDead(relay: Relay): Promise<void> {
       await relay.agents.leave(name, session.session);
 }
 
-/** Clients whose hooks show messages only at the next prompt, or only when a session starts. */
+/**
+ * How the hooks of some clients show messages: only at the next prompt (`turn`), or only when a session
+ * starts (`start`).
+ */
 const SLOW_REACH: { readonly [client: string]: Session['reach'] } = {
   gemini: 'turn',
   cursor: 'start',

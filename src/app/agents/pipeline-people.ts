@@ -67,7 +67,7 @@ async function announce(
         if (!answer.ok) throw new Error(`it answered ${answer.status}`);
       },
     ]);
-  // Publish no link: everybody may read a channel, and anyone with the link can answer.
+  // Leave out the link: everybody may read a channel, and anyone with the link could answer the question.
   if (channel !== undefined)
     tries.push(['channel', () => channels.publish(channel, { ...message, link: '' })]);
   for (const [way, send] of tries)

@@ -22,14 +22,14 @@ import { knownSession, readJsonFile, seenInTranscript, wakeMark } from '../store
 
 /** Interval in ms at which `watchSessions` looks for messages. */
 const WATCH_MS = 3_000;
-/** Time in ms to wait until the transcript of a session contains a message. */
+/** Time in ms to wait until a message that was sent appears in the transcript of the session. */
 const EVIDENCE_MS = 3_000;
 const EVIDENCE_POLL_MS = 250;
-/** Time in ms after which a message that was passed on is queued again if the transcript does not contain it. */
+/** Time in ms after which a message that was sent, but does not appear in the transcript, is queued again. */
 const LOST_MS = 120_000;
 const CODEX_MS = 15_000;
 const HTTP_MS = 10_000;
-/** Interval in ms at which a waiting hook checks whether a sender has called it. */
+/** Interval in ms at which a hook that waits for messages checks whether a sender has called it. */
 const CALL_POLL_MS = 1_000;
 /** Version of the inbox protocol of Claude Code that is supported. */
 const CLAUDE_PROTOCOL = 1;
@@ -81,7 +81,10 @@ export function isWatched(home: string): boolean {
   return existsSync(file) && processExists(Number(readFileSync(file, 'utf8')));
 }
 
-/** Passes on the waiting messages of one agent. Returns the route that it used, or null if it used none. */
+/**
+ * Passes on the waiting messages of one agent. Returns the name of the route, or null if nothing was passed
+ * on.
+ */
 async function wakeOne(
   relay: Relay,
   name: string,
@@ -116,8 +119,9 @@ async function wakeOne(
 }
 
 /**
- * Settles messages that were passed on and not confirmed. If the transcript of the session contains a message, it is
- * marked as shown. If not, it is queued again after `LOST_MS`. Returns whether other messages still wait to be passed on.
+ * Settles messages that were sent to the session but not confirmed. A message that appears in the transcript
+ * is marked as shown. Any other is queued again after `LOST_MS`. Returns whether other messages still wait to
+ * be sent.
  */
 export async function settleSent(
   relay: Relay,
@@ -180,13 +184,15 @@ export function findRoute(
       },
     };
   }
-  // Our OpenCode plugin and the background hook of Claude Code watch a file that contains their process id.
+  // Our OpenCode plugin and the background hook of Claude Code each write their process id to a file and
+  // watch it. Touching the file wakes them.
   const mark = wakeMark(home, client, id);
   if (existsSync(mark) && processExists(Number(readFileSync(mark, 'utf8')))) {
     const name = client === 'opencode' ? 'opencode' : 'claude-rewake';
     return { name, send: null, call: () => utimesSync(mark, new Date(), new Date()) };
   }
-  // A restarted OpenCode server loads our plugin only with its first prompt. Until then, use its HTTP API.
+  // A restarted OpenCode server loads our plugin only with its first prompt. Until then, send the message
+  // over the server's HTTP API.
   const server = URL.parse(registered?.server ?? '');
   if (server === null || !isLoopback(server.hostname)) return null;
   const password = env.OPENCODE_SERVER_PASSWORD;

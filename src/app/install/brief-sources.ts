@@ -8,20 +8,24 @@ import { ourHandlers, ourHook } from './entries.ts';
 import type { Launcher } from './launcher.ts';
 import { isOurPlugin } from './opencode-plugin.ts';
 
-/** A source of the brief, such as a hook or a plugin, and the command that removes the source. */
+/**
+ * A hook or plugin that gives sessions the brief (the summary of the project), and the command that removes
+ * it.
+ */
 interface BriefSource {
   readonly what: string;
   readonly remove: string;
   /**
-   * Command of the hook. Claude Code runs identical commands only once, even if several settings files contain
-   * them.
+   * Command line of the hook. Claude Code runs identical command lines only once, even if several settings
+   * files contain them.
    */
   readonly command: string;
 }
 
 /**
- * Returns a sentence and commands if a client gets the brief more than once: from a plugin and from `relay
- * install`, or from an installation for the user and another for the folder. Returns null otherwise.
+ * Checks whether the sessions of a client get the brief more than once: from a plugin and from `relay
+ * install`, or from an installation for the user and another one for the folder. Returns what was found and
+ * how to fix it, or null.
  */
 export async function repeatedBrief(
   client: Client,

@@ -56,7 +56,7 @@ export async function* installChecks(settings: InstallSettings, deadline: Deadli
   if (scopes.size === 0 || (await findProject(settings.places.project)) !== null) return;
   yield {
     name: 'project files',
-    // A user-wide installation applies to all folders, so a folder without project files is no reason for a warning.
+    // After a user-wide installation, many folders have no project files, so this is no warning.
     state: scopes.has('project') ? 'warning' : 'ok',
     found: 'this folder has none, so hooks have nothing to report here',
     fix: 'relay project init',
@@ -89,7 +89,8 @@ async function clientChecks(
   let report: InstallReport;
   try {
     const removal = await runInstall({ client, scope, action: 'remove', dryRun: true }, settings);
-    // Clients share the skill, so the skill alone does not mean that this client is set up.
+    // All clients share the skill folder. So if only the skill is installed, this client may not be set up at
+    // all.
     if (!removal.changes.some(({ parts, what }) => !parts.includes('skill') && what !== 'same')) return [];
     report = await runInstall({ client, scope, action: 'add', dryRun: true }, settings);
   } catch (error) {
@@ -107,7 +108,7 @@ async function clientChecks(
     ...installed.map((target) => tryServer(target, trying)),
   ]);
   const tried = sameCauses(trials.flat());
-  // A file with a failed check is not listed again as missing or changed.
+  // Do not list a file with a failed check again as missing or changed.
   const told = trials.flat().flatMap(({ state, file }) => (state === 'ok' ? [] : [file]));
   const changed = report.changes.filter(({ what }) => what !== 'same' && what !== 'kept');
   const drifted = changed.flatMap(({ path }) => (told.includes(path) ? [] : [path]));
@@ -146,7 +147,10 @@ function sameCauses(trials: readonly Trial[]): Check[] {
 /** Parameters that all checks of one client share. */
 interface Trying {
   readonly client: Client;
-  /** Command with which new settings would call this program. */
+  /**
+   * Command with which new settings would call this program. Checks compare it with the command in the
+   * settings.
+   */
   readonly own: string;
   readonly places: Places;
   readonly deadline: Deadline;

@@ -19,16 +19,22 @@ interface ExtraSettings {
   readonly receipts: Receipts;
 }
 
-/** A change of one file that can be made and undone. */
+/**
+ * A change of one file that can be made and undone. An `Edit` only computes texts; `planEdit` decides what is
+ * written.
+ */
 interface Edit {
   readonly path: string;
   readonly executable?: boolean;
   add(text: string): string;
-  /** Removes the change. `original` is the text before the change, if it is known. */
+  /**
+   * Returns the text without the change. `original` is the text before the change, or null if it is not
+   * known.
+   */
   remove(text: string, original: string | null): string;
 }
 
-/** Clients for which `--tee` can replace long tool results by excerpts. */
+/** Clients for which `--tee` can replace long tool results with excerpts. */
 export const TEE_CLIENTS: readonly string[] = ['claude', 'gemini', 'opencode'];
 
 /**
@@ -144,7 +150,8 @@ async function teeEdits(
       const path = join(home, '.gemini', 'settings.json');
       const { mcpServers } = jsonObjectOf(await readText(path));
       const server = isJsonObject(mcpServers) ? mcpServers.relay : undefined;
-      // If Gemini CLI may not call the tool without asking, the model gets an error instead of the output.
+      // Gemini CLI calls an MCP tool to show the excerpt. If it must ask the user first, the model gets an
+      // error instead of the output.
       if (action === 'add' && !(isJsonObject(server) && isOurServer(server) && server.trust === true))
         throw refused(
           'Gemini CLI shows an excerpt only if it may call the MCP tools of relay without asking.',
@@ -250,7 +257,8 @@ async function wrapEdit(
       return doc.set(at, wrappedEntry(foundEntry(doc.get(at), name, path), launcher, name, scope, client))
         .text;
     },
-    // Someone edited the file after the server was wrapped, so only the bytes of this entry are restored.
+    // This runs only if someone edited the file after the server was wrapped. So restore only this entry,
+    // byte for byte, and keep the other edits.
     remove: (content, original) => {
       const [now, old] = [open(content).find(at), original === null ? undefined : open(original).find(at)];
       if (now === undefined || old === undefined || original === null)

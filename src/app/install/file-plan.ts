@@ -24,11 +24,11 @@ export interface FilePlan {
   readonly before: string | null;
   readonly after: string | null;
   /**
-   * Content without our entries. It is restored when our entries are removed. Null means that there was no
-   * file.
+   * Content of the file without our entries. Removing our entries restores this content. Null means that
+   * there was no file.
    */
   readonly original: string | null;
-  /** True if the file is a program. */
+  /** True if the file must be executable. */
   readonly executable?: boolean;
   /** True if only some of our entries are removed and the others stay in the file. */
   readonly partial?: boolean;

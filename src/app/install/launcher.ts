@@ -74,8 +74,9 @@ export function isOurProgram(file: string): boolean {
 }
 
 /**
- * Ends of hook lines. `FAILS_OPEN` is for all hooks except `wait`. `WAKES` is for `wait`: the client wakes the
- * session if a hook exits with code 2, and shows it the text on stderr.
+ * Ends of hook lines. `FAILS_OPEN` is for all hooks except `wait`: a failed hook counts as success. `WAKES`
+ * is for `wait`: it exits with 2 if messages arrived, which makes the client wake the session and show it the
+ * text on stderr.
  */
 const FAILS_OPEN = ' 2>/dev/null || exit 0';
 const WAKES = ` >&2 2>/dev/null || exit $(($? == ${EXIT_REWAKE} ? 2 : 0))`;

@@ -44,13 +44,16 @@ export async function fireHooks(
   }
 }
 
-/** An agent with a waiting message, and a file that another agent has claimed, both in the test project. */
+/**
+ * Name of an agent for which a message waits, and name of a file that another agent has claimed. Both exist
+ * only in the test project.
+ */
 const WAITING_AGENT = 'doctor-waits';
 const EDITED = 'work.txt';
 
 /**
- * Number of attempts per hook. A hook gives up if it takes so long that it would delay its agent. This can happen
- * to a correct hook while all checks run at the same time.
+ * Maximum number of attempts per hook. A hook that would delay its agent too long gives up. A correct hook
+ * may do so here, because all checks run at the same time.
  */
 const TRIES = 3;
 
@@ -118,7 +121,7 @@ function fire(
     tool_input: { file_path: EDITED },
   };
   const words = [...ownCommand(), 'hook', client, event];
-  // Every hook may take a waiting message, so the message for `wait` has its own agent.
+  // Any other hook may take the messages of its agent. So the message for `wait` is sent to a separate agent.
   const own = event === 'wait' ? { ...env, RELAY_AGENT: WAITING_AGENT } : env;
   return run({ words, cwd, env: own, input: JSON.stringify(input) }, deadline);
 }

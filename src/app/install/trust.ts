@@ -55,8 +55,8 @@ export function losesCodexTrust(before: string | null, after: string | null): bo
 }
 
 /**
- * Returns the trust of a folder from `[projects."/path"] trust_level = "trusted"` in the configuration of
- * Codex.
+ * Returns whether Codex trusts a folder. Its configuration says so with `[projects."/path"] trust_level =
+ * "trusted"`.
  */
 export function codexFolderTrust(folder: string, config: JsonObject): Trust {
   return nearest(folder, (at) => {
@@ -66,7 +66,7 @@ export function codexFolderTrust(folder: string, config: JsonObject): Trust {
 }
 
 /**
- * Returns the trust of a folder from `trustedFolders.json`. This file maps paths to TRUST_FOLDER,
+ * Returns whether Gemini CLI trusts a folder. Its file `trustedFolders.json` maps paths to TRUST_FOLDER,
  * TRUST_PARENT or DO_NOT_TRUST.
  */
 export function geminiFolderTrust(folder: string, folders: JsonObject): Trust {
@@ -85,8 +85,8 @@ function projectIn({ projects }: JsonObject, folder: string): JsonObject | undef
 }
 
 /**
- * Returns the trust of the folder. If the folder has no entry, the nearest folder above it with an entry
- * counts.
+ * Returns the trust of the folder. If the folder has no entry, returns the trust of the nearest parent folder
+ * that has one.
  */
 function nearest(folder: string, trustOf: (folder: string) => Trust | undefined): Trust {
   const trust = trustOf(folder);

@@ -184,8 +184,8 @@ export function openLegacyDatabase(home: string, tell: (why: string) => void): L
   }
   let db: Database | undefined;
   try {
-    // Without a WAL file, no process has the database open. So open it as immutable, because SQLite then creates no
-    // files next to it.
+    // Without a WAL file, no process has the database open. Opening it as immutable is then safe, and SQLite
+    // creates no files next to it.
     db = new Database(path, existsSync(`${path}-wal`) ? { readOnly: true } : { immutable: true });
     return readDatabase(db);
   } catch (error) {
@@ -203,7 +203,7 @@ function readDatabase(db: Database) {
   const states = db.sql<{ version: number; data: string }>(
     'SELECT version, data FROM states WHERE thread_id = ? ORDER BY version',
   );
-  // Sort by id, because ids begin with the time. The timestamps do not sort as text, because Go omits
+  // Sort by id, because ids begin with the time. Timestamps cannot be sorted as text, because Go omits
   // trailing zeros.
   const events = db.sql<EventRow>(
     'SELECT id, type, payload, timestamp FROM events WHERE thread_id = ? ORDER BY id',
@@ -215,7 +215,7 @@ function readDatabase(db: Database) {
   const cached = db.sql<{ n: number }>('SELECT count(*) AS n FROM cache').get()!.n;
   return {
     threads: new Map(threads.all().map((row) => [row.id, row])),
-    /** Number of cached results of capabilities. */
+    /** Number of cached results of capabilities in the database. */
     cached,
     /** Yields all versions of a thread's state, the oldest first. */
     *states(thread: string): Iterable<StateRow> {

@@ -7,13 +7,16 @@ import { checkField, checkItem, jsonBytes, LISTS, type ListName } from '../../do
 import { revertOps } from '../../domain/threads/threads.ts';
 import { isMoment, type StateRow } from './source.ts';
 
-/** A version of a state: the patch from the version before it, and the version's own time and metrics. */
+/** A version of a state: the patch that makes it from the previous version, and its own time and metrics. */
 export interface LegacyVersion {
   readonly ops: Json;
   readonly stamp: NonNullable<LegacyEvent['stamp']>;
 }
 
-/** Number of bytes that are reserved for the fields that a relay adds to a state: version, time and metrics. */
+/**
+ * Number of bytes of the state's size limit that are reserved for the fields that a relay adds: version, time
+ * and metrics.
+ */
 const AROUND_BYTES = 1024;
 /** Maximum number of missing versions in a row. A version after a larger gap is not imported. */
 const MISSING_VERSIONS = 10_000;

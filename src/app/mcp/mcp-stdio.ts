@@ -39,7 +39,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   };
   const open = (client?: string): Promise<RelayAccess> => {
     opened.relay ??= openClient(client).catch((error) => {
-      // The next tool call tries again, because the store may only have been busy.
+      // Forget the failed attempt, so that the next tool call tries again. The store may only have been busy.
       opened.relay = null;
       throw error;
     });

@@ -94,7 +94,7 @@ async function* linesOf(stream: Readable): AsyncGenerator<string | Uint8Array> {
 
 function overStdio([command, ...args]: readonly string[]): Upstream {
   const { input, output, end } = startPiped({ command: command!, args }, process.env);
-  // Ignore the error here. If the program is missing, this is reported when the exit code is read.
+  // Ignore the error here. If the program is missing, the caller sees the error when it reads the exit code.
   end.catch(() => {});
   return {
     send: async (text) => {
@@ -126,7 +126,8 @@ async function overHttp(url: string): Promise<Upstream> {
     if ('result' in message && isJsonObject(message.result) && 'protocolVersion' in message.result)
       transport.setProtocolVersion(String(message.result.protocolVersion));
     if (!('method' in message)) calls.delete(JSON.stringify(message.id));
-    // The writer is closed only after the client has left, and then nobody waits for the message.
+    // Ignore the error: the writer is closed only after the client has left, and then nobody waits for the
+    // message.
     writer.write(JSON.stringify(message)).catch(() => {});
   };
   await transport.start();
@@ -144,12 +145,13 @@ async function overHttp(url: string): Promise<Upstream> {
         if (controller.signal.aborted || message.id === undefined || message.method === undefined) return;
         return fail(message.id, error);
       });
-      // Later messages need the session that the first answer starts.
+      // Wait for the first answer, because it starts the session that later messages belong to.
       if (message.method === 'initialize') await sent;
     },
     messages: () => readable,
     close: () => {
-      // The client has left. If this request fails, the server ends the session by itself later.
+      // The client has left, so this request only ends the session early. If it fails, the server ends the
+      // session by itself later.
       transport
         .terminateSession()
         .catch(() => {})
@@ -273,7 +275,7 @@ class Stores implements InterceptorHost, AsyncDisposable {
 
   #open(): Promise<OpenClient> {
     this.#opened ??= this.#openStore().catch((error) => {
-      // The next call tries again, because the store may only have been busy.
+      // Forget the failed attempt, so that the next call tries again. The store may only have been busy.
       this.#opened = null;
       throw error;
     });

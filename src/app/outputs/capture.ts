@@ -13,7 +13,7 @@ interface CaptureOptions {
   /** True at a terminal, where output is printed as it arrives. */
   readonly live: boolean;
   print(data: Uint8Array): Promise<void> | void;
-  /** Prints the excerpt and its last line. */
+  /** Prints the excerpt, its last line, or both. */
   printLast(text: string): void;
   /** Returns whether the output comes from `relay pull`. */
   isPulled(): boolean;
@@ -26,7 +26,10 @@ interface CaptureOptions {
 const LAST_LINE_TOKENS = 100;
 /** Interval at which the output is written to the spool, in ms. */
 const SPOOL_MS = 1_000;
-/** Number of unwritten bytes above which every chunk is written to the spool at once, so that memory stays bounded. */
+/**
+ * Number of bytes of output above which every further chunk is written to the spool at once, so that memory
+ * stays bounded.
+ */
 const HELD_BYTES = 1024 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -85,7 +88,8 @@ export class Capture {
 
   async #start(): Promise<void> {
     const { ExcerptBuilder } = await import('../../text/excerpt/excerpt.ts');
-    // Stdout and stderr share this object, so the other stream may have created the builder during the import.
+    // Stdout and stderr share this object. The other stream may have created the builder while this one
+    // awaited the import.
     if (this.#builder) return;
     this.#builder = new ExcerptBuilder({ budget: this.#o.budget - LAST_LINE_TOKENS, counter: ownTextWork });
     for (const chunk of this.#held) this.#builder.write(chunk);

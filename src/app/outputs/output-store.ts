@@ -32,8 +32,9 @@ export class OutputStore implements AsyncDisposable {
   }
 
   /**
-   * Stores an output. If it exceeds the maximum size of a payload, it is stored in parts, and the push of the first part
-   * commits it. An output for another machine is encrypted, and its key stays in the keyring of this machine.
+   * Stores an output. An output above the maximum size of a payload is stored in parts. The first part is
+   * pushed last and lists the others, so its push commits the output. An output for another machine is
+   * encrypted, and its key stays in the keyring of this machine.
    */
   async save(spool: Spool, facts: OutputFacts): Promise<Pushed> {
     const client = await this.#open.client();
@@ -54,7 +55,8 @@ export class OutputStore implements AsyncDisposable {
     const pushed = await push(0, metadata, TTL_S);
     if (key === null) return pushed;
     const keyed = { ...pushed, url: `${pushed.url}#key=${key}` };
-    // A relay without handles gets the whole URL in the last line.
+    // Without a handle, the key cannot be stored in the keyring. So the whole URL with its key takes the
+    // place of the handle.
     return (await this.#open.keepKey(keyed)) === null ? { ...keyed, handle: keyed.url } : keyed;
   }
 

@@ -29,7 +29,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
   const { stdin, env, interactive: live } = io;
   const stdout = io.stdout.raw ?? io.stdout;
   const [program, ...args] = command;
-  // True if standard output is the pipe of another `relay tee`. That one makes the excerpt.
+  // True if standard output is the pipe of another `relay tee`. Then the other one makes the excerpt.
   const isNested = env.RELAY_TEE !== undefined && env.RELAY_TEE === pipeId(1);
   if (isNested && program !== undefined)
     return (await runInForeground({ command: program, args }, { env, terminal: true })).code;
@@ -72,8 +72,8 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
       {
         env: (readEnd) => {
           pipe = readEnd === null ? null : pipeId(readEnd);
-          // Delete a note about an earlier pipe with the same inode number. Otherwise this output would count as pulled
-          // text.
+          // An earlier pipe may have had the same inode number. Delete a note about that pipe, otherwise this
+          // output would count as pulled text.
           takePulledNote(home, pipe);
           return { ...env, RELAY_TEE: pipe ?? '' };
         },
@@ -89,8 +89,8 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     await capture.end();
     for (const signal of SIGNALS) process.off(signal, onSignal);
     await cleanUp();
-    // A thread of the runtime still reads standard input and would keep this process alive, so end the process with the
-    // signal.
+    // The runtime still reads standard input in a thread, which would keep this process alive. So end the
+    // process with the signal that it received.
     if (received !== null) process.kill(process.pid, received);
   }
 

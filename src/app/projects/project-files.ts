@@ -109,7 +109,8 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
           }
         }).catch(cannotWrite(folder));
       });
-      // The caller gets the error of its own `work`. The next `work` in the queue starts in any case.
+      // The caller of `turn` gets the error. The queue ignores it, so that the next `work` starts in any
+      // case.
       queue = turn.catch(() => {});
       return turn;
     },
@@ -172,7 +173,7 @@ async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
   }
 }
 
-/** Files in our local folder that belong to the project and are committed. */
+/** Files in our local folder that belong to the project and are committed to git. */
 const SHARED: readonly string[] = [PLACE_FILE, ...PROJECT_FILES];
 const SHARED_IGNORE = `*\n${SHARED.map((name) => `!${name.replace(`${LOCAL_FOLDER}/`, '')}\n`).join('')}`;
 
@@ -199,7 +200,7 @@ function readPlace(setting: string): string {
   throw new RelayError('bad_file', { file: PLACE_FILE, what, line: 1, column: 1 });
 }
 
-/** Returns whether a path is relative and leads to a subfolder. */
+/** Returns whether a path is relative and names a folder below the current one. */
 function isInside(path: string): boolean {
   const normal = posix.normalize(path.replaceAll('\\', '/'));
   return !isAbsolute(path) && !/^(?:\.\.?(?:\/|$)|[A-Za-z]:)/.test(normal);
@@ -235,8 +236,8 @@ export function findProjectFolder(from: string, home: string): string | null {
 }
 
 /**
- * Returns whether one of our project files is in this place. A link that leads out of the folder also counts,
- * so that reading the file later reports the link as an error.
+ * Returns whether one of our project files is in this place. A link that leads out of the folder counts as
+ * well. Otherwise the project would seem to be missing, but reading the file reports the link as an error.
  */
 function hasSigns(folder: string, place: string): boolean {
   return SIGNS.some((name) => {

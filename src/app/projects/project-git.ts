@@ -17,7 +17,7 @@ import { type GitOptions, runGit } from './run-git.ts';
  */
 const NO_SUBMODULES = '--ignore-submodules=dirty';
 const STATUS = `status --porcelain=v2 --branch -z --untracked-files=normal ${NO_SUBMODULES}`.split(' ');
-/** Unlike git diff, diff-index does not write the index and runs no external diff program. */
+/** `diff-index` is used because `git diff` would write the index and could run an external diff program. */
 const CHANGED_LINES = `diff-index HEAD --numstat --no-renames --relative -z ${NO_SUBMODULES}`.split(' ');
 const HUNKS =
   `diff-index HEAD -p -U0 --no-ext-diff --no-textconv --no-color --no-renames --relative --no-prefix ${NO_SUBMODULES}`.split(
@@ -115,7 +115,7 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
       if (merged) return { base: (await lines('merge-base', ours, merged))[0] ?? null, ours, theirs: merged };
       const [place = ''] = await lines('rev-parse', '--absolute-git-dir');
       const done = await fs.promises.readFile(join(place, 'rebase-merge', 'done'), 'utf8').catch(() => '');
-      // If a rebase runs a merge driver, only the todo list of the rebase contains the picked commit.
+      // During a rebase, a merge driver finds the picked commit only in the todo list of the rebase.
       const picked = /^\w+ ([0-9a-f]{7,64})/.exec(done.trim().split('\n').at(-1) ?? '')?.[1];
       const theirs = (await commit('CHERRY_PICK_HEAD')) ?? (picked ? await commit(picked) : undefined);
       return theirs ? { base: (await commit(`${theirs}^`)) ?? null, ours, theirs } : null;
@@ -130,7 +130,8 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
         const files = { ours, base, theirs };
         for (const [name, text] of Object.entries(files))
           await fs.promises.writeFile(join(place, name), text);
-        // git merge-file exits with the number of conflicts, so a failure counts as a conflict.
+        // git merge-file exits with the number of conflicts, and runGit throws for every code except 0. So an
+        // error counts as a conflict.
         const args = ['merge-file', ...Object.keys(files).flatMap((name) => ['-L', name])];
         const conflict = await runGit(place, [...args, ...Object.keys(files)], { timeoutMs }).then(
           () => false,
@@ -205,7 +206,8 @@ function readLog(text: string): { commit: string; before: string[]; after: strin
       found.set(commit, change);
     }
   }
-  // If the file after a merge is equal to the file of one parent, the merge changed nothing.
+  // git lists a parent only if the file differs from it. A merge with fewer rows than parents took the file
+  // of one parent unchanged, so leave it out.
   return [...found.values()].filter(({ parents, before }) => before.length >= parents);
 }
 

@@ -64,7 +64,7 @@ function holderOf(path: string): Holder | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
-    // The holder is unknown: the file does not exist, or was just created and is still empty.
+    // The holder is unknown, because the lock file does not exist or was just created and is still empty.
     return null;
   }
 }

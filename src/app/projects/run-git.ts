@@ -80,7 +80,10 @@ async function filtersOff(folder: string, o: GitOptions): Promise<string[]> {
   });
 }
 
-/** Returns an empty text for exit code 1, with which `git config` reports that nothing matches. */
+/**
+ * Handles an error of `git config`. Exit code 1 means that no setting matches, so returns an empty text.
+ * Throws any other error.
+ */
 function none(error: GitError): string {
   if (error.status === 1) return '';
   throw error;
@@ -101,7 +104,7 @@ async function start(
   args: readonly string[],
   { timeoutMs = GIT_MS, input, asUser }: GitOptions,
 ): Promise<Buffer> {
-  // Remove these variables: inside a git hook they may name another repository.
+  // Leave out variables that git sets for its hooks, because they may name another repository.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...inherited } = process.env;
   const env = { ...inherited, LC_ALL: 'C', ...(asUser ? {} : READING_ENV) };
   const given = settings.flatMap((setting) => ['-c', setting]);

@@ -48,7 +48,8 @@ export function startMetering(
   }
   return async () => {
     await writing;
-    // Try once more. Rows that cannot be delivered are still in the statistics.
+    // Try once more to send the queued rows. Rows that cannot be delivered are not lost, because they are
+    // still in the statistics.
     await webhook?.flush();
   };
 }
@@ -116,7 +117,7 @@ interface QueueOptions {
   readonly name: string;
   /** Maximum number of queued rows. */
   readonly most: number;
-  /** Time in ms that the first row waits, so that more rows are sent together with it. */
+  /** Time in ms that the first queued row waits for others, so that they are sent in one request. */
   readonly afterMs?: number;
   readonly log: Log;
 }

@@ -105,9 +105,10 @@ export function birthOf(pid: number): string | null {
 }
 
 /**
- * Returns the address of the cluster that commands on a home use, or null if the home itself is the store. If
- * a server runs on the home, commands use its store, so that they share its pointers and API keys. Throws if
- * the command names another store or does not know the cluster's login.
+ * Returns the address of the cluster that commands on a home use, or null if the store is in the home itself.
+ * If a server runs on the home, commands use the same store as that server, so that they see its pointers and
+ * API keys. Throws if the command is configured for another store, or if it does not know the login of the
+ * cluster.
  */
 export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | null {
   const server = runningServer(config.home);

@@ -59,8 +59,8 @@ export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
     ],
     answer: async (...asked) => (await loaded()).answer(...asked),
     /**
-     * Sends the given notifications, or by default all notifications that earlier servers did not deliver. If
-     * there are none, this costs one read.
+     * Sends the notifications in `entries`. Without `entries`, sends all notifications that earlier servers
+     * did not deliver. If there are none, this costs one read.
      */
     resume: async (entries?: Iterable<OutboxEntry>) => {
       if (entries || (await hasOutboxEntries(o.core.deps))) await (await loaded()).resume(entries);

@@ -15,8 +15,9 @@ import { type RunningServer, type ServerOptions, startServer } from './serve.ts'
 import { flushLog, limitLog, logEvent, logRequest } from './server-log.ts';
 
 /**
- * Keeps V8's young generation small, so that thousands of idle sockets take less memory. Otherwise it would grow
- * to 48 MB during many concurrent requests and never shrink. Later requests do not get slower.
+ * V8 flag that keeps the young generation of the heap small, so that thousands of idle sockets take less
+ * memory. Without it, many concurrent requests would let the young generation grow to 48 MB, and it would
+ * never shrink. Later requests do not get slower.
  */
 const V8_FLAGS = '--semi-space-growth-factor=1';
 
@@ -83,9 +84,9 @@ function scrubGauges(checks: StoreChecks): Gauge[] {
 }
 
 /**
- * Registers the server by calling `claim`. If the disk is full, it frees the reserve and tries again. If that
- * fails too, the server runs without a pid file, and other commands reach it only by its address. Returns
- * whether the disk was full.
+ * Registers the server by calling `claim`. If the disk is full, it frees the space that the store has
+ * reserved and tries again. If that fails too, the server runs without a pid file, and other commands reach
+ * it only by its address. Returns whether the disk was full.
  */
 function claimOnFullDisk(claim: () => void, freeReserve = () => {}): boolean {
   for (const makeRoom of [null, freeReserve]) {

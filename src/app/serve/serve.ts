@@ -41,7 +41,7 @@ const TIMEOUTS = {
    * connection first, so the server never closes it while a request is on its way.
    */
   keepAliveMs: 65_000,
-  /** Interval in ms at which these time limits are checked. */
+  /** Interval in ms at which the time limits above are checked. */
   checkMs: 5_000,
 } as const;
 /** Idle time in ms after which the system probes whether the other end of a connection still exists. */
@@ -165,8 +165,8 @@ interface Bindings {
 }
 
 /**
- * Calls `then` when the client has disconnected, even if the answer has not begun. Otherwise the HTTP adapter
- * would continue such an answer forever.
+ * Calls `then` when the client has disconnected, even if the answer has not begun. Without this call, the
+ * HTTP adapter would continue to produce an answer that nobody reads.
  */
 function onDisconnect(outgoing: ServerResponse, then: () => void): void {
   if (outgoing.destroyed) then();
@@ -329,8 +329,8 @@ interface ConnectionLimits {
 }
 
 /**
- * Limits the number of connections and the unanswered requests of each connection. Closes connections without
- * dropping requests.
+ * Limits the number of connections, and the number of unanswered requests per connection. `stop` closes all
+ * connections but first answers the requests that have arrived.
  */
 class Connections {
   readonly #server: Server;
@@ -359,7 +359,8 @@ class Connections {
     const { close } = bun ? this.#server : TcpServer.prototype;
     const closed = new Promise<void>((resolve) => close.call(this.#server, () => resolve()));
     const force = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS);
-    // A client that is between two requests gets one more answer, with `Connection: close`.
+    // Close idle connections only after each interval. Until then, a client that is between two requests can
+    // get one more answer, with `Connection: close`.
     const idle = setInterval(() => this.#server.closeIdleConnections(), DRAIN_MS);
     if (this.open === 0) this.#server.closeIdleConnections();
     await closed;
@@ -370,10 +371,10 @@ class Connections {
   }
 
   /**
-   * Counts an answer, and aborts all answers of a connection when the connection ends. Node starts every
-   * request that has arrived, even before the previous one is answered. When the connection ends, Node
-   * notifies only the answer that is being sent. Without this code the other answers would follow a channel
-   * forever.
+   * Counts the unfinished answers of a connection, and aborts all of them when the connection ends. Node
+   * starts every request that has arrived, even before the previous one is answered. But when the connection
+   * ends, Node notifies only the answer that is being sent. Without this code, the other answers could follow
+   * a channel forever.
    */
   #countAnswer(socket: Socket, response: ServerResponse): void {
     let answers = this.#answers.get(socket);
@@ -404,7 +405,10 @@ class Connections {
   }
 }
 
-/** Aborts an answer that was not being sent. Such an answer has no socket that would emit `close`. */
+/**
+ * Aborts an answer. An answer whose turn to be sent has not come has no socket that would emit `close`, so
+ * `close` is emitted here.
+ */
 function abortAnswer(answer: ServerResponse): void {
   answer.destroy();
   if (!answer.socket) answer.emit('close');

@@ -54,8 +54,8 @@ function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions):
 }
 
 /**
- * Returns the cluster of the server, or null. `isKnown` is false if only a flag or a variable contains the
- * login, so that commands in another terminal cannot find it.
+ * Returns the cluster of the server, or null if the store is not in a cluster. `isKnown` is false if the
+ * login is only in a flag or a variable, so that commands in another terminal cannot find it.
  */
 function clusterOf({ engine, home }: Config, env: Environment): Cluster | null {
   if (engine === null) return null;

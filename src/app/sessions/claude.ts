@@ -126,8 +126,8 @@ function promptText(line: JsonObject): string {
 }
 
 /**
- * Maximum number of lines for which `promptOf` keeps the prompt. A line's parent is nearly always among the last
- * lines.
+ * Maximum number of lines in `promptOf`, which maps each line to its prompt. A line's parent is nearly always
+ * among the last lines.
  */
 const REMEMBERED = 100_000;
 
@@ -174,11 +174,14 @@ function callTurn(name: string, input: unknown, block: unknown, result: unknown)
   const command =
     name === 'Bash' ? { command: textIn(input, 'command'), exit: exitOf(output, failed, block) } : {};
   const turn = toolTurn({ name, output, failed, ...command }, input, { path, how }, 'content');
-  // Show the plan of plan mode, which is an argument of the tool that ends this mode.
+  // For the tool that ends plan mode, show the plan, which is an argument of the tool.
   return { ...turn, text: name === 'ExitPlanMode' ? textIn(input, 'plan') : '' };
 }
 
-/** Returns the exit code of a command. For a failed command, only the first line of the output contains it. */
+/**
+ * Returns the exit code of a command, or null if it is unknown. For a failed command, the code is only in the
+ * first line of the output.
+ */
 function exitOf(output: string, failed: boolean, block: unknown): number | null {
   if (block === null) return null;
   const code = /^(?:Error: )?Exit code (\d+)/.exec(output)?.[1];

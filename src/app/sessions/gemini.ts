@@ -37,7 +37,8 @@ export const geminiReader: Reader = {
     return task === null && head.length < 8 ? null : { id, folder, task };
   },
   async *turns({ file }, tally) {
-    // A message is written again whenever one of its tool calls has ended, so the ids of messages and calls are remembered.
+    // The client writes a message again whenever one of its tool calls has ended. Remember the ids, so that
+    // each message and call is yielded once.
     const yielded = new Set<string>();
     const waiting = new Map<string, RawTurn>();
     const isNew = (id: string) => !yielded.has(id) && yielded.add(id);

@@ -15,14 +15,14 @@ import { remoteEngineAt } from './remote-engines.ts';
 import { type MovableEngine, StoreCopy } from './store-copy.ts';
 
 /**
- * Time in ms for which a copy stops writes to its source. The copy renews the stop while it copies the last
- * changes, so a killed copy blocks writes for no longer than this time.
+ * Time in ms for which a copy stops writes to its source. A running copy renews this time again and again. So
+ * if the copy is killed, the source accepts writes again after at most this time.
  */
 const FROZEN_MS = 30_000;
 const RENEW_MS = 10_000;
 /**
- * Duration in ms of a short pass. After a short pass little is left to copy, so the last pass, which stops
- * writes, is short too.
+ * A pass that takes less than this many ms ends the series of passes: little can have changed meanwhile. The
+ * last pass, which stops writes, is then short too.
  */
 const SHORT_MS = 2_000;
 /** Maximum number of passes while other processes write to the source. */
@@ -130,8 +130,8 @@ export async function copyStore(from: OpenStore, to: OpenStore, report: CopyRepo
 }
 
 /**
- * Allows writes again to a store that was copied elsewhere. Returns the name of the store. `was` is the target
- * of the copy, or null if writes were not stopped.
+ * Allows writes again to a store that was copied elsewhere. Returns the name of the store, and in `was` the
+ * target of the copy. `was` is null if writes were not stopped.
  */
 export async function reopenEngine(
   place: string,
@@ -140,14 +140,15 @@ export async function reopenEngine(
   await using store = await openPlace(place, 'source', { warn });
   const was = await store.engine.moving.moveStatus();
   await store.engine.moving.thaw();
-  // The new store may have issued handles since the move, so do not issue them again.
+  // The target of the copy may have issued handles since. Skip them here, otherwise one handle could name two
+  // pointers.
   if (was !== null) await skipHandles(store.engine);
   return { store: store.name, was: was?.to ?? null };
 }
 
 /**
- * Starts or resumes a copy. The target must be empty or contain an unfinished copy of the same source. Until
- * the copy ends, no other command can open the target.
+ * Starts or resumes a copy. The target must be empty, or contain an unfinished copy of the same source. Until
+ * the copy is complete, no other command can open the target.
  */
 export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyReport): Promise<StoreCopy> {
   const { records, moving } = to.engine;
@@ -184,7 +185,8 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (!isGone) await freeze();
       const timer = setInterval(() => {
-        // If a renewal fails, the time may run out. Then `leave` returns false, and the pass is repeated.
+        // If a renewal fails, the source may accept writes again. Then `leave` below returns false, and the
+        // pass is repeated.
         renewing = renewing.then(freeze).catch(() => {});
       }, RENEW_MS);
       try {
@@ -217,7 +219,10 @@ function itemsOf({ blobs, records, entries }: Usage): number {
 
 const SILENT = { step: () => {}, add: () => {} };
 
-/** Number of passes of a backup while other processes write. Each pass finds fewer changes. */
+/**
+ * Number of passes of a backup before changing logs are copied one by one. Other processes may write during
+ * the passes, and each pass finds fewer changes.
+ */
 const BACKUP_PASSES = 2;
 
 /**
@@ -289,7 +294,10 @@ async function restoreStore(from: OpenStore, to: OpenStore, partial: boolean): P
   return restored;
 }
 
-/** Skips handles after a restore into this home, because the store may have issued them after the backup was made. */
+/**
+ * Skips handles after a restore into this home. The store may have issued handles after the backup was made,
+ * and a handle must not be used for a second pointer.
+ */
 export async function skipHandlesAt(home: string): Promise<void> {
   await using store = await openPlace(home, 'source');
   await skipHandles(store.engine);

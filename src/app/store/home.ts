@@ -65,8 +65,8 @@ function notAFolder(home: string): RelayError {
 const SECRET_BYTES = 32;
 
 /**
- * Returns a function that reads the frame secret of the home, and creates it at first use. For programs that
- * open no store, because their relay may be on another machine.
+ * Returns a function that reads the secret with which frames of this home are signed, and creates it at first
+ * use. It needs no store, because the relay of a program may be on another machine.
  */
 export function homeSecret(home: string): FrameSecret {
   return async () => {

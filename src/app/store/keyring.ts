@@ -7,24 +7,27 @@ import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 
 /**
- * Mode of the keyring. With its keys, every payload that was encrypted for its channels can be decrypted. So
- * only its owner may read it.
+ * File mode of the keyring. Its keys decrypt every payload that was encrypted for its channels, so only its
+ * owner may read it.
  */
 const MODE = 0o600;
 const ATTEMPTS = 20;
-/** Time in ms for which the key of an expired pointer is kept, because the pointer may have been renewed. */
+/**
+ * Time in ms for which the key of an expired pointer is kept. The expiry in the keyring may be outdated,
+ * because a pointer can be renewed.
+ */
 const KEPT_AFTER_EXPIRY_MS = 90 * 24 * 60 * 60 * 1000;
 
 interface Entry {
   readonly key: string;
   readonly created_at: string;
-  /** Expiry of the pointer. */
+  /** Time at which the pointer expired or will expire, as known when the key was stored. */
   readonly expires_at?: string;
 }
 
 type Entries = { readonly [name: string]: Entry };
 
-/** Sections of the file. Files of earlier versions have no keys of pointers. */
+/** Sections of the file. A file that an earlier version wrote has no section `pointers`. */
 interface Sections {
   readonly channels: Entries;
   readonly pointers?: Entries;

@@ -51,8 +51,8 @@ export class Mirror {
   /** Size, number of events and last sequence number of each events.log, after this process last wrote the file. */
   readonly #ends = new Map<ThreadRoot, { size: number; count: number; seq: number }>();
   /**
-   * Stamp of each state.json file after this process last wrote it, from `stampOf`. If the file has another stamp
-   * now, someone may have edited it.
+   * Stamp of each state.json file from `stampOf`, taken when this process last wrote the file. If the file
+   * has another stamp now, someone may have edited it.
    */
   readonly #states = new Map<ThreadRoot, string>();
   /**
@@ -159,8 +159,8 @@ export class Mirror {
         this.#unmark(root);
       } finally {
         this.#writing.delete(root);
-        // Forget the state even if the files cannot be written, for example on a full disk. Otherwise the memory would
-        // fill up.
+        // Delete the state even if the files cannot be written, for example on a full disk. Otherwise these
+        // states would fill the memory.
         this.#expected.delete(root);
       }
     });
@@ -176,8 +176,8 @@ export class Mirror {
   }
 
   /**
-   * Copies a state.json that someone edited: its content is not a state of this thread. An empty file is not
-   * copied, because a power failure can leave it.
+   * Copies state.json to another name if someone edited it, that is, if its content is not a state of this
+   * thread. An empty file is not copied, because a power failure can leave an empty file.
    */
   async #keepEdited(folder: string, head: Head): Promise<void> {
     const path = join(folder, 'state.json');
@@ -214,8 +214,8 @@ export class Mirror {
       let text = '';
       let contents: string[] = [];
       let written = fstatSync(file).size;
-      // Files of artifacts are written before their events are appended to events.log. So a repair can
-      // continue after the last event in it.
+      // Write the files of artifacts before their events are appended to events.log. Then every event in
+      // events.log has its files, and a repair can continue after the last event.
       const flush = async () => {
         await this.#makeFiles(contents);
         written += appendAll(file, text);

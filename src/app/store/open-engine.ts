@@ -23,7 +23,7 @@ export type StoreChecks = Pick<
 export interface OpenedEngine {
   readonly engine: Engine;
   readonly checks: StoreChecks;
-  /** Frees space for a few small files on a full disk. Missing if the store is a cluster. */
+  /** Frees reserved space on a full disk, enough for a few small files. Missing if the store is a cluster. */
   readonly freeReserve?: () => void;
   /** Lets the last writes commit without fsync, because nobody waits for them. Missing if the store is a cluster. */
   readonly stopSyncing?: () => void;
@@ -33,7 +33,7 @@ export interface OpenedEngine {
 
 export interface ReadableFiles {
   readonly home: string;
-  /** Writes contents of artifacts to files, if these files do not exist yet. */
+  /** Writes contents of artifacts to files. Files that already exist stay unchanged. */
   makeFiles(keys: readonly string[]): Promise<void>;
 }
 
@@ -70,10 +70,10 @@ export async function openEngine(
 }
 
 /**
- * Returns the engine with its large bodies in a bucket. The address of the bucket comes from the caller or
- * from the store, and the credentials come from the environment of this process. Without a bucket, it returns
- * the engine unchanged. If other servers share the store, it wraps the engine anyway, because one of them may
- * add a bucket later.
+ * Returns the engine with its large bodies in a bucket. The address of the bucket comes from the caller or is
+ * recorded in the store, and the credentials come from the environment of this process. Without a bucket,
+ * returns the engine unchanged. But if other servers share the store, the engine is always wrapped, because
+ * one of these servers may add a bucket later.
  */
 export async function besideBucket<E extends Engine>(
   engine: E,

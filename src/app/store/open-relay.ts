@@ -79,8 +79,8 @@ async function overHttp(config: Config, remote: string, o: ConnectionOptions): P
 async function onStore(config: Config, { agent, ...o }: StoreOptions): Promise<OpenClient> {
   const server = runningServer(config.home);
   const served = server?.url;
-  // A command uses the same `auth` setting as the server on this home, so that its pushes are as visible as
-  // pushes through the server.
+  // Use the same `auth` setting as the server on this home. Then pointers that a command pushes are visible
+  // to the same callers as pointers pushed through the server.
   const { core, ...open } = await openCore(config, 'cli', {
     auth: config.auth ?? server?.auth ?? 'open',
     ...o,
@@ -150,8 +150,8 @@ function handleKeys(
 const STORE = 'http://store.invalid';
 
 /**
- * Returns the URL at which to look for a pointer. If the URL names this machine, the store is searched first. The
- * port in the URL is ignored, because a server may change its port. If the store does not have the pointer,
+ * Returns the URL at which to look for a pointer. A URL that names this machine is first looked up in the
+ * store. Its port is ignored, because a server may change its port. If the store does not have the pointer,
  * another relay at that address may have it.
  */
 async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {

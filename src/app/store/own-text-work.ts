@@ -8,8 +8,8 @@ import { makePreview } from '../../text/preview/preview.ts';
 import { countTokens } from './token-counter.ts';
 
 /**
- * Text work in this process instead of worker threads. It is for commands, which end soon. Code is loaded when it
- * is first needed.
+ * Processes texts in this process instead of worker threads. It is for commands, which end soon. Code is
+ * loaded when it is first needed.
  */
 export const ownTextWork: TextWork = {
   async count(text) {

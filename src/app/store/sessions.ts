@@ -16,7 +16,7 @@ import type { AgentSession } from '../../interfaces/cli/host.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 
-/** Environment variables that identify the session of a process that a client has started. */
+/** Environment variables that a client sets for the programs that it starts. Their values are session ids. */
 export const SESSION_VARIABLES = [
   ['claude', 'CLAUDE_CODE_SESSION_ID'],
   ['codex', 'CODEX_SESSION_ID'],

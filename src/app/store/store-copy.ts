@@ -21,12 +21,13 @@ import {
  */
 const WIDTH = { logs: 16, records: 64, documents: 16, blobs: 8 };
 /**
- * Maximum number of times that a changing log is copied again. With the pauses this takes about ten seconds.
+ * Maximum number of times that a log is copied again because it changed during the copy. With the pauses this
+ * takes about ten seconds.
  */
 const SETTLE_TRIES = 200;
-/** Maximum pause in ms before a changing log is copied again. */
+/** Maximum pause in ms before a log that changed is copied again. */
 const SETTLE_PAUSE_MS = 100;
-/** Maximum number of log entries per import. */
+/** Maximum number of log entries that are imported in one call. */
 const ENTRIES = 200;
 
 export interface Counts {
@@ -70,7 +71,7 @@ export class StoreCopy {
   readonly lost = new Set<string>();
   #passes = 0;
 
-  /** `moved` is called with the number of items that were compared or verified. */
+  /** `moved` reports progress: it is called with the number of items that were compared or verified. */
   constructor(from: MovableEngine, to: MovableEngine, moved: (items: number) => void = () => {}) {
     this.#from = from;
     this.#to = to;
@@ -248,7 +249,7 @@ export class StoreCopy {
     return true;
   }
 
-  /** Copies a log. Returns whether the log had changed. */
+  /** Copies the new entries of a log. Returns whether the log had changed since the last pass. */
   async #copyLog(log: ExportedLog, pass: number, checked: boolean): Promise<boolean> {
     const { stream, last, trimmed } = log;
     if (this.#isSame(log)) {
@@ -259,8 +260,8 @@ export class StoreCopy {
     if (known.count !== log.count || known.last !== last) {
       const now = await this.#from.moving.exportLog(log.stream);
       const isBehind = now !== null && now.last > known.last;
-      // If the log grew while it was read, the next pass copies the rest. Otherwise the log was dropped and
-      // started again, so it is copied again from the beginning.
+      // The log changed while it was read. If it only grew, the next pass copies the rest. Otherwise it was
+      // deleted and started again, so copy it again from the beginning.
       if (now !== null && !isBehind && (now.count !== known.count || now.last !== known.last)) {
         await this.#to.logs.drop(stream);
         known = await this.#appendTo(now, undefined);

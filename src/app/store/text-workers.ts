@@ -38,18 +38,21 @@ const LIMITS = {
  */
 const SHORT_BYTES = 8 * 1024;
 
-/** Time in seconds after which a client may retry a rejected job. */
+/** Number of seconds after which a client may retry a rejected job. */
 const RETRY_S = 5;
 
 type Turn = PromiseWithResolvers<void>;
 
-/** Queue for jobs with long texts, or for jobs with short texts. It counts the running jobs. */
+/**
+ * Queue of jobs, with a maximum number of running jobs. Long texts, short texts and folds each have their own
+ * queue.
+ */
 class Lane {
   readonly most: number;
   running = 0;
   /**
-   * Waiting jobs by tenant. The first tenant is the next one. A tenant without waiting jobs is not in the
-   * map.
+   * Waiting jobs by tenant. The job of the first tenant runs next. A tenant without waiting jobs is not in
+   * the map.
    */
   readonly #waiting = new Map<string, Turn[]>();
 
@@ -102,7 +105,10 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;
   readonly #short: Lane;
   readonly #long: Lane;
-  /** Queue for folds. One fold at a time loads its snapshot and first events, because this process parses them. */
+  /**
+   * Queue for folds, which compute states from events. Only one fold at a time loads its snapshot and first
+   * events, because parsing them blocks this process.
+   */
   readonly #reading = new Lane(1);
   readonly #idle: TextThread[] = [];
   readonly #threads = new Set<TextThread>();
@@ -132,9 +138,13 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     return this.#run({ body: start, preview }, o) as Promise<Preview>;
   }
 
-  /** Folds events in a worker thread. The events are sent to the worker when it requests them. */
+  /**
+   * Folds events in a worker thread: it computes states from them. The events are sent to the worker when it
+   * requests them.
+   */
   async fold<K extends FoldKind>(load: LoadFold<K>, o?: WorkOptions): Promise<FoldAnswers[K]> {
-    // Error of reading the events. The caller gets this error. The thread gets only the message that reading failed.
+    // Error of reading the events. It is thrown to the caller. The worker thread learns only that reading
+    // failed.
     let failure: { readonly error: unknown } | null = null;
     const begin = async () => {
       const { job: fold, events } = await load();

@@ -52,7 +52,7 @@ function readCachedTable(path: string): TokenTable | null {
     const made = readMapped(path);
     return isWholeTable(made) ? openTokenTable(made) : null;
   } catch {
-    // The table has not been cached yet.
+    // The table has not been cached yet, so the caller builds it.
     return null;
   }
 }
