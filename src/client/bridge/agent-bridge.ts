@@ -92,7 +92,8 @@ export class AgentBridge {
   async send(task: string, o: SendOptions = {}): Promise<SentTask> {
     const channel = this.channelFor(o.to);
     const { encrypted, idempotencyKey, signal } = o;
-    // Metadata is never encrypted, so an encrypted task gets no default summary.
+    // The summary is metadata, which is never encrypted. So an encrypted task gets no default summary, which
+    // would quote the task.
     const summary = o.summary ?? (encrypted ? undefined : firstLine(task, SUMMARY_CHARS));
     const metadata = { ...(summary === undefined ? {} : { summary }), done_channel: this.doneChannel };
     const contentType = 'text/plain; charset=utf-8';
@@ -163,12 +164,12 @@ export class AgentBridge {
 }
 
 /**
- * Finds the message of an encrypted result on the done channel and returns its URL. Only this URL contains the key
- * that decrypts the result.
+ * Returns the URL of an encrypted result, with the key that decrypts it. The key is only in the message that
+ * announced the result, so this function searches the done channel for that message.
  */
 export async function announcedResult(client: ContextRelay, id: string, result: string): Promise<string> {
   const { created_at: since, done_channel } = await client.tasks.get(id);
-  // Search the messages only with the channel's key. Without it, this client cannot decrypt them.
+  // Without the channel's key, this client cannot decrypt the messages, so there is nothing to search.
   if (await client.hasChannelKey(done_channel)) {
     const last = await client.channels.position(done_channel);
     const signal = AbortSignal.timeout(LOOK_BACK_MS);

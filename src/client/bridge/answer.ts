@@ -13,9 +13,10 @@ const STATES = ['completed', 'failed', 'rejected', 'input_required', 'auth_requi
 export type AnswerState = (typeof STATES)[number];
 
 /**
- * An agent's answer that is more than text: a question, files, data, or a message instead of a task. For such
- * an answer, the agent prints only `{"a2a": "1.0", "task": {…}}` or `{"a2a": "1.0", "message": {…}}`. The
- * inner object is JSON of the A2A protocol, without ids. The relay assigns the ids.
+ * An agent's answer that is more than text: a question, files, data, or a message instead of a task. To give
+ * such an answer, the agent prints only `{"a2a": "1.0", "task": {…}}` or `{"a2a": "1.0", "message": {…}}`.
+ * The value of `task` or `message` is JSON of the A2A protocol without ids, because the relay assigns the
+ * ids.
  */
 export interface AgentAnswer {
   readonly state: AnswerState;

@@ -13,8 +13,8 @@ export interface AgentBridgeOptions {
   /** Maximum number of tasks that run at the same time; 1 by default. */
   readonly concurrency?: number;
   /**
-   * Names of the senders from which the bridge accepts tasks, as the relay reports them. By default the
-   * bridge accepts tasks from everyone in the tenant.
+   * Names of the senders whose tasks the bridge accepts. The relay reports the name of each sender. By
+   * default the bridge accepts tasks from everyone in the tenant.
    */
   readonly from?: readonly string[];
   /** Time limit of a task in ms; 600 000 by default. */

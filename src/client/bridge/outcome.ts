@@ -24,9 +24,10 @@ export const OUTCOME_REQUEST = `end with a block of lines: ${START} then COMPLET
 
 /**
  * Finds the last complete outcome block in an agent's output. Returns the text between its markers, and the
- * part after `COMPLETED:`. If there is no block, returns the whole output. Earlier blocks are ignored,
- * because agents correct themselves and terminals repaint. A block that repeats the instruction is ignored.
- * A block without an end marker is ignored too, because its content may be incomplete.
+ * part after `COMPLETED:`. If there is no block, returns the whole output. The last block counts, because
+ * agents correct themselves and terminals print the same text again. A block that only repeats the
+ * instruction is ignored. A block without an end marker is ignored too, because its content may be
+ * incomplete.
  */
 export function readOutcome(output: string) {
   const lines = output.split('\n');

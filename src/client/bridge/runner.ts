@@ -13,8 +13,8 @@ export interface Runner {
   /** Maximum number of jobs that run at the same time; unlimited by default. */
   readonly slots?: number;
   /**
-   * Returns whether the agent can get this text as a whole. Otherwise the agent gets one line with the
-   * pointer instead. By default every text is possible.
+   * Returns whether the runner can pass this text to the agent as a whole. If not, the agent gets one line
+   * with the pointer instead. Without this method, every text is passed on.
    */
   inline?(text: string): boolean;
   /** Prepares the runner, once before the first job. Rejects if the agent cannot be reached. */
@@ -60,13 +60,13 @@ export interface Job {
 
 export interface StuckReason {
   /**
-   * Reason as a sentence without its full stop. It is reported for encrypted tasks too, so it must not quote
-   * the task.
+   * Reason as a sentence without its full stop. The relay gets it even for an encrypted task, so it must not
+   * quote the task.
    */
   readonly why: string;
   /**
-   * Question of the agent to a person. The bridge does not report it for an encrypted task, because it may
-   * quote the task.
+   * Question of the agent to a person. It may quote the task, so the bridge does not report it if the task is
+   * encrypted.
    */
   readonly asked?: string;
 }

@@ -35,7 +35,7 @@ type Status = 'done' | 'failed';
 const FIRST_WAIT_MS = 500;
 /** Longest pause in ms between two attempts to deliver a result. */
 const LONGEST_WAIT_MS = 10_000;
-/** Time in ms after which the relay has certainly noticed that this bridge closed its connection. */
+/** Time in ms after which the relay has surely noticed that this bridge closed its connection. */
 export const LEAVE_MS = 200;
 
 /**
@@ -52,8 +52,8 @@ export async function runTask(
   stopping: AbortSignal,
 ): Promise<Status | null> {
   const { url, from, metadata } = message;
-  // Drop a signal, which is no task, and a task that already has a result, because a bridge finished it but
-  // acknowledged it too late.
+  // Drop a message that needs no run. It is a signal, or its task already has a result: then a bridge
+  // finished the task but acknowledged it too late.
   if (!url) return drop(message, o, String(message.seq), 'it is a signal, not a task');
   const { id, key } = parsePointer(url);
   if (await hasResult(client, id)) return drop(message, o, id, 'it already has a result');
@@ -70,8 +70,8 @@ export async function runTask(
     if (found?.status === 'canceled') canceled.abort(found.summary);
     else if (found) settled.abort();
   });
-  // Ignore errors of this wait, so that the task still runs. If there is another result, the relay rejects
-  // the second one.
+  // Ignore errors of this wait, so that the task still runs. If there is already another result, the relay
+  // rejects the second one.
   elsewhere.catch(() => {});
   let ran: Ran;
   try {
@@ -85,8 +85,8 @@ export async function runTask(
   if (lost.aborted) return forget(o, id, 'its lease ended, and another bridge took the task');
   if (settled.signal.aborted) return drop(message, o, id, 'the agent sent the result itself');
   if (stopping.aborted) {
-    // Wait before giving the task back. Otherwise the relay, which does not know yet that this bridge has
-    // left, could give the task to this bridge again.
+    // Wait before giving the task back. If the relay has not yet noticed that this bridge left, it could give
+    // the task to this bridge again.
     await pause(LEAVE_MS);
     await message.nack();
     return forget(o, id, 'given back');
@@ -112,8 +112,8 @@ async function perform(
     text = await client.pull(await ownPointer(url, o.resolve));
     message = await messageOf(client, id, task.message);
   } catch (error) {
-    // An unreachable relay may be back soon, so throw: the task is then tried again. A payload that cannot
-    // be read now stays unreadable, so in this case the task fails.
+    // If the relay is unreachable, throw, so that the task is tried again later. Any other error means that
+    // the payload stays unreadable, so the task fails.
     if (isRelayError(error, 'unreachable') || isRelayError(error, 'timeout')) throw error;
     return refused(`The task could not be read: ${errorText(error)}`);
   }
@@ -209,9 +209,9 @@ export function pushResult(
 }
 
 /**
- * Turns the output of a job into a result. With `asAnswer`, an A2A answer stays unchanged JSON. Otherwise
- * it becomes text. `outcome` is the kind of the text: an outcome block, an A2A answer, the whole output, or
- * nothing.
+ * Turns the output of a job into a result. With `asAnswer`, an A2A answer stays unchanged JSON. Otherwise it
+ * becomes text. `outcome` says where the text comes from: an outcome block, an A2A answer, the whole output,
+ * or nothing.
  */
 function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
   let { failed } = ran;
@@ -297,10 +297,7 @@ export async function ownPointer(
   return key === null ? id : resolve(url);
 }
 
-/**
- * Returns the last line of a prompt. The line contains the task's id, by which a runner finds the prompt on
- * a screen.
- */
+/** Returns the last line of a prompt. A runner finds the prompt on a screen by the task's id in this line. */
 const ending = (id: string) => `(relay task ${id})`;
 
 /** Returns the text of the task, followed by the instruction for an outcome block. */

@@ -110,7 +110,7 @@ export class BridgeWorker implements AsyncDisposable {
       while (this.#running.size >= this.#slots && !stopping.aborted) await Promise.race(this.#running.keys());
       if (stopping.aborted) {
         lease.stop();
-        // Ignore an error here: when its lease ends, the message goes back to the group anyway.
+        // Ignore an error here: if the message is not given back now, the group gets it when its lease ends.
         await message.nack().catch(() => {});
         return;
       }

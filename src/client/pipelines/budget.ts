@@ -5,7 +5,7 @@ import type { Billed } from '../prompts/types.ts';
 import type { Budget, Pipeline } from './definition.ts';
 import { FinalFailure } from './step-runner.ts';
 
-/** Prices of a model per million tokens, in the currency of `Prices`. */
+/** Prices per million tokens of a model, in the currency of `Prices`. */
 export interface Price {
   readonly input: number;
   readonly output: number;
@@ -43,7 +43,10 @@ export function priceOf(prices: Prices, model: string, billed: Billed): number |
   return (input + billed.output_tokens * price.output) / 1_000_000;
 }
 
-/** Amounts that a run has spent, and how often a person extended each budget. Read from the run's log. */
+/**
+ * Amounts that a run has spent, and how often a person has extended each budget. Both are computed from the
+ * run's log.
+ */
 export interface BudgetRecord {
   readonly steps: ReadonlyMap<string, Spent>;
   readonly extended: ReadonlyMap<string, number>;
@@ -55,7 +58,7 @@ interface BudgetParts {
   readonly prices: Prices;
   /** Asks a person. Resolves with the answer. */
   ask(question: string, choices: readonly string[], key: string): Promise<string>;
-  /** Meter of the outer run, if this run is a step of another pipeline. */
+  /** Meter of the pipeline that runs this one as a step. Everything that this run spends also counts there. */
   readonly outer?: Meter;
 }
 
@@ -69,7 +72,8 @@ export class Meter {
   readonly #steps: Map<string, Spent>;
   readonly #extended: Map<string, number>;
   /**
-   * Allows one question at a time, so that steps that use up a budget at the same time share one question.
+   * Lets one step at a time ask a person. If several steps use up a budget at the same time, the first one
+   * asks and the others use its answer.
    */
   readonly #asking = new ConcurrencyLimit(1);
 
@@ -80,7 +84,10 @@ export class Meter {
     this.#extended = new Map(extended);
   }
 
-  /** Returns once the step may make its next call. Rejects if a budget is used up. */
+  /**
+   * Resolves when the step may make its next call. If a budget is used up, a person is asked first. Rejects
+   * if the budget is not extended.
+   */
   async admit(step: string): Promise<void> {
     await this.#parts.outer?.admit(step);
     for (const scope of [RUN, step]) {
@@ -90,8 +97,8 @@ export class Meter {
   }
 
   /**
-   * Returns whether a budget is used up if the tokens in `billed` are added, which a running call has used
-   * so far.
+   * Returns whether a running call uses up a budget. `billed` contains the tokens that the call has used so
+   * far.
    */
   isUsedUp(step: string, model: string, billed: Billed | undefined): boolean {
     const { prices, outer } = this.#parts;
@@ -102,7 +109,7 @@ export class Meter {
     return isReached || (outer?.isUsedUp(step, model, billed) ?? false);
   }
 
-  /** Counts a call that is still under way, before its event is written. */
+  /** Adds the amounts of a call to the sums of the step, before the event `budget.spent` is written. */
   count(step: string, spent: Spent): void {
     this.#steps.set(step, addSpent(this.#steps.get(step) ?? NOTHING_SPENT, spent));
     this.#parts.outer?.count(step, spent);
@@ -134,7 +141,10 @@ export class Meter {
     return [this.#budgetOf(RUN), this.#budgetOf(step)].filter((budget) => budget !== undefined);
   }
 
-  /** Describes the limit that a scope has reached. Null if it has reached none. */
+  /**
+   * Describes the limit that a scope has reached, such as `900 of 800 tokens`. Null if it has reached no
+   * limit.
+   */
   #reached(scope: string, more = NOTHING_SPENT): string | null {
     const budget = this.#budgetOf(scope);
     if (!budget) return null;

@@ -32,7 +32,8 @@ export function nextTime(expression: string, timezone: string, after: number): n
   const offset = offsetsOf(timezone);
   const today = new Date(after + offset(after));
   const start = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate()) - DAY;
-  // As in other cron programs: if day of month and day of week are both restricted, one of them must match.
+  // If both day of month and day of week are restricted, it is enough that one of them matches. Other cron
+  // programs do the same.
   const either = !days!.any && !weekdays!.any;
   for (let day = start; day < start + SEARCHED_DAYS * DAY; day += DAY) {
     const date = new Date(day);
@@ -54,9 +55,9 @@ export function nextTime(expression: string, timezone: string, after: number): n
 }
 
 /**
- * Returns the times at which clocks show `wall`. If clocks go back and show `wall` twice, returns the first
- * time, or both with `anyHour`. If clocks skip `wall`, returns the time after the change, or nothing with
- * `anyHour`.
+ * Returns the times, in ms, at which clocks show the local time `wall`. If clocks go back and show `wall`
+ * twice, returns the first time, or both times with `anyHour`. If clocks go forward and skip `wall`, returns
+ * the time after the change, or no time with `anyHour`.
  */
 function instants(wall: number, offset: (time: number) => number, anyHour: boolean): number[] {
   const [before, behind] = [offset(wall - DAY), offset(wall + DAY)];

@@ -64,8 +64,8 @@ export type Trigger = { readonly inputs: { readonly [name: string]: string } } &
       readonly cron: string;
       readonly timezone: string;
       /**
-       * Runs to start for scheduled times at which no server was running: none, one for the last time, or
-       * one for each time.
+       * Runs to start for scheduled times that passed while no server was running: none (`skip`), one for the
+       * last time (`last`), or one for each time (`all`).
        */
       readonly missed: 'skip' | 'last' | 'all';
     }

@@ -49,8 +49,8 @@ export class Fields {
   }
 
   /**
-   * Returns the map at a key, or undefined if the key is missing. A text stands for a map with only the first
-   * of `keys`.
+   * Returns the map at a key, or undefined if the key is missing. Instead of a map, the file may contain a
+   * text, which is then the value of the first of `keys`.
    */
   shorthand(key: string, keys: readonly string[], what = `"${key}"`): Fields | undefined {
     const value = this.raw[key] ?? undefined;

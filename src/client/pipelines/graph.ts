@@ -6,8 +6,8 @@ type Node = Pick<Step, 'id' | 'needs'>;
 export function findCycle(steps: readonly Node[]): string[] | null {
   const ids = new Set(steps.map(({ id }) => id));
   const known = steps.map(({ id, needs }) => ({ id, needs: needs.filter((need) => ids.has(need)) }));
-  // Remove all steps in rounds. Each remaining step is part of a cycle or depends on one, so following its
-  // needs leads around a cycle.
+  // Leave out all steps that can be put into rounds. Each remaining step is part of a cycle or depends on
+  // one. So following needs from any of these steps leads into a cycle.
   for (const { id } of rounds(known).flat()) ids.delete(id);
   const next = new Map(known.map(({ id, needs }) => [id, needs.find((need) => ids.has(need))]));
   const path: string[] = [];
@@ -61,7 +61,7 @@ export function rounds<T extends Node>(steps: readonly T[]): T[][] {
   return found;
 }
 
-/** Returns the steps that no other step needs. Their results are the results of a run. */
+/** Returns the steps that no other step needs. Their results are the results of the whole run. */
 export function lastSteps(steps: readonly Step[]): Step[] {
   const needed = new Set(steps.flatMap(({ needs }) => needs));
   return steps.filter(({ id }) => !needed.has(id));

@@ -95,9 +95,9 @@ export class Pipelines {
   }
 
   /**
-   * Starts a run at most once for a key. An existing run that is not finished is resumed. Returns null if
-   * the run is finished, or if another process works on it. With `again`, a failed run is resumed too, and
-   * the summary of a run that is done is returned.
+   * Starts a run, at most once per key. If a run with this key exists and is not finished, it is resumed.
+   * Returns null if the run is finished, or if another process works on it. With `again`, a failed run is
+   * resumed too, and for a run that is done, its summary is returned.
    */
   async startOnce(
     key: string,
@@ -303,8 +303,8 @@ export class Pipelines {
   }
 
   /**
-   * Runs another pipeline as a step. If a crash interrupts it, the next call finds its run by the key of
-   * the step.
+   * Runs another pipeline as a step. The new run is found by the key of the step, so after a crash the same
+   * run continues.
    */
   async #runUsed(file: PipelineFile, call: StepCall<PipelineAgent>, o: RunOptions): Promise<StepResult> {
     const used = file.uses?.[call.agent.uses];
@@ -324,7 +324,7 @@ export class Pipelines {
     return { content: JSON.stringify(outputs), by: ran.pipeline, source_refs: [`run:${ran.run}`] };
   }
 
-  /** Returns the outputs of a run that declares none: the results of its last steps. */
+  /** Returns the outputs of a run whose pipeline declares no `outputs`: the results of its last steps. */
   async #lastOutputs({ run, results }: RunSummary): Promise<{ [step: string]: string }> {
     const found: { [step: string]: string } = {};
     for (const { step, ref } of results) {

@@ -29,17 +29,18 @@ export interface LeaseParts {
 
 export interface LeaseOptions {
   readonly signal: AbortSignal;
-  /** True to take the lease from its holder, even if the holder is still alive. */
+  /** True if the lease is taken from its holder, even if the holder is still alive. */
   readonly takeOver?: boolean;
-  /** Called once if the process must wait because the holder of the lease may be dead. */
+  /** Called once if this process has to wait and cannot find out whether the holder of the lease is alive. */
   waiting?(held: Held): void;
 }
 
 /** Interval in ms at which a waiting process asks for the lease again. */
 const POLL_MS = 500;
 /**
- * Time in ms for which a confirmed lease is not confirmed again. This saves requests when several steps end
- * together. But a process that has lost its lease can still write for at most this time.
+ * Number of ms for which a write relies on the last renewal of the lease and does not ask the store again.
+ * This saves requests when several steps end together. But a process that has lost its lease can still write
+ * for at most this time.
  */
 const CONFIRMED_MS = 1_000;
 /** Methods of the threads API that write to a run. */
@@ -48,9 +49,9 @@ const WRITES: ReadonlySet<string | symbol> = new Set(['patch', 'record', 'putArt
 const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
 /**
- * A lease on a run, so that only one process works on it. The holder renews the lease while it works.
- * Another process waits until the lease expires. If it sees that the lease is renewed, the holder is alive,
- * and it gives up.
+ * A lease on a run, so that only one process works on it. The holder renews the lease while it works. Another
+ * process that wants the lease waits until it expires. If the lease is renewed meanwhile, its holder is
+ * alive, and the other process gives up.
  */
 export class RunLease implements AsyncDisposable {
   readonly #parts: LeaseParts;
@@ -93,8 +94,8 @@ export class RunLease implements AsyncDisposable {
       if (o.signal.aborted) throw new RelayError('aborted', { what: 'the wait for the run was canceled' });
       seen = held;
     }
-    // Ignore a failed renewal: the next interval tries again. The next write also renews the lease, and
-    // throws if that fails.
+    // Ignore a failed renewal, because the next interval tries again. A write also renews the lease, and
+    // throws if this fails.
     lease.#timer = setInterval(() => void lease.#renew().catch(() => {}), RENEW_MS);
     return lease;
   }

@@ -18,13 +18,13 @@ export interface RunParts extends WorkParts {
   readonly maxParallel: number;
   readonly frameSecret: FrameSecret;
   readonly trigger?: Json;
-  /** Returns the environment variables of a step, with secrets filled in. */
+  /** Returns the environment variables of a step. Their placeholders are replaced with secrets. */
   envOf(step: Step): { readonly [name: string]: string };
   /** Ids of the steps to run. All steps that they need run too. By default all steps run. */
   readonly only?: readonly string[];
 }
 
-/** Results that were recorded earlier, by instance id. */
+/** Results that were recorded before this execution of the run, by instance id. */
 export type RecordedResults = ReadonlyMap<string, { readonly artifact: Artifact; readonly settled: boolean }>;
 
 const OK: ReadonlySet<StepStatus> = new Set(['done', 'skipped']);
@@ -69,8 +69,8 @@ export class Run {
   }
 
   /**
-   * Starts a step and returns its promise. If the step was started before, returns the existing promise. A
-   * step starts its needs itself, because the file may list them after it.
+   * Starts a step and returns its promise. Returns the existing promise if the step was already started: each
+   * step starts the steps that it needs, because the file may list them after it.
    */
   #begin(step: Step): Promise<void> {
     let going = this.#steps.get(step.id);
@@ -88,7 +88,8 @@ export class Run {
   }
 
   async #step(step: Step): Promise<void> {
-    // Wait one microtask, so that the promise of this step is in the map before this step starts its needs.
+    // Wait one microtask, so that `#steps` contains the promise of this step before it starts the steps that
+    // it needs.
     await Promise.resolve();
     const byId = new Map(this.#pipeline.steps.map((other) => [other.id, other]));
     await Promise.all(step.needs.map((need) => this.#begin(byId.get(need)!)));
@@ -111,9 +112,9 @@ export class Run {
   }
 
   /**
-   * Returns the id of the need that prevents a step from running, or null. If there are several, a failed
-   * need comes before a skipped one. If the step's condition uses the status of a need, the need prevents
-   * the step only if it was interrupted.
+   * Returns the id of a needed step because of which this step cannot run, or null. A failed step is
+   * preferred over a skipped one. If the condition of this step uses the status of a needed step, only an
+   * interruption of the needed step stops this step.
    */
   #stopper(step: Step): string | null {
     const asked = new Set(
@@ -129,8 +130,8 @@ export class Run {
   }
 
   /**
-   * Returns one entry per instance of a step: a single null, or one entry per item of its list. Records a
-   * failure and returns null if the list is invalid or too long.
+   * Returns one entry per instance of a step: a single null, or one entry per item of the step's list. If the
+   * list is invalid or too long, records a failure and returns null.
    */
   async #items(step: Step): Promise<readonly ({ item: Json; index: number } | null)[] | null> {
     if (step.forEach === undefined) {
@@ -186,7 +187,7 @@ export class Run {
     this.#recorder.status(step.id, status === 'interrupted' ? 'pending' : status);
   }
 
-  /** Records a step that ended without calling its agent. */
+  /** Records that a step ended without a call of its agent. */
   async #note(
     step: Step,
     status: 'blocked' | 'failed' | 'skipped',
@@ -213,7 +214,7 @@ function together(outcomes: readonly Outcome[]): StepStatus {
 
 /**
  * Updates the plan and the last actions in the state of a run. Changes that arrive during a write are
- * combined in the next write. The state may skip changes, because the log contains every change.
+ * combined into the next write. The state may miss changes, but the log contains all of them.
  */
 export class StepRecorder {
   readonly #threads: ThreadsApi;
@@ -221,7 +222,7 @@ export class StepRecorder {
   readonly #places: ReadonlyMap<string, number>;
   #ops: PatchOp[] = [];
   /**
-   * The write that is under way. After a failure of the store it stays rejected, so that nothing more is
+   * The write that is under way. If the store fails, this promise stays rejected, so that nothing more is
    * written.
    */
   #writing: Promise<void> | null = null;

@@ -42,7 +42,7 @@ export interface ScopeParts {
 export class Scope {
   readonly #parts: ScopeParts;
   readonly #item: { readonly item: Json; readonly index: number } | null;
-  /** Ref → text of a result. The texts are loaded in advance, so that `#resolve` can be synchronous. */
+  /** Ref → text of a result. The texts are loaded in advance, because `#resolve` is synchronous. */
   readonly #texts = new Map<string, string>();
 
   constructor(parts: ScopeParts, item: { item: Json; index: number } | null = null) {
@@ -105,8 +105,8 @@ export class Scope {
   }
 
   /**
-   * Returns the prompt of a step without frames. For receivers that treat all text as data and never as
-   * instructions.
+   * Returns the prompt of a step without frames around the output of other agents. It is for receivers that
+   * treat all text as data and never as instructions.
    */
   plain(step: Pick<Step, 'prompt'>): Promise<string> {
     return this.#filled(step, (path) => asText(this.#resolve(path)));
@@ -214,7 +214,7 @@ function asList(value: Json): readonly Json[] | null {
     const parsed = JSON.parse(value) as Json;
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // The text is not a JSON list. Split it into lines, or at its commas if it has only one line.
+    // The text is not a JSON list. Split it into lines below, or at its commas if it has only one line.
   }
   const parts = value.includes('\n') ? value.split('\n') : value.split(',');
   return parts.map((part) => part.trim()).filter((part) => part !== '');

@@ -34,8 +34,8 @@ export interface StepCall<A extends Agent = Agent> {
   /** Environment variables of the step. They may contain secrets. */
   readonly env: { readonly [name: string]: string };
   /**
-   * Returns whether a budget is used up with these tokens, so that the model must answer without more tool
-   * calls.
+   * Returns whether a budget is used up if the call has used the tokens in `billed`. Then the model must
+   * answer without more tool calls.
    */
   enough(model: string, billed: Billed | undefined): boolean;
 }
@@ -118,7 +118,7 @@ export interface Progress {
   readonly duration_ms?: number;
   readonly ref?: string;
   readonly cached?: boolean;
-  /** True if the result was recorded before this execution of the run began. */
+  /** True if the result is not new: it was recorded before this execution of the run began. */
   readonly known?: boolean;
   readonly why?: string;
   readonly text?: string;

@@ -70,7 +70,7 @@ export interface Instance {
   readonly agent: Agent;
   readonly scope: Scope;
   readonly context: readonly Artifact[];
-  /** Environment variables with their values filled in. */
+  /** Environment variables of the step. Placeholders in their values are already replaced. */
   readonly env: { readonly [name: string]: string };
 }
 
@@ -96,8 +96,8 @@ export class StepWork {
   }
 
   /**
-   * Runs the instance. The agent waits for a free slot. Checking the condition and storing the result need no
-   * slot.
+   * Runs the instance. Only the agent needs a free slot; checking the condition and storing the result need
+   * none.
    */
   async run(slots: ConcurrencyLimit): Promise<Outcome> {
     const { env, signal } = this.#parts;
@@ -118,8 +118,8 @@ export class StepWork {
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
     if (known) return this.#storeResult(known, call.key, 0, true);
-    // Take no slot while the step waits for a person or another pipeline, because its own agent runs
-    // nothing meanwhile.
+    // Take no slot while the step waits for a person or for another pipeline. The step itself runs no agent
+    // then.
     const waits = call.agent.kind === 'person' || call.agent.kind === 'pipeline';
     const worked = waits ? await this.#attempts(call) : await slots.run(() => this.#attempts(call));
     if ('status' in worked) return worked;
@@ -203,8 +203,9 @@ export class StepWork {
   }
 
   /**
-   * Runs one round of a step and evaluates its condition. A step without `until` has only one round. If the
-   * condition uses the exit code, a failed command ends the round without an error.
+   * Runs one round of a step and evaluates the condition of `until`. A step without `until` has only one
+   * round. If the condition uses the exit code, a failed command ends the round normally instead of failing
+   * the step.
    */
   async #round(call: StepCall): Promise<{ done: boolean; output: string | Uint8Array; result?: StepResult }> {
     const { step, scope } = this.#instance;
@@ -410,8 +411,8 @@ export class StepWork {
       await threads(by).patch(run, { ops: patch.ops, idempotency_key });
       return null;
     } catch (error) {
-      // The patch was already applied before a crash. It conflicts only because this attempt created new
-      // ids.
+      // This patch was already applied before a crash. It is rejected now, because this attempt gave its
+      // items new ids.
       if (isRelayError(error, 'idempotency_conflict')) return null;
       if (isRelayError(error)) return error.message;
       throw error;
@@ -474,7 +475,7 @@ function textOf(content: string | Uint8Array): string {
 /** Marks the sentence about the previous round in a prompt, so that the next round replaces it. */
 const PREVIOUS_MARK = 'Previous attempt: ';
 const PREVIOUS = new RegExp(`\\n\\n${PREVIOUS_MARK}[^\\n]*$`);
-/** Number of characters of the newest output that are masked together. */
+/** Number of characters at the end of the output that are masked as one text. */
 const MASKED_CHARS = 8192;
 
 function reason(error: unknown): string {

@@ -23,11 +23,11 @@ export interface ServeOptions {
 
 /** Interval in ms at which a server looks for runs that no process works on. */
 const RECOVER_MS = 5_000;
-/** A scheduled time that is more than this number of ms ago counts as missed. */
+/** A scheduled time counts as missed if it passed more than this many ms ago. */
 const LATE_MS = 60_000;
 /**
- * Longest wait in ms before the schedule is checked again, because the machine's clock may be changed
- * meanwhile.
+ * Maximum wait in ms before the schedule is checked again. It is short, because somebody may change the
+ * machine's clock meanwhile.
  */
 const WAIT_MS = 30_000;
 /** Pause in ms after an error of the store. */
@@ -64,7 +64,7 @@ export class TriggerServer {
         const stop = AbortSignal.any([signal, lease.lost]);
         const failed = new AbortController();
         const watching = this.#watchers(lease.thread, AbortSignal.any([stop, failed.signal]));
-        // If one watcher fails, stop the others. The loop then starts all watchers again.
+        // If one watcher fails, stop the others. The outer loop then starts all of them again.
         for (const one of watching) one.catch(() => failed.abort());
         await Promise.all(watching);
       } catch (error) {
@@ -114,8 +114,8 @@ export class TriggerServer {
         await this.fire(`${channel}:${seq}`, JSON.parse(JSON.stringify(data)) as JsonObject, trigger);
       }
       await channels.ack(channel, group, { seq, token: token! }).catch((error: unknown) => {
-        // Ignore a conflict: the lease on the message has expired, and another server got the message too.
-        // Because of the key, both servers started the same run.
+        // Ignore a conflict: the lease on the message has expired, and another server has got the message
+        // too. Both servers used the same key, so there is only one run.
         if (!isRelayError(error, 'conflict')) throw error;
       });
     }
@@ -158,8 +158,8 @@ export class TriggerServer {
         continue;
       }
       if (missed === 'last' && due.length === times.length) {
-        // More missed times follow, and only the last missed time starts a run. So skip all times before
-        // it.
+        // More missed times follow than fit into the list. Only the last missed time starts a run, so skip
+        // all others.
         last = due.at(-2)!;
         continue;
       }
@@ -208,8 +208,7 @@ export class TriggerServer {
         log(`${name}: run ${id}`);
         resolve(id);
       };
-      // This run does not stop if the server loses the lease of the pipeline, because the run has its own
-      // lease.
+      // The run has its own lease. So it goes on even if this server loses the lease of the pipeline.
       const working = begin({ signal, onStart })
         .then(
           (ran) => {
@@ -219,8 +218,8 @@ export class TriggerServer {
           (error: unknown) => {
             if (!isRelayError(error, 'run_held') && !signal.aborted)
               log(`${name}: ${(error as Error).message}`);
-            // If a new run was not stored, the caller must try again. A stored run is resumed later, so the
-            // caller is done.
+            // If a new run was not stored, reject, so that the caller tries again. If it was stored, it will
+            // be resumed later, so the caller need not do anything.
             if (resumed === undefined && run === undefined) reject(error);
             else resolve(run ?? null);
           },

@@ -22,7 +22,8 @@ export function part(
   verb = '',
   at: number | string | null | undefined = null,
 ) {
-  // `more` is the number of further entries that have no line, because no brief has room for them.
+  // `more` is the number of further entries for which no lines were made, because there are too many for any
+  // brief.
   return { title, source, at: typeof at === 'number' ? at : timeOf(at), verb, lines, more: 0 };
 }
 
@@ -31,8 +32,8 @@ export interface BriefLine {
   /** Rank of the line. If the budget is too small, lines with the highest rank are dropped first. */
   readonly rank: number;
   /**
-   * True if the caller gave the text for this brief, such as a pointer to read. Its secrets are not masked,
-   * because the pointer must keep its key.
+   * True if the text comes from the caller of this brief, such as a pointer to read. Its secrets are not
+   * masked, because a pointer without its key would be useless.
    */
   readonly given?: boolean;
   /** Lines of source code below the text. They are kept or dropped together with the text. */
@@ -40,8 +41,8 @@ export interface BriefLine {
 }
 
 /**
- * Turns texts into lines. The first line gets the rank `first`. The rank of each next line is higher by
- * `step`.
+ * Turns texts into lines with ranks. The first line has the rank `first`, and each further line has a rank
+ * that is higher by `step`.
  */
 export function ranked(texts: readonly string[], first: number, step: number): BriefLine[] {
   return texts.map((text, index) => ({ text, rank: first + index * step }));
@@ -54,8 +55,8 @@ export interface Draft {
   readonly warnings: readonly string[];
   readonly parts: readonly BriefPart[];
   /**
-   * True if the brief leaves the project. Then masking is stricter: it also covers text that only may be a
-   * secret.
+   * True if the brief is sent to somebody outside of the project. Then masking is stricter: it also covers
+   * text that is only possibly a secret.
    */
   readonly strict?: boolean;
   /** Instructions at the end of the brief. */
@@ -79,8 +80,9 @@ type Tokens = { readonly at_most: number } | { readonly counted: number };
 type Measured = Brief & { readonly cost: number };
 
 /**
- * Fills the budget with the lines of the lowest rank, in the order of the draft. If `tokensAtMost` shows
- * that all lines fit, or if `count` is not given, no exact count is made.
+ * Fills the budget with the lines of the lowest rank, and prints them in the order of the draft. Tokens are
+ * counted exactly only if `count` is given and the estimate of `tokensAtMost` does not show that all lines
+ * fit.
  */
 export async function boundedBrief(
   draft: Draft,
@@ -101,9 +103,9 @@ export async function boundedBrief(
 }
 
 /**
- * Returns an upper bound for the number of tokens of a text, without using the tokenizer. It adds one token
- * per two characters for a word of plain letters with the space before it, because English text has more
- * than four characters per token. For everything else it adds one token per byte.
+ * Returns an upper bound for the number of tokens of a text, without the tokenizer. A word of plain letters,
+ * with the space before it, adds one token per two characters, because English text has more than four
+ * characters per token. Everything else adds one token per byte.
  */
 export function tokensAtMost(text: string): number {
   let words = 0;
@@ -173,7 +175,8 @@ function builder(draft: Draft, maxTokens: number, now: number, measure: Measure)
 
 async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Measured> {
   const { build, lines } = builder(draft, maxTokens, now, measure);
-  // Start with few lines and double the number. So the tokens of few oversized briefs must be counted.
+  // Start with few lines and double their number until the brief is too large. This way, only few oversized
+  // briefs have to be counted.
   let [low, high] = [0, Math.min(FIRST_TRIED, lines)];
   for (let tried = await build(high); tried.cost <= maxTokens; tried = await build(high)) {
     if (high === lines) return tried;
@@ -186,8 +189,8 @@ async function fit(draft: Draft, maxTokens: number, now: number, measure: Measur
     else high = middle - 1;
   }
   let fitted = await build(low);
-  // The token counts of single lines do not add up exactly, so the brief may exceed the budget. Remove
-  // lines until it fits.
+  // The token counts of different briefs do not grow exactly line by line, so this brief may still exceed the
+  // budget. Remove lines until it fits.
   for (let count = low; count > 0 && fitted.cost > maxTokens; ) fitted = await build(--count);
   return fitted.cost <= maxTokens ? fitted : clipped(fitted, maxTokens, measure);
 }

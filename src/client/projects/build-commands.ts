@@ -47,11 +47,11 @@ const PER_USE = 2;
 const LIST_CHARS = 170;
 /** Maximum length of a list of scripts or targets. */
 const NAMES_CHARS = 80;
-/** Scripts and targets that are listed if there are many. */
+/** If there are too many other scripts to list, only those are listed whose names match this pattern. */
 const MAJOR = /^(?:build|test|lint|check|run|dev|start)\b/;
 /**
- * Commands that watch for changes and do not end. `vitest` has its own pattern: it watches only in a
- * terminal, so a test run of an agent ends.
+ * Matches commands that watch for changes and never end. `vitest` has its own pattern, because it watches
+ * only in a terminal: if an agent runs it, it ends.
  */
 const WATCH = /--watch\b/;
 const VITEST_WATCH = /\bvitest(?!.*\brun\b)/;

@@ -82,8 +82,8 @@ interface Surroundings {
 }
 
 /**
- * Ranks of the first lines of the parts of a brief. The rank of each further line of a part is higher by one.
- * If there is no room, the end of a long list is therefore dropped before the start of the next part.
+ * Rank of the first line of each part of a brief. Each further line of a part has a rank that is higher by
+ * one. So if there is no room, the end of a long list is dropped before the start of the next part.
  */
 export const RANK = {
   task: 0,
@@ -138,8 +138,8 @@ function draftOf(view: ProjectView, around: Surroundings, about: string | null):
 }
 
 /**
- * Finds the todos and decisions that share the most words with the topic. Returns lines for them, and
- * separately all other todos and decisions.
+ * Finds the todos and decisions that share the most words with the topic. Returns lines for them, and apart
+ * from them all other todos and decisions.
  */
 function matches(view: ProjectView, topic: Topic) {
   const best = <T>(entries: readonly T[], wordsOf: (entry: T) => string) =>

@@ -30,8 +30,9 @@ export function readDecisions(text: string) {
       /** Ids of the records that this record replaces. */
       supersedes: (fields.supersedes?.match(/ADR-\d+/gi) ?? []).map((other) => other.toUpperCase()),
       /**
-       * Changes to earlier records that this record accepts. Each change is an id with a digest, or with
-       * `gone` for a deleted record: `ADR-001 1f2e3d4c5b6a7988`, `ADR-002 gone`.
+       * Entries of the field `Accepts`, with which this record accepts changes to earlier records. An entry
+       * is an id with the digest of the changed record, or with `gone` for a deleted record: `ADR-001
+       * 1f2e3d4c5b6a7988`, `ADR-002 gone`.
        */
       accepts: fields.accepts?.split(',').map((item) => item.trim()) ?? [],
       /** Line in decisions.md, counted from 1. */
@@ -99,7 +100,7 @@ export interface NewDecision {
 export function appendDecision(text: string, fresh: NewDecision, date: string) {
   const eol = /\r\n|\n|\r/.exec(text)?.[0] ?? '\n';
   const records = readDecisions(text);
-  // The new number must also follow the numbers of deleted records, so that none of them is used again.
+  // The new number must also be higher than those of deleted records, so that no number is used twice.
   const gone = [...records, fresh].flatMap(({ accepts = [] }) => accepts.map((item) => item.split(' ')[0]!));
   const id = nextId('ADR', [...records, ...gone.map((number) => ({ id: number }))]);
   const lines = [
@@ -134,9 +135,9 @@ function indented(text: string): string {
 }
 
 /**
- * Path of the seal: a file with the digest of every record that a command has seen. decisions.md is
- * append-only, so every record must stay as it was first written. The records are checked against the
- * commits of decisions.md. If there are no commits, they are checked against the seal.
+ * Path of the seal: a file with the digest of every record that a relay command has read. decisions.md is
+ * append-only, so no record may change after it was written. This is checked by comparing with the commits of
+ * decisions.md, or with the seal if there are no commits.
  */
 export const SEAL_FILE = `${LOCAL_FOLDER}/decisions.json`;
 
@@ -181,7 +182,7 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
   for (const { commit, before, after } of changes) {
     const earlier = await Promise.all(before.map(read));
     const later = await read(after);
-    // Include the texts before the commit, because they may have records that are older than all commits in
+    // Also look at the texts before the commit. They may contain records that are older than all commits in
     // `changes`.
     for (const records of [...earlier, later]) {
       for (const record of records) {
@@ -215,7 +216,10 @@ function isUnchanged(record: RecordDigest, records: readonly RecordDigest[]): bo
   );
 }
 
-/** Returns the ids of the records whose current text a record accepts. */
+/**
+ * Returns the ids of the records whose change was accepted: an `Accepts` entry has the digest of the record's
+ * current text.
+ */
 export async function acceptedRecords(text: string): Promise<ReadonlySet<string>> {
   const now = acceptances(await digestDecisions(text));
   const accepted = readDecisions(text).flatMap(({ accepts }) => accepts);

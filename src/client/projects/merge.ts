@@ -46,7 +46,7 @@ export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
   const conflicts: string[] = [];
   for (const name of PROJECT_FILES) {
     const file = merged[name];
-    // Do not write a file that git merged by itself, unless the merge changed numbers in the files.
+    // If git merged the file by itself, write it only if entries got new numbers.
     if (!file || !(isOpen(name) || renumbered.length > 0) || file.text === now[name]) continue;
     await files.write(name, file.text);
     written.push(name);
@@ -186,8 +186,8 @@ function handoffNumbers(text: string): Numbered[] {
 }
 
 /**
- * Describes an entry for `renumber`. The same entry on both sides is recognized by its creation time, or by
- * its text if it has no time.
+ * Describes an entry for `renumber`. The creation time tells whether entries of both sides are the same
+ * entry. An entry without a creation time is recognized by its text.
  */
 function numbered(id: string, words: string, created: string | null): Numbered {
   return { id, content: `${created ?? ''}\n${words}`, origin: created ?? words, at: timeOf(created) ?? 0 };
@@ -248,8 +248,9 @@ function pick(base: string, ours: string, theirs: string): string | null {
 type Value = Json | undefined;
 
 /**
- * Merges a JSON file member by member. Lists are joined, and their entries are matched by `id`. If both sides
- * changed a value, the later update wins. The formatting of our side stays.
+ * Merges a JSON file field by field. The entries of both sides' lists are put into one list, and entries with
+ * the same `id` are merged. If both sides changed a value, the later update wins. The formatting of our side
+ * stays.
  */
 function mergeJsonFile(file: string, { base, ours, theirs }: Sides): string {
   const parsed = (text: string) => (text.trim() === '' ? {} : openJsonFile(file, text).get()!);
@@ -367,7 +368,7 @@ function renumber(
 ) {
   const oursNew = ours.filter((entry) => !base.some((other) => isSame(entry, other)));
   const theirsNew = theirs.filter((entry) => !base.some((other) => isSame(entry, other)));
-  // If an earlier merge renumbered an entry on one side, the other side takes over the new number.
+  // If an earlier merge gave an entry a new number on one side, the other side uses this number too.
   const moved = {
     ours: followed(base, [ours, oursNew], [theirs, theirsNew]),
     theirs: followed(base, [theirs, theirsNew], [ours, oursNew]),
@@ -386,8 +387,8 @@ function renumber(
   const theirsClash = clash(theirsAlone, oursAlone);
   const theirsLater = isLater(theirsClash[0], oursClash[0]);
   const next = numbersAfter(prefix, [...base, ...ours, ...theirs]);
-  // Side that keeps its numbers if both sides have given one number to different entries. But even this
-  // side gives up a number that an entry of both sides has.
+  // If both sides gave one number to different entries, this side keeps its numbers. But it also gives up a
+  // number that belongs to an entry that both sides have.
   const keeps = theirsLater ? 'ours' : 'theirs';
   for (const side of [keeps, keeps === 'ours' ? 'theirs' : 'ours'] as const) {
     const alone = side === 'ours' ? oursAlone : theirsAlone;

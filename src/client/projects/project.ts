@@ -95,8 +95,8 @@ export class Project {
   }
 
   /**
-   * Returns the text of our file with this name in the project folder. Returns null if there is none, or if
-   * `place` is the project folder.
+   * Returns the text of our file with this name in the project folder itself. Returns null if there is none,
+   * or if the project files are already in the project folder.
    */
   async #inRoot(name: string): Promise<string | null> {
     if (this.files.place === '') return null;
@@ -182,8 +182,8 @@ export class Project {
   }
 
   /**
-   * Returns a hand-off. With `until`, a time in ms, waits for the report of the sub-agent until this time
-   * or the deadline, whichever comes first.
+   * Returns a hand-off. With `until` (a time in ms), waits for the report of the sub-agent, at most until
+   * this time or the deadline, whichever comes first.
    */
   async result(id: string | null, until = 0): Promise<Handoff> {
     for (let asked = id; ; ) {

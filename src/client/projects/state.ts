@@ -35,15 +35,15 @@ export function readState(doc: JsonDocument) {
     next_steps: textsAt(doc, ['progress', 'next_steps']),
     notes: textsAt(doc, ['notes']).join('; ') || null,
     last_update,
-    /** Time of the last sync. A checkpoint does not change it. */
+    /** Time of the last sync. A checkpoint changes `last_update` but not this time. */
     last_sync: at !== null && at === last_update ? text('checkpoint', 'last_sync') : last_update,
     checkpoint: at === null || timeOf(at) === null ? null : { at, branch, commit, files_in_flight },
   };
 }
 
 /**
- * Returns whether a state.json belongs to this program. Other programs use this file name too. An empty object counts
- * as ours.
+ * Returns whether a state.json belongs to this program, because other programs use this file name too. An
+ * empty object counts as ours.
  */
 export function isProjectState(doc: JsonDocument): boolean {
   if (doc.root.kind === 'object' && doc.root.entries.length === 0) return true;

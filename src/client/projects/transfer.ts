@@ -160,9 +160,9 @@ async function targetPart(files: ProjectFiles, to: string): Promise<BriefPart> {
 const MAX_DIFFS = 30;
 /** Maximum number of changed lines of a file whose hunks are read. */
 const MAX_DIFF_LINES = 5_000;
-/** Maximum number of hunks in a line. */
+/** Maximum number of hunks that are listed in the line of a file. */
 const MAX_HUNKS = 3;
-/** If a diff exceeds one of these limits, only its hunk headers are shown. */
+/** If all changes together exceed one of these limits, only hunk headers are shown. */
 const SMALL_DIFF = { lines: 40, chars: 1_600 };
 /** Maximum number of untracked files that are shown by their first lines, and of lines per file. */
 const PREVIEW = { files: 3, lines: 8 };
@@ -196,8 +196,9 @@ function hunkText(path: string, headers: readonly string[]): string {
 }
 
 /**
- * Lists the files that differ from the last commit. Files that match the task come first. A small diff is
- * shown with its lines, a large one with its hunk headers. The totals equal the output of `SHORTSTAT`.
+ * Lists the files that differ from the last commit. Files that match the task come first. If the changes are
+ * small, their lines are shown, otherwise their hunk headers. The totals are equal to the output of
+ * `SHORTSTAT`.
  */
 async function inFlightPart(
   files: ProjectFiles,
@@ -206,8 +207,8 @@ async function inFlightPart(
   topic: Topic,
 ): Promise<BriefPart> {
   const paths = new Set(inFlight.map(({ path }) => path));
-  // Drop files without changed lines, unless they are in flight: git diff-index also lists binary files
-  // whose time changed and whose content did not.
+  // Drop files without changed lines, unless git status lists them as changed. git diff-index also lists
+  // binary files of which only the time changed.
   const diff = new Map(
     [...(await git.changedLines())].filter(
       ([path, { added, removed }]) => added + removed > 0 || paths.has(path),

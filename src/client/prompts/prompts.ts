@@ -37,7 +37,7 @@ interface PromptParts {
 export type PromptOutcome = Readonly<ReturnType<typeof outcome>> &
   Pick<ModelAnswer, 'billed' | 'cut'> & { readonly incomplete?: Incomplete };
 
-/** Agent name for reading a thread before a model has answered. */
+/** Agent name under which a thread is read to build a prompt, before it is known which model answers. */
 const PROMPT_AUTHOR = 'relay';
 
 /**
@@ -57,8 +57,8 @@ export class Prompts {
   }
 
   /**
-   * Asks the model and returns its answer. The model may call tools while it answers. Only the events of
-   * these tool calls are stored.
+   * Asks the model and returns its answer without storing it. The model may call tools while it answers, and
+   * the events of these calls are stored.
    */
   answer(bundle: Bundle, model: Model, o: Pulling = {}): Promise<Answered> {
     const parts = { ...this.#parts, threads: this.#parts.threads(model.name) };
@@ -85,8 +85,9 @@ export class Prompts {
       const { cache } = this.#parts;
       const place = { thread_id: outcome.thread_id, ref: outcome.artifact_ref };
       await cache.put(await keyOf(bundle, model.name), place, ANSWER_CACHE_MS);
-      // Storing the answer changed the state. If the same question follows at once, its prompt differs only
-      // in this change. So cache the answer under the key of the new state too.
+      // Storing the answer changed the state, so the next prompt differs from this one. If the same question
+      // follows at once, it should still get the cached answer. So also cache the answer under a key with the
+      // new state.
       await cache.put(await afterKey(bundle, model.name, outcome.state_ref), place, ANSWER_CACHE_MS);
     }
     return outcome;
@@ -143,8 +144,8 @@ export class Prompts {
   }
 
   /**
-   * Records a prompt for which no answer is stored. Its tokens are recorded, because the receiver has read
-   * the prompt.
+   * Records a prompt that was given to somebody who answers elsewhere. No answer is stored, but the tokens of
+   * the prompt are recorded, because it was read.
    */
   async handedOver(bundle: Bundle, to: string): Promise<void> {
     const about = { to, words: clip(bundle.words), bundle: bundle.fingerprint };
@@ -223,8 +224,8 @@ export class Prompts {
 }
 
 /**
- * Prefix of the source ref for the prompt itself. The other source refs are the artifacts that the prompt
- * showed.
+ * Prefix of the source ref that stands for the prompt. The other source refs of an answer are the artifacts
+ * that the prompt showed.
  */
 const SOURCE = 'prompt:';
 
@@ -269,13 +270,13 @@ function outcome(
     partial: bundle.partial,
     patch: { status: 'none', ops: 0 } as PatchOutcome,
     tokens: {
-      /** All tokens that the model saw, each counted once. */
+      /** Number of tokens that the model saw, each counted once. */
       prompt: bundle.tokens.tokens + pulls.tools_tokens + pulls.tokens,
       pasted: bundle.pasted.tokens + pulls.pasted_tokens,
       answer: artifact.tokens.content,
       tokenizer: bundle.tokens.tokenizer,
       estimated: bundle.tokens.estimated || bundle.pasted.estimated,
-      /** Tokens of `prompt` that came from tool calls. */
+      /** Number of those tokens that came from tool calls. */
       pulled: pulls.tokens,
       pulls: pulls.calls,
     },
@@ -306,8 +307,8 @@ async function makeBundle(
 ): Promise<Bundle> {
   const words = request.words.trim();
   if (words === '') throw badRequest('The prompt is empty.');
-  // `dry` keeps the rendering out of the token ledger. The tokens of the prompt are recorded later, with
-  // the answer.
+  // With `dry`, rendering does not count in the token ledger. The tokens of the prompt are recorded later,
+  // with the answer.
   const o = { ...request, words, format: 'anthropic', dry: true } as const;
   const { header, artifacts, pasted, ...made } = await threads.render(thread_id, o);
   const system = `${made.system}\n\n${PATCH}`;

@@ -39,9 +39,9 @@ export type Pulling = AnswerOptions & {
 export type Answered = ModelAnswer & { readonly pulls?: Pulls };
 
 /**
- * Asks a model that may call tools, and returns its answer. The numbers of rounds and tokens are limited:
- * in the last round the model must answer. If the model does not support tools, it is asked again without
- * tools. The billed tokens are the sum of all rounds.
+ * Asks a model that may call tools, and returns its answer. The number of rounds and the number of tokens are
+ * limited: when a limit is reached, the model must answer without further calls. If the model does not
+ * support tools, it is asked again without tools. The billed tokens are the sum of all rounds.
  */
 export async function answerWithPulls(
   parts: ToolParts,
@@ -49,8 +49,8 @@ export async function answerWithPulls(
   model: Model,
   { tools: wanted = true, only, rounds: most = PULL_ROUNDS, tokens = PULL_TOKENS, enough, ...o }: Pulling,
 ): Promise<Answered> {
-  // Without artifacts, and with the whole state in the prompt, there is nothing to pull. So give the model
-  // no tools.
+  // If the prompt contains the whole state and there are no artifacts, tools could return nothing new. So
+  // give the model no tools.
   if (!wanted || most === 0 || (bundle.artifacts.length === 0 && !bundle.truncated))
     return model.answer(bundle, o);
   const tools = new ThreadTools(parts, bundle, tokens, only);
@@ -138,9 +138,9 @@ interface ToolParts {
 const SEARCH_LIMIT = 50;
 
 /**
- * Executes the tool calls of a model for one prompt. Every call is recorded as an event of the thread.
- * Texts of artifacts are returned inside frames. The result of a failed call is the reason. `only` names
- * the artifacts that the model may read.
+ * Executes the tool calls of a model for one prompt. Every call is recorded as an event of the thread. Texts
+ * of artifacts are returned inside frames. If a call fails, the model gets the reason as its result. `only`
+ * contains the refs of the artifacts that the model may read.
  */
 class ThreadTools {
   readonly #parts: ToolParts;
@@ -148,7 +148,10 @@ class ThreadTools {
   /** Maximum number of tokens for all tool calls and their results together. */
   readonly #budget: number;
   readonly #only: ReadonlySet<string> | null;
-  /** Passages and items that the model has already seen: `ref:line` of a passage, or the path of an item. */
+  /**
+   * Passages and items that the model has already seen. A passage is noted as `ref:line`, an item as its
+   * path.
+   */
   readonly #seen = new Set<string>();
   /** Name → ref of the artifacts that the prompt or a tool call has shown. */
   readonly #names = new Map<string, string>();

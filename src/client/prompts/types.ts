@@ -88,7 +88,10 @@ export interface Pulls {
   readonly tokens: number;
   /** Number of tokens of the tool descriptions. */
   readonly tools_tokens: number;
-  /** Tokens of the whole artifacts that tool calls showed and the prompt did not. */
+  /**
+   * Number of tokens that the prompt would have needed in addition, if it had contained the whole artifacts
+   * that tool calls showed.
+   */
   readonly pasted_tokens: number;
 }
 

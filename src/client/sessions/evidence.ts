@@ -41,15 +41,15 @@ interface Evidence {
   before: string | null;
 }
 
-/** The access to sessions that a brief needs. */
+/** Functions that read sessions. */
 interface Sessions {
   find(name: string): Promise<SessionInfo | null>;
   turns(session: SessionInfo): AsyncIterable<Turn>;
 }
 
 /**
- * File with a hand-off. If a session begins with `FIRST_PROMPT`, a brief also quotes the session that wrote
- * this file.
+ * File with a hand-off. If the first prompt of a session is `FIRST_PROMPT`, the session continues the work of
+ * the session that wrote this file. Then a brief quotes both.
  */
 export const HANDOFF_FILE = '.relay/handoff.md';
 export const FIRST_PROMPT = `Read the hand-off in ${HANDOFF_FILE} (cat ${HANDOFF_FILE}) and go on with the work that it describes.`;
@@ -65,8 +65,8 @@ export async function quoteSession(
   const names: string[] = [];
   for (let at: SessionInfo | null = session; at !== null && names.length <= GENERATIONS; ) {
     const evidence: Evidence = await collectEvidence(sessions.turns(at));
-    // Add less to the rank of the request. It is in the oldest session and still matters, so its lines lose
-    // only one rank per later session. Of all other parts, the later sessions have newer lines.
+    // Lines of an earlier session get a higher rank, so they are dropped first. But the user's request in the
+    // oldest session still matters, so its lines lose only one rank per later session.
     const older = names.length * OLDER;
     for (const part of evidenceParts(at, evidence)) {
       const later = part.title.startsWith('Asked') ? names.length : older;
@@ -80,7 +80,7 @@ export async function quoteSession(
   return { parts, closing: [closing] };
 }
 
-/** Added to the rank of an earlier session's lines, once for each later session. */
+/** Number that is added to the rank of an earlier session's lines, once for each later session. */
 const OLDER = 6;
 
 /** Reads a session once and keeps what the next agent needs, in bounded memory. */
@@ -224,7 +224,7 @@ function failureLines({ runs }: Evidence, tag: (n: number) => string): BriefLine
   }));
 }
 
-/** Lists commands that ended well after a failure, or that ran several times, newest first. */
+/** Lists successful commands, newest first, if they check the work, ran several times, or failed before. */
 function checkLines({ runs }: Evidence, tag: (n: number) => string): BriefLine[] {
   const checks = [...runs.values()].filter(
     (run) => !run.tool.failed && (run.failedBefore || run.runs > 1 || CHECK.test(run.text)),
