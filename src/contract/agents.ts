@@ -4,8 +4,8 @@ import { type Api, verbs } from './verb.ts';
 export type * from '../schemas/agents.ts';
 
 /**
- * Returns the channel name that stands for the messages of an agent. No such channel exists: an API key with a
- * channel prefix may use the messages of an agent only if this name begins with the prefix.
+ * Returns the name that decides which API keys may use the messages of an agent: a key with a channel prefix
+ * may use them only if this name begins with the prefix. No channel with this name exists.
  */
 export function agentChannel(agent: string): string {
   return `@${agent}`;
@@ -115,7 +115,7 @@ export const agents = {
     route: 'POST /agents/:name/take',
     channels: ofAgent,
   }),
-  /** Records what happened to messages. A receipt cannot be withdrawn. */
+  /** Records the receipts of messages, such as `shown` or `read`. A receipt cannot be withdrawn. */
   mark: verb<
     (name: string, mark: shapes.MessageMark) => Promise<{ readonly messages: readonly shapes.AgentMessage[] }>
   >('agents.mark')({

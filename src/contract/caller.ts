@@ -43,8 +43,9 @@ export const RELAY_TENANT = 'local';
 export const LOCAL_CALLER: Caller = { tenant: RELAY_TENANT, keyId: 'local', name: 'local', scopes: SCOPES };
 
 /**
- * Returns the caller with the name of the agent that the client states. Only this function decides who counts as the
- * sender: without API keys the agent; with API keys the name of the key, and the agent is a second, unverified field.
+ * Returns the caller with the agent name that its client states. This decides who counts as the sender.
+ * Without API keys, it is the agent. With API keys, it is the name of the key, and the agent is a second,
+ * unverified field.
  */
 export function actingAs(caller: Caller, agent: string | null | undefined, open: boolean): Caller {
   if (!agent || agent === caller.name || isAnonymous(caller) || caller.thread !== undefined) return caller;

@@ -87,9 +87,9 @@ export const channels = {
     only: 'http',
   }),
   /**
-   * Yields the stored messages from `since` on, then new messages, each once and in order. Ends when the signal
-   * aborts. A name with wildcards (`reviews.*`, `reviews.>`) follows all matching channels unless a channel has
-   * exactly this name; its messages have the field `channel`.
+   * Yields the stored messages from `since` on, then new messages, each once and in order. Ends when the
+   * signal aborts. A name with wildcards (`reviews.*`, `reviews.>`) follows all matching channels, and each
+   * message has the field `channel`. If a channel has exactly this name, only that channel is followed.
    */
   subscribe: verb<(name: string, o?: SubscribeOptions) => AsyncIterable<shapes.Message>, 'input'>(
     'channels.socket',

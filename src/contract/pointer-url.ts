@@ -42,8 +42,8 @@ export function parseHandle(text: string): number | null {
 const HANDLE_PREFIX = 'relay:';
 
 /**
- * Parses `https://host/pull/<uuid>#key=…`, a bare id or a handle. A URL never contains a handle, because handles of
- * two relays are equal numbers.
+ * Parses `https://host/pull/<uuid>#key=…`, a bare id or a handle. A URL cannot contain a handle: two relays
+ * use the same handles for different pointers.
  */
 export function parsePointer(text: string): PointerRef {
   const trimmed = text.trim();

@@ -3,7 +3,7 @@ import type { RunStatus, StepInstance, ThreadEvent } from './threads.ts';
 
 type Payload = { readonly [field: string]: Json | undefined };
 
-/** A pipeline run, as far as the events of its thread tell. */
+/** State of a pipeline run, computed from the events of its thread. */
 export interface FoldedRun extends Pick<StepInstance, 'finished_at'> {
   readonly pipeline: string;
   readonly status: RunStatus;
@@ -30,7 +30,10 @@ export interface FoldedStep
     | 'ref'
     | 'output_ref'
   > {
-  /** Payload of `step.done`. With it, everything that follows the result has been written too. */
+  /**
+   * Payload of the event `step.done`. This event is written last, so the patch and the token counts of the
+   * result are written too.
+   */
   readonly done?: Payload;
   /** Payload of the answer of a model. */
   readonly answered?: Payload;
@@ -43,8 +46,8 @@ export interface FoldedStep
 const SOURCE = 'step:';
 
 /**
- * Returns the source ref that links a result to its step. The event that creates the artifact commits the
- * step.
+ * Returns the text that names a step in `source_refs` of its result. The event that creates the result, an
+ * artifact, is the commit point of the step.
  */
 export function sourceOf(instance: string): string {
   return `${SOURCE}${instance}`;

@@ -371,7 +371,10 @@ export const threads = {
     summary: 'Generate a report for a thread and store it as an artifact',
     route: 'POST /reports/:thread_id',
   }),
-  /** Renders a thread as a prompt. Unless `dry` is set, the token ledger may count a repeated call twice. */
+  /**
+   * Renders a thread as a prompt. Unless `dry` is set, its tokens are added to the token ledger. If the
+   * answer is lost and the client repeats the call, they may be added twice.
+   */
   render: verb<(thread_id: string, o?: shapes.RenderOptions) => Promise<shapes.Rendered>>('threads.render')({
     shared,
     summary: 'Render a thread as prompt messages: its state, and artifact previews in frames',

@@ -69,8 +69,8 @@ function checkEmpty(size: number, kind: Kind): void {
 }
 
 /**
- * Converts an error of the source into `aborted`. If a sender disconnects, that is no internal error of the
- * relay.
+ * Converts an error of the source into `aborted`, because a sender that disconnects is no internal error of
+ * the relay.
  */
 function cutOff(error: unknown): never {
   if (isRelayError(error)) throw error;

@@ -7,7 +7,7 @@ import type { Capability } from './threads/capabilities/capability.ts';
 /** Dependencies of every part of the domain. */
 export interface Deps {
   readonly engine: Engine;
-  /** Uses the engine's clock, so that all processes with the same store agree about what has expired. */
+  /** Its time is the engine's, so that all processes with the same store agree about what has expired. */
   readonly env: Env;
   readonly texts: TextWork;
   /**

@@ -40,7 +40,7 @@ export function recordsOf<T extends Plain<T>>(records: Records): RecordsOf<T> {
 
 /**
  * Yields all records whose keys begin with `prefix`, in key order. If `after` is given, it yields only the
- * records after this key. It reads `limit` records per page. `contains` is the hint of `Records.list`.
+ * records after this key. It reads `limit` records per page, and passes `contains` to `Records.list`.
  */
 export async function* allRecords<T>(
   records: RecordsOf<T>,
@@ -100,8 +100,8 @@ export async function* entriesBehind(logs: Logs, stream: string, after: number):
 }
 
 /**
- * Selects on average one log entry in `many`. The sequence is hashed, because the sequences of an engine have
- * holes and some remainders of `seq % many` might never occur.
+ * Selects on average one log entry in `many`. The sequence is hashed first: the sequences of an engine have
+ * holes, so some values of `seq % many` might never occur.
  */
 export function isOneIn(many: number, seq: number): boolean {
   return (Math.imul(seq, 0x9e3779b1) >>> 16) % many === 0;

@@ -105,8 +105,8 @@ export class RelayCore {
   #threads: Promise<ThreadServices> | null = null;
   #capabilities: Promise<Capabilities> | null = null;
   /**
-   * Running recounts by tenant. If a recount of the tenant is running, a second call waits for it and
-   * starts none.
+   * Running recounts by tenant. A second call for the same tenant waits for the running recount and does not
+   * start another one.
    */
   readonly #recounts = new Map<string, Promise<void>>();
 
@@ -310,8 +310,8 @@ export class RelayCore {
 
   /**
    * Deletes expired items and publishes delayed messages that are due. Returns false if there may be more.
-   * `most` limits the work of one call, as a number of receipts. A thread or a message uses up eight of
-   * this number and a file four, because they need more engine calls.
+   * `most` limits the work of one call: it is the maximum number of receipt logs. The maximum number of files
+   * is a quarter of it, and of threads and messages an eighth, because they need more engine calls.
    */
   async sweepSome(most = Number.POSITIVE_INFINITY): Promise<boolean> {
     if (!(await this.receipts.sweep(most))) return false;
@@ -337,7 +337,8 @@ export class RelayCore {
   /** Writes all data that is still in memory. The code that opened the store closes it afterwards. */
   async close(): Promise<void> {
     if (this.#threads) (await this.#threads).log.closing();
-    // Wait for recounts first: they may use threads, and may start background work in threads.
+    // Wait for background work such as recounts first, because it may use threads. The threads may then start
+    // more background work, so wait a second time.
     await this.background.settle();
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
@@ -349,8 +350,8 @@ export class RelayCore {
   }
 
   /**
-   * Stores the storage size of tenants that were active recently, for their figures. Handles at most `most`
-   * tenants per call.
+   * Measures the storage of recently active tenants and stores the sizes in the figures of their activity.
+   * Handles at most `most` tenants per call.
    */
   async noteStorage({ activeTenants } = this.deps.activity, most = Number.POSITIVE_INFINITY): Promise<void> {
     const tenants = [...activeTenants].slice(0, most);

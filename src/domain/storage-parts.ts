@@ -32,7 +32,8 @@ export async function* storageParts(records: Records, tenant: string): AsyncGene
 }
 
 /**
- * Returns the key under which a part is normally stored. All data of a part has the same first key segment.
+ * Returns a key of a part, which says where the part is stored: all data of a part has the same first key
+ * segment. A thread of an earlier version can be stored elsewhere.
  */
 export function placeOfPart({ tenant, kind, name }: StoragePart): string {
   if (kind === 'thread') return logOf(rootsFor(tenant, name)[0]);

@@ -9,16 +9,19 @@ import type { FoldAnswers, FoldKind, LoadFold } from './threads/fold-job.ts';
 
 /**
  * Work whose cost grows with the length of a text or of a log. A server does this work outside its event
- * loop. The body is always consumed or cancelled. A server may reject the work with `overloaded` if too
- * much work is waiting, and with `too_costly` if the work itself needs too much time or memory. If exact
- * counting of tokens would be too costly, the number is estimated if possible.
+ * loop. A body that is passed in is always consumed or cancelled. A server may reject the work with
+ * `overloaded` if too much work is waiting, and with `too_costly` if the work itself needs too much time or
+ * memory. If exact counting of tokens would be too costly, the number is estimated if possible.
  */
 export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;
   part(body: BlobBody, request: PartRequest, o?: WorkOptions): Promise<Part>;
   excerpt(body: BlobBody, options: Pick<ExcerptOptions, 'budget'>, o?: WorkOptions): Promise<Excerpt>;
   preview(kind: PreviewKind, content: Content, o?: WorkOptions): Promise<Preview>;
-  /** Folds the events of a thread. Rejects with `too_costly` if the fold needs too much time or memory. */
+  /**
+   * Computes an answer from the log of a thread, such as its state at a version. Rejects with `too_costly` if
+   * this needs too much time or memory.
+   */
   fold<K extends FoldKind>(load: LoadFold<K>, o?: WorkOptions): Promise<FoldAnswers[K]>;
 }
 
@@ -35,7 +38,8 @@ export interface WorkOptions {
 }
 
 /**
- * Returns text work that runs in the turns of the caller's tenant. It reports to `onRead` how much was read.
+ * Returns text work that runs in the turns of the caller's tenant. `onRead` is called with the number of
+ * bytes of text that the work has read.
  */
 export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, texts: TextWork): TextWork {
   const seen = <T extends string | BlobBody>(text: T): T => {

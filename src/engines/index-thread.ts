@@ -29,7 +29,7 @@ export type IndexThreads = (job: IndexJob, o: { readonly tenant: string }) => Pr
 
 /** Maximum number of characters per job, so that other writers wait only about 10 ms. */
 const JOB_CHARS = 64 * 1024;
-/** Number of characters for which the removal of one document counts in the size of a job. */
+/** The removal of one document counts as this many characters of a job. */
 const REMOVED_CHARS = 32 * 1024;
 
 /** Time in ms before a change is retried while the threads are overloaded. */

@@ -37,9 +37,9 @@ export const unspaced = () =>
 const words = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
 
 /**
- * Splits a query into terms. Removes endings, so that `entries` matches `entry` and `failed` matches `fails`. A short
- * last word also matches longer words, because the user may still be typing it; not if the query ends like a
- * sentence. Drops stop words unless the query has no other words.
+ * Splits a query into terms. Removes endings, so that `entries` matches `entry` and `failed` matches `fails`.
+ * A short last word also matches longer words, because the user may still be typing it. It does not if the
+ * query ends like a sentence. Stop words are dropped, except from a query that consists only of stop words.
  */
 export function queryTerms(query: string): Term[] {
   const all = [...query.toWellFormed().matchAll(words())].map(([word]) => word);
@@ -80,7 +80,8 @@ interface Piece {
 
 /** Returns the passages that contain most of the terms, best first. Rare terms have more weight. */
 export function rankPassages(candidates: readonly Candidate[], terms: readonly Term[], limit: number): Hit[] {
-  // Ignore texts without a match. Each engine reads other candidates, but the scores must be equal on all engines.
+  // Ignore texts without a match. Each engine reads different texts as candidates, and their number would
+  // otherwise change the scores, which must be equal on all engines.
   const matching = candidates
     .map((candidate) => ({ candidate, pieces: piecesOf(candidate.text, terms) }))
     .filter(({ pieces }) => pieces.some(({ has }) => has.length > 0));

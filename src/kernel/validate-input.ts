@@ -95,8 +95,8 @@ export function encodeJson(what: string, value: Json, limit: number): string {
 }
 
 /**
- * Compares keys by their UTF-8 bytes. JavaScript compares UTF-16 code units, which sorts emoji before U+E000 to
- * U+FFFF.
+ * Compares keys by their UTF-8 bytes. The operators of JavaScript compare UTF-16 code units, which would sort
+ * emoji before the characters from U+E000 to U+FFFF.
  */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

@@ -158,7 +158,7 @@ export interface AgentMessage extends Shape<typeof message> {}
 const sendOptions = z.object({
   url: z.string().min(1).optional().describe('pointer to attach'),
   reply_to: optionalText.describe('id of the message that this one answers'),
-  /** Keep the message for an agent that does not exist yet. */
+  /** True to keep the message for an agent that does not exist yet. */
   queue: z.boolean().optional().describe('keep the message for an agent that does not exist yet'),
   idempotency_key: optionalText,
 });
@@ -166,7 +166,10 @@ export interface MessageOptions extends Shape<typeof sendOptions> {}
 
 const mark = z.object({
   ids: z.array(text).min(1).max(AGENT_MESSAGES_LISTED),
-  /** `queued` gives a leased message back. `sent`: the message is in a queue of the client. */
+  /**
+   * What happened to the messages. `queued`: the caller gives them back without showing them. `sent`: they
+   * are in a queue of the client.
+   */
   as: z.enum(['queued', 'sent', 'shown', 'read']),
   route: text.max(64).optional(),
 });

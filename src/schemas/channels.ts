@@ -98,7 +98,7 @@ const message = z.object({
 /** A message of a channel: a pointer (`url`) or a signal (`msg`). */
 export interface Message extends Shape<typeof message> {}
 
-/** A dead letter. Its `seq` counts the dead letters of its channel. */
+/** A dead letter. Its `seq` is its position among the dead letters of its channel. */
 export type BuriedMessage = Message & { readonly dead: DeadLetter };
 
 const published = z.object({

@@ -190,7 +190,7 @@ const usageReport = z.object({
   reset: time,
   pushes: meter,
   pulls: meter.describe('reported, not enforced'),
-  /** Number of bytes that threads, files and channel messages use now, whatever the month. */
+  /** Number of bytes that threads, files and channel messages use now. It is not reset with the month. */
   storage: meter.describe('bytes that threads, files and channel messages use now'),
   /**
    * Usage per day, API key and operation. An admin sees all API keys, another caller only its own. The figures may be

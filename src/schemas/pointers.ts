@@ -75,7 +75,7 @@ const about = {
   metadata: jsonObject,
   size: count,
   sha256: text,
-  /** False if the bytes are not valid UTF-8. */
+  /** True if the bytes are valid UTF-8. */
   text: z.boolean(),
   content_type: nullableText,
   channel: nullableText,

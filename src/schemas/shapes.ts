@@ -42,7 +42,7 @@ export interface Schemas {
   readonly content?: readonly string[];
   /** Other HTTP statuses of a successful answer, with their meaning. */
   readonly also?: { readonly [status: number]: string };
-  /** Error codes that do not already follow from the declaration of the verb. */
+  /** Error codes of the verb, in addition to those that follow from its declaration. */
   readonly codes?: readonly ErrorCode[];
 }
 

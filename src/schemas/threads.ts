@@ -325,7 +325,8 @@ const holdInput = z.object({
     'seconds after which the lease expires unless it is renewed',
   ),
   /**
-   * With `renew`, only renews: succeeds only if this token still holds the lease. Otherwise also takes a free lease.
+   * True to only renew: the request succeeds only if this token still holds the lease. By default, the
+   * request also takes a free lease.
    */
   renew: z.boolean().optional().describe('only renew, if this token still holds the lease'),
   instead_of: z.string().optional().describe('take the lease from this holder even if it has not expired'),

@@ -56,7 +56,7 @@ export class ActivityLog {
     this.#behind.note(tenant, { items, leftOut: 0, figures: addFigures(figuresOf(what), figures) });
   }
 
-  /** Tokens of prompts. Created at first use, because most processes record none. */
+  /** Token counts of prompts. The object is created at first use, because most processes record no prompts. */
   get spending(): Spending {
     this.#spending ??= new Spending(this.#deps);
     return this.#spending;
@@ -73,7 +73,8 @@ export class ActivityLog {
     const entry: ActivityEntry = { items, ...(leftOut > 0 ? { left_out: leftOut } : {}), figures };
     const seq = await logs.append(stream, asJson(entry));
     if (!isOneIn(TRIM_EVERY, seq!)) return;
-    // Ignore errors of the trim: the entry is already in the log, and a later check tries to trim again.
+    // Ignore errors of the trim: the entry is already in the log, and the check after a later write trims
+    // again.
     const { first, last, count } = await logs.info(stream).catch(() => ({ first: 0, last: 0, count: 0 }));
     if (count <= ACTIVITY_WRITES_KEPT + TRIM_EVERY) return;
     if (!(await saveHours(this.#deps, tenant).catch(() => false))) return;
@@ -140,7 +141,10 @@ export const activityStream = (tenant: string) => `act.${tenant}`;
 const hourlyKey = (tenant: string) => `ten.${tenant}/hourly`;
 const figuresPrefix = (tenant: string) => `ten.${tenant}/figures/`;
 
-/** Kind of event → counter that it increases, in addition to the counters of a push. */
+/**
+ * Kind of event → counter that grows by 1. The counter of pulls grows by the number of pulls in the event. An
+ * event in `PUSHED` also counts as a push.
+ */
 const COUNTER: { readonly [kind: string]: Counted } = {
   'task.sent': 'tasks_sent',
   'task.done': 'tasks_done',
@@ -150,7 +154,7 @@ const COUNTER: { readonly [kind: string]: Counted } = {
   'thread.patched': 'patches',
   'artifact.created': 'artifacts',
 };
-/** Kinds of events that also increase the counters of a push. */
+/** Kinds of events that increase `pushes` and `pushed_bytes`. */
 const PUSHED = new Set(['pointer.pushed', 'task.sent', 'task.done', 'task.failed', 'task.canceled']);
 
 /** Returns the counters that one event increases. */

@@ -139,8 +139,8 @@ function placeOf(id: string): { seq: number; index: number } {
 }
 
 /**
- * Reads the entries with a sequence from `low` to `high`. In some engines, all logs share one range of
- * sequences. Then the log of a quiet tenant has holes, and a wide range may contain few entries.
+ * Reads the entries with a sequence from `low` to `high`. The range may contain few entries: in some engines
+ * all logs share one numbering, so the log of a quiet tenant has holes.
  */
 async function between(logs: Logs, stream: string, low: number, high: number): Promise<Entry[]> {
   const found: Entry[] = [];

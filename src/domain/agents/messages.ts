@@ -38,7 +38,10 @@ const waitingPrefix = (tenant: string, agent: string) => `ten.${tenant}/mail-wai
 const knownKey = (tenant: string, agent: string, sender: string) =>
   `ten.${tenant}/mail-known/${segment(agent)}/${segment(sender)}`;
 const conversationsPrefix = (tenant: string) => `ten.${tenant}/conversation/`;
-/** The newest conversation is listed first, so the time at the start of its id is inverted. */
+/**
+ * Keys are listed in ascending order. So the key begins with the inverted creation time, which the id
+ * contains, to list the newest conversation first.
+ */
 const conversationKey = (tenant: string, id: string) =>
   conversationsPrefix(tenant) + (0xffffffffffff - Number.parseInt(id.slice(0, 12), 16)).toString(16) + id;
 
@@ -417,7 +420,8 @@ export class Messages {
     const waiting: { record: MessageRecord; held: boolean }[] = [];
     for (const { key } of items) {
       const record = (await this.#records.get(messageKey(tenant, key.slice(prefix.length))))?.value;
-      // Delete an entry without a waiting message. A crash or the expiry of the message can leave one.
+      // Delete the list entry if its message has expired or no longer waits. A crash can leave an entry of a
+      // message that no longer waits.
       if (record === undefined || !isWaiting(record)) await records.delete(key);
       else waiting.push({ record, held: !(await this.#admits(inbound, record, tenant)) });
     }

@@ -36,8 +36,9 @@ export class Sessions {
   }
 
   /**
-   * Stores the session under the name and returns the name. If another live session has the name, a number
-   * is added to it. But if a person chose the name, the session that uses it last gets it.
+   * Stores the session under a name and returns the name. If another live session has the wanted name, a
+   * number is added to the name. A name that a person chose gets no number: the session replaces the other
+   * one.
    */
   async put(tenant: string, wanted: string, session: Session): Promise<string> {
     for (let number = 1; ; number++) {

@@ -56,7 +56,7 @@ export async function trimMessages(
   const { logs } = deps.engine;
   const stream = channelStream(tenant, channel);
   const { first, last } = await logs.info(stream);
-  // The last message always stays.
+  // A log cannot be trimmed completely, so the last message stays.
   const end = Math.min(before, last);
   if (first >= end) return;
   const freed = await noteTrimmed(deps, tenant, channel, end).catch(() => 0);
@@ -78,8 +78,8 @@ export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel:
 }
 
 /**
- * Records that the messages before `end` are subtracted, and returns the bytes of these messages. Returns
- * null if another process has changed the record meanwhile.
+ * Records that the messages before `end` are subtracted from the tenant's storage, and returns the bytes of
+ * the newly subtracted messages. Returns null if another process has changed the record meanwhile.
  */
 async function noteTrimmed(
   deps: ChannelDeps,
@@ -103,7 +103,10 @@ async function noteTrimmed(
   return won === null ? null : bytes;
 }
 
-/** Returns the records with the last message of each channel that is already subtracted from the tenant's storage. */
+/**
+ * Returns the records with the sequence, per channel, up to which messages are already subtracted from the
+ * tenant's storage.
+ */
 function marksOf({ engine }: ChannelDeps): RecordsOf<number> {
   return recordsOf(engine.records);
 }

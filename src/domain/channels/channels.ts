@@ -242,8 +242,8 @@ export class Channels {
   }
 
   /**
-   * Returns whether a channel has groups. Then a push to the channel is work for a group, so its pointer
-   * must not expire before its message.
+   * Returns whether a channel has groups. If it has, each push to the channel is work for the groups, so the
+   * pointer of the push must exist at least as long as the message.
    */
   hasGroups(tenant: string, channel: string): Promise<boolean> {
     return this.#directory.hasGroups(tenant, channel);

@@ -127,7 +127,10 @@ export class GroupDelivery {
 
 /** Maximum number of members in the record of one process. */
 const MAX_LISTED_MEMBERS = 200;
-/** The list is written when no member has joined or left for this time, in ms. */
+/**
+ * Time in ms from the last join or leave of a member until the list is written. Members that join one after
+ * another cause only one write.
+ */
 const SETTLE_MS = 50;
 
 type ListedMember = [name: string, since: number, agent?: string];

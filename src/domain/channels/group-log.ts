@@ -22,8 +22,9 @@ const SNAPSHOT_EVERY = 128;
 const PAGE = 500;
 
 /**
- * Decides which steps to append for the given state, or throws to reject. If the state changes before the
- * steps are appended, the proposal is called again with the new state, and the earlier steps are discarded.
+ * Returns the steps to append to a group in this state. Throws to reject the proposal. If the state changes
+ * before the steps are appended, the function is called again with the new state, and the first steps are
+ * discarded.
  */
 type Proposal = (state: GroupState, now: number) => readonly Step[];
 
@@ -61,7 +62,7 @@ export class GroupLog {
   #unsaved = 0;
   #queue: Waiting[] = [];
   /**
-   * The last work in the queue. Work that uses the state waits for it, so that such work runs one at a
+   * The newest work that uses the state. The next work waits until it has ended, so that only one runs at a
    * time.
    */
   #turn: Promise<unknown> = Promise.resolve();
@@ -172,7 +173,8 @@ export class GroupLog {
           answers.push(() => waiting.reject(error));
         }
       }
-      // A proposal is rejected only if it also fails on the newest state.
+      // In round 0 the state may be outdated. So a proposal that fails is tried once more on the newest
+      // state.
       if (refused && round === 0) return null;
       if (steps.length === 0) return 0;
       const data = asJson<GroupEntry>({ born: state.born, steps });

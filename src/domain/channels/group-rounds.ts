@@ -76,8 +76,8 @@ export class GroupRounds {
   }
 
   /**
-   * Returns the messages to hand out or to settle. Messages whose lease or wait has ended come first, then
-   * new messages. Returns no more messages for members than the members can take.
+   * Returns the messages to hand out and the messages to settle. Messages whose lease or wait has ended come
+   * first, then new messages. The messages to hand out are at most as many as the members can take.
    */
   async #candidates(state: GroupState, members: ReadonlyMap<string, Member>): Promise<Candidate[]> {
     const { logs } = this.#deps.engine;
@@ -183,7 +183,7 @@ function take(slots: Member[], last?: string): Member {
   return slots.splice(Math.max(other, 0), 1)[0]!;
 }
 
-/** Returns whether a message is as it was when it was chosen: nobody has claimed or settled it since. */
+/** Returns whether nobody has claimed or settled the message since the round chose it. */
 function stillOpen(state: GroupState, { entry, before }: Candidate, now: number): boolean {
   if (!before) return entry.seq > state.cursor;
   const work = state.open.get(entry.seq);

@@ -137,8 +137,8 @@ export function floor(state: GroupState): number {
 }
 
 /**
- * Returns whether a message is not settled and no member holds it now. An unclaimed message is new to the
- * group, was given back, or its lease has expired.
+ * Returns whether a message is open and no member holds it now: it is new to the group, was given back, or
+ * its lease has expired.
  */
 export function isUnclaimed(state: GroupState, seq: number, now: number): boolean {
   const work = state.open.get(seq);

@@ -54,5 +54,5 @@ export async function entryAt(logs: Logs, stream: string, seq: number): Promise<
   return entries[0]?.seq === seq ? entries[0] : null;
 }
 
-/** Interfaces that share one subscription among many readers use log entries. */
+/** Exported again for interfaces that share one subscription among many readers: they work with log entries. */
 export type { Entry } from '../../kernel/logs.ts';

@@ -92,8 +92,8 @@ export async function* followPattern(
 }
 
 /**
- * Rejects a pattern with `since` set to a sequence, which belongs to one channel, and a pattern that
- * matches too many channels.
+ * Throws if `since` is a sequence: each channel has its own sequences, and a pattern follows many channels.
+ * Also throws if the pattern matches too many channels.
  */
 export async function checkPattern(
   channels: Channels,
@@ -110,7 +110,10 @@ export async function checkPattern(
   await matchingChannels(channels, caller, pattern);
 }
 
-/** Returns the channels that match. Dead letters match only if the pattern ends with `.dead`. */
+/**
+ * Returns the channels that match the pattern. Dead-letter channels match only if the pattern itself ends
+ * with `.dead`.
+ */
 async function matchingChannels(channels: Channels, caller: Caller, pattern: string): Promise<string[]> {
   const literal = pattern.slice(0, pattern.search(/[*>]/));
   const isDeadLetters = (name: string) => deadLetterChannel(name) === null;

@@ -47,7 +47,7 @@ export interface FileHead {
   readonly expires: number | null;
   /** Number of earlier versions to keep. */
   readonly keep: number;
-  /** Number of the oldest stored version. */
+  /** Version number of the oldest stored version. */
   readonly first: number;
   /** Number of bytes of the tenant's quota that earlier versions use. */
   readonly earlierBytes: number;

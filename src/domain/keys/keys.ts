@@ -33,7 +33,7 @@ import { Shares } from './shares.ts';
  * a known one.
  */
 const NO_HASH = '-'.repeat(64);
-/** Maximum number of earlier keys that the record of a rotated key names. */
+/** Maximum number of earlier keys that are listed in the record of a rotated key. */
 const FORMER_KEYS = 32;
 
 /** API keys. The store contains only the hashes of the keys. */
@@ -49,7 +49,7 @@ export class Keys {
   readonly #byTenant: RecordsOf<ListedKey>;
   readonly #plans: Plans;
 
-  /** `auth` says whether an API key is required. */
+  /** Callers need an API key if `auth` is `keys`, and none if it is `open`. */
   constructor(
     deps: Deps & { readonly keyUse: KeyUse },
     plans: Plans,
@@ -66,7 +66,7 @@ export class Keys {
 
   /**
    * Returns the caller with this API key or share token. Returns null if it is unknown, revoked or expired.
-   * Reads the store at every call.
+   * Every call reads the store, so a revoked key is rejected at once.
    */
   async authenticate(secret: string): Promise<Caller | null> {
     if (isShareToken(secret)) return this.shares.authenticate(secret);
@@ -86,7 +86,7 @@ export class Keys {
     return listed ? (await this.#byHash.get(keyKey(listed.hash))) !== null : false;
   }
 
-  /** Returns whether an API key works, or a key that replaced it. */
+  /** Returns whether an API key is valid, or was replaced by a key that is valid. */
   async isInUse(tenant: string, id: string): Promise<boolean> {
     if (id === LOCAL_CALLER.keyId) return true;
     for (let next: string | undefined = id; next !== undefined; ) {
@@ -323,7 +323,7 @@ function callerOf({ tenant, id, name, scopes, prefix, former }: KeyRecord): Call
 
 /**
  * Returns whether the caller may manage a key. A caller with a channel prefix may manage its own key, and
- * keys whose channel prefix starts with its own.
+ * keys whose channel prefix starts with the caller's prefix.
  */
 function isReached(caller: Caller, { id, prefix }: ListedKey): boolean {
   return reaches(caller, { channel: prefix, by: id });

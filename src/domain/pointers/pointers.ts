@@ -105,9 +105,9 @@ export class Pointers {
     const budget = input.excerpt;
     if (budget !== undefined && !(Number.isInteger(budget) && budget >= 1 && budget <= EXCERPT_MAX_TOKENS))
       throw badRequest(`"excerpt" must be a number of tokens from 1 to ${EXCERPT_MAX_TOKENS}.`);
-    // The idempotency key of a task's result is derived from the task's id, so anybody can compute it. For
-    // a caller that may settle the task, use the reserved form of the key. Other callers cannot use the
-    // reserved form, so their pushes cannot block the result.
+    // Anybody can compute the idempotency key of a task's result, because it is derived from the task's id.
+    // So the push of a caller that may settle the task uses a reserved form of the key. Other callers cannot
+    // use this form, so they cannot block the result with a push of their own.
     const settles = !input.late && isResult(input) && (await results.admit(caller, input.metadata!));
     const key = input.idempotency_key;
     const idempotency_key = settles && key === settles.key ? ownKey(key) : key;
@@ -262,8 +262,9 @@ export class Pointers {
   async peek(caller: Caller, id: string): Promise<Peeked> {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const peeked = describe(loaded.record, loaded.id);
-    // An anonymous caller does not get the number of pulls that are left, because no pull is reserved for
-    // it: each of its looks at an encrypted payload uses up a pull.
+    // Each look of an anonymous caller at an encrypted payload, such as a search, uses up a pull, because no
+    // pull can be reserved for this caller. So the number of pulls left does not say how often it can still
+    // read the payload, and is left out.
     const left = isAnonymous(caller) ? null : await pullsLeft(this.#parts.deps, caller, loaded);
     return left === null ? peeked : { ...peeked, pulls_left: left };
   }

@@ -477,14 +477,16 @@ export class Handles {
 }
 
 /**
- * Number of handles that a restored store skips. The lost part of the store may have used the numbers after
- * the backup, and a handle is never reused. A relay at full speed needs half a day for this many pushes.
+ * Number of handles that are skipped in a restored store. The backup does not contain the newest pushes,
+ * which may have used these handles, and a handle is never used twice. A relay at full speed needs half a day
+ * for this many pushes.
  */
 const RESTORE_SKIPS = 100_000_000;
 
 /** Advances the handle counter of every tenant after a restore, so that no handle is used twice. */
 export async function skipHandles({ moving, records }: Pick<Engine, 'moving' | 'records'>): Promise<void> {
-  // A store that has moved accepts no writes.
+  // A store that was moved to another engine is read-only and will give no more handles, so leave its
+  // counters alone.
   if ((await moving!.moveStatus()) !== null) return;
   for await (const { key } of moving!.exportRecords())
     if (/^ten\.[^/]+\/handles$/.test(key)) await records.add(key, RESTORE_SKIPS);

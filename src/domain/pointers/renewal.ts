@@ -61,7 +61,8 @@ export async function renewPointers(
   const pointers = new Map<string, Renewed['pointers'][number]>();
   for (const name of wanted) {
     const id = await parts.lookup.idOf(caller, name).catch(ifMissing);
-    // Skip other texts: a caller that collects ids from a text may send texts that are no ids.
+    // Skip a name that is no pointer. A caller may collect the names from a text, and some of them may only
+    // look like ids.
     if (!isUuid(id) || pointers.has(id)) continue;
     const record = await compareAndSet('a pointer', () => renewOnce(parts, records, caller, id, lifetimes));
     if (record === 'missing') continue;
@@ -101,7 +102,7 @@ async function renewOnce(
     const putting = records.put(recordKey(id), renewed, { expect, expiresAt, with: [staged] });
     const [revision] = await Promise.all([putting, list.add(id, renewed)]);
     if (revision === null) return await undo();
-    // Only a pointer on a channel can be a task and have a result.
+    // Keep the result as long as the task. Only a pointer on a channel can be a task.
     if (record.channel !== null) await results.keep(id, expiresAt);
     await receipts.keep(id, expiresAt);
     await engine.blobs.delete(record.blob);

@@ -33,8 +33,8 @@ import { idempotentRequest } from '../threads/fold.ts';
 import type { ThreadLog } from '../threads/thread-log.ts';
 
 /**
- * A stored question. After its deadline, an open question is answered if it has a default, otherwise
- * expired.
+ * A stored question. An open question whose deadline has passed counts as answered with its default, or as
+ * expired if it has no default.
  */
 interface QuestionRecord extends Omit<AskedQuestion, 'asked_at' | 'expires_at' | 'answered_at'> {
   readonly tenant: string;
@@ -149,8 +149,8 @@ export class Questions implements Serves<typeof questions> {
 
   async get(caller: CallerAt, id: string): Promise<AskedQuestion> {
     const record = await this.#find(caller, id);
-    // The event of the answer is missing after a crash between the answer and the event, or if the default
-    // became the answer. Write it now.
+    // The log of the thread may lack the event of the answer: after a crash between the answer and the event,
+    // or if the default became the answer. Write the event now.
     if (record.status === 'answered') await this.#noteAnswer(record);
     return toWire(record);
   }

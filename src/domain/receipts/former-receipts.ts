@@ -5,11 +5,14 @@ const HOUR = 3_600_000;
 
 /** Stream in which earlier versions stored the receipts of a pointer. */
 export const formerStream = (id: string) => `rcp.${id}`;
-/** Stream in which earlier versions listed the pointers whose receipts expire in this hour. */
+/** Stream in which earlier versions listed the pointers whose receipts expire in the given hour. */
 const dueStream = (hour: number) => `rcpdue.${hour}`;
 /** Record with the last hour whose listed receipts were deleted. */
 const DONE = 'sys/receipts-due';
-/** Prefix of the records in which versions before these streams listed the receipts to delete, by time. */
+/**
+ * Prefix of records, sorted by time, that list the receipts to delete. The oldest versions wrote these
+ * records; later versions used the streams above.
+ */
 const DUE_RECORDS = 'sys.rcp/';
 
 /**

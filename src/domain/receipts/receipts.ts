@@ -164,8 +164,7 @@ export class Receipts {
     );
     if (own.length === 0) return;
     await this.#add(id, record, own);
-    // Report pulls as activity only here, with the merged receipts. There may be many pulls, but few
-    // receipts.
+    // Report pulls as activity only here, when their receipts are merged: many pulls become few events.
     const { tenant, channel } = record;
     const of = { pointer: id, ...handleOf(record), ...(channel === null ? {} : { channel }) };
     for (const { rung, by, by_agent, count, bytes: size } of own)

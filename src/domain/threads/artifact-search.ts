@@ -91,7 +91,8 @@ async function searchPassages(
       type: String(fields.type),
       score,
       text: snippet,
-      // Earlier versions of the relay indexed a text as one document, with its name as the first line.
+      // Entries of earlier versions of the relay have no `lines_before`. Their first line is the artifact's
+      // name, so subtract 1 from the line.
       line: Math.max(1, line + Number(fields.lines_before ?? -1)),
     }));
 }

@@ -39,8 +39,9 @@ export async function putArtifact(
 ): Promise<ArtifactCreated> {
   const { engine, env } = log.deps;
   const { root } = await log.meta(caller, id);
-  // Multipart forms usually send the file name before the content. If the name is still the same after the
-  // content, the blob need not be copied.
+  // Multipart forms usually send the file name before the content. The key of the blob contains the extension
+  // of this name. If the name is still the same after the content, the blob need not be copied to another
+  // key.
   const likely = checkInput(input);
   // A possible retry skips the quota check: the artifact may already be stored, and the retry must get the
   // first answer even if the quota is used up.
@@ -50,8 +51,8 @@ export async function putArtifact(
   const scan = new ContentScan(input.body, input.size);
   const texts = workFor(caller, log.deps.texts);
   try {
-    // If the name can still change, store the content at once instead of staging it, because a rename has to
-    // read it again.
+    // If the name can still change, do not stage the content but store it at once: copying it to another key
+    // has to read it.
     const options = { size: input.size };
     const staged = input.late ? null : await engine.blobs.stage(blob, scan.body, options);
     const { size, sha256: hash } = staged ?? (await engine.blobs.put(blob, scan.body, options));
@@ -310,8 +311,9 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
 };
 
 /**
- * Returns whether the log contains the deletion of an artifact. Searches the whole log, because the
- * idempotency key of the deletion may be forgotten. The bytes of the artifact must be freed only once.
+ * Returns whether the log already contains the deletion of an artifact. A second event would free the bytes
+ * of the artifact in the quota twice. The search reads the whole log, because the idempotency key of the
+ * deletion may be forgotten.
  */
 async function isDeletionLogged(log: ThreadLog, root: ThreadRoot, ref: string): Promise<boolean> {
   for await (const { event } of log.heads.events(root, 0)) {

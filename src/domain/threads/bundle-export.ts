@@ -125,8 +125,8 @@ async function findDamaged(
 }
 
 /**
- * Splits artifacts into batches whose contents are read at once. Limits the number of contents and the bytes
- * of a batch.
+ * Splits artifacts into batches whose contents are read concurrently. Limits the number of contents and the
+ * bytes of a batch.
  */
 export function* contentBatches(artifacts: readonly Artifact[]): Generator<Artifact[]> {
   let batch: Artifact[] = [];

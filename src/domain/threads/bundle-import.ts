@@ -316,8 +316,8 @@ function checkManifest(value: Json): Manifest {
 }
 
 /**
- * Checks the description of an artifact. Ignores its preview: the relay makes a new one, because models read
- * it.
+ * Checks the description of an artifact, except for the preview. A bundle may come from anybody and models
+ * read previews, so the relay makes a new preview from the content.
  */
 function checkArtifact(value: Json, threadId: string): Artifact {
   const artifact = fromJson<Artifact>(value);
@@ -350,7 +350,8 @@ function checkContent(artifact: Artifact, files: ReadonlyMap<string, ManifestFil
 
 function checkLedger(value: Json): Counters {
   const ledger = fromJson<Counters>(value);
-  // Ledgers of other versions of the relay may lack some counters and have others.
+  // The ledger of another version of the relay may lack some counters, which are then 0. Its unknown counters
+  // are ignored.
   const figures = COUNTERS.map((what) => [what, ledger?.[what] ?? 0] as const);
   if (!figures.every(([, figure]) => isCount(figure))) throw badBundle('its ledger is invalid');
   return Object.fromEntries(figures) as Counters;

@@ -36,7 +36,7 @@ export class ContentScan {
       this.#take(body);
       this.body = body;
     } else {
-      // On Workers, a transform stream would pass chunks of 4 KB and use more memory.
+      // Do not use a `TransformStream`: on Workers it would pass chunks of 4 KB and use more memory.
       this.body = readThrough(body, async (next) => {
         const read = await next();
         if (!read.done) this.#take(read.value);

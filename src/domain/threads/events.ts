@@ -92,8 +92,8 @@ async function placeOf(log: ThreadLog, root: ThreadRoot, text: string | undefine
 const DEFAULT_TTL_S = 3_600;
 
 /**
- * Sends an envelope. The hop is stored in the log. It is also added to a separate counter, because listings
- * show the number of hops without reading logs.
+ * Sends an envelope from one agent to another and stores it in the log as a hop. A separate counter also
+ * counts the hop, because listings show the number of hops without reading logs.
  */
 export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) => {
   checkEnvelope(input);

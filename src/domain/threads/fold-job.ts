@@ -9,7 +9,7 @@ import { eventBytes, makesVersion, type StoredEvent, toWire } from './event.ts';
 import { advance, type MutableHead, stateAfter } from './fold.ts';
 import { RELAY_FIELDS, withoutRelayFields } from './state.ts';
 
-/** Result type of each kind of fold. */
+/** What each kind of fold computes from a thread's log. */
 export interface FoldAnswers {
   /** State at each version. The versions are in ascending order. */
   readonly states: State[];
@@ -28,8 +28,8 @@ export interface FoldAnswers {
 export type FoldKind = keyof FoldAnswers;
 
 /**
- * A fold of a thread's log. It can take long, so it may run in a worker thread. `start` is the head before
- * the first event. The fold changes `start` in place.
+ * A computation over the events of a thread's log. It can take long, so it may run in a worker thread.
+ * `start` is the head before the first event, and is changed in place.
  */
 export interface FoldJob<K extends FoldKind = FoldKind> {
   readonly kind: K;

@@ -241,8 +241,8 @@ const PROMPT_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Adds a prompt event to the totals. A cached answer or an old event lacks one of the two figures, so only
- * its billed tokens are added.
+ * Adds a prompt event to the totals. Only its billed tokens are added if the event lacks the tokens of the
+ * text or the pasting cost. Events of cached answers and of earlier versions lack one of the two.
  */
 function addPrompt(totals: Totals, event: StoredEvent): Totals {
   const { payload } = event;

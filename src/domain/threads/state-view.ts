@@ -14,8 +14,8 @@ import type { ThreadVerb } from './thread-log.ts';
 /** Two bounded views of a state: a text for models, and the JSON header for programs. */
 
 /**
- * Kinds of items in a view, in the order shown. Each has its list in the state, a note for the heading, and
- * its name in singular and plural.
+ * Kinds of items in a view, in the order shown. Each kind names its list in the state, a note for the
+ * heading, and the kind itself in singular and plural.
  */
 const KINDS = {
   hard_constraints: {
@@ -481,9 +481,8 @@ function assembleHeader(state: State, lists: HeaderLists): Header {
 }
 
 /**
- * Returns which of the fields `at` and `by` of a fact are worth showing. Leaves out values that the relay
- * added by default. These are the sender's name in open mode and, for a fact without another name, a time
- * with milliseconds.
+ * Returns which of the fields `at` and `by` of a fact are worth showing. Leaves out the values that the relay
+ * adds by itself: the local caller's name, and a time with milliseconds if the fact has no other name.
  */
 function signature({ at, by }: Fact): ('at' | 'by')[] {
   const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;

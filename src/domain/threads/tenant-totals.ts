@@ -37,7 +37,7 @@ const savedKey = (tenant: string) => `ten.${tenant}/totals.3`;
 
 type Store = Pick<Deps, 'engine' | 'env'>;
 
-/** Methods for reading a tenant's threads that the totals need. */
+/** Reads the threads of a tenant, for the totals. */
 interface Threads {
   all(): AsyncIterable<string>;
   /** Returns the figures of a thread. Returns null if the thread does not exist. */

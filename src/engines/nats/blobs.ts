@@ -52,10 +52,13 @@ const CONCURRENT_CHUNKS = 4;
  */
 const READER_MS = 40_000;
 
-/** Unit in ms of the time at which chunks are deleted. A sweep finds all chunks of one unit with one request. */
+/**
+ * The times at which chunks are deleted are rounded up to a multiple of this many ms. A sweep then finds all
+ * chunks that are due at one time with one request.
+ */
 export const DUE_STEP_MS = 15_000;
 
-/** Lifetime in seconds of the note about a deletion, counted from the time of the deletion. */
+/** Lifetime in seconds of the note about a deletion, counted from the time at which the chunks are due. */
 const DUE_NOTE_SECONDS = 86_400;
 
 /** First line of a blob's message. */
@@ -285,7 +288,10 @@ export class NatsBlobs implements Blobs {
     await connection.publish(this.#subject(key), payload, { ttl });
   }
 
-  /** Notes when the chunks of a blob can be deleted. The time, in units of `DUE_STEP_MS`, is part of the subject. */
+  /**
+   * Publishes a note that says when the chunks of a blob can be deleted. The time, as a multiple of
+   * `DUE_STEP_MS`, is part of the subject.
+   */
   async #noteDue(chunks: string, goneAt: number): Promise<void> {
     const { connection, env } = this.#store;
     const dueAt = goneAt + READER_MS;

@@ -277,8 +277,8 @@ export class NatsLogs implements Logs {
     limit: number,
     maxBytes = BATCH_BYTES,
   ): Promise<{ entries: Entry[]; more: boolean }> {
-    // The limit is at least three times the size of the largest entry. So a batch that ends at this limit is more
-    // than half full, and a shorter batch means that the replica lags.
+    // `batchBytes` is at least three times the size of the largest entry. So a batch that JetStream ends at
+    // this limit is more than half full. A batch that is less full means that the replica lags.
     const batchBytes = Math.min(Math.max(maxBytes, 3 * this.#store.limits.entryBytes), BATCH_BYTES);
     const { connection, streams } = this.#store;
     const subject = this.#subject(stream);

@@ -179,7 +179,10 @@ export class NatsSearchIndex implements SearchIndex {
     }
   }
 
-  /** Reads a document. Returns null if a newer document is replacing it, whose part 0 is not written yet. */
+  /**
+   * Reads a document. Returns null if another process is writing a newer version of the document: some parts
+   * are already replaced, but not part 0, which is written last.
+   */
   async #document(head: Message) {
     const [parts, rest] = [head.data[0]!, head.data.subarray(1)];
     if (parts === 0) return { key: Buffer.from(rest).toString(), text: undefined, fields: {} };

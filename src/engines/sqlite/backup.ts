@@ -304,8 +304,8 @@ async function moveAside(home: string): Promise<void> {
 }
 
 /**
- * Throws `busy` if another process has the store open, because SQLite then cannot leave WAL mode. An unreadable store
- * counts as unused.
+ * Throws `busy` if another process has the store open. SQLite can leave WAL mode only if no other process
+ * uses the database. An unreadable store counts as unused.
  */
 async function refuseInUse(path: string): Promise<void> {
   try {

@@ -29,8 +29,8 @@ interface PatchOptions {
   /** Maximum size of the result in bytes. Between two operations, the document may have twice this size. */
   readonly maxBytes?: number;
   /**
-   * Counts work steps and rejects a patch that needs too many: about the number of operations times the size of the
-   * data that they copy.
+   * Counts the work steps of a patch and rejects it if it needs too many. The number of steps grows with the
+   * number of operations and with the size of the data that they copy.
    */
   readonly meter?: WorkMeter;
 }
@@ -178,7 +178,10 @@ class Draft {
     this.#meter = meter;
   }
 
-  /** Disowns a value that will be in two places of the document, so that it is copied before the next change. */
+  /**
+   * Gives up the draft's ownership of a value that will be in two places of the document. The next change
+   * then copies the value and does not change both places.
+   */
   share(value: Json): void {
     if (!isContainer(value)) return;
     const count = this.#own.get(value);

@@ -69,8 +69,8 @@ function commonItems(a: Json[], b: Json[]): [number, number][] {
     return j === undefined ? [] : [[i, j]];
   });
   /**
-   * For each length, the last pair of an increasing sequence of that length. If there are several such sequences, the
-   * pair with the smallest index.
+   * `ends[n]` is the index in `pairs` of the pair that ends an increasing sequence of n + 1 pairs. Of several
+   * such sequences, it is the one that ends with the smallest index in `b`.
    */
   const ends: number[] = [];
   const before: number[] = [];

@@ -222,13 +222,19 @@ function rendered({ number, column, text }: Line): string {
   return column > 0 ? `${number}:${column} ${text}` : `${number} ${text}`;
 }
 
-/** Minimum number of omitted similar lines that a mark counts. */
+/**
+ * A mark for omitted lines also counts the omitted lines that are similar to the line above it, if there are
+ * at least this many.
+ */
 const MIN_SIMILAR = 5;
 
 /** Returns the lines in order, with a mark for each gap. */
 function layOut(chosen: Line[], scanner: Scanner, total: number): Pick<Chosen, 'text' | 'omitted'> {
   const lines = chosen.toSorted((a, b) => a.number - b.number || a.column - b.column);
-  /** Number of shown lines by shape. An entry is deleted when a mark has counted the other lines of its shape. */
+  /**
+   * Number of shown lines by shape. The entry of a shape is deleted when a mark has counted its omitted
+   * lines, so that no second mark counts them.
+   */
   const ofShape = new Map<number, number>();
   for (const line of lines) ofShape.set(scanner.shapeOf(line), (ofShape.get(scanner.shapeOf(line)) ?? 0) + 1);
   const out: string[] = [];

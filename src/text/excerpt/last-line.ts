@@ -47,5 +47,5 @@ export function endsWithLastLine(text: string): boolean {
   return LAST_LINE.test(text.slice(-LAST_LINE_CHARS));
 }
 
-/** Matches a shell line that pulls text. Its output is not shortened again. */
+/** Matches a shell line that pulls text. The output of such a line is not shortened again. */
 export const PULLS = /\b(?:context)?relay\b.* pull\b/;

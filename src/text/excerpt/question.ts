@@ -46,7 +46,7 @@ export class QuestionMatches {
         return Array.from({ length: Math.max(1, word.length - 1) }, (_, i) => word.slice(i, i + 2));
       });
     const telling = terms.filter((term) => !ASKING.test(term));
-    // A number does not match inside a longer number.
+    // Find a number only where it is not part of a longer number.
     this.#terms = [...new Set(telling.length > 0 ? telling : terms)]
       .slice(0, TERMS)
       .map((term) => (/^\d+$/.test(term) ? new RegExp(`(?<!\\d)${term}(?!\\d)`) : term));

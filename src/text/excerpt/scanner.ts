@@ -12,7 +12,7 @@ export interface Item {
   readonly novel?: boolean;
 }
 
-/** A group of similar lines: all lines that a recogniser found, or the first examples of other lines. */
+/** A group of similar lines. `blocks` contains some of them as examples. */
 interface Group {
   readonly rank: Recognised['rank'];
   readonly blocks: Block[];
@@ -179,8 +179,8 @@ export class Scanner {
     const count = ++this.#counts[shape % COUNTED_SHAPES]!;
     let group = this.#groups.get(shape);
     if (!group) {
-      // Store no second example of an ordinary shape: its first example was removed, because the shape is frequent or
-      // one of very many.
+      // An ordinary line was seen before, but its group no longer exists: the group was removed because it
+      // was frequent, or because there were too many groups. Do not store this line as a new example.
       if (inside || (count > 1 && (rank === null || rank === 'quiet'))) return;
       if (this.#groups.size >= GROUPS) this.#makeRoom();
       group = { rank, blocks: [], count: 0, last: 0 };

@@ -3,7 +3,8 @@ const SHAPE_CHARS = 240;
 const SHAPE_WORDS = 10;
 
 /**
- * A quoted text, or a word with its separator or with `=` and a value. No two alternatives match at one character.
+ * A quoted text, a word with its separator or with `=` and a value, another word, or a single quote. An
+ * alternative that fails has read at most one word or quoted text, so the search takes linear time.
  */
 const WORD = /(["'`])[^"'`]*\1|[^\s"'`=:,([]*(?:=\S*|[:,([])|[^\s"'`=:,([]+|["'`]/g;
 const VARIABLE = /^["'`/~]|\d/;

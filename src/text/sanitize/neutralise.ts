@@ -122,8 +122,8 @@ interface Replacement {
 }
 
 /**
- * Patterns to replace, in this order. No replacement creates text that a later pattern matches. Each pattern is
- * compiled on first use, because compiling all of them takes longer than a short command.
+ * Patterns to replace, in this order. No replacement creates text that a later pattern matches. Each pattern
+ * is compiled on first use: compiling all of them takes longer than a short command runs.
  */
 const REPLACEMENTS: readonly Replacement[] = [
   {
@@ -220,8 +220,8 @@ const INVISIBLE = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}\\p{Bidi_C}\\u2028\\u2029\\u2800
 let flagPattern: RegExp | undefined;
 
 /**
- * Returns the pattern for flags and invisible characters. It is compiled on first use, because that takes longer than
- * a short command.
+ * Returns the pattern for flags and invisible characters. It is compiled on first use, because compiling
+ * takes longer than a short command runs.
  */
 function flagOrInvisible(): RegExp {
   flagPattern ??= new RegExp(
