@@ -43,6 +43,48 @@ test('commands take a handle, or only its number', async (t) => {
   assert.match(await pull(handle), /^3 /);
 });
 
+test('ls finds pointers by words and channel, newest first', async (t) => {
+  const { run, push } = start(t);
+  const first = await push('1', '-m', 'summary=survey of clients', '--channel', 'reviews');
+  const second = await push('2', '--name', 'a b.txt');
+  const secret = await push('3', '--encrypt');
+  const list = async (...args: string[]) => {
+    const { stdout } = await run(['ls', ...args]);
+    return stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.split('\t'));
+  };
+  const all = await list();
+  assert.deepEqual(
+    all.map(([url, , title]) => [url, title]),
+    [
+      [secret.url.split('#')[0], 'encrypted'],
+      [second.url, 'a b.txt'],
+      [first.url, 'survey of clients'],
+    ],
+  );
+  assert.deepEqual((await list('clients', 'survey')).length, 1);
+  assert.deepEqual((await list('--channel', 'reviews')).length, 1);
+  assert.deepEqual(await list('nothing'), []);
+  const { pointers, more } = JSON.parse((await run(['ls', '-n', '2', '--json'])).stdout);
+  assert.deepEqual([pointers.length, more], [2, true]);
+});
+
+test('renew extends the life of pointers and names those that do not exist', async (t) => {
+  const { run, push } = start(t);
+  const { url, handle } = await push('one', '--ttl', '1h');
+  const expiry = async () => Date.parse(JSON.parse((await run(['peek', url, '--json'])).stdout).expires_at);
+  const before = await expiry();
+  const renewed = await run(['renew', numberOf(handle), '--ttl', '2d']);
+  assert.match(renewed.stdout, new RegExp(`^${handle}  expires in `));
+  assert.ok((await expiry()) - before > 40 * 3600_000);
+  const { code, stdout, stderr } = await run(['renew', url, 'relay:99999999']);
+  assert.equal(code, 3);
+  assert.match(stdout, new RegExp(`^${handle}  expires in `));
+  assert.match(stderr, /relay:99999999 does not exist, has expired, or is not yours/);
+});
+
 test('a handle is not reused after a restore, a move or a reopening', async (t) => {
   const { home, run, push, pull } = start(t);
   const kept = await push('kept');

@@ -16,6 +16,8 @@ const COMMANDS: { [path: string]: string[] } = {
   push: ['encrypt', 'ttl', 'meta', 'name', 'channel', 'max-pulls', 'visibility', 'count', 'no-count'],
   pull: ['lines', 'grep', 'context', 'ignore-case', 'json-pointer', 'outline', 'cost', 'out', 'force'],
   peek: [],
+  ls: ['channel', 'count', 'all'],
+  renew: ['ttl'],
   rm: [],
   prune: [],
   du: [],

@@ -10,6 +10,8 @@ export const SECTIONS: Sections = {
       push: 'Store a payload and get a pointer to it',
       pull: 'Read the payload of a pointer, or a part of it',
       peek: 'Show the metadata of a pointer without reading its payload',
+      ls: 'List pointers, newest first',
+      renew: 'Extend the life of pointers',
       rm: 'Revoke pointers and delete their payloads',
     }),
     ...verbs(() => import('./commands/tee.ts'), {

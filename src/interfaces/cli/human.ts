@@ -78,11 +78,15 @@ function midnight(at: number): number {
 
 /** Formats an expiry time: `in 24 hours, tomorrow at 14:02`. */
 export function expiry(iso: string, now = Date.now()): string {
-  const at = Date.parse(iso);
-  const left = at - now;
+  return `${timeLeft(iso, now)}, ${moment(iso, now)}`;
+}
+
+/** Formats the time until an expiry: `in 24 hours`. */
+export function timeLeft(iso: string, now = Date.now()): string {
+  const left = Date.parse(iso) - now;
   // Round the duration, so that a new pointer shows "24 hours" and not "23 hours 59 minutes".
   const grain = left > 3_600_000 ? 60_000 : 1000;
-  return `in ${span(Math.round(left / grain) * grain)}, ${moment(at, now)}`;
+  return `in ${span(Math.round(left / grain) * grain)}`;
 }
 
 const SECONDS: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };

@@ -33,7 +33,7 @@ export const COMMANDS_KNOWN_AS: KnownAs = {
   info: ['show', 'peek'],
   key: ['keys'],
   'kill stop': ['down'],
-  list: ['runs'],
+  list: ['ls', 'runs'],
   'listen subscribe': ['watch'],
   'log logs': ['tail'],
   ls: ['list', 'runs'],

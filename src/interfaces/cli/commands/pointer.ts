@@ -1,26 +1,32 @@
 import { toBase64 } from '../../../base/base64.ts';
-import type { RelayError } from '../../../base/errors.ts';
+import { EXIT, type RelayError } from '../../../base/errors.ts';
 import type { JsonObject } from '../../../base/json.ts';
-import { INLINE_BLOB_BYTES, MAX_PULLS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
+import { INLINE_BLOB_BYTES, MAX_PULLS, RENEWED_POINTERS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
+import { firstItems } from '../../../base/pages.ts';
 import { pause } from '../../../base/pause.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
-import type { Pushed, Receipt } from '../../../contract/pointers.ts';
+import type { ListedPointer, Pushed, Receipt } from '../../../contract/pointers.ts';
+import { FERNET_CONTENT_TYPE } from '../../../formats/fernet.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { findSecrets } from '../../../text/secrets.ts';
 import { answerCommand, badUsage, defineCommand, type Flags } from '../command.ts';
 import {
   bytes,
+  columns,
   count,
   expiry,
+  listFlags,
   moment,
   oneOf,
   parseCount,
+  parseMost,
   parseSpan,
   plural,
   printable,
   type Row,
   rows,
+  timeLeft,
   tokensInWords,
   typedJson,
 } from '../human.ts';
@@ -279,6 +285,80 @@ function pushed(at: string, from: string | null): string {
   return from === null ? moment(at) : `${moment(at)} by ${printable(from)}`;
 }
 
+const ls = answerCommand({
+  usage: '[word…]',
+  details: `Lists the pointers that have not expired, newest first. With words it lists those with these words in the summary,
+metadata, sender, channel or handle. In a pipe each line has URL, time of the push and title. The URL of an encrypted payload
+has no key, because the relay does not know it.`,
+  takes: { max: 50 },
+  flags: { channel: { short: 'c', value: 'NAME', help: 'only pointers on this channel' }, ...listFlags(20) },
+  examples: `
+    relay ls  # list the newest pointers
+    relay ls survey --channel reviews  # list pointers on a channel that are about a survey
+    relay ls --all --json | jq -r '.pointers[].url'  # print the URL of every pointer`,
+  async ask({ args, flags, open }) {
+    const { pointers } = (await open()).relay;
+    const query = { q: args.join(' ') || undefined, channel: flags.channel };
+    const list = (page: { after?: string; limit: number }) => pointers.list({ ...query, ...page });
+    const { items, ...more } = await firstItems('pointers', parseMost(flags, 20), list);
+    return { pointers: items, ...more };
+  },
+  print({ pointers, more }, { interactive, style, typed }) {
+    if (!interactive)
+      return pointers.map((each) => `${each.url}\t${each.created_at}\t${titleOf(each)}`).join('\n');
+    if (pointers.length === 0)
+      return style.dim(typed('No pointer matches. Create one with: relay push FILE'));
+    const cells = pointers.map((each) => [
+      each.handle ?? each.id.slice(0, 8),
+      bytes(each.size),
+      moment(each.created_at),
+      `expires ${timeLeft(each.expires_at)}`,
+    ]);
+    const lines = columns(cells, [1]).map((line, i) =>
+      `${line}  ${printable(titleOf(pointers[i]!))}`.trimEnd(),
+    );
+    if (more) lines.push(style.dim(typed('There are older pointers. List all with: relay ls --all')));
+    return lines.join('\n');
+  },
+});
+
+/** Returns what a payload is about, on one line: its summary, else the name of its file or the command that printed it. */
+function titleOf({ content_type, metadata: { summary, name, command } }: ListedPointer): string {
+  const kind = content_type === FERNET_CONTENT_TYPE ? 'encrypted' : '';
+  const title = [summary, name, command].find((text) => typeof text === 'string') ?? kind;
+  return String(title).replaceAll(/\s+/g, ' ').slice(0, TITLE_CHARS);
+}
+
+const TITLE_CHARS = 100;
+
+const renew = defineCommand({
+  usage: '<url…>',
+  details: `Extends the life of pointers to at least --ttl from now, or without --ttl to the maximum of your plan. It never shortens
+the life of a pointer. The URL stays the same. A pointer with --max-pulls keeps its expiry.`,
+  takes: { min: 1, max: RENEWED_POINTERS },
+  flags: { ttl: { value: 'TIME', help: 'live at least 90s, 15m, 2h, 7d or a number of seconds from now' } },
+  examples: `
+    relay renew http://127.0.0.1:7474/pull/<uuid> --ttl 30d  # keep a pointer for a month
+    relay renew relay:128 relay:131  # keep two pointers as long as possible`,
+  async run({ io, args, flags, open }) {
+    const ttl = parseSpan(flags.ttl, '--ttl');
+    const names: string[] = [];
+    for (const arg of args) names.push(parsePointer(await pointerArgument(io, arg)).id);
+    const { pointers } = await (await open()).relay.pointers.renew(names, { ttl });
+    const missing = names.filter(
+      (name) => !pointers.some(({ id, handle }) => id === name || handle === name),
+    );
+    io.result({ pointers, missing }, () =>
+      pointers
+        .map(({ id, handle, expires_at }) => `${handle ?? id}  expires ${expiry(expires_at)}`)
+        .join('\n'),
+    );
+    for (const name of missing)
+      if (!io.json) io.warn(`${name} does not exist, has expired, or is not yours.`);
+    return missing.length > 0 ? EXIT.notFound : EXIT.ok;
+  },
+});
+
 const rm = defineCommand({
   usage: '<url…>',
   details:
@@ -357,4 +437,4 @@ const EVIDENCE: { readonly [R in Receipt['rung']]: (receipt: Receipt) => string[
     [status, summary, url && parsePointer(url).id].flatMap((text) => (text ? [printable(text)] : [])),
 };
 
-export const commands = { push, pull, peek, rm, receipts };
+export const commands = { push, pull, peek, ls, renew, rm, receipts };
