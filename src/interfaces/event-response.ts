@@ -26,13 +26,13 @@ interface EventWriter<T> {
   readonly headers?: Record<string, string>;
   /** Called once, when the stream ends or the client disconnects. */
   ended?(): void | Promise<void>;
-  /** Signal that stops the heartbeat. It is needed if nobody reads the stream. */
+  /** Signal that stops the heartbeat. It is needed because a stream that nobody reads never ends by itself. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Returns a response that streams events as they arrive, with heartbeats in between. The format is
- * server-sent events, or the format that `write` produces.
+ * Returns a response that streams events as they arrive. While there are no events, heartbeats keep the
+ * connection alive. The format is server-sent events, or the format that `write` produces.
  */
 export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): Response {
   const utf8 = new TextEncoder();
@@ -91,7 +91,7 @@ export function endForSlowReader(
             return reader.cancel();
           }
         };
-        // Do not await this: the stream cannot be read before `start` returns.
+        // Do not await `pass` here: nobody can read the stream before `start` returns.
         pass().catch((error) => controller.error(error));
       },
       cancel: (reason) => reader.cancel(reason),

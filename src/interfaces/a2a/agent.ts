@@ -48,8 +48,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     const task = params.message?.taskId ? await find(a2a.send, params.message.taskId) : null;
     const record = task ? await tasks.proceed(agent, task, params) : await tasks.submit(agent, params);
     if (!webhook?.url) return record;
-    // A repeated message names the same webhook again. Then follow the task, but do not add the webhook
-    // twice.
+    // A client that repeats a message names the same webhook again. Do not add this webhook twice. Only
+    // follow the task, in case nobody does.
     if (record.webhooks.some(({ config }) => config.url === webhook.url)) webhooks.follow(record, tasks);
     else await webhooks.add({ ...webhook, taskId: record.id }, context.requestedVersion, record, tasks);
     return record;
@@ -72,7 +72,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
   }
 
   /**
-   * Finds a task. If the task is on a channel that the caller's API key may not use, it counts as not found.
+   * Finds a task of this agent. A task on a channel that the caller's API key may not use counts as not
+   * found.
    */
   async function find(verb: Verb, id: string): Promise<TaskRecord> {
     if (!id.trim()) throw new RequestMalformedError('id is required');

@@ -19,8 +19,8 @@ interface StartedConversation {
 }
 
 /**
- * Maps the messages and A2A contexts of one caller to threads. A repeated message does not create another
- * thread.
+ * Maps messages and A2A contexts of one caller to threads. If a message is sent again, its first thread is
+ * found, so no second thread is created.
  */
 export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   const { engine, env } = core.deps;
@@ -49,8 +49,8 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
       const stored = await contexts.get(key);
       const access = stored ? await accessTo(stored.value) : 'absent';
       if (access === 'foreign' && key === shared) {
-        // Another API key uses this context name for its own thread. Store the name for this caller's API key
-        // only.
+        // Another API key uses this context name for a thread that this caller may not write to. So store the
+        // name for this caller's API key only.
         key = `${prefix}context/${caller.keyId}/${name}`;
         continue;
       }
@@ -77,7 +77,7 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   return {
     /**
      * Returns the conversation for a message. If the message has already started a task, `isRepeated` decides
-     * whether to reuse that task.
+     * whether that task is used again or a new one is started.
      */
     async begin(
       message: Message,
@@ -92,8 +92,8 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
         const context_id = message.contextId || thread_id;
         const begun = { context_id, thread_id, attempt: (before?.attempt ?? 0) + 1 };
         if (await save(digest, begun, seen?.revision ?? 'absent')) return begun;
-        // A concurrent request with the same message was first. Delete the thread of this request, and use
-        // the thread of the other request.
+        // A concurrent request with the same message has stored its thread first. Delete the new thread of
+        // this request. The next round of the loop returns the stored one.
         if (!message.contextId) await relay.threads.delete(thread_id);
       }
     },

@@ -60,8 +60,8 @@ interface A2AOptions extends WebhooksOptions {
 export function a2aOverHttp(o: A2AOptions) {
   const { engine } = o.core.deps;
   const webhooks = new Webhooks(o, (work) => engine.defer(work));
-  // Time for the Last-Modified header of the relay's own agent card, which does not change while the server
-  // runs.
+  // Time for the `Last-Modified` header of the relay's own agent card. This card does not change while the
+  // server runs.
   const since = o.core.deps.env.now();
   const open = async (authenticate: Authenticate, verb: Verb) => {
     const { caller, base } = await authenticate();
@@ -69,8 +69,8 @@ export function a2aOverHttp(o: A2AOptions) {
     return new TaskService(o.core, caller, base);
   };
   /**
-   * Serves `/a2a/{agent}`: JSON-RPC by POST, and HTTP+JSON and the agent card below this path. The agent of
-   * the relay itself is also served at `/a2a`.
+   * Serves `/a2a/{agent}`. JSON-RPC is sent by POST to this path. HTTP+JSON and the agent card are below this
+   * path. The relay's own agent is also served at `/a2a`.
    */
   const answer = async (c: Context, authenticate: Authenticate, base: string) => {
     const { name, rest } = parsePath(c.req.path);
@@ -99,7 +99,7 @@ export function a2aOverHttp(o: A2AOptions) {
     });
     return withHeartbeat(answering);
   };
-  /** Resumes the webhook calls that earlier server processes did not finish. */
+  /** Continues to notify webhooks of which earlier server processes did not finish the notification. */
   const resume = async (
     entries: Iterable<OutboxEntry> | AsyncIterable<OutboxEntry> = outboxEntries(o.core.deps),
   ) => {
@@ -107,8 +107,8 @@ export function a2aOverHttp(o: A2AOptions) {
       const tasks = new TaskService(o.core, caller, base);
       await tasks.find(task).then(
         (record) => webhooks.follow(record, tasks),
-        // The task is not found if it has expired, or if the server stopped before it stored the task. In the
-        // second case, the client will send the task again. So `TaskNotFoundError` is not reported.
+        // Do not report a missing task. It may have expired. Or the server stopped before it stored the task,
+        // and then the client will send the task again.
         (error) => error instanceof TaskNotFoundError || o.onError(error),
       );
     }

@@ -36,8 +36,8 @@ function checkId(what: string, id: string): void {
 }
 
 /**
- * Returns a hash of a message for this agent. Messages with the same id but different content have different
- * hashes, so they count as different messages.
+ * Returns a hash of a message to this agent. Two messages with the same id but different content have
+ * different hashes, so they count as different messages.
  */
 export function messageDigest({ name }: AgentEntry, message: Message): Promise<string> {
   return sha256Hex(JSON.stringify([name, Message.toJSON(message)]));
@@ -134,8 +134,9 @@ export function textPart(text: string, mediaType = 'text/plain'): Part {
 }
 
 /**
- * Stores the large parts of a message. Returns the message with pointers instead of these parts. `digest` is the
- * hash of the message. Because of it, storing the same message again creates no second copy.
+ * Stores the large parts of a message. Returns the message with pointers instead of these parts. The
+ * idempotency keys are made from `digest`, the hash of the message, so a repeated message stores no second
+ * copy.
  */
 export async function storeLargeParts(
   message: Message,
@@ -163,9 +164,9 @@ export async function storeLargeParts(
 }
 
 /**
- * Returns a function that stores a part if the part is binary or too large for a record. The function returns
- * the pointer of the stored part, or null if the part stays in the record. `keyOf` returns the idempotency
- * key of the nth part.
+ * Returns a function that stores a part of a message if the part is binary or too large for a record. It
+ * returns the pointer of the stored part, or null if the part stays in the record. `keyOf` returns the
+ * idempotency key of the nth part.
  */
 export function largePartStore(pointers: PointersApi, keyOf: (at: number) => string) {
   let room = A2A_MESSAGE_BYTES;

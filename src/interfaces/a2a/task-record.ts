@@ -43,8 +43,8 @@ export interface TaskRecord {
    */
   readonly turn?: string;
   /**
-   * Hash of the newest message from the client, to recognize a repetition. Absent in task records of version
-   * 0.1.0.
+   * Hash of the newest message from the client. If the client sends this message again, the hash shows that
+   * it is a repetition. Absent in task records of version 0.1.0.
    */
   readonly asked?: string;
   readonly artifact?: ArtifactRecord;
@@ -102,8 +102,8 @@ export interface Webhook {
    */
   readonly knows?: StateAt;
   /**
-   * End of a lease, in ms since 1970. Until then, one server has the right to report the end of the task to
-   * the webhook.
+   * Time in ms since 1970. Until this time, one server has the lease to notify the webhook of the task's end,
+   * and no other server may do so.
    */
   readonly telling?: number;
   /** True if the webhook has confirmed the notification of the task's end. */

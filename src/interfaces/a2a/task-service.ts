@@ -55,8 +55,8 @@ export class TaskService {
     this.core = core;
     this.caller = caller;
     this.base = base;
-    // The caller needs only the scope `tasks`. The relay itself pushes the payload and writes the thread. The
-    // channel prefix of the caller's API key still applies.
+    // The caller needs only the scope `tasks`, because the relay itself pushes the payload and writes the
+    // thread. But the channel prefix of the caller's API key still applies.
     this.relay = core.relay({ ...caller, scopes: SCOPES, asRelay: true }, base);
     this.#records = recordsOf(core.deps.engine.records);
     this.#prefix = `ten.${caller.tenant}/a2a/task/`;
@@ -64,9 +64,9 @@ export class TaskService {
   }
 
   /**
-   * Creates a task and pushes it to the agent. A repeated message returns the existing task, because the
-   * client probably did not get the answer. But after another message or a cancellation, the client knows the
-   * task, so a repeated message starts a new task.
+   * Creates a task and pushes it to the agent. If the message was sent before, returns its task, because the
+   * client probably did not get the answer. A repeated message starts a new task only if the task was
+   * canceled or got a later message: then the client already knows the first task.
    */
   async submit(agent: AgentEntry, request: SendMessageRequest): Promise<TaskRecord> {
     const message = validateMessage(request);
@@ -137,7 +137,7 @@ export class TaskService {
       await this.relay.threads.record(thread_id, 'a2a.task.continued', { task_id: id, turn });
       return working;
     }
-    // Ignore a failure: the pointer expires later.
+    // Ignore a failure, because the pointer will expire anyway.
     await pointers.delete(turn).catch(() => {});
     throw new UnsupportedOperationError('Another client has already answered this task.');
   }
@@ -178,7 +178,7 @@ export class TaskService {
     const { id } = record;
     if (isOver(record)) throw new TaskNotCancelableError(`Task is ${record.state}: ${id}`);
     await this.relay.tasks.cancel(turnOf(record)).catch((error) => {
-      // `conflict` means that a result came first, and `find` below reads it. `not_found` means that the
+      // With `conflict`, the result was stored first, and `find` below reads it. With `not_found`, the
       // pointer has expired.
       if (!isRelayError(error, 'conflict') && !isRelayError(error, 'not_found')) throw error;
     });
@@ -187,7 +187,7 @@ export class TaskService {
       ? now
       : await this.change(id, (old) => (isOver(old) ? null : { ...old, state: 'canceled', at: this.#now() }));
     if (over.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${over.state}: ${id}`);
-    // Ignore a failure: the pointer expires later.
+    // Ignore a failure, because the pointer will expire anyway.
     await this.relay.pointers.delete(turnOf(over)).catch(() => {});
     return over;
   }
@@ -229,8 +229,8 @@ export class TaskService {
   }
 
   /**
-   * Updates a task with its result, if there is one. It reads the task itself, not only the receipts.
-   * Receipts are written later (write-behind), so a crash may lose them.
+   * Updates a task with its result, if there is one. Reads the task itself and not only its receipts, because
+   * receipts are write-behind: a crash may lose them.
    */
   async #current(record: TaskRecord, revision: number): Promise<TaskRecord> {
     if (isOver(record) || isWaiting(record)) return record;

@@ -55,12 +55,12 @@ export class Webhooks {
   readonly #o: WebhooksOptions;
   readonly #defer: (work: () => Promise<unknown>) => void;
   /**
-   * Tasks that have a follower, by task id. If `follow` was called again meanwhile, the value is a function that
-   * starts a new follower after the current one, because the current one may have been about to end.
+   * Ids of the tasks that have a follower. The value is null, or a function that starts a new follower after
+   * the current one. It is set if `follow` is called again, because the current follower may be about to end.
    */
   readonly #followed = new Map<string, (() => void) | null>();
 
-  /** `defer` keeps work running after the request has been answered. */
+  /** `defer` runs work in the background that may continue after the request was answered. */
   constructor(o: WebhooksOptions, defer: (work: () => Promise<unknown>) => void) {
     this.#o = o;
     this.#defer = defer;
@@ -75,8 +75,8 @@ export class Webhooks {
   }
 
   /**
-   * Adds a webhook to a task. `shown` is the task that was returned to the client. States up to this one are
-   * not sent.
+   * Adds a webhook to a task. `shown` is the task as it was returned to the client. The webhook gets only
+   * later states.
    */
   async add(
     config: TaskPushNotificationConfig,
@@ -118,8 +118,8 @@ export class Webhooks {
         this.#followed.delete(id);
         if (!this.#o.stopping.aborted) again?.();
       });
-    // A stopping server does not wait for these notifications. The outbox contains the tasks whose webhooks were not
-    // notified, and the next server notifies them.
+    // A stopping server does not wait for these notifications. The outbox keeps the tasks whose webhooks were
+    // not notified, so the next server notifies them.
     this.#defer(() => Promise.race([notified, aborted(this.#o.stopping)]));
   }
 

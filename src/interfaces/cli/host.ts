@@ -99,7 +99,7 @@ export interface AgentSession {
   readonly codexHome?: string;
   /** Address of the server of OpenCode. */
   readonly server?: string;
-  /** Claims of other agents that the session was warned of before an edit. */
+  /** Claims of other agents of which the session has already been warned. */
   readonly warned?: readonly string[];
 }
 
@@ -126,11 +126,11 @@ export interface StoreHost {
     o: { force: boolean; partial: boolean; engine?: string; blobs?: string },
   ): Promise<{ readonly lost: readonly string[] }>;
   /**
-   * Moves a store to an empty store, and makes the old store read-only. The old store may be in use
-   * meanwhile. `blobs` is the bucket for large payloads of the new store.
+   * Copies a store to an empty store, and makes the old store read-only at the end. Until then, the old store
+   * may be in use. `blobs` is the bucket for large payloads of the new store.
    */
   copy(from: string, to: string, report: CopyReport, blobs?: string): Promise<EngineCopied>;
-  /** Makes a store writable again that was moved to another place. */
+  /** Makes a store that was copied to another place writable again. */
   reopen(place: string): Promise<{ readonly store: string; readonly was: string | null }>;
   /** Rebuilds the thread files and the search index from the event logs. */
   repair(): Promise<Repaired>;
@@ -145,7 +145,10 @@ export interface Repaired {
   readonly missing: readonly string[];
 }
 
-/** Outputs of commands that `relay tee` stores: in the local store, or on a server that `--url` names. */
+/**
+ * Outputs of commands that `relay tee` stores. They are in the local store, or on a server that `--url`
+ * names.
+ */
 export interface OutputHost {
   /** Runs a command, prints its output or an excerpt, and returns its exit code. */
   tee(io: Io, o: TeeOptions): Promise<number>;
@@ -168,7 +171,7 @@ export interface TeeOptions {
   readonly command: readonly string[];
   /** Maximum number of tokens to print. */
   readonly budget: number;
-  /** Shell line and exit code of the command whose output is read from standard input. */
+  /** Shell line of the command whose output is read from standard input. `exit` is its exit code. */
   readonly name?: string;
   readonly exit?: number | null;
   /** Formats the last line of an excerpt. `omitted` is the first range of lines that the excerpt leaves out. */
@@ -184,7 +187,10 @@ export interface WrapOptions extends Omit<McpOptions, 'tools' | 'onError'> {
   readonly name: string | null;
   /** The server: a command for stdio, or a URL for HTTP. */
   readonly server: { readonly command: readonly string[] } | { readonly url: string };
-  /** True if a handle in the arguments of a tool call is replaced by the text that it names. */
+  /**
+   * True if a tool call may contain a handle instead of a text: the handle is replaced with the text that it
+   * names.
+   */
   readonly expands: boolean;
 }
 
@@ -282,11 +288,15 @@ export interface AgentHost {
   /** Registers the session that runs a hook as an agent, and returns access to its messages and claims. */
   attend(session: HookedSession): Promise<Attendance>;
   /**
-   * Lets senders wake the session through this process. Yields when messages may wait. Ends if the session has a better
-   * route, if it has ended, or if a newer process waits for it.
+   * Registers this process as the one through which senders wake the session. Yields when messages may wait.
+   * Ends if the session has a better route, if the session has ended, or if a newer process has taken over
+   * this role.
    */
   wakeCalls(session: Pick<HookedSession, 'client' | 'session'>): AsyncIterable<void>;
-  /** Stores the name of a client in a folder. If the folder is null, the name is for all folders of the user. */
+  /**
+   * Stores the agent name that a client has in a folder. If the folder is null, the name is for all folders
+   * of the user.
+   */
   chooseName(client: string, folder: string | null, name: string): Promise<void>;
   /** Wakes sessions on this machine whenever messages arrive, until `stop` aborts. */
   watch(relay: Relay, stop: AbortSignal, onWoken: (woken: Woken) => void): Promise<void>;
@@ -434,19 +444,19 @@ export interface OpenClient extends AsyncDisposable {
   /** Address of the server, or null for the local store. */
   readonly remote: string | null;
   /**
-   * Rewrites a pointer so that `client` can read it. A pointer with an address of this machine may be in the
-   * local store. To a handle, it adds the key that `keepKey` has stored.
+   * Rewrites a pointer so that `client` can read it. A URL that names this machine may refer to the local
+   * store. A handle gets the key that `keepKey` has stored for it.
    */
   resolve(url: string): Promise<string>;
   /**
-   * Stores the key from the URL of an encrypted payload in the keyring of this machine, under the relay, the tenant
-   * and the handle. Returns the handle, or null if the relay gave none.
+   * Stores the key of an encrypted payload in the keyring of this machine. The key is in the URL. It is
+   * stored under the relay, the tenant and the handle. Returns the handle, or null if the relay gave none.
    */
   keepKey(pushed: Pushed): Promise<string | null>;
 }
 
 export interface McpOptions {
-  /** Tool names separated by commas, or null for all tools. */
+  /** Groups or names of tools, separated by commas. Null for the default tools. */
   readonly tools: string | null;
   /** Maximum number of tokens in the answer of a pull. */
   readonly budget: number;

@@ -48,11 +48,13 @@ export async function runCli(
       return code;
     }
     const command = await node.load();
-    // At a terminal, a person runs the hook by hand and needs the real exit code.
+    // A hook must exit with 0 if a client runs it. At a terminal, a person runs it and needs the real exit
+    // code.
     failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
     const { flags, args, rest } = parse(path, command, tail);
     const { home, url, ...globals } = flags as FlagValues<typeof GLOBAL_FLAGS>;
-    // A command may define its own --json flag with a value. Then --json does not select JSON output.
+    // A command may define its own --json flag with a value. This flag passes input and does not select JSON
+    // output.
     const json = globals.output === 'json' || globals.json === true;
     io = makeIo(terminal, { json, noColor: globals['no-color'] === true, commands: COMMANDS });
     if (globals.help) {
@@ -137,7 +139,7 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
 function unknownCommand(words: string[], word: string, group: Group): RelayError {
   const near = suggest(word, Object.keys(group.commands), COMMANDS_KNOWN_AS);
   const name = [...words, word].join(' ');
-  // The word may have been meant as a prompt of one word, so the hint also says how to ask a model.
+  // The user may have meant the word as a prompt, so the hint also says how to ask a model.
   const prompt = words.length === 0 ? ` To ask a model: relay run ${JSON.stringify(word)}` : '';
   return badUsage(
     `There is no command "relay ${name}".`,
@@ -173,8 +175,9 @@ function parse(path: string[], command: Command, tail: string[]) {
 }
 
 /**
- * Splits words into options and arguments. `parseArgs` of `node:util` does the same, but takes 3 ms to load on
- * Bun. A value in a word of its own must not start with a dash, unless it is `-` or a negative number.
+ * Splits words into options and arguments. `parseArgs` of `node:util` does the same, but takes 3 ms to load
+ * on Bun. If the value of an option is a separate word, it must not start with a dash, except `-` and
+ * negative numbers.
  */
 function readFlags(path: string[], flags: Flags, words: readonly string[]) {
   const values: { [name: string]: string | true | string[] } = {};
@@ -198,7 +201,7 @@ function readFlags(path: string[], flags: Flags, words: readonly string[]) {
     }
     if (flag.value === undefined) {
       if (inline !== undefined && long) throw badUsage(`--${name} takes no value.`, see);
-      // `-fi` means `-f -i`, so put `-i` back.
+      // `-fi` means `-f -i`, so handle `-i` next.
       if (inline !== undefined) left.push(`-${inline}`);
       values[name] = true;
       continue;

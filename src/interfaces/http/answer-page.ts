@@ -7,15 +7,16 @@ import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 
 /**
- * Adds the page behind a one-time link: a plain form that answers one question. Opening the page changes
- * nothing, so mail scanners and previews of links cannot answer. Only sending the form does.
+ * Adds the page behind a one-time link. It is a form without scripts that answers one question. Mail scanners
+ * and link previews open links, so opening the page changes nothing. Only sending the form answers the
+ * question.
  */
 export function answerRoutes(app: Hono, deps: HttpDeps): void {
   const find = async (c: Context): Promise<[token: string, question: AskedQuestion | null]> => {
     notesOf(c).operation = { name: 'questions.page' };
     const token = c.req.param('token') ?? '';
     const question = await deps.core.questions.byToken(token);
-    // Count unknown tokens by address, so that nobody can guess a token quickly.
+    // Let the rate limiter count wrong tokens by address, so that nobody can guess a token quickly.
     if (!question) await deps.limiter?.check(null, notesOf(c).client.address);
     return [token, question];
   };

@@ -5,7 +5,10 @@ import { isLoopback } from '../../contract/pointer-url.ts';
 export interface BrowserPolicy {
   /** Host names that are allowed in addition to loopback. `*` allows all. */
   readonly hosts: readonly string[];
-  /** True if the relay requires API keys. A web page from another site has no API key. */
+  /**
+   * True if the relay requires API keys. Then it is safe from web pages of other sites, because they have no
+   * API key.
+   */
   readonly keys: boolean;
   /** True if any IP address is allowed as the host. This is safe, because DNS rebinding needs a host name. */
   readonly anyAddress: boolean;
@@ -45,9 +48,9 @@ export interface RequestHead {
 }
 
 /**
- * Rejects requests that a browser sent for a web page of another site. The page cannot choose the Host,
- * Origin and Sec-Fetch headers. So a foreign name in one of them shows where the request comes from. This
- * also works against DNS rebinding.
+ * Rejects requests that a browser sends for a web page of another site. Browsers set the headers Host, Origin
+ * and Sec-Fetch, and a page cannot change them. So a foreign name in one of them shows that the request is
+ * not from our own page. This also protects against DNS rebinding.
  */
 export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void {
   const host = request.header('host');

@@ -13,8 +13,8 @@ import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 
 /**
- * Registers a handler for the route of a verb. If `paths` is given, it replaces the path of the verb. The
- * handler gets the relay with the rights of the caller.
+ * Registers a handler for the route of a verb. The handler gets the relay with the rights of the caller.
+ * `paths` replaces the path of the verb.
  */
 export type Serve = (
   verb: Verb,
@@ -23,8 +23,8 @@ export type Serve = (
 ) => void;
 
 /**
- * Returns the function `serve`. It authenticates, rate-limits and authorizes each request before the body is
- * read.
+ * Returns the function `serve`. Handlers that are registered with it run only after the request was
+ * authenticated, rate-limited and authorized. This happens before the body is read.
  */
 export function createServe(api: Hono, deps: HttpDeps): Serve {
   // Cache the relay of the last request. In open mode, almost all requests have the same caller.
@@ -121,7 +121,8 @@ async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
   try {
     caller = await deps.authenticate(notes.header('authorization'));
   } catch (error) {
-    // Count failed authentications by address, so that nobody can guess API keys quickly.
+    // Let the rate limiter count failed authentications by address, so that nobody can guess API keys
+    // quickly.
     if (isRelayError(error, 'unauthorized')) await deps.limiter?.check(null, notes.client.address);
     throw error;
   }

@@ -55,8 +55,8 @@ export interface HttpDeps {
    */
   socket?(c: Context, base: string): Promise<Response>;
   /**
-   * Returns process metrics for `GET /metrics`. Absent if the relay is not one process. Then `GET /metrics`
-   * does not exist.
+   * Returns process metrics for `GET /metrics`. It is absent if the relay is not one process. Then the route
+   * `GET /metrics` does not exist.
    */
   gauges?(): readonly Gauge[];
   /** Writes one log line. A log line must never contain a payload, an API key or a URL fragment. */

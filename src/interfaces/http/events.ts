@@ -19,8 +19,8 @@ import { SECURITY_HEADERS } from './responses.ts';
 export function eventRoutes(serve: Serve, deps: HttpDeps): void {
   serve(channels.events, async (relay, c) => {
     const name = c.req.param('name')!;
-    // Check the query and find the start position now. After the stream has begun, an error response is no
-    // longer possible.
+    // Check the query and find the start position before the stream begins, because a stream cannot be turned
+    // into an error response.
     const options = checkQuery(c);
     const { core } = deps;
     const caller = notesOf(c).caller!;
@@ -33,8 +33,8 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
 
   serve(activity.watch, async (relay, c) => {
     const after = c.req.header('last-event-id') ?? c.req.query('after');
-    // Check `after` and find the start position now. After the stream has begun, an error response is no
-    // longer possible.
+    // Check `after` and find the start position before the stream begins, because a stream cannot be turned
+    // into an error response.
     const { newest } = await relay.activity.list({ after, limit: 1 });
     const from = after ?? newest;
     return liveEvents(
@@ -46,8 +46,8 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
     );
   });
 
-  // WebSocket upgrades do not reach this handler. For any other request, report a bad query first, and only
-  // then the missing upgrade.
+  // WebSocket upgrades do not reach this handler, so the request is no upgrade. If the query is wrong too,
+  // report the query first.
   const upgrade = async (_relay: Relay, c: Context): Promise<Response> => {
     const options = checkQuery(c);
     const name = percentDecoded(c.req.path.replace(/^(?:\/v1)?\/ws\/?/, ''));
@@ -68,8 +68,8 @@ function checkQuery(c: Context): SubscribeOptions {
  */
 function serializeMessage({ gap, ...message }: Message): string {
   const notice = gap ? `event: gap\ndata: ${JSON.stringify({ gap: true, next: message.seq })}\n\n` : '';
-  // With wildcards, each channel has its own sequence numbers, so clients resume by time. They may then get the last
-  // message a second time.
+  // With wildcards, messages of several channels arrive, and each channel has its own sequence numbers. So
+  // clients resume by time, and may then get the last message a second time.
   const id = message.channel === undefined ? message.seq : message.ts;
   return `${notice}id: ${id}\ndata: ${JSON.stringify(message)}\n\n`;
 }

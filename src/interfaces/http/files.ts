@@ -89,8 +89,8 @@ async function fileInput(c: Context): Promise<FileInput> {
 }
 
 /**
- * Returns the space and the path from the URL, decoded exactly once. An invalid escape is an error, so that it
- * cannot name another file.
+ * Returns the space and the path from the URL. They are decoded exactly once. An invalid escape is an error:
+ * if it stayed undecoded, it could name another file.
  */
 function parseFilePath(c: Context): { space: string; path: string } {
   const { pathname } = new URL(c.req.url);

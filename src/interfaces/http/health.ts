@@ -12,9 +12,12 @@ type Usage = Awaited<ReturnType<HttpDeps['core']['deps']['engine']['usage']>>;
 
 /** Time in ms after which `/ready` answers that the store does not respond. */
 const READY_MS = 2_000;
-/** Time in ms that a scrape waits for new figures of the store. After it, the scrape shows the last figures. */
+/**
+ * Maximum time in ms that a scrape waits for new figures of the store. After this time, it shows the last
+ * figures.
+ */
 const SCRAPE_MS = 15;
-/** Time in ms between two counts of the store for `/metrics`. */
+/** Minimum time in ms between two counts of the store for `/metrics`. */
 const COUNT_EVERY_MS = 15_000;
 /**
  * Time in ms for which a successful test write is trusted, so that the next one can be skipped. A write costs
@@ -107,9 +110,9 @@ async function metricsResponse(
 }
 
 /**
- * Returns a function that reads the gauges of the store. Counting a large store takes seconds, so counts run
- * in the background, and a scrape shows the last finished count with its age. If the store does not answer,
- * the scrape reports this and still contains the gauges of the process.
+ * Returns a function that reads the gauges of the store. Counting a large store takes seconds, so it is done
+ * in the background. A scrape shows the last finished count with its age. If the store does not answer, a
+ * gauge says so, and the other gauges are still shown.
  */
 function storeGaugeReader(deps: HttpDeps, probe: StoreProbe): () => Promise<Gauge[]> {
   let usage: Usage | null = null;
@@ -124,7 +127,7 @@ function storeGaugeReader(deps: HttpDeps, probe: StoreProbe): () => Promise<Gaug
       usage = await deps.core.deps.engine.usage();
       countedAt = performance.now();
     } catch {
-      // The gauge `relay_store_up` reports the failure. `/ready` has the reason.
+      // Do not report the error here: the gauge `relay_store_up` becomes 0, and `/ready` shows the reason.
       [isUp, isWritable] = [0, 0];
     } finally {
       checking = null;
@@ -166,9 +169,9 @@ function usageGauges(usage: Usage, ageMs: number): Gauge[] {
 type StoreProbe = () => Promise<RelayError | null>;
 
 /**
- * Returns a function that tests whether the store can be read (each time) and written (every few seconds).
- * The function returns null if both work. If the store is full, it returns the `store_full` error, because a
- * full store still serves reads and deletes. If the store is closed, damaged or not writable, it throws
+ * Returns a function that tests the store: it reads each time, and writes every few seconds. It returns null
+ * if both work. If the store is full, it returns the error `store_full` instead of throwing, because a full
+ * store still serves reads and deletes. If the store is closed, damaged or not writable, it throws
  * `store_unavailable` with the message of the store.
  */
 function storeProbe(deps: Pick<HttpDeps, 'core'>): StoreProbe {
@@ -176,7 +179,7 @@ function storeProbe(deps: Pick<HttpDeps, 'core'>): StoreProbe {
   let writing: { readonly records: object; readonly done: Promise<void> } | null = null;
   return async () => {
     try {
-      // List records instead of reading one. A single record may come from the cache.
+      // List records, because reading a single record may be answered from the cache without the store.
       const { records } = deps.core.deps.engine;
       await records.list('sys/', { limit: 1 });
       if (performance.now() - written >= WRITE_PROBE_MS) {

@@ -52,7 +52,7 @@ export function readJsonPush(
 
 const BACKSLASH = 0x5c;
 
-/** Decodes a chunk. Without a chunk, it checks that the text does not end inside a character. */
+/** Decodes a chunk. Without a chunk, the text ends, and an incomplete character at its end is an error. */
 function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
@@ -62,15 +62,16 @@ function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
 }
 
 /**
- * Scans the JSON object. It separates the data string from the rest of the text. The rest is collected in
- * `#rest`.
+ * Scans the JSON object piece by piece. It separates the data string from the rest of the JSON text, which it
+ * collects in `#rest`.
  */
 class Scanner {
   readonly #field: string;
   #rest = '';
   #restBytes = 0;
   /**
-   * Start of an escape sequence that was cut at the end of a chunk. It is null outside of the data string.
+   * Null outside of the data string. Inside of it: the start of an escape sequence that was cut at the end of
+   * a chunk, or an empty text.
    */
   #cutOff: string | null = null;
   #hasData = false;
@@ -81,7 +82,7 @@ class Scanner {
   #stringStart = 0;
   /** The last complete string on the top level. It may be a member name. */
   #key = '';
-  /** True if the name of the data field and the colon were read, so that its value comes next. */
+  /** True if the name of the data field and its colon were read. The next value is then the data. */
   #awaitsData = false;
 
   constructor(field: string) {
@@ -177,15 +178,15 @@ function completeLength(text: string): number {
   let quote = find('"', 0);
   let high = -1;
   for (;;) {
-    // The quote that was found before is part of an escape. Find the next one.
+    // This quote is part of an escape that was skipped. Find the next quote.
     if (quote < at) quote = find('"', at);
-    // Search only if the next escape does not follow directly. In non-Latin text that is written with \u
-    // escapes, escapes follow each other directly.
+    // Search for the next escape only if it does not follow directly. In texts that are written with \u
+    // escapes only, each escape follows the previous one directly.
     if (text.charCodeAt(at) !== BACKSLASH) at = find('\\', at);
     if (quote < at) return quote;
     const next = at + (text[at + 1] === 'u' ? 6 : 2);
-    // If the last complete escape is the first half of a surrogate pair, keep it until the second half
-    // arrives.
+    // The text ends inside an escape. If the escape before it is the first half of a surrogate pair, keep
+    // both until the second half arrives.
     if (next > text.length) return high >= 0 && high + 6 === at ? high : at;
     if (next === at + 6 && 'dD'.includes(text[at + 2]!) && '89abAB'.includes(text[at + 3]!)) high = at;
     at = next;

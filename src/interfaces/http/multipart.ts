@@ -22,7 +22,7 @@ const FIELD_BYTES = 64 * 1024;
 const FIELDS = 32;
 
 /**
- * Reads a form (RFC 7578) with at most one file. The file is streamed. `formData()` would hold the file in
+ * Reads a form (RFC 7578) with at most one file. The file is streamed, whereas `formData()` would hold it in
  * memory (ADR 53).
  */
 export async function readForm(source: ReadableStream<Uint8Array>, contentType: string): Promise<Form> {

@@ -39,8 +39,8 @@ const SCHEMAS: { readonly [part in keyof typeof VERBS]: SchemaRows } = schemasOf
 });
 
 /**
- * All operations with their schemas, for the server and the documentation. A variant of another verb has no
- * schemas and is left out.
+ * All operations with their schemas, for the server and the documentation. Verbs that are only a variant of
+ * another verb have no schemas and are left out.
  */
 export const OPERATIONS: readonly Operation[] = Object.entries(VERBS).flatMap(([part, verbs]) =>
   Object.entries(verbs as { readonly [method: string]: Verb }).flatMap(([method, verb]) => {
@@ -50,9 +50,9 @@ export const OPERATIONS: readonly Operation[] = Object.entries(VERBS).flatMap(([
 );
 
 /**
- * Checks at compile time that the schemas of each verb match its signature, in both directions. It is an
- * error if a field is missing, extra, of another type, or optional only in the schema or only in the
- * signature. An input or output that has another form over HTTP than in the method is not compared.
+ * Checks at compile time that the schemas of each verb agree with the signature of its method. It is an error
+ * if a field is missing, extra, of another type, or optional in only one of them. Inputs and outputs that
+ * have another form over HTTP are not compared.
  */
 export function schemasOf<V extends { readonly [part: string]: Verbs }>() {
   return <const S extends { readonly [P in keyof V]: { readonly [M in Described<V[P]>]: Schemas } }>(
@@ -60,7 +60,7 @@ export function schemasOf<V extends { readonly [part: string]: Verbs }>() {
   ): S => schemas;
 }
 
-/** Methods that need schemas: all methods except variants of another verb. */
+/** Names of the methods that need schemas: all except variants of another verb. */
 type Described<V extends Verbs> = {
   [M in keyof V]: V[M] extends { readonly byHand?: infer H } ? ('variant' extends H ? never : M) : never;
 }[keyof V];
@@ -97,8 +97,8 @@ type AnswerOf<F, K extends string> = F extends Method
   : never;
 
 /**
- * Is `unknown` if both types are equal, because `unknown` adds no constraint. Otherwise it is a type that
- * names the difference.
+ * Compares two types. If they are equal, the result is `unknown`, which allows any schema. Otherwise the
+ * result is a type whose field name explains the difference in the compiler's error.
  */
 type Same<Schema, Signature> = unknown extends Signature
   ? unknown

@@ -74,8 +74,8 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     const accept = notes.header('accept') ?? '';
     if (queryFlag(query, 'raw') || accept.includes('application/octet-stream'))
       return rawResponse(notes, relay, id, options);
-    // The page is the same for every pointer and does not read the payload. So a link preview does not use up
-    // a pull.
+    // The page is the same for every pointer and does not read the payload. So a link preview, which opens
+    // the page, does not use up a pull.
     if (accept.includes('text/html')) return pageResponse(c, deps.dashboard, 'pull.html');
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(asPeeked(pulled.about)) });
@@ -156,7 +156,7 @@ function relayHeaders(p: Peeked): Record<string, string> {
 async function pushInput(c: Context): Promise<PushInput> {
   const request = c.req.raw;
   const query = c.req.query();
-  // NaN if the length is not declared. Every comparison with NaN is false.
+  // The length is NaN if it is not declared. Every comparison with NaN below is then false.
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
@@ -227,9 +227,9 @@ function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
 }
 
 /**
- * Cache of encoded envelopes by the byte array of the payload. All subscribers of a channel pull the same byte
- * array, so its envelope is encoded only once. Pointers with equal payloads may share a byte array, so an entry
- * is used only if its metadata is equal too.
+ * Cache of encoded envelopes. The key is the byte array of the payload: all subscribers of a channel pull the
+ * same byte array, so its envelope is encoded only once. Pointers with equal payloads may share a byte array,
+ * so a cached envelope is used only if the metadata is equal too.
  */
 const envelopes = new WeakMap<Uint8Array, { readonly metadata: string; readonly encoded: Uint8Array }>();
 

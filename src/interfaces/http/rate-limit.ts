@@ -9,15 +9,15 @@ export interface RateLimits {
   readonly perAddress: number;
   /** Maximum number of requests per second with all API keys of one tenant together. Default: no limit. */
   readonly perTenant?: number;
-  /** Size of a bucket in seconds. A caller may send the requests of this many seconds at once. Default: 2. */
+  /** Size of a bucket, in seconds: a caller may send the requests of this many seconds at once. Default: 2. */
   readonly burst?: number;
 }
 
 const BURST_S = 2;
 const BYTES_PER_TOKEN = 1024 * 1024;
 /**
- * Maximum number of buckets. The least recently used bucket is dropped first. If its caller comes back, a new
- * full bucket is created.
+ * Maximum number of buckets. The least recently used bucket is dropped first. A caller whose bucket was
+ * dropped starts again with a full bucket.
  */
 const REMEMBERED = 20_000;
 /**
@@ -42,8 +42,8 @@ export interface Limiter {
    */
   check(caller: Caller | null, address: string): Promise<void>;
   /**
-   * Charges the bytes that the relay read for a request. 1 MiB costs as much as one request. The charge only
-   * affects later requests of the caller.
+   * Charges the bytes that the relay read for a request: 1 MiB costs as much as one request. The request
+   * itself is not rejected, but later requests of the caller may be.
    */
   charge(caller: Caller | null, address: string, bytes: number): void;
 }

@@ -226,8 +226,8 @@ interface ClientAddress {
    */
   readonly origin: string | null;
   /**
-   * True if the request came through a proxy, trusted or not. Then the address of the connection is not the
-   * address of the client.
+   * True if the request came through a proxy, whether trusted or not. The connection then comes from the
+   * proxy and not from the client.
    */
   readonly proxied: boolean;
 }
@@ -249,8 +249,8 @@ export function clientAddress(
     .split(',')
     .map((hop) => hop.trim())
     .filter((hop) => hop !== '');
-  // Read the list from the right. The nearest proxy added the last entry, and the client may have forged the
-  // first entries.
+  // Read the list from its end, because each proxy appends an entry. The client may have forged the first
+  // entries.
   let address = peer;
   for (let at = hops.length - 1; at >= 0 && isTrusted(address); at--) address = stripPort(hops[at]!);
   return { address, origin: forwardedOrigin(header), proxied };

@@ -7,8 +7,8 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 type Fields = Record<string, string>;
 
 /**
- * Headers of every response. With them, browsers do not guess the content type, run the content, show it in a
- * frame, or send its URL as a referrer.
+ * Headers of every response. They tell browsers not to guess the content type, not to run or frame the
+ * content, and not to send its URL as a referrer.
  */
 export const SECURITY_HEADERS: Fields = {
   'X-Content-Type-Options': 'nosniff',

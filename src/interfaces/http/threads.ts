@@ -37,8 +37,8 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   });
 
   serve(threads.content, (relay, c) => {
-    // An Accept header is required, so that nobody fetches a large content by accident. The original Go relay
-    // required it too.
+    // Require an Accept header, so that nobody fetches a large content by accident. The original Go relay
+    // required it as well.
     if (c.req.header('accept') === undefined) throw new RelayError('not_acceptable');
     return contentResponse(relay, c);
   });
@@ -49,8 +49,8 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
     const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || queryFlag(query, 'stream');
     const after = c.req.header('last-event-id') ?? query.after;
     const limit = query.limit === undefined ? undefined : pageLimit(query.limit);
-    // Read the events once before streaming. After the stream has begun, an error response is no longer
-    // possible.
+    // Read one event before streaming, so that a wrong id or position is still answered with an error
+    // response.
     if (!live) return jsonResponse(await relay.threads.events(id, { after, limit }));
     await relay.threads.events(id, { after, limit: 1 });
     return liveEvents(c, deps, (signal) => relay.threads.watch(id, { after, signal }), serializeEvent);
@@ -92,7 +92,7 @@ function isCounted(c: Context): boolean {
 async function contentResponse(relay: Relay, c: Context): Promise<Response> {
   const [id, ref] = [c.req.param('thread_id')!, c.req.param('ref')!];
   const rangeHeader = c.req.header('range');
-  // Only a range request needs the size before the content is read.
+  // The size is needed before the content is read only if the client requests a range.
   const range = rangeHeader
     ? parseRange(rangeHeader, (await relay.threads.artifact(id, ref, { counted: false })).size)
     : null;

@@ -41,8 +41,8 @@ export async function pullWithinBudget(
     const body = await client.pullBytes(url, { signal });
     return tooLarge(found, cost, excerptOf(body, context), call);
   }
-  // Here the payload is encrypted or its size is unknown. `cost` counts its tokens without using up one of the limited
-  // pulls.
+  // The payload is encrypted, or its size is unknown. If its pulls are limited, count its tokens with `cost`,
+  // which uses up no pull.
   if (found.max_pulls !== null) {
     const cost = await client.cost(url, undefined, { signal });
     if (cost.tokens > context.budget) return tooLarge(found, cost, null, call);
@@ -60,7 +60,7 @@ export async function pullWithinBudget(
 /** Returns a part of a payload, cut to the token budget. */
 export async function partWithinBudget(url: string, part: PartRequest, call: PullCall): Promise<Answer> {
   const taken = await call.client.pullPart(url, part, { signal: call.signal });
-  // A search without a match has no text. Say how much was searched.
+  // If a search found nothing, there is no text. Return how much was searched instead.
   if (taken.text === '') return { text: taken.about };
   const text = await cutToBudget(taken.text, call.context);
   return { text: taken.truncated ? `${text}\n[${taken.about}]` : text };

@@ -168,8 +168,8 @@ async function watchResource(
 }
 
 /**
- * Keeps track of the resources that one client watches. Calling `add` with an id that is in use replaces the
- * resources of this id.
+ * Manages the watches of one client. A watch has an id and a list of resources. `add` with an id that exists
+ * replaces the resources of this watch.
  */
 export function createWatches(
   context: ToolContext,

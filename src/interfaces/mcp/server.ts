@@ -49,7 +49,8 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
         tools: {},
         prompts: {},
         ...(resources ? { resources: o.subscribe ? { subscribe: true } : {} } : {}),
-        // Only the stdio server sends warnings: all of them are about encryption, which only this server does.
+        // Only the stdio server sends warnings. All warnings are about encryption, and only the stdio server
+        // encrypts.
         ...(context.local ? { logging: {} } : {}),
       },
       instructions: INSTRUCTIONS,

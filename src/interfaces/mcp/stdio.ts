@@ -36,8 +36,8 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   );
   return new Promise((resolve) => {
     const { onmessage, onclose } = wire;
-    // Look at each message before the library does. The library handles `subscriptions/listen` itself and
-    // does not pass it to the server.
+    // Look at each message before the library handles it. The library handles `subscriptions/listen` itself,
+    // so our server would never see this message.
     wire.onmessage = (message: JSONRPCMessage) => {
       trackRequest(message);
       followListening(message, watches);
@@ -74,9 +74,9 @@ function followListening(message: JSONRPCMessage, watches: Watches): void {
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
- * Delays closing until all pending requests are answered. A shell pipe writes its requests and closes stdin
- * at once, and the library would drop these requests when stdin ends. Returns a function that must be called
- * with every incoming message.
+ * Delays closing until all pending requests are answered. If a shell pipe writes requests and then closes
+ * stdin at once, the library would drop these requests. The returned function must be called with every
+ * incoming message.
  */
 function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
   const open = new Set<RequestId>();

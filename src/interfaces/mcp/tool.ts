@@ -21,7 +21,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly schema: StandardSchemaWithJSON;
   readonly httpSchema: StandardSchemaWithJSON;
   /**
-   * The verb that decides who may call the tool, and whether the tool only reads. Null for tools that work on
+   * The verb decides who may call the tool, and whether the tool only reads. Null for tools that work on
    * project files.
    */
   readonly verb: Verb | null;

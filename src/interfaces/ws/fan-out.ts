@@ -27,8 +27,8 @@ interface FanOutOptions {
 }
 
 /**
- * Sends the messages of one channel to all its sockets, with one subscription to the log. A socket that is
- * behind first reads the log by itself until it has caught up.
+ * Sends the messages of one channel to all its sockets, with one subscription to the log. A new socket that
+ * has missed messages first reads them from the log by itself.
  */
 export class FanOut {
   readonly #options: FanOutOptions;
@@ -101,8 +101,8 @@ export class FanOut {
       await flushed;
     }
     socket.gap = view.owesGap;
-    // There must be no `await` between the loop's last check of `#position` and this line. Otherwise an entry
-    // could be missed.
+    // Do not insert an `await` between the last check of `#position` and this line: the socket would miss an
+    // entry that is sent meanwhile.
     if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }
 
@@ -119,7 +119,8 @@ export class FanOut {
         }
         return;
       } catch {
-        // The store did not answer. Retry after the last entry, so that the sockets miss nothing.
+        // The store did not answer. Try again after the last entry that was received, so that the sockets
+        // miss nothing.
         await pause(RETRY_MS, signal);
       }
     }
@@ -133,7 +134,8 @@ export class FanOut {
     await setImmediate();
     let sends = 0;
     for (let entry = this.#queue.shift(); entry; entry = this.#queue.shift()) {
-      // Set the position first. A socket that joins from now on has read this entry from the log.
+      // Set the position before sending. A socket that joins from now on sees that it must read this entry
+      // from the log itself.
       this.#position = entry.seq;
       const frame = channelEntry(entry.data) ? new SharedFrame(entry) : null;
       for (const socket of this.#sockets) {

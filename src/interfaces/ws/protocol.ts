@@ -69,7 +69,10 @@ export async function settle(
   return { [REPLY_FIELDS[what]]: seq, token, ...more };
 }
 
-/** Returns the sequence number and the token that a frame refers to. They are used in the error frame. */
+/**
+ * Returns the sequence number and the token in a frame. An error frame repeats them, so that the client knows
+ * which request failed.
+ */
 export function frameSubject(frame: JsonObject | null): { seq?: number; token?: number } {
   const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
   return { seq: number(frame?.ack ?? frame?.nack ?? frame?.extend), token: number(frame?.token) };
@@ -110,8 +113,8 @@ export class SharedFrame {
 }
 
 /**
- * Serializes a message without `gap`. A gap is sent as a frame of its own, so that the message is the same
- * for all sockets.
+ * Serializes a message without its field `gap`. A gap concerns only some sockets, so it is sent as a separate
+ * frame, and the message frame can be shared by all sockets.
  */
 export function messageFrame({ gap: _, ...message }: Message): Buffer {
   return Buffer.from(JSON.stringify(message));

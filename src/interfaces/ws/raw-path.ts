@@ -11,17 +11,18 @@ interface ParseError extends Error {
 
 /**
  * Accepts WebSocket requests with raw UTF-8 in the path. Some clients send channel names in this form, but
- * Node's HTTP parser rejects them. The path of such a request is percent-encoded, and the request is parsed
+ * Node's HTTP parser rejects such requests. This function percent-encodes the path and parses the request
  * again. Any other request that cannot be parsed gets Node's error.
  */
 export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
   const handled = new WeakSet<Duplex>();
   server.on('clientError', (error: ParseError, socket) => {
-    // The failed parser still waits for headers and reports a timeout later. Ignore this timeout.
+    // The parser that failed on this request still waits for its headers and later reports a timeout. Ignore
+    // this timeout.
     if (handled.has(socket)) return;
     const encoded = encodedUpgrade(error);
     if (encoded === null) return reject(error, socket);
-    // Remove the listeners of the failed parser, because the WebSocket owns the connection now.
+    // Remove the listeners of the parser that failed, because the connection now belongs to the WebSocket.
     handled.add(socket);
     for (const event of ['data', 'end', 'drain']) socket.removeAllListeners(event);
     parseUpgrade(encoded, (request, head) => {

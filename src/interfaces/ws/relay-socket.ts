@@ -21,11 +21,11 @@ export class RelaySocket extends WebSocket {
   group: string | null = null;
   /** The fan-out that sends messages to this socket. Null for group members. */
   source: { leave(socket: RelaySocket): void } | null = null;
-  /** Sequence number of the newest message that was sent. */
+  /** Sequence number of the newest log entry that was handled for this socket. */
   seq = 0;
   /** True if the client connected with `since`. Only such clients understand gap frames. */
   resumes = false;
-  /** True if a gap frame must be sent before the next message. */
+  /** True if the client must be told before the next message that messages are missing. */
   gap = false;
   /** True if the client has sent anything since the last ping. */
   alive = true;

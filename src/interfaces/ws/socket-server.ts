@@ -114,7 +114,8 @@ export class SocketServer {
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
     const known = await this.#caller(request, target).catch(async (error) => {
-      // Count failed authentications by address, so that nobody can guess API keys and tickets quickly.
+      // Let the rate limiter count failed authentications by address, so that nobody can guess API keys and
+      // tickets quickly.
       if (isRelayError(error, 'unauthorized')) await this.#deps.limit(null, request);
       throw error;
     });
@@ -122,7 +123,8 @@ export class SocketServer {
     const caller = core.actingAs(known, target.agent);
     const { channel, group } = target;
     authorize(caller, channels.subscribe, { name: channel });
-    // Find the position before the socket opens. So the socket gets every message that is sent after that.
+    // Find the position before the socket opens, so that the socket gets every message that is sent after it
+    // has opened.
     const isPattern = await core.channels.isPattern(caller, channel, target);
     const single = group === undefined && !isPattern;
     const start = single ? await core.channels.start(caller.tenant, channel, target.since) : null;

@@ -65,8 +65,8 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
         .map(({ id, to: name }) => {
           const route = routes.get(name);
           const { reach = 'no' } = listed?.agents.find((each) => each.name === name)?.session ?? {};
-          // A session with reach `now` was not woken from here, because it is on another machine. Only a watcher there
-          // can wake it.
+          // A session with reach `now` that was not woken is on another machine. Only a watcher on that
+          // machine can wake it.
           const later =
             reach === 'now' ? 'not woken from here; told at its next turn at the latest' : REACH[reach];
           return `${id}  ${printable(name)}  ${io.style.dim(route ? `passed on by ${route}` : later)}`;

@@ -61,8 +61,8 @@ export async function commandTree(root: Group): Promise<TreeNode[]> {
 }
 
 /**
- * Functions that generate the completion scripts, by shell. Each script finds the command that is typed so
- * far and offers the words that may follow.
+ * Functions that generate the completion scripts, by shell. A completion script finds out which command the
+ * user has typed so far, and offers the words that may follow.
  */
 const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string } = { bash, zsh, fish };
 
@@ -100,8 +100,8 @@ complete -F _relay relay contextrelay
 }
 
 /**
- * Returns the loop body for bash and zsh that processes each word before the cursor. It skips flags and their
- * values, and appends commands to the path.
+ * Returns the body of a loop over the words before the cursor, for bash and zsh. The loop skips flags and
+ * their values, and adds the names of commands to the path.
  */
 function followWord(tree: readonly TreeNode[], path: string): string {
   return `    if [[ -n $skip ]]; then skip=''; continue; fi

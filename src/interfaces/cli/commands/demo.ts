@@ -17,7 +17,7 @@ tokens of the real texts with a tokenizer; no model is called.`,
 /** Lifetime of the document in seconds, on a server that keeps running. */
 const DEMO_TTL_S = 3_600;
 
-/** Number of tokens that the models wrote, and number that they read. */
+/** Number of tokens that the models wrote, and number of tokens that they read. */
 interface Sums {
   readonly written: number;
   readonly read: number;
@@ -74,7 +74,10 @@ async function play({ style, json, print }: Io, host: Host) {
   };
 }
 
-/** Returns the line range of the section that the fixer needs. */
+/**
+ * Returns the line range of the section that the second agent of the demo needs. This agent is called the
+ * fixer.
+ */
 function sectionLines(outline: string, document: string): string {
   if (!outline.includes(TOPIC)) throw new Error('the outline does not show the section');
   const lines = document.split('\n');

@@ -32,8 +32,8 @@ const CODEX_EVENTS = {
   stop: 'Stop',
 } as const;
 /**
- * `wait` runs in the background while a session is idle, and wakes the session when a message arrives. Claude
- * Code needs this hook if the session has no inbox socket.
+ * Claude Code also has the hook `wait`. It runs in the background while a session is idle, and wakes the
+ * session when a message arrives. It is needed if the session has no inbox socket.
  */
 const CLAUDE_EVENTS = { ...CODEX_EVENTS, wait: 'Stop' } as const;
 const GEMINI_EVENTS = {
@@ -45,8 +45,8 @@ const GEMINI_EVENTS = {
 } as const;
 
 /**
- * OpenCode does not run commands as hooks, so our plugin runs our hook commands. OpenCode has no event that could
- * show a reminder.
+ * OpenCode does not run commands as hooks, so our plugin runs our hook commands. There is no `stop` here,
+ * because OpenCode has no event that could show a reminder.
  */
 const OPENCODE_EVENTS = {
   'session-start': 'experimental.chat.system.transform',
@@ -54,11 +54,14 @@ const OPENCODE_EVENTS = {
   'pre-edit': 'tool.execute.before',
   'pre-compact': 'experimental.session.compacting',
 } as const;
-/** Cursor and VS Code take context only at the start of a session. */
+/** Cursor and VS Code show the model text from a hook only at the start of a session. */
 const CURSOR_EVENTS = { 'session-start': 'sessionStart', 'pre-compact': 'preCompact' } as const;
 const VSCODE_EVENTS = { 'session-start': 'SessionStart', 'pre-compact': 'PreCompact', stop: 'Stop' } as const;
 
-/** Our plugin for OpenCode runs `wake` when messages wait for an idle session. */
+/**
+ * `wake` is no event of a client: our plugin for OpenCode runs this hook when messages wait for an idle
+ * session.
+ */
 const EVENTS = [...Object.keys(CLAUDE_EVENTS), 'wake'];
 export type HookEvent = keyof typeof CLAUDE_EVENTS | 'wake';
 export type HookClient = 'claude' | 'codex' | 'gemini' | 'opencode' | 'cursor' | 'vscode';
@@ -110,8 +113,8 @@ two reminders of the stop hook (30), or off. The hook wait ends with the exit co
             : await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
         const around = { io, host, project };
         const starts = event === 'session-start';
-        // When a session starts, start git before the store is opened, so that both run at the same time. Opening the
-        // store blocks the event loop, so git could not be started meanwhile.
+        // When a session starts, start git before the store is opened, so that both run at the same time.
+        // While the store is opened, the event loop is blocked, and git could not be started.
         const early = starts ? sessionContext(client, event, input, around) : null;
         early?.catch(() => {});
         if (starts) await new Promise((resolve) => setTimeout(resolve, 0));
@@ -274,8 +277,8 @@ async function waitForMessages(client: HookClient, input: HookInput, program: Pr
 }
 
 /**
- * Warns once of each claim of another agent on the files that a tool is about to change. Every edit waits for this hook, so
- * a project without claims costs one request.
+ * Warns of claims of other agents on the files that a tool is about to change. Each claim is reported once
+ * per session. Every edit waits for this hook, so it first asks only whether the project has any claims.
  */
 async function warnBeforeEdit(
   client: HookClient,
@@ -312,8 +315,8 @@ async function warnBeforeEdit(
 }
 
 /**
- * Registers the session as an agent. Returns the messages and claims of other agents. A slow relay must not delay
- * the client, so after a time limit it returns nothing, and the messages wait for the next event.
+ * Registers the session as an agent. Returns messages and claims of other agents. If the relay is too slow,
+ * it returns nothing, so that the client is not delayed. The messages then wait for the next event.
  */
 async function attendSession(
   client: HookClient,
@@ -355,7 +358,8 @@ async function attendSession(
           : undefined,
       ...(client === 'opencode' ? { wakeMark } : {}),
       shown: async () => {
-        // A woken client runs the prompt with the messages later, and its next hook confirms them.
+        // The client handles these messages in a later prompt. So mark them only as sent; the next hook of
+        // the client confirms them.
         if (event === 'wake')
           await attended.mark(messages, 'sent', client === 'opencode' ? 'opencode' : 'claude-rewake');
         else await attended.mark(messages, 'shown', event === 'stop' ? 'stop-hook' : 'hook');
@@ -363,7 +367,8 @@ async function attendSession(
       },
     };
   };
-  // `work` sends up to three requests to the relay, one after the other, so a remote relay gets three times the limit.
+  // `work` sends up to three requests one after the other. So a remote relay gets three times the limit of
+  // one request.
   const answer = await within(isLocal(host) ? HOOK_LOCAL_MS : 3 * HOOK_REMOTE_MS, work());
   return answer === 'late' ? {} : answer;
 }
@@ -401,7 +406,10 @@ interface Program {
   readonly host: Host;
 }
 
-/** Returns what a hook says about the project, the session and the inbox. */
+/**
+ * Returns what a hook reports about the project, the session and the inbox, apart from messages and claims of
+ * other agents.
+ */
 async function sessionContext(
   client: HookClient,
   event: HookEvent,
@@ -414,7 +422,10 @@ async function sessionContext(
   return project === null || say === null ? {} : say(project, input, client, { io, host });
 }
 
-/** Returns the brief of the project. After a compaction, a summary of the lost turns comes before a shorter brief. */
+/**
+ * Returns the brief of the project. After a compaction, the brief is shorter, and before it comes a summary
+ * of what the compaction removed.
+ */
 async function startContext(
   project: Project | null,
   input: HookInput,
@@ -500,8 +511,8 @@ async function saveBeforeCompaction(
   input: HookInput,
   client: HookClient,
 ): Promise<HookAnswer> {
-  // Gemini calls this hook at every prompt, even if no compaction follows. Only a manual compaction is certain to
-  // happen, so ignore all other calls.
+  // Gemini calls this hook at every prompt, even if no compaction follows. Only a manual compaction surely
+  // follows, so ignore all other calls.
   if (client === 'gemini' && input.trigger !== 'manual') return {};
   const { branch, commit, inFlight } = await project.git.status();
   await project.checkpoint({

@@ -173,8 +173,8 @@ function passed({ isTTY }: Io['stdout']): 'pipe' | 'inherit' {
 }
 
 /**
- * Returns the RELAY_* variables of a message. The value `undefined` removes an inherited variable, which
- * would describe another message.
+ * Returns the RELAY_* variables of a message. A variable that this message does not have is `undefined`. This
+ * removes an inherited variable, which would describe another message.
  */
 function variables(message: ReceivedMessage): NodeJS.ProcessEnv {
   const { channel, url, msg, seq, ts, from, metadata, token, attempt } = message;

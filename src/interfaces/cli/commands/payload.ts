@@ -193,7 +193,7 @@ async function toFile(
     await file.close();
     if (!direct) await rename(draft, path);
   } catch (error) {
-    // Report the first error. Closing fails if the file is already closed, so ignore an error from closing.
+    // Throw the first error. Ignore an error of closing the file, which fails if the file is already closed.
     await file.close().catch(() => {});
     if (!direct) await rm(draft, { force: true });
     throw error;

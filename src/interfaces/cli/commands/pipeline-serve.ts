@@ -51,7 +51,10 @@ type Hook = {
 /** Time in ms for which the secret of a webhook is kept in memory. */
 const SECRET_KEPT_MS = 60_000;
 
-/** Caches a secret, so that anyone who sends invalid requests cannot run the command of the secret each time. */
+/**
+ * Caches a secret for a short time. The secret may come from a command. Without the cache, anyone could make
+ * this command run by sending invalid requests.
+ */
 function keptSecret(read: () => Promise<string>): () => Promise<string> {
   let kept: { readonly value: Promise<string>; readonly at: number } | null = null;
   return () => {

@@ -303,13 +303,14 @@ const validate = defineCommand({
   async run({ io, host, args }) {
     const file = await readPipelineFile(io, args[0]!);
     const { pipeline, problems: found } = readPipeline(file.text, file.name);
-    // Open the store only for these agents, whose programs and models depend on this machine.
+    // Open the store only if there are such agents, because finding their programs and models needs it.
     const isLocal = Object.values(pipeline?.agents ?? {}).some(
       ({ kind }) => kind === 'cli' || kind === 'provider',
     );
     await using work = isLocal ? await host.agents.openWork(io.cwd) : null;
     const outside = pipeline ? outsideProblems(file, pipeline, work) : [];
-    // If a line has an error, leave out its warnings, because they are probably about the same mistake.
+    // If the file has an error in a line, leave out warnings about the same line, because they are probably
+    // about the same mistake.
     const isWrong = (line: number) => found.some((one) => one.line === line && one.severity === 'error');
     const more = outside.filter(({ line, severity }) => severity === 'error' || !isWrong(line));
     const problems = [...found, ...more].sort((a, b) => a.line - b.line);
@@ -459,7 +460,7 @@ interface Estimate {
 
 /**
  * Estimates each step of a pipeline and of the pipelines that it uses. `times` is the maximum number of times
- * that the pipeline runs.
+ * that the pipeline itself runs.
  */
 async function estimateSteps(
   file: PipelineFile,
@@ -664,7 +665,8 @@ const ORDER = /^relay pipeline run (?:--run ([0-9a-f-]{36})|--of ([0-9a-f-]{36})
 
 /**
  * Creates a runner that resumes pipeline runs and repeats steps. It reads the pipeline only from the files in
- * the folder, never from the run. Anyone who may write threads could have forged the run.
+ * the folder. It never uses the copy of the file in the run, because anyone who may write threads could have
+ * changed that copy.
  */
 export function pipelineRunner(io: Io, host: Host, folder: string): Runner {
   return {

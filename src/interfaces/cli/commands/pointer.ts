@@ -221,8 +221,8 @@ a handle (relay:128, or only 128), or - to read the pointer from standard input.
     }
     if (part) return writePart(io, await client.pullPart(url, part), flags);
     if (io.json && flags.out === undefined) return io.result(await envelope(client, url), '');
-    // On the local store, `inspect` costs almost nothing. On a server it is an extra request, so it is sent
-    // only at a terminal.
+    // `inspect` costs almost nothing on the local store. On a server it is one more request, so send it only
+    // at a terminal.
     const look = remote === null || io.interactive || io.stderr.isTTY;
     const found = look ? await client.inspect(url) : undefined;
     const size = found?.size ?? undefined;

@@ -105,8 +105,8 @@ keys if others can reach it: on another address, with a --public-url that is not
       );
     }
     /**
-     * Returns the addresses of the server. Warns if API keys would be sent without TLS, and no proxy adds
-     * TLS.
+     * Returns the addresses at which other machines reach the server. Warns if API keys are required but
+     * would be sent without TLS.
      */
     const reach = async (url: string) => {
       const addresses = await server.reachableAt(where.host, url);
@@ -130,8 +130,8 @@ keys if others can reach it: on another address, with a --public-url that is not
       return;
     }
     const serving = await startOnFreePort(io, server, where, '', (o) => server.serve(o));
-    // Handle signals before printing the address. A script that waits for this line may stop the server at
-    // once.
+    // Handle signals before the address is printed, because a script that waits for the address may stop the
+    // server at once.
     using _ = interruption(() => {
       io.note('Stopping. Open requests are still answered. Press Ctrl-C again to stop at once.');
       serving.stop();

@@ -214,7 +214,7 @@ const index = defineCommand({
   },
 });
 
-/** Splits `3f2a:41` into session and turn. */
+/** Splits `3f2a:41` into the session `3f2a` and the turn 41. Without a name, finds the current session. */
 async function chosen(
   sessions: SessionHost,
   text: string | undefined,

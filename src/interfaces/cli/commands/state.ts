@@ -213,8 +213,8 @@ const log = answerCommand({
       VERSION_EVENTS.has(type) &&
       typeof payload.version === 'number' &&
       payload.version <= newest &&
-      // Leave out patches of a Go relay that lost a race. Their version number belongs to another patch, and their
-      // `ops` is a number.
+      // Leave out rejected patches of a Go relay. Another patch was faster and has the same version number.
+      // `ops` of a rejected patch is a number.
       typeof payload.ops !== 'number';
     const events = (await newestEvents(threads, id, { most, wanted })).reverse();
     return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };

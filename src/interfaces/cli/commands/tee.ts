@@ -66,7 +66,8 @@ stored too, unencrypted. relay tee list shows the stored outputs.`,
       );
     const { default: tokens, ...range } = OUTPUT_TOKENS;
     const budget = parseCount(flags.tokens, '--tokens', range) ?? tokens;
-    // Unset CONTEXTRELAY_URL for the pull: the output is in the local store, not on that relay.
+    // The output is in the local store. So the suggested pull command must unset CONTEXTRELAY_URL, otherwise
+    // it would ask that relay.
     const { home, url } = flags as { home?: string; url?: string };
     const before = url === undefined && io.env.CONTEXTRELAY_URL ? 'CONTEXTRELAY_URL= ' : '';
     const after = `${home === undefined ? '' : ` --home ${home}`}${url === undefined ? '' : ` --url ${url}`}`;
@@ -119,7 +120,7 @@ async function answerHook(
 ): Promise<string> {
   const { tool_name, tool_input, tool_response } = JSON.parse(await readInput(io));
   const result = client === 'gemini' ? tool_response?.llmContent : textOf(tool_response);
-  // Do not cut pulled text again, because the model asked for this text.
+  // Do not make an excerpt of pulled text, because the model asked for this text.
   if (typeof result !== 'string' || PULLS.test(tool_input?.command ?? '')) return '';
   const [, text = result, exit] = GEMINI_SHELL.exec(result) ?? [];
   const name = tool_input?.command ?? String(tool_name).replace(/^mcp_+(\w+?)_+/, 'mcp $1_');
@@ -149,8 +150,9 @@ async function readInput({ stdin }: Io): Promise<string> {
 const TAIL_TTL_S = 600;
 
 /**
- * Stores the excerpt and returns a call of our MCP tool that reads it. Gemini CLI makes this call and shows its result instead
- * of the original one. The tool reads the local store, so a relay on another machine does not work.
+ * Stores the excerpt and returns a call of our MCP tool that reads it. Gemini CLI makes this call and shows
+ * the model its result instead of the original one. The tool reads the local store. So if a relay on another
+ * machine is configured, this throws.
  */
 async function tailCall(excerpt: string, host: Host) {
   await using open = await host.relay.open();

@@ -24,7 +24,7 @@ export const THREAD_FLAG = {
 } as const satisfies Flags;
 
 interface ThreadChoice {
-  /** Thread that a positional argument names. It is an alternative to --thread. */
+  /** Name or id of the thread from a positional argument. It is an alternative to --thread. */
   readonly word?: string;
   /**
    * True if the thread becomes the default thread. Commands that create or change a thread set this. Commands
@@ -143,8 +143,8 @@ interface FoundThread {
 
 interface ReadSpec<F extends Flags, A> extends Omit<AnswerSpec<F, A>, 'ask' | 'exit'> {
   /**
-   * Reads the answer. It must read with `counted: false`, because `readCommand` counts the tokens of the
-   * printed text.
+   * Reads the answer. It must pass `counted: false`, otherwise the tokens would be counted twice:
+   * `readCommand` counts the tokens of the printed text.
    */
   ask(thread: FoundThread, call: Invocation<F>): Promise<A>;
 }

@@ -103,7 +103,8 @@ export function messageLine(message: Message & { readonly channel?: string }): s
 
 interface ReadOptions {
   /**
-   * Returns the first messages after this sequence number. Without `since`, the newest messages are returned.
+   * Sequence number after which messages are returned, oldest first. Without `since`, the newest messages are
+   * returned.
    */
   readonly since?: number;
   readonly limit: number;
@@ -111,8 +112,8 @@ interface ReadOptions {
 }
 
 /**
- * Time in ms without a message after which reading stops. Expired messages never arrive, so the last expected
- * message may be missing.
+ * Maximum time in ms to wait for the next message. It is needed because expired messages never arrive, so the
+ * last expected message may be missing.
  */
 const QUIET_MS = 2_000;
 

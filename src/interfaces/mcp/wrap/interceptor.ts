@@ -30,7 +30,10 @@ export interface InterceptorHost {
   lastLine(handle: string, about: Excerpt): string;
   /** Stores a text and returns its handle. */
   store(text: string, about: Excerpt & { readonly shown: number }, call: WrappedCall): Promise<string>;
-  /** Returns the text of a handle if a proxy of the same session issued it, else null. */
+  /**
+   * Returns the text that a handle names. Returns null if the handle was not issued by a proxy of the same
+   * session.
+   */
   read(handle: string, call: WrappedCall): Promise<string | null>;
   warn(what: string): void;
 }
@@ -184,7 +187,10 @@ export class Interceptor {
     return null;
   }
 
-  /** Replaces each argument that is a handle of this session by its text, if the tool's schema accepts the text. */
+  /**
+   * Replaces arguments that are handles of this session with the texts that they name. An argument stays
+   * unchanged if the tool's schema does not accept the text.
+   */
   async #expand(text: string, args: Json | undefined, call: WrappedCall): Promise<string> {
     const schema = this.#schemas.get(call.tool)?.input;
     const handles = handlesIn(args ?? null);
@@ -222,7 +228,10 @@ function parse(text: string): JsonObject | null {
   }
 }
 
-/** Builds an answer. Requests of the 2026 revision contain the revision, and only their results need a type. */
+/**
+ * Builds an answer. Requests of the 2026 revision name their revision. Only results of that revision need the
+ * field `resultType`.
+ */
 function answer(id: Json, { _meta }: JsonObject, result: JsonObject): { readonly answer: string } {
   const isModern = isJsonObject(_meta) && _meta['io.modelcontextprotocol/protocolVersion'] !== undefined;
   const whole = isModern ? { resultType: 'complete', ...result } : result;

@@ -2,22 +2,28 @@ import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../../ba
 import { JsonSchema } from '../../../formats/json-schema.ts';
 
 /**
- * Structured content of at most this many characters is kept whole, apart from strings that repeat the text of the
- * result.
+ * Maximum number of characters of structured content that is kept whole. Only strings that repeat the text of
+ * the result do not count and are replaced.
  */
 const SMALL_CHARS = 400;
 
-/** How much of large structured content is kept, from the most to the least. */
+/**
+ * Limits for shortening large structured content: number of items per list, and characters per string. The
+ * first level keeps the most.
+ */
 const LEVELS = [
   { items: 3, chars: 200 },
   { items: 1, chars: 60 },
   { items: 0, chars: 20 },
 ] as const;
 
-/** A tool result, split into the text to store and ways to shorten its structured content. */
+/** A tool result that was split into the text to store and functions that shorten its structured content. */
 export interface SplitResult {
   readonly text: string;
-  /** Functions that put the excerpt into the structured content, best first. They return undefined if there is none. */
+  /**
+   * Functions that return the structured content with the excerpt in it, best first. They return undefined if
+   * the result has no structured content.
+   */
   readonly structures: readonly ((shown: string, handle: string) => Json | undefined)[];
 }
 
@@ -44,7 +50,10 @@ export function splitResult(result: JsonObject, schema: JsonObject | undefined):
 /** Maximum number of strings that the excerpt may replace, one at a time, starting with the longest string. */
 const PLACES = 5;
 
-/** Returns functions that shorten structured content and add the excerpt: as a new member, or in place of a string. */
+/**
+ * Returns functions that shorten structured content and add the excerpt. The first one adds it as a new
+ * member, the others put it in place of a string.
+ */
 function shortened(value: Json, items: number, chars: number): SplitResult['structures'] {
   const cut = (handle: string) =>
     prune(value, items, (text) => (text.length > chars ? inHandle(handle) : text));
@@ -65,7 +74,7 @@ function shortened(value: Json, items: number, chars: number): SplitResult['stru
   ];
 }
 
-/** Placeholder in the form of a handle. After the text has been stored, the real handle replaces it. */
+/** Placeholder in the form of a handle. The real handle replaces it after the text was stored. */
 const SAMPLE = 'relay:0';
 
 /** Returns the result with the excerpt `shown` instead of its texts. Images, errors and metadata stay. */
