@@ -94,6 +94,8 @@ export const OUTPUT_BYTES = 256 * MiB;
 export const OUTPUTS_BYTES = 1024 * MiB;
 /** Default, minimum and maximum of the tokens that `relay tee` prints. The minimum leaves room for the last line. */
 export const OUTPUT_TOKENS = { default: 1_200, min: 200, max: 100_000 };
+/** Maximum number of pointers in one answer of a list. */
+export const POINTERS_LISTED = 200;
 /** Maximum number of pointers that one request renews. */
 export const RENEWED_POINTERS = 100;
 

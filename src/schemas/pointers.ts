@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { RUNGS } from '../base/enums.ts';
-import { EXCERPT_MAX_TOKENS, MAX_PULLS, MAX_TTL_MS, RENEWED_POINTERS } from '../base/limits.ts';
+import {
+  EXCERPT_MAX_TOKENS,
+  MAX_PULLS,
+  MAX_TTL_MS,
+  POINTERS_LISTED,
+  RENEWED_POINTERS,
+} from '../base/limits.ts';
 import { deadReason } from './channels.ts';
 import {
   BYTES,
@@ -108,7 +114,7 @@ export interface ListedPointer extends Shape<typeof listed> {}
 
 const pointerQuery = z.object({
   after: optionalText.describe('`next` of the previous page'),
-  limit: limit(200),
+  limit: limit(POINTERS_LISTED),
   channel: channelName.optional(),
   from: optionalText.describe('name of the sender'),
   q: searchWords.describe('words in the summary, metadata, sender, channel or handle'),

@@ -69,6 +69,7 @@ test('ls finds pointers by words and channel, newest first', async (t) => {
   assert.deepEqual(await list('nothing'), []);
   const { pointers, more } = JSON.parse((await run(['ls', '-n', '2', '--json'])).stdout);
   assert.deepEqual([pointers.length, more], [2, true]);
+  assert.equal((await list('--all')).length, 3);
 });
 
 test('renew extends the life of pointers and names those that do not exist', async (t) => {

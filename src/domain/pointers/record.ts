@@ -1,7 +1,13 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
-import { POINTER_SEARCH_CHARS, PULL_LOOKS, PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
+import {
+  POINTER_SEARCH_CHARS,
+  POINTERS_LISTED,
+  PULL_LOOKS,
+  PULL_RETRIES,
+  PULL_RETRY_WINDOW_MS,
+} from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { authorize, missingScope, reaches } from '../../contract/authorize.ts';
 import { type Caller, type CallerAt, isAnonymous, sentBy } from '../../contract/caller.ts';
@@ -316,7 +322,6 @@ export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'>
 }
 
 const PAGE = 50;
-const PAGE_MAX = 200;
 /**
  * Maximum number of list entries that are read for one page. A page may be short if a filter excludes most
  * entries.
@@ -378,7 +383,7 @@ export class PointerList {
   }
 
   async page(caller: CallerAt, o: PointerQuery): Promise<PointerPage> {
-    const limit = checkCount('limit', o.limit ?? PAGE, PAGE_MAX);
+    const limit = checkCount('limit', o.limit ?? PAGE, POINTERS_LISTED);
     const prefix = listPrefix(caller.tenant);
     const after = o.after === undefined ? undefined : prefix + checkPlace(o.after);
     const words = wordFilter(o.q);
@@ -397,7 +402,7 @@ export class PointerList {
     const found: ListedPointer[] = [];
     let looked = 0;
     const { contains } = words;
-    const entries = allRecords(this.#records, prefix, { after, limit: PAGE_MAX, contains });
+    const entries = allRecords(this.#records, prefix, { after, limit: POINTERS_LISTED, contains });
     for await (const { next, pointer } of lookUpAll(entries, look, limit)) {
       if (pointer) found.push(pointer);
       if (found.length === limit || ++looked === MAX_ENTRIES_READ) return { pointers: found, next };

@@ -1,7 +1,13 @@
 import { toBase64 } from '../../../base/base64.ts';
 import { EXIT, type RelayError } from '../../../base/errors.ts';
 import type { JsonObject } from '../../../base/json.ts';
-import { INLINE_BLOB_BYTES, MAX_PULLS, RENEWED_POINTERS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
+import {
+  INLINE_BLOB_BYTES,
+  MAX_PULLS,
+  POINTERS_LISTED,
+  RENEWED_POINTERS,
+  SECRET_SCAN_CHARS,
+} from '../../../base/limits.ts';
 import { firstItems } from '../../../base/pages.ts';
 import { pause } from '../../../base/pause.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
@@ -299,7 +305,8 @@ has no key, because the relay does not know it.`,
   async ask({ args, flags, open }) {
     const { pointers } = (await open()).relay;
     const query = { q: args.join(' ') || undefined, channel: flags.channel };
-    const list = (page: { after?: string; limit: number }) => pointers.list({ ...query, ...page });
+    const list = ({ after, limit }: { after?: string; limit: number }) =>
+      pointers.list({ ...query, after, limit: Math.min(limit, POINTERS_LISTED) });
     const { items, ...more } = await firstItems('pointers', parseMost(flags, 20), list);
     return { pointers: items, ...more };
   },
