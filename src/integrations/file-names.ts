@@ -11,9 +11,9 @@ const SEGMENT_BYTES = 200;
 const PREFIX_BYTES = 120;
 
 /**
- * Encodes any text as one path segment: letters, digits and `-` stay, other bytes are percent-encoded, an empty text
- * becomes `_`. Different texts give different segments. A shortened segment cannot be decoded, so callers that need
- * the text store it in the file.
+ * Encodes any text as one path segment: letters, digits and `-` stay, other bytes are percent-encoded, and an
+ * empty text becomes `_`. Different texts give different segments. A long text is shortened, and then its
+ * segment cannot be decoded. So callers that need the text also store it in the file.
  */
 export async function segment(text: string): Promise<string> {
   if (text === '') return '_';
@@ -34,7 +34,8 @@ export function backwards(text: string): string {
   const digits = encoder
     .encode(text)
     .reduce((path, byte) => path + (255 - byte).toString(16).padStart(2, '0'), '');
-  // `~` sorts after every digit, so a text sorts before its own prefixes.
+  // The `~` sorts after every digit. So a long text sorts before a short one with which it begins, as reverse
+  // order requires.
   return `${digits}~`;
 }
 
@@ -54,7 +55,8 @@ const TOGETHER_BYTES = 256 * 1024;
 type Answers = Awaited<ReturnType<FileSpace['write']>>;
 
 /**
- * Writes files in few requests. Files that arrive while a request is running wait and then share the next request.
+ * Writes files in few requests. Files that arrive while a request is running wait until it ends. All of them
+ * then share the next request.
  */
 export class FileWriter {
   readonly #space: FileSpace;
@@ -77,7 +79,8 @@ export class FileWriter {
       }
     }
     const small = files.filter((file) => !isLarge(file));
-    // The order of the files in a request is not defined, so each path may occur in it only once.
+    // A request does not write its files in a defined order, so no path may occur in it twice. Wait for the
+    // next request to end if it contains one of these paths.
     while (this.#next?.files.some(({ path }) => small.some((file) => file.path === path)))
       await this.#next.answers.catch(() => {});
     if (small.length === 0) return;

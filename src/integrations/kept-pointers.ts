@@ -10,8 +10,8 @@ const TOGETHER = 100;
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Extends the expiry of pointers that a stored text mentions: to `ttl` seconds, or as long as the relay allows.
- * Otherwise the pointers could expire before the text.
+ * Extends the expiry of pointers in a stored text, so that they do not expire before the text. They then live
+ * for `ttl` seconds from now, or as long as the relay allows.
  */
 export class KeptPointers {
   readonly #relay: ContextRelay;
@@ -27,8 +27,8 @@ export class KeptPointers {
   }
 
   /**
-   * Renews the pointers in the texts. Call it after the texts are stored, because their own lifetime starts then. If
-   * the renewal fails, it logs a warning and the texts stay stored.
+   * Renews the pointers in the texts. Call it after the texts are stored, because the lifetime of the texts
+   * starts then. If the renewal fails, it logs a warning, and the texts are stored all the same.
    */
   async keep(...texts: readonly string[]): Promise<void> {
     const named = new Set(
@@ -64,8 +64,9 @@ export class KeptPointers {
 }
 
 /**
- * Returns when to renew a pointer, in ms since the epoch. An undefined `expires` means that the pointer belongs to
- * another tenant and is never renewed. If the relay limits the lifetime, the pointer is renewed after an eighth of it.
+ * Returns when to renew a pointer, in ms since the epoch. If `expires` is undefined, the pointer belongs to
+ * another tenant and is never renewed. If the relay gave it a shorter lifetime than `ttl`, the pointer is
+ * renewed after an eighth of this lifetime.
  */
 function renewalTime(now: number, expires: number | undefined, ttl: number | undefined): number {
   if (expires === undefined) return Number.POSITIVE_INFINITY;

@@ -33,8 +33,8 @@ export interface LargeResultOptions {
 }
 
 /**
- * Default of `maxBytes`. For a smaller result, the replacement and a later question about it would cost more tokens
- * than the result itself.
+ * Default of `maxBytes`. To replace a smaller result would cost more tokens than it saves, because of the
+ * replacement itself and later calls to read more.
  */
 const RESULT_BYTES = 16 * 1024;
 
@@ -49,8 +49,8 @@ const MAX_REMEMBERED = 1000;
 interface ReplaceOptions {
   readonly signal?: AbortSignal;
   /**
-   * True if the text is also stored elsewhere, for an unknown time. Without a `ttl`, the pointer then lives as long as
-   * the relay allows.
+   * True if the text is also stored elsewhere, for an unknown time. If no `ttl` is set, its pointer then
+   * lives as long as the relay allows.
    */
   readonly forever?: boolean;
 }
@@ -60,7 +60,10 @@ export class LargeResults {
   readonly #relay: ContextRelay;
   readonly #options: LargeResultOptions;
   readonly #patience = new Patience();
-  /** Recent replacements, which are reused because some frameworks send every result again with each step. */
+  /**
+   * Recent replacements by content. Some frameworks send every result again with each step, and then the
+   * replacement is reused.
+   */
   readonly #replacements = new Map<string, { readonly shown: string; readonly renewAt: number }>();
 
   constructor(relay: ContextRelay, options: LargeResultOptions = {}) {
@@ -119,8 +122,8 @@ export class LargeResults {
       channel,
       encrypted,
       ttl,
-      // Encryption gives different bytes each time, and the relay rejects a repeated idempotency key with other
-      // bytes. So encrypted pushes have no key.
+      // The relay rejects a repeated idempotency key with other bytes. Encryption gives other bytes each
+      // time, so an encrypted push has no key.
       idempotencyKey: encrypted ? undefined : `result-${key}`,
       count: true,
       excerpt: EXCERPT_TOKENS,
@@ -148,8 +151,8 @@ export class LargeResults {
   }
 
   /**
-   * Renews a pointer that an earlier push created, and returns its expiry. If the relay cannot renew it, the old
-   * expiry stays.
+   * Renews a pointer if an earlier push created it and it expires too soon. Returns its expiry. If the relay
+   * cannot renew it, returns the old expiry.
    */
   async #renewed({ url, expires_at }: Pushed, { forever, signal }: ReplaceOptions): Promise<number> {
     const expires = Date.parse(expires_at);
@@ -212,7 +215,8 @@ async function describeLargeText(large: LargeText): Promise<string> {
     : '';
   const lines = [`Too large to show: ${what}, ${exactBytes(size)}${price}. It is at ${url}`];
   if (shown) {
-    // The author of the text could not know the id of its pointer, so the id can be the secret of the frame.
+    // The author of the text could not know the id of the pointer in advance. So the id can be the secret of
+    // the frame, which the author must not know.
     const secret = async () => new TextEncoder().encode(id);
     lines.push(await datedFrame(shown.text, { what: shown.what, by, at: Date.parse(at) }, secret));
   }
@@ -231,7 +235,8 @@ export async function describePointer(
   maxBytes: number,
   signal?: AbortSignal,
 ): Promise<string> {
-  // The beginning of an encrypted payload is not readable, and a limited number of pulls must not be used up.
+  // Do not read the beginning if the payload is encrypted, because it would be unreadable. Do not read it
+  // either if its pulls are limited, because that would use one up.
   const looks = !url.includes('#key=') && found.max_pulls === null && found.text !== false;
   const range = { start: 0, end: Math.min(PREVIEW_BYTES, found.size ?? PREVIEW_BYTES) };
   const what = found.text === false ? 'the payload, which is not text' : 'the payload';

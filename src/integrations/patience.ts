@@ -1,12 +1,12 @@
 import { RelayError } from '../base/errors.ts';
 import { isTransient } from '../sdk/http-client.ts';
 
-/** Pause in ms after the relay did not answer. During the pause no call is made. */
+/** If the relay does not answer in time, no call is made for this many ms. */
 const PAUSE_MS = 60_000;
 
 /**
- * Limits the time that optional calls to the relay cost an agent. Each call has 5 s, retries included. If the relay
- * does not answer in time, no call is made for a minute.
+ * Limits the time that optional calls to the relay cost an agent. A call may take 5 s, including its retries.
+ * If the relay does not answer in this time, no call is made for a minute.
  */
 export class Patience {
   /** Maximum time in ms for which a call to the relay may delay an agent's step. Only tests change it. */

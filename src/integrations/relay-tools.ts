@@ -36,7 +36,8 @@ export interface RelayToolOptions {
 }
 
 /**
- * Default of `maxBytes`, about 16 000 tokens: a fraction of any model's context, and more than one question needs.
+ * Default of `maxBytes`, about 16 000 tokens. It is more than one question needs, and only a fraction of the
+ * context of any model.
  */
 const PULL_BYTES = 64 * 1024;
 
@@ -88,7 +89,8 @@ function pullTool(relay: ContextRelay, { maxBytes = PULL_BYTES }: RelayToolOptio
       if (part === null) return relay.pull(url, undefined, { signal });
       const found = await relay.inspect(url, { signal });
       const size = found.size ?? Number.POSITIVE_INFINITY;
-      // The ciphertext of Fernet has four bytes for each three bytes of the payload.
+      // For an encrypted payload, compute the size of its plain text: the Fernet token has four bytes for
+      // three bytes of the payload.
       if ((url.includes('#key=') ? (size * 3) / 4 : size) <= maxBytes)
         return relay.pull(url, undefined, { signal });
       return describePointer(relay, url, found, maxBytes, signal);
@@ -113,7 +115,8 @@ function define(
       try {
         return await run(checked(input, schema), o);
       } catch (error) {
-        // The caller of an aborted call needs no answer. An unknown error is a bug and must be visible.
+        // Return errors of the relay to the model as text. But throw an unknown error, because it is a bug,
+        // and throw if the caller has aborted, because it needs no answer.
         if (!isRelayError(error) || o.signal?.aborted) throw error;
         return `Error ${doing}: ${error.message} ${error.hintFor('mcp')}`;
       }
@@ -121,7 +124,7 @@ function define(
   };
 }
 
-/** Validates the input, because not every framework does, and models omit or misspell arguments or send null. */
+/** Validates the input, because not every framework does. Models omit or misspell arguments, or send null. */
 function checked(input: unknown, { properties, required }: RelayToolSchema): JsonObject {
   if (!isJsonObject(input as Json)) throw wrong('The input is not an object.');
   const given = Object.entries(input as JsonObject).filter(

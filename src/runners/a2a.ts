@@ -28,11 +28,12 @@ import { endWhenAborted } from './processes.ts';
 /** Interval in ms at which a task of an agent that does not stream is polled. */
 const POLL_MS = 1_000;
 
-/** The part of the SDK that stores texts that are too large for a message. */
+/** The method of the SDK client that stores texts that are too large for a message. */
 type Parcels = Pick<ContextRelay, 'push'>;
 
 /**
- * Connects to an agent at the address of its host, its folder or its agent card. Supports older protocol versions.
+ * Connects to an agent. `address` is the URL of its host, its folder or its agent card. Older protocol
+ * versions are supported too.
  */
 export async function connectAgent(
   address: string,
@@ -67,7 +68,8 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
 
     async run(task) {
       if (!card.capabilities?.streaming) {
-        // The id is known before the task ends, so that the task can be canceled.
+        // Ask for an answer at once, without waiting for the end of the task. Then its id is known, and the
+        // task can be canceled.
         let answer = await ask(task, true);
         while (answer.task_id !== null && !isFinal(answer.state)) {
           task.onState?.(answer);
@@ -89,7 +91,7 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
         refused(error);
       }
       if (!outcome) throw failed('The agent ended its answer without sending anything.');
-      // If the stream broke off, ask the agent for the state of the task.
+      // If the stream broke off before the task ended, ask the agent for the state of the task.
       return isFinal(outcome.state) || outcome.task_id === null ? outcome : find(outcome.task_id);
     },
 
@@ -192,7 +194,7 @@ function outcomeOf(answer: Task | Message): AgentOutcome {
   };
 }
 
-/** Returns the outcome after a stream event. */
+/** Returns the outcome with the changes of a stream event. */
 function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): AgentOutcome | null {
   if (payload?.$case === 'task' || payload?.$case === 'message') return outcomeOf(payload.value);
   if (!outcome || !payload) return outcome;
@@ -202,7 +204,7 @@ function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): Ag
   }
   const { artifact, append } = payload.value;
   const added = artifact?.parts.map(toAgentPart) ?? [];
-  // An event with `append` continues the text of the previous event.
+  // With `append`, the text continues the last text, so join both.
   const [last, next] = [outcome.parts.at(-1), added[0]];
   if (append && added.length === 1 && last && next && 'text' in last && 'text' in next)
     return { ...outcome, parts: [...outcome.parts.slice(0, -1), { text: last.text + next.text }] };
@@ -255,13 +257,13 @@ type BridgeJob = Pick<Job, 'prompt' | 'signal' | 'message'>;
  */
 const MAX_CONVERSATIONS = 1_000;
 
-/** Ids of a conversation at the remote agent: the context, and the task that waits for an answer. */
+/** Ids of a conversation at the remote agent: of its context, and of the task that waits for an answer. */
 type Conversation = Pick<AgentTask, 'contextId' | 'taskId'>;
 
 /**
- * Runs each task as a message to a remote A2A agent; the artifacts of the answer are the output. A task that came over
- * A2A is forwarded unchanged with its parts, and so is its answer. Each A2A context of such tasks has its own context
- * at the remote agent.
+ * Runs each task as a message to a remote A2A agent. The artifacts of the agent's answer are the output. A
+ * task that came over A2A is forwarded with its parts unchanged, and its answer is returned unchanged. Each
+ * A2A context of the sender has its own context at the remote agent.
  */
 export function a2aBridgeRunner(url: string): Runner & { run(job: BridgeJob): Promise<Ran> } {
   let agent: Promise<RemoteAgent> | null = null;
@@ -286,7 +288,8 @@ async function perform(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Co
   const { message, prompt: text } = job;
   let started: string | null = null;
   const leaving = new AbortController();
-  // Wait for the first answer: only then the id is known and the task can be canceled.
+  // After an abort, first wait for the first answer. It contains the id of the task, which is needed to
+  // cancel the task. If no answer comes, stop waiting when `force` is set.
   using _ = endWhenAborted(job.signal, (force) => {
     if (started !== null || force) leaving.abort();
   });

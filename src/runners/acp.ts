@@ -38,7 +38,7 @@ export class AcpRunner implements Runner {
   async run(job: Job): Promise<Ran> {
     const agent = await this.#running();
     const session = await agent.newSession();
-    // No prompt has been sent yet, so there is nothing to cancel at the agent.
+    // Nothing to cancel at the agent, because no prompt was sent yet.
     if (job.signal.aborted) return { output: '', failed: WHY_STOPPED.cancelled };
     let output = '';
     using _ = endWhenAborted(job.signal, (force) => {
@@ -169,7 +169,7 @@ class AcpProcess {
           this.#listeners.delete(sessionId);
         }
       },
-      // If the agent ignores this, it is killed later.
+      // Ignore an error. If the agent does not stop, it is killed later.
       cancel: () => agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {}),
     };
   }
@@ -187,7 +187,9 @@ class AcpProcess {
     clearTimeout(forced);
   }
 
-  /** Returns the answer. Rejects with `agent_gone` if the process ends or the time is over. */
+  /**
+   * Returns the answer of the agent. Rejects with `agent_gone` if the process ends first or the time is over.
+   */
   async #waitFor<T>(answer: Promise<T>, withinMs?: number): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const gone = this.ended.then((why) => {
@@ -201,14 +203,16 @@ class AcpProcess {
     try {
       return await Promise.race([answer, gone, late]);
     } catch (error) {
-      // A broken pipe is often the first sign that the process has ended, so wait for its end.
+      // If the process has ended, a broken pipe is often noticed first. So wait a moment for its end, which
+      // gives a better error.
       if (!isRelayError(error)) await Promise.race([this.ended, pause(200)]);
       if (!isRelayError(error) && this.#why !== null)
         throw new RelayError('agent_gone', { what: this.#why }, error);
       throw error;
     } finally {
       clearTimeout(timer);
-      // `gone` rejects when the process ends, even long after the answer. Ignore that.
+      // `gone` rejects when the process ends, even long after the answer. Handle this, otherwise the runtime
+      // reports it as unhandled.
       gone.catch(() => {});
     }
   }
@@ -221,8 +225,8 @@ class AcpProcess {
 const READS: readonly (string | null | undefined)[] = ['read', 'search', 'think', 'fetch'];
 
 /**
- * Answers a permission request in place of a person. Allows the action if `allow` covers it, otherwise rejects it.
- * Decides only this one request, if the agent offers that option.
+ * Answers a permission request in place of a person. Allows the action if `allow` covers it, otherwise
+ * rejects it. The answer is for this one request only, if the agent offers that option.
  */
 function permit(
   { options, toolCall }: RequestPermissionRequest,

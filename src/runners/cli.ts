@@ -64,9 +64,9 @@ interface CliChoice {
 const ARGUMENT_BYTES = 120 * 1024;
 
 /**
- * Returns the command line that passes a prompt to a program: as its profile says, as a template with `{prompt}` or
- * `{file}` in the user's arguments says, or on stdin. If a file is needed, `writeFile` writes it and returns its
- * path.
+ * Returns the command line that passes a prompt to a program. If the user's arguments contain `{prompt}` or
+ * `{file}`, the prompt is filled in there. Otherwise the profile of the program decides, and without a
+ * profile the prompt goes to stdin. If a file is needed, `writeFile` writes it and returns its path.
  */
 export async function commandLine(
   choice: CliChoice,
@@ -119,7 +119,7 @@ export async function cliStep(
 async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): Promise<StepResult> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  /** Both streams in the order of arrival, for the error of a failed attempt. */
+  /** Output of both streams in the order of arrival. The error of a failed attempt contains it. */
   const both: Uint8Array[] = [];
   let bothBytes = 0;
   const keep = (chunk: Uint8Array) => {
@@ -159,7 +159,7 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
     throw failure(`its output is larger than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
   if (place.signal.aborted) throw failure(new RelayError('aborted', { what: call.step }).message);
   const output = Buffer.concat(chunks);
-  // Output that is not text stays bytes.
+  // If the output is not text, return it as bytes.
   if (code === 0) return { content: decodeUtf8(output) ?? output };
   const how = signal ? `was ended by ${signal}` : `exit code ${code}`;
   // Quote the end of stderr, or of stdout if stderr is empty.

@@ -16,7 +16,7 @@ export function execRunner(o: ExecOptions): Runner {
     async run(job) {
       await using file = promptFile();
       let command = o.command.replaceAll('{url}', quoted(job.url));
-      // Programs that do not read standard input get the prompt in a file.
+      // The prompt is always sent to standard input. Write it to a file too if the command names `{file}`.
       if (command.includes('{file}'))
         command = command.replaceAll('{file}', quoted(await file.write(job.prompt)));
       const [out, err] = [new Tail(TASK_OUTPUT_BYTES), new Tail(STDERR_BYTES)];
@@ -40,8 +40,9 @@ export function execRunner(o: ExecOptions): Runner {
 }
 
 /**
- * Returns the environment variables of a task. Those about an A2A message are undefined for other tasks, which unsets
- * them if the bridge itself runs for an A2A task.
+ * Returns the environment variables of a task. For a task that did not come over A2A, the variables about the
+ * A2A message are undefined. This removes inherited variables, in case the bridge itself runs for an A2A
+ * task.
  */
 function taskEnv({ id, url, message }: Job): { readonly [name: string]: string | undefined } {
   return {

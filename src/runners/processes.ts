@@ -22,7 +22,7 @@ export interface CommandLine {
 interface ProgramOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Called with stdout as it arrives. The program waits for the promise. */
+  /** Called with stdout as it arrives. No more is read from the program until the returned promise resolves. */
   onOutput?(chunk: Uint8Array): Promise<void> | void;
   /** Called with stderr as it arrives. */
   onComplaint?(chunk: Uint8Array): void;
@@ -35,9 +35,9 @@ interface ProgramEnd {
 }
 
 /**
- * Runs a program in the foreground, as if the user had started it. It gets our signals, and our own streams except
- * those that this process reads or writes. With `terminal`, it gets all three streams. Rejects only if the program
- * could not be started.
+ * Runs a program in the foreground, as if the user had started it. It gets the signals that this process
+ * gets. It also gets the streams of this process, except those that this process reads or writes itself. With
+ * `terminal`, it gets all three streams. Rejects only if the program could not be started.
  */
 export async function runInForeground(
   line: CommandLine,
@@ -74,15 +74,15 @@ export function startPiped(
 }
 
 /**
- * Time in ms without output after which a program that has ended is read no further: background processes may keep
- * its pipe open.
+ * Background processes may keep the pipe of a program open after it has ended. If nothing arrives for this
+ * many ms after its end, reading stops.
  */
 const BACKGROUND_MS = 1_000;
 
 /**
- * Runs a program in the foreground and reads stdout and stderr through one pipe, which keeps their order. `env`
- * receives the read end of the pipe, or null if there are two pipes. `isOpen` is true if background processes of the
- * program may still write.
+ * Runs a program in the foreground and reads stdout and stderr through one pipe, so that their order is kept.
+ * `env` receives the read end of the pipe, or null if there is no shared pipe. `isOpen` is true if background
+ * processes of the program may still write.
  */
 export async function runCaptured(
   line: CommandLine & Required<Pick<CommandLine, 'args'>>,
@@ -93,11 +93,13 @@ export async function runCaptured(
   const child = spawn(line.command, line.args, { env: o.env(readEnd), stdio: ['inherit', output, output] });
   using _ = passSignals(child);
   const ended = once(child, pipe ? 'exit' : 'close');
-  // The error is thrown below, after the output was read.
+  // Handle a rejection here, otherwise the runtime reports it as unhandled. The error is thrown below, after
+  // the output was read.
   ended.catch(() => {});
   let isOpen = false;
   if (pipe) {
-    // The program has its own copies of the write end. The pipe ends when all copies are closed.
+    // Close our copy of the write end. The program has its own copies, and reading ends when all copies are
+    // closed.
     closeSync(pipe[1]);
     isOpen = await drain(pipe[0], ended, o.onOutput);
     closeSync(pipe[0]);
@@ -129,7 +131,8 @@ export async function runSupervised(
 
 async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOptions): Promise<ProgramEnd> {
   const ended = once(child, 'close');
-  // A failure to start is reported below. Without this handler it would end this process as an unhandled rejection.
+  // If the program could not be started, this is reported below. Handle the rejection here, otherwise it
+  // would end this process.
   ended.catch(() => {});
   // Ignore write errors, because a program may end without reading its input.
   child.stdin?.on('error', () => {});
@@ -138,7 +141,7 @@ async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOption
   try {
     for await (const chunk of child.stdout ?? []) await o.onOutput?.(chunk as Uint8Array);
   } catch {
-    // Continue after a broken stream: the exit code says how the program ended.
+    // Ignore the error of a broken stream. The exit code says how the program ended.
   }
   try {
     return endOf((await ended) as ExitArguments);
@@ -154,8 +157,9 @@ function endOf([code, signal]: ExitArguments): ProgramEnd {
 }
 
 /**
- * Opens a named pipe for stdout and stderr of one program. The pipes of `spawn` are sockets: a program cannot open
- * /dev/stderr on them, and each stream has its own. Returns null on systems without named pipes.
+ * Opens a named pipe that stdout and stderr of one program share. The pipes of `spawn` cannot be used: they
+ * are separate sockets, so the order of the output is lost, and a program cannot open /dev/stderr on a
+ * socket. Returns null on systems without named pipes.
  */
 function openSharedPipe(): [readEnd: number, writeEnd: number] | null {
   if (process.platform === 'win32') return null;
@@ -163,7 +167,8 @@ function openSharedPipe(): [readEnd: number, writeEnd: number] | null {
   try {
     const path = join(folder, 'output');
     if (spawnSync('mkfifo', ['-m', '600', path]).status !== 0) return null;
-    // Without O_NONBLOCK, opening would wait for a writer, and a pending read would keep this process from exiting.
+    // With O_NONBLOCK, opening the read end does not wait for a writer, and no pending read keeps this
+    // process from exiting.
     return [openSync(path, files.O_RDONLY | files.O_NONBLOCK), openSync(path, files.O_WRONLY)];
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -175,8 +180,8 @@ const POLL_MS = 32;
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Reads a pipe to its end, or until nothing arrives for a while after the program has ended. Returns true in the
- * second case.
+ * Reads a pipe to its end and returns false. If the program has ended but background processes keep the pipe
+ * open, returns true after some time without output.
  */
 async function drain(
   fd: number,
@@ -187,7 +192,7 @@ async function drain(
   const restart = () => {
     quietSince = performance.now();
   };
-  // Ignore that the program could not be started, because the caller reports it.
+  // If the program could not be started, the caller reports it. So handle the rejection here like an end.
   const end = ended.then(restart, restart);
   const buffer = new Uint8Array(CHUNK_BYTES);
   for (let wait = 1; ; ) {
@@ -225,10 +230,11 @@ function readAvailable(fd: number, buffer: Uint8Array): number | null {
 const GRACE_MS = 5_000;
 
 /**
- * Shell code of a watcher that runs in the process group of the command and reads a pipe from this process. A line
- * means that all is done. The end of the pipe without a line means that this process has ended, even by SIGKILL: then
- * the watcher ends the group. It signals group 0, its own, so it can never hit a process that reuses a pid. It is not
- * a child of the command, because the command may wait for its children.
+ * Shell code that starts a watcher in the process group of the command. The watcher reads a pipe from this
+ * process. If a line arrives, all is done. If the pipe ends without a line, this process has ended, perhaps
+ * by SIGKILL, so the watcher ends the group. It sends the signal to group 0, which means its own group, so it
+ * can never hit another process that got the same pid. It is not a child of the command, because the command
+ * may wait for all its children.
  */
 const watch = (endGroup: string) => `( { trap '' TERM INT HUP
 read -r done || { ${endGroup}; }
@@ -240,9 +246,9 @@ const GRACEFULLY = watch(`kill -TERM 0; sleep ${GRACE_MS / 1000}; kill -KILL 0`)
 const AT_ONCE = watch('kill -KILL 0');
 
 /**
- * Starts a program in its own process group, so that Ctrl-C in the terminal does not reach it. When the program ends,
- * the processes that it started end too. If this process is killed, the group is killed at once, so that a restart
- * does not run the program a second time in parallel; with `graceful`, the group gets SIGTERM first. Windows has no
+ * Starts a program in its own process group, so that Ctrl-C in the terminal does not reach it. If this
+ * process is killed, the whole group is killed too. Otherwise a restarted process could run the program a
+ * second time in parallel. The group is killed at once, or with `graceful` after a SIGTERM. Windows has no
  * process groups, so there the program keeps running.
  */
 export function startSupervised(
@@ -253,7 +259,7 @@ export function startSupervised(
   const piped = ['pipe', 'pipe', 'pipe'] as ['pipe', 'pipe', 'pipe'];
   if (process.platform === 'win32')
     return spawn(command, args ?? [], { shell: args === undefined, cwd, env, stdio: piped });
-  // Look for the program first, because the shell that starts it would not report that it is missing.
+  // The program is started by a shell, which would not report that it is missing. So look for it first.
   const missing = command.includes('/')
     ? !isProgram(resolve(cwd ?? '', command))
     : !findProgram(command, env);
@@ -266,10 +272,11 @@ export function startSupervised(
     stdio: [...piped, 'pipe'],
   }) as ChildProcessByStdio<Writable, Readable, Readable>;
   const watched = child.stdio[3] as unknown as Writable & Readable;
-  // Ignore write errors: the watcher may end before this process.
+  // The watcher may end before this process. So ignore errors of writing to it.
   watched.on('error', () => {});
   watched.resume();
-  // Also wait for background processes of the program that still write to this process.
+  // The watcher is told that all is done only after three events: the program has exited, and its stdout and
+  // stderr are closed. Background processes of the program may still write until then.
   let open = 3;
   const ended = () => {
     if (--open === 0) watched.end('done\n');
@@ -290,7 +297,8 @@ export function signalGroup({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.S
 }
 
 /**
- * Calls `end` when the signal aborts, and again with `force` a while later. Dispose it when the process has ended.
+ * Calls `end` when the signal aborts, and a second time with `force` after `GRACE_MS`. Dispose the result
+ * when the process has ended.
  */
 export function endWhenAborted(signal: AbortSignal | undefined, end: (force: boolean) => void): Disposable {
   let forced: ReturnType<typeof setTimeout> | undefined;
@@ -317,7 +325,10 @@ export function whyEnded(who: string, code: number | null, signal: string | null
 
 /** Signals that are passed on to the program. The program decides, and this process ends after it. */
 const PASSED: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
-/** Signals that a terminal sends to the whole foreground group, so the program already got them. */
+/**
+ * Signals that a terminal sends to all processes in the foreground, so the program gets them without our
+ * help.
+ */
 const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT']);
 
 function passSignals(child: ChildProcess): Disposable {
@@ -362,7 +373,10 @@ export class Tail {
     }
   }
 
-  /** Returns all bytes if none were dropped and they are not UTF-8. Returns null otherwise. */
+  /**
+   * Returns all bytes if the stream is binary, that is, not UTF-8. Returns null if it is text, or if bytes
+   * were dropped.
+   */
   binary(): Uint8Array | null {
     const whole = Buffer.concat(this.#chunks);
     return this.#cut || isUtf8(whole) ? null : whole;

@@ -77,8 +77,8 @@ export class ContextRelay {
   readonly #counter: ContextRelayOptions['counter'];
   readonly #channelKeys: ContextRelayOptions['channelKeys'];
   /**
-   * Idempotency key of the last pull, by pointer id, while that pull has not succeeded. The next pull of the pointer
-   * sends the key again, so that the relay does not count it twice.
+   * Idempotency keys of pulls that have not succeeded, by pointer id. The next pull of the pointer sends the
+   * same idempotency key, so that the relay does not count it again.
    */
   readonly #unfinished = new Map<string, string>();
 
@@ -170,8 +170,8 @@ export class ContextRelay {
     const result = await this.#ask(parseReadable(url), options, 'pull', ({ pointers }, id) =>
       pointers.part(id, part, { signal: options.signal }),
     );
-    // A relay cannot see that a text is ciphertext, so it returns lines of ciphertext, which are useless. Report the
-    // missing key instead.
+    // The relay does not know that this payload is encrypted and has returned lines of ciphertext, which are
+    // useless. Report the missing key instead.
     if (CIPHERTEXT.test(result.text) && isCiphertext(await this.inspect(url, options)))
       throw new RelayError('key_missing');
     return result;
@@ -181,7 +181,7 @@ export class ContextRelay {
   async pullBytes(url: string, options: PullBytesOptions = {}): Promise<Uint8Array> {
     // A range of ciphertext cannot be decrypted, so pull the whole payload and cut it after decryption.
     const range = parseReadable(url).key === null ? options.range : undefined;
-    // Count the pull only after the range was cut, because a range out of bounds must not use up a pull.
+    // A range that is out of bounds must not use up a pull. So count the pull only after the range was cut.
     const counts = options.range && !range ? () => true : undefined;
     return this.#pullAndUse(url, { ...options, range, counts }, async (pulled, key) => {
       const bytes = await decryptPulled(pulled, key);
@@ -290,7 +290,10 @@ export class ContextRelay {
     return this.#ask(parsePointer(url), options, 'receipts', ({ receipts }, id) => receipts.get(id));
   }
 
-  /** Joins the decrypted parts of an output that is larger than a payload. Returns any other payload unchanged. */
+  /**
+   * Joins the decrypted parts of a command's output that was too large for one payload. Returns any other
+   * payload unchanged.
+   */
   #withParts(
     ref: PointerRef,
     first: Pulled,
@@ -379,10 +382,10 @@ export class ContextRelay {
   }
 
   /**
-   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. If `use` fails (wrong
-   * encryption key, bytes instead of text), the next pull sends the same idempotency key, so that it is not counted
-   * again. With `counts`, the pull is a look: it is counted only if `counts` is a function and returns true after the
-   * pull.
+   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. So if `use` fails
+   * (wrong encryption key, bytes instead of text), the next pull sends the same idempotency key and is not
+   * counted again. With `counts`, a pull from a limited number is made as a look, which the relay does not
+   * count. It is counted afterwards if `counts` is a function and returns true.
    */
   async #pullAndUse<T>(
     url: string,
@@ -433,7 +436,10 @@ function sliceRange(bytes: Uint8Array, { start, end }: { start: number; end: num
   return bytes.slice(start, end);
 }
 
-/** Returns the error for a look that would count as a pull, at an older relay or for an anonymous caller. */
+/**
+ * Returns the error for a look that the relay would count as a pull. Older relays do this, and every relay
+ * for anonymous callers.
+ */
 function wouldCount({ max_pulls, size }: Inspected): RelayError {
   const often = max_pulls === 1 ? 'once' : `${max_pulls} times`;
   return new RelayError('bad_request', {

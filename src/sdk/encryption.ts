@@ -49,8 +49,8 @@ export async function unsealMessage(message: Message, channelKey: string | undef
     const key = new TextDecoder().decode(await fernetDecrypt(channelKey, sealed_key));
     return { ...message, url: `${url}#key=${key}` };
   } catch (error) {
-    // The sender used another channel key. Return the message without the payload key; a later pull reports
-    // `key_missing`. Any other error means that our own channel key is malformed.
+    // The sender used another channel key, so return the message without the payload key. A later pull then
+    // reports `key_missing`. Any other error means that our own channel key is malformed.
     if (isRelayError(error, 'decrypt_failed')) return message;
     throw error;
   }
@@ -65,15 +65,16 @@ export function isCiphertext({ content_type }: Pick<Inspected, 'content_type'>):
 }
 
 /**
- * Matches text that starts with a Fernet token, possibly after one line or a line number. A Fernet token starts with a
- * version byte and a timestamp, so its first characters are the same for centuries.
+ * Matches text that starts with a Fernet token, possibly after one other line or a line number. A Fernet
+ * token starts with a version byte and a timestamp, so for centuries all tokens start with the same
+ * characters.
  */
 export const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
 
 /**
- * Checks an encryption key with a peek, so that a wrong key does not use up a pull. Throws if the key is malformed or
- * does not match the sender's key check. Returns the result of the peek, or null if the server does not support it;
- * the pull then reports the error.
+ * Checks an encryption key with a peek before the pull, so that a wrong key does not use up a pull. Throws if
+ * the key is malformed, or if it does not match the key check of the sender. Returns the result of the peek,
+ * or null if the server supports no peeks. Then the pull reports a wrong key.
  */
 export async function checkKey(key: string, peek: () => Promise<Inspected>): Promise<Inspected | null> {
   const check = await fernetKeyCheck(key);

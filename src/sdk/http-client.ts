@@ -42,8 +42,8 @@ export interface HttpAnswer {
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 3;
 /**
- * Slowest upload speed that is accepted. The deadline of an upload is extended accordingly, because `fetch` reports
- * no progress.
+ * Slowest upload speed that is accepted. `fetch` does not report the progress of an upload. So the deadline
+ * of an upload is extended by the time that it takes at this speed.
  */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
 /** Size in bytes above which a response body may take longer than the timeout, as long as bytes arrive. */
@@ -69,8 +69,9 @@ export class HttpClient {
   }
 
   /**
-   * Sends a call and reads the response with `read`. If reading fails, the whole call is retried. The deadline covers
-   * all attempts together. If `read` returns the body unread, only the wait for its next bytes is limited.
+   * Sends a call and reads the response with `read`. If reading fails, the whole call is retried. One
+   * deadline covers all attempts. But if `read` returns the body without reading it, only the wait for each
+   * next part of the body is limited.
    */
   async run<T>(
     call: HttpCall,
@@ -102,7 +103,8 @@ export class HttpClient {
   deadline({ body }: Pick<HttpCall, 'body'> = {}): Deadline {
     const extra = body instanceof Uint8Array ? body.byteLength / SLOWEST_UPLOAD_BYTES_PER_MS : 0;
     const deadline = new Deadline(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, extra);
-    // The caller produces a stream at its own speed. So do not limit the whole upload, only the time without progress.
+    // A stream is produced by the caller at any speed. So limit only the time without progress and not the
+    // whole upload.
     if (body && !(body instanceof Uint8Array)) deadline.onlyProgress();
     return deadline;
   }
@@ -142,8 +144,8 @@ export class HttpClient {
       const response = await this.#fetch(`${this.base}${call.path}${query}`, {
         method: call.method,
         headers,
-        // Follow redirects only for a GET without an API key. Otherwise a redirect could send the API key to another
-        // host, or lose the body.
+        // A redirect could send the API key to another host, or lose the body. So follow it only for a GET
+        // without an API key.
         redirect: apiKey || call.method !== 'GET' ? 'manual' : 'follow',
         signal: limit.signal,
         ...requestBody(call, upload, (reason) => {
@@ -206,7 +208,7 @@ export class Deadline {
     this.#at = performance.now() + ms + extra;
   }
 
-  /** Removes the deadline. Then only the wait for the next bytes is limited. */
+  /** Removes the deadline of the whole call. From then on, only each single wait is limited. */
   onlyProgress(): void {
     this.#at = Number.POSITIVE_INFINITY;
   }

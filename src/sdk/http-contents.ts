@@ -85,8 +85,8 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
       const call = buildCall(pointers.pull, { id }, { headers, query: partQuery(part), doing: 'pull' });
       return client.run(call, async (answer) => {
         const found = await readPart(answer, client.base);
-        // If there is no part, the server is the original ContextRelay server, which ignores the part request and
-        // returns the whole payload. So cut the part here.
+        // Without a part in the answer, the server is the original ContextRelay server. It ignores the part
+        // request and returns the whole payload, so cut the part here.
         return found ?? takePart((await readEnvelope(answer, id, client.base)).body, part, nativeMatcher);
       });
     },
@@ -169,7 +169,8 @@ async function readPart({ headers, body }: HttpAnswer, base: string): Promise<Pa
 function contentHeaders({ content_type, metadata }: Pick<PushInput, 'content_type' | 'metadata'>) {
   return {
     'Content-Type': 'application/octet-stream',
-    // An empty value means "type unknown". Without this header, the relay would use the HTTP Content-Type.
+    // An empty value means that the type is unknown. Without this header, the relay would use the HTTP
+    // Content-Type, which is always application/octet-stream.
     'Relay-Content-Type': encodeURIComponent(content_type ?? ''),
     ...(metadata ? { 'Relay-Metadata': toBase64Url(encodeUtf8(JSON.stringify(metadata))) } : {}),
   };
@@ -202,7 +203,10 @@ function pushCall({
   return call(body, headers, Object.fromEntries(inQuery));
 }
 
-/** Reads the description of a payload or file from `Relay-*` headers. Returns null if they are missing. */
+/**
+ * Reads the description of a payload or file from `Relay-*` headers. Returns null if the response has no such
+ * headers.
+ */
 function parseContentHeaders(headers: Headers) {
   const size = parseCount(headers.get('relay-size'));
   const created_at = headers.get('relay-created-at');
@@ -256,7 +260,10 @@ function etagOf(headers: Headers): string {
   return headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '') ?? '';
 }
 
-/** Returns the metadata from its header. Returns null if it did not fit into a header; a peek returns it then. */
+/**
+ * Returns the metadata from its header. Returns null if the metadata did not fit into a header. In this case
+ * a peek returns it.
+ */
 function parseMetadata(headers: Headers): JsonObject | null {
   const header = headers.get('relay-metadata');
   if (header === null) return headers.has('relay-metadata-omitted') ? null : {};

@@ -94,7 +94,8 @@ function httpThreads(calls: VerbCalls, options: HttpOptions): HandWritten<typeof
 function httpActivity(calls: VerbCalls, options: HttpOptions): HandWritten<typeof activity> {
   return {
     async *watch(watchOptions) {
-      // Fix the start position now, so that no event is lost if the connection breaks before the first event.
+      // Fix the start position before connecting, so that no event is lost if the connection breaks before
+      // the first event.
       const after =
         watchOptions.after ?? (await calls.call<ActivityPage>(activity.list, { limit: 1 })).newest;
       const headers = { Accept: 'text/event-stream' };

@@ -46,9 +46,9 @@ export class RelayChoice {
   }
 
   /**
-   * Remembers the base URL of a pointer that the client's own relay returned, which can differ from the configured base
-   * URL. Pointers with the remembered base URL are still requested at the configured one, so the API key reaches no new
-   * host.
+   * Remembers the base URL in a pointer that the client's own relay returned, because it can differ from the
+   * configured base URL. Pointers with this base URL are requested at the configured one. So the API key
+   * reaches no new host.
    */
   learn(url: string): void {
     const base = URL.canParse(url) ? parsePointer(url).base : null;

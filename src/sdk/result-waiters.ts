@@ -7,10 +7,14 @@ import type { ContextRelay } from './context-relay.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';
 
 /**
- * Interval in ms at which a waiter asks the relay for the task, in case it missed the message on the done channel.
+ * Interval in ms at which a waiter asks the relay for the task. This finds the result if the waiter missed
+ * the message on the done channel.
  */
 const POLL_MS = 15_000;
-/** Maximum number of early results per channel. An early result has no task id and arrived before its waiter. */
+/**
+ * Maximum number of early results per channel: results without a task id that arrived before anybody waited
+ * for them.
+ */
 const EARLY_RESULTS = 16;
 
 /** Result of a task, as the relay or a message on its done channel reports it. */
@@ -129,13 +133,14 @@ export class ResultWaiters {
     if (typeof taskId === 'string') {
       const waiting = [...waiters].filter(({ id }) => id === taskId.toLowerCase());
       if (waiting.length === 0) return;
-      // If the relay does not answer, the next poll of the waiter tries again.
+      // Ask the relay, because a message alone proves no result. If the relay does not answer, the next poll
+      // of the waiter tries again.
       const confirmed = await this.#fetchResult(taskId.toLowerCase(), result).catch(() => null);
       if (confirmed) for (const waiter of waiting) waiter.found(confirmed);
       return;
     }
-    // On a relay with API keys, ignore results without a task id: any client that may push to the channel could forge
-    // them.
+    // On a relay with API keys, ignore a result without a task id. Any client that may push to the channel
+    // could have forged it.
     if (await this.#asksForKeys().catch(() => true)) return;
     for (const waiter of waiters) {
       if (!waiter.unmarked || !(await this.#isUnclaimed(waiter.id))) continue;
@@ -147,9 +152,9 @@ export class ResultWaiters {
   }
 
   /**
-   * Returns the result that the relay has stored for the task, or null. A message on the channel alone proves no
-   * result. `announced` is the result that a message named. If its URL is a pointer to the stored result, this URL is
-   * returned, because it can contain the encryption key.
+   * Returns the result that the relay has stored for the task, or null. A message on the channel alone is no
+   * proof of a result. `announced` is the result in such a message. If it names the stored result, its URL is
+   * returned, because only this URL can contain the encryption key.
    */
   async #fetchResult(id: string, announced: FoundResult | null = null): Promise<FoundResult | null> {
     try {
@@ -159,9 +164,9 @@ export class ResultWaiters {
         ? { ...found, url: announced.url }
         : found;
     } catch (error) {
-      // The relay does not know the task. A relay that requires no API keys is an old relay without tasks, so trust the
-      // message. On a relay that requires them, someone deleted the task, perhaps the sender of the message, so do not
-      // trust it.
+      // The relay does not know the task. If it requires no API keys, it is probably an old relay without
+      // tasks, so trust the message. If it requires API keys, somebody has deleted the task, perhaps the
+      // sender of the message, so do not trust the message.
       if (announced && isOlderRelay(error) && !(await this.#asksForKeys())) return announced;
       throw error;
     }
@@ -178,8 +183,8 @@ export class ResultWaiters {
   }
 
   /**
-   * Gives the waiter the first early result that arrived after its task was created. An earlier one belongs to
-   * another task.
+   * Gives the waiter the first early result that arrived after its task was created. A result that arrived
+   * before belongs to another task.
    */
   async #takeEarly(early: Unmarked[], { id, found }: Waiter): Promise<void> {
     if (early.length === 0 || !(await this.#isUnclaimed(id))) return;
@@ -189,8 +194,8 @@ export class ResultWaiters {
   }
 
   /**
-   * Returns whether no bridge has taken the task yet. Current bridges take a task before they work on it, and send
-   * results with a task id. So a result without a task id can belong only to a task that no bridge has taken.
+   * Returns whether no bridge has taken the task yet. A current bridge takes a task before it works on it,
+   * and its result has a task id. So if a task was taken, a result without a task id does not belong to it.
    */
   async #isUnclaimed(id: string): Promise<boolean> {
     try {
@@ -203,8 +208,8 @@ export class ResultWaiters {
 }
 
 /**
- * Returns the result that the receipts list, or null. A task does not contain a result whose status the relay does not
- * recognize, but its receipts list the result. Its status is then `done`.
+ * Returns the result in the receipts, or null. A relay omits the result from the task if it does not know the
+ * status of the result, but its receipts still list it. The status of such a result is returned as `done`.
  */
 export function resultFromReceipts(receipts: readonly Receipt[]): FoundResult | null {
   const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);

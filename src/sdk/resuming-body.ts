@@ -7,9 +7,9 @@ import { collect, discardBody } from './payload.ts';
 type Range = NonNullable<Pulled['range']>;
 
 /**
- * Reads the body of a response: a small body into memory, a large one as a stream that resumes after a lost
- * connection. `description` is the description of the payload in the response headers, `range` the byte range that
- * the client requested.
+ * Reads the body of a response. A small body is read into memory. A large one is returned as a stream that
+ * resumes after a lost connection. `description` is what the response headers say about the payload. `range`
+ * is the byte range that the client requested.
  */
 export async function readBody<T extends { readonly size: number }>(
   client: HttpClient,
@@ -74,8 +74,8 @@ function resumingBody(
         if (value && at + value.byteLength > end)
           throw notARelay(client.base, 'it sent more bytes than announced');
         if (value) return value;
-        // Without a Content-Length, a lost connection looks like the end of the body. So compare the position with
-        // the expected end.
+        // Without a Content-Length, a lost connection looks like the end of the body. So accept the end only
+        // at the expected position.
         if (done && at === end) return null;
         throw connectionLost(client.base);
       } catch (error) {

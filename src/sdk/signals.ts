@@ -1,18 +1,22 @@
 import { abortable } from './http-client.ts';
 import type { CallOptions } from './options.ts';
 
-/** An API group whose methods also accept a `signal`, in their last argument or in an additional one. */
+/**
+ * An API group whose methods also accept a `signal`. It is a field of the last argument, or of an additional
+ * argument.
+ */
 export type WithSignal<Api> = {
   readonly [M in keyof Api]: Api[M] extends (...args: infer P) => Promise<infer R>
     ? (...args: [...P, options?: CallOptions]) => Promise<R>
     : Api[M];
 };
 
-/** Methods that handle their signal themselves, because they do not end. */
+/** Methods that return an endless stream. They handle their signal themselves. */
 const STREAMS: ReadonlySet<string | symbol> = new Set(['subscribe', 'watch']);
 
 /**
- * Returns an API group whose methods accept a `signal`. `apiFor` returns the group of a relay that uses the signal.
+ * Returns an API group whose methods accept a `signal`. `apiFor` returns the same group on a relay whose
+ * requests this signal aborts.
  */
 export function withSignal<Api extends object>(
   api: Api,

@@ -15,12 +15,15 @@ import { buildCall, toQuery, VerbCalls } from './verb-calls.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
-/** Time in ms after which a connection counts as stable. Its loss then resets the reconnect delay. */
+/**
+ * A connection that lasted longer than this many ms was stable. After its loss, the first pause before
+ * reconnecting is short again.
+ */
 const STABLE_MS = 5_000;
 
 /**
- * Time in ms by which a subscription with wildcards resumes before its last message, because the clocks of several
- * servers differ. Messages that come twice are skipped.
+ * A subscription with wildcards resumes this many ms before its last message, because the clocks of several
+ * servers differ. Messages that arrive a second time are skipped.
  */
 const RESUME_MS = 5_000;
 
@@ -40,12 +43,14 @@ export async function* followSocket(
   let connected = calls.client.answered;
   const wildcards = isPattern(channel);
   const position = () => calls.call<number>(channels.position, { name: channel });
-  // Fix the start position now, so that no message is lost if the connection breaks before the first message.
+  // Fix the start position before connecting, so that no message is lost if the connection breaks before the
+  // first message.
   let after: Since | undefined =
     subscribeOptions.group === undefined && !wildcards
       ? (subscribeOptions.since ?? (await position()))
       : subscribeOptions.since;
-  // With wildcards, each channel has its own sequence numbers, so a lost connection resumes by time.
+  // Last sequence number of each channel. With wildcards, a lost connection resumes by time, and these
+  // numbers show which messages already arrived.
   const lastSeqs = new Map<string, number>();
   let wait = FIRST_WAIT_MS;
   let lost = false;
@@ -111,8 +116,8 @@ async function openConnection(
     return await SocketConnection.open(address, signal);
   } catch (error) {
     if (signal?.aborted) throw error;
-    // A browser hides why a WebSocket failed, so ask with a plain HTTP request to the URL. Status 426 (upgrade
-    // required) means that the URL works; then throw the original error.
+    // A browser hides why a WebSocket failed. So send a plain HTTP request to the URL to get a better error.
+    // Status 426 (upgrade required) means that the URL works; then throw the original error.
     const answer = client.run(call, ({ body }) => discardBody(body));
     await answer.catch((reason) => {
       if (!isRelayError(reason, 'upgrade_required')) throw reason;
@@ -135,7 +140,7 @@ async function openEvents(client: HttpClient, call: HttpCall): Promise<Connectio
         connection.reason = error as RelayError;
       }
     },
-    // Do nothing: the stream is cancelled when the consumer stops reading `frames`.
+    // Nothing to do: when the consumer stops reading `frames`, the stream is cancelled.
     close() {},
   };
   return connection;
@@ -159,8 +164,8 @@ async function* parseMessages(connection: Connection): AsyncGenerator<Message> {
 }
 
 /**
- * Maximum number of buffered frames. If a slow consumer fills the buffer, the socket is closed, and opened again
- * after the consumer has read the buffer.
+ * Maximum number of buffered frames. If a slow consumer lets the buffer fill up, the socket is closed. After
+ * the consumer has read the buffer, the socket is opened again.
  */
 const MAX_BUFFERED_FRAMES = 1_000;
 /** Interval in ms between pings. The relay answers each ping, so a dead connection is noticed. */

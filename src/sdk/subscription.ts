@@ -70,7 +70,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     this.#since.catch(() => {});
     this.#done = options.handler ? this.#handle(options.handler) : Promise.resolve();
     this.#done.catch((error) => {
-      // If nobody awaits `ready` or `done`, report the failure as an unhandled rejection instead of hiding it.
+      // Report a failure as an unhandled rejection if nobody awaits `ready` or `done`. Otherwise nobody would
+      // notice it.
       if (!this.#watched) void Promise.reject(error);
     });
   }
@@ -101,7 +102,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
         const { channel } = message;
         const messageKey = channel === undefined ? key : await channelKey(this.#keys, channel);
         yield this.#received(await unsealMessage(message, messageKey));
-        // The loop has requested the next message, so this one is handled.
+        // The loop requests the next message only after it has handled this one. So the cursor can move past
+        // this message.
         this.#cursor?.move(message.seq);
       }
     } finally {
@@ -130,8 +132,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       });
     }
     if (group !== undefined) return since;
-    // Each channel has its own sequence numbers, so there is no start position for all of them. Start at the current
-    // time instead.
+    // With wildcards there is no common start position, because each channel has its own sequence numbers. So
+    // start at the current time.
     if (isPattern(this.#channel) && durable === undefined) return since ?? Date.now();
     if (durable !== undefined) {
       const followed = this.#relay.inbox.follow(durable, this.#channel, { since });
@@ -198,21 +200,21 @@ export function keepExtending(message: ReceivedMessage, lost?: () => void): { st
       clearInterval(timer);
       lost?.();
     });
-  // The clocks of the relay and this machine may differ, so the computed lease can be too long. Never assume more than
-  // the default lease, so that the renewal is not too late.
+  // The clocks of the relay and this machine may differ, so the lease may end earlier than computed. Never
+  // assume more than the default lease. Then the renewal is not too late.
   const timer = setInterval(extend, Math.max(Math.min(lease, LEASE_MS) / 3, 100));
   return { stop: () => clearInterval(timer) };
 }
 
-/** Ignores the error that another member has the lease now. Throws any other error. */
+/** Ignores the error that another member now has the lease. Throws any other error. */
 export function ignoreLostLease(error: unknown): null {
   if (isRelayError(error, 'conflict')) return null;
   throw error;
 }
 
 /**
- * Delay in ms before a new cursor is written. After a crash, messages that were handled within it are delivered
- * again.
+ * Delay in ms before a new cursor is written. If the process crashes in this time, the messages that it
+ * handled meanwhile are delivered again.
  */
 const WRITE_AFTER_MS = 200;
 
@@ -232,7 +234,8 @@ function cursorWriter(inbox: InboxApi, agent: string, channel: string) {
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    // Ignore the failure of an earlier write, because this write stores a later position.
+    // Ignore the failure of an earlier write: this write stores a later position, which replaces the earlier
+    // one.
     writing = writing.catch(() => {}).then(write);
     return writing;
   };

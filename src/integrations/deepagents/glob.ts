@@ -26,7 +26,10 @@ function matches(pattern: readonly Step[], path: string): boolean {
   return places.has(pattern.length);
 }
 
-/** Adds the position after each step that may match nothing, such as `*`. */
+/**
+ * Adds further positions in the pattern. A step such as `*` may match nothing, so the position after such a
+ * step is possible too.
+ */
 function skipped(pattern: readonly Step[], places: Set<number>): Set<number> {
   for (const at of places) if (pattern[at]?.many) places.add(at + 1);
   return places;
@@ -61,8 +64,8 @@ function oneOf(set: string): (char: string) => boolean {
 }
 
 /**
- * Expands braces into one pattern per choice. A `**` before a slash may match nothing, so it also gives a pattern
- * without the `**` and the slash.
+ * Expands braces into one pattern per choice. A `**` with a slash after it may match nothing. So it is expanded into
+ * one pattern with both and one without them.
  */
 function expanded(glob: string): string[] {
   const done: string[] = [];
@@ -73,7 +76,8 @@ function expanded(glob: string): string[] {
     if (braces) {
       for (const choice of braces[1]!.split(',')) todo.push(next.replace(braces[0], () => choice));
     } else if (folders) {
-      // The NUL stands for the slash, so that the next round does not expand this `**/` again.
+      // Replace the slash with NUL, so that the next round does not expand this `**/` again. The slash is put
+      // back at the end.
       todo.push(next.replace('**/', ''), next.replace('**/', '**\u0000'));
     } else done.push(next.replaceAll('\u0000', '/'));
     if (todo.length > MOST_PATTERNS) break;

@@ -64,7 +64,10 @@ export function largeResultMiddleware(
   });
 }
 
-/** Returns whether another checkpointer stores the messages. That checkpointer does not renew the pointers in them. */
+/**
+ * Returns whether another checkpointer than ours stores the messages. Another checkpointer does not renew the
+ * pointers in them.
+ */
 function isStoredElsewhere(configurable: { readonly [name: string]: unknown } | undefined): boolean {
   const checkpointer = configurable?.__pregel_checkpointer as { keepsPointers?: boolean } | null | undefined;
   return typeof checkpointer === 'object' && checkpointer !== null && !checkpointer.keepsPointers;
@@ -162,7 +165,8 @@ export class ContextRelayCallbackHandler extends BaseCallbackHandler {
           channel,
           encrypted,
           ttl,
-          // A handler that is attached twice, or called twice, pushes an output only once.
+          // The key makes sure that an output is pushed only once, even if a handler is attached or called
+          // twice.
           idempotencyKey: encrypted ? undefined : `${kind}-${run}`,
           metadata: { summary: `output of ${kind} ${run}`, kind, run },
           signal,

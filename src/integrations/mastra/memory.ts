@@ -43,9 +43,10 @@ const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => To
 };
 
 /**
- * Stores Mastra's conversations as files: `threads/<id>`, `messages/<thread>/<id>`, `resources/<id>`. A call reads
- * its files, runs the framework's in-memory implementation, and writes what changed. The call is repeated if another
- * process wrote one of the files meanwhile. Calls without a thread, such as messages by id, read all messages.
+ * Stores Mastra's conversations as files: `threads/<id>`, `messages/<thread>/<id>`, `resources/<id>`. A call
+ * reads the files that it may need, runs the framework's in-memory implementation, and writes what changed.
+ * If another process wrote one of these files meanwhile, the call is repeated. A call that names no thread,
+ * such as reading messages by id, reads all messages.
  */
 export function relayMemory(files: FileSpace): MemoryStorage {
   const stored = new MemoryFiles(files);
@@ -150,7 +151,7 @@ async function pathOf(kind: Kind, row: Row): Promise<string> {
   return `messages/${await segment(thread_id)}/${await segment(row.id)}`;
 }
 
-/** Converts only the fields with dates; other texts stay texts. */
+/** Parses dates in fields that contain dates. Other texts stay texts, even if they look like dates. */
 function revived(name: string, value: unknown): unknown {
   return (name === 'createdAt' || name === 'updatedAt') && typeof value === 'string'
     ? new Date(value)

@@ -28,7 +28,7 @@ export function contextRelayTools(
     tool({
       name,
       description,
-      // A strict schema would force the model to send every argument.
+      // With `strict: true`, the model would have to send every argument, even optional ones.
       strict: false,
       parameters: { ...schema, additionalProperties: true },
       execute: (input: unknown, _context, details) => run(input, { signal: details?.signal }),

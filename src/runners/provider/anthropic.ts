@@ -34,7 +34,10 @@ interface Block {
   signature?: string;
 }
 
-/** Marks the end of a prefix to cache, so that the next question or round need not process it again. */
+/**
+ * Field that marks the end of the part of a prompt that the provider should cache. The next question or round
+ * then costs less, because it begins with the same part.
+ */
 const MARK = { cache_control: { type: 'ephemeral' } };
 
 /** Anthropic's Messages API. */
@@ -108,7 +111,8 @@ function assembleTurn(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<nu
     const written = inputs.get(index) || '{}';
     if (type === 'tool_use') {
       calls.push({ id, name, arguments: written });
-      // Invalid arguments become empty. The tool then tells the model which ones are missing.
+      // Replace arguments that are invalid JSON with an empty object. The result of the call then tells the
+      // model which arguments are missing.
       turn.push({ ...block, input: jsonObjectIn(written) ?? {} });
       // The API rejects empty text.
     } else if (type !== 'text' || block.text?.trim()) turn.push(block);

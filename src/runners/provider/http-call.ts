@@ -23,8 +23,8 @@ export interface Connection {
 }
 
 /**
- * Sends a request and returns the body when the answer has begun. Retries if the provider is busy or temporarily
- * fails. Does not retry an answer that has begun, because its text is already displayed.
+ * Sends a request and returns the body as soon as the answer begins. Retries if the provider is busy or
+ * temporarily fails. An answer that has begun is not requested again, because its text is already displayed.
  */
 export async function callProvider(
   connection: Connection,
@@ -48,8 +48,8 @@ export async function callProvider(
 }
 
 /**
- * Returns a function that waits for the provider. It aborts `late` if the provider is silent for too long, and calls
- * `onSilence` after a tenth of that time.
+ * Returns a function that calls `wait` to get the next data of the provider, and limits the time. After a
+ * tenth of the timeout without data it calls `onSilence`, and after the whole timeout it aborts `late`.
  */
 function silenceGuard(
   { provider, url, timeoutMs: ms = MODEL_SILENCE_MS }: Connection,
@@ -77,7 +77,7 @@ function silenceGuard(
 /** `onSilence` is called after the timeout divided by this number. */
 const NOTICE_FRACTION = 10;
 
-/** Sends a request. Returns null if the connection was reset and another attempt is due. */
+/** Sends a request. Returns null if the connection was reset and the caller should try again. */
 async function send(
   { provider, url, headers }: Connection,
   body: object,

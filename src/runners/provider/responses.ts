@@ -84,8 +84,8 @@ function ended(items: readonly Item[], response: Event['response']): Piece {
 }
 
 /**
- * Returns an item as it is sent back. Without encrypted content, nobody has stored the reasoning, so it is omitted
- * and calls must not refer to it.
+ * Returns an item in the form in which it is sent back. Reasoning without encrypted content is stored
+ * nowhere. So it is left out, and calls must not refer to its id.
  */
 function sentBack({ id, ...item }: Item): object[] {
   if (item.type === 'function_call') return [item];

@@ -26,8 +26,8 @@ export interface AgentProfile {
   /** Matches the placeholder that the screen shows for a long paste. */
   readonly pasted?: string;
   /**
-   * True if a paste with several lines stays one input until Enter. Otherwise the agent gets one line with the
-   * pointer.
+   * True if pasted text with several lines is one input until Enter is pressed. Otherwise the agent gets one
+   * line with the pointer.
    */
   readonly multiline?: boolean;
   /** Key that stops the work but not the program. Without it, no key is sent. */
@@ -41,8 +41,8 @@ export interface AgentProfile {
 }
 
 /**
- * Matches a horizontal line, such as the top of a box. Patterns begin at the start of a line, so that matching takes
- * linear time.
+ * Pattern for a horizontal line, such as the top of a box. It is anchored at the start of a line, so that
+ * matching takes linear time.
  */
 const RULE = '(?:^|\\n)[╭ ]*─{8}[^\\n]*\\n';
 const ANSWER_KEYS = '(?:Esc to cancel|Enter to (?:confirm|select))[^\\n]*$';
@@ -107,7 +107,10 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     multiline: true,
     interrupt: 'Escape',
   },
-  /** Any other program. There, only an outcome block or `relay task done` ends a task. */
+  /**
+   * Any other program. Its state cannot be seen on the screen, so a task ends only with an outcome block or
+   * `relay task done`.
+   */
   other: { multiline: false },
 };
 
@@ -174,7 +177,7 @@ export function compileProfile(name: string, profile: AgentProfile) {
       const last = ready === null ? undefined : [...screen.trimEnd().matchAll(ready)].at(-1);
       if (!last) return screen;
       const above = screen.slice(0, screen.lastIndexOf('\n', last.index) + 1);
-      // A match further up is old output, not the input box.
+      // If the match is too far from the bottom, it is old output and not the input box.
       const lines = screen.slice(above.length).trimEnd().split('\n').length;
       return lines <= INPUT_LINES ? above.trimEnd() : screen;
     },

@@ -2,9 +2,15 @@ import { readOutcome } from '../../client/bridge/outcome.ts';
 
 /** Functions on screens, whatever program draws them. */
 
-/** Number of characters at the end of a prompt that mark it on the screen. They are unique: a prompt ends with the task's id. */
+/**
+ * Number of characters at the end of a prompt by which it is found on the screen. These characters are
+ * unique, because a prompt ends with the id of its task.
+ */
 const MARK_CHARS = 40;
-/** Length of a longer mark. It exceeds the last line of a prompt, which agents often repeat. */
+/**
+ * Length of a longer mark. Agents often repeat the last line of a prompt, so this mark is longer than that
+ * line.
+ */
 const SURE_CHARS = 120;
 
 /** Removes white space, frames and prompt signs, because programs break lines at any place. */
@@ -28,10 +34,10 @@ export interface ScreenText {
 }
 
 /**
- * Returns the output of the program since the text was pasted. If the text is visible, the output starts after its
- * first new occurrence, because agents may repeat their input later. If it has scrolled out, the output starts after
- * its last occurrence, because repainting leaves several copies. If that output has no outcome block, tries an
- * earlier start.
+ * Returns the output of the program since the text was pasted. If the pasted text is still visible, the
+ * output starts after its first new occurrence: later ones may be repetitions by the agent. If it has
+ * scrolled out of view, the output starts after its last occurrence in the history, because repainting leaves
+ * several copies. If this output has no outcome block, an earlier start is tried.
  */
 export function outputBehind(now: ScreenText, text: string, before: ScreenText): string {
   const pasted = squeezed(text);
@@ -68,8 +74,8 @@ function behindSight(
 }
 
 /**
- * Returns the occurrence from which the output starts: the first new one, or a later one if only repetitions of the
- * text are between them.
+ * Returns the index of the occurrence after which the output starts. This is the first new occurrence, or a
+ * later one if only repetitions of the text are between the two.
  */
 function newest(screen: string, pasted: string, ends: readonly number[], old: number): number {
   const whole = squeezed(screen);

@@ -19,23 +19,26 @@ import { agentGone, type Pane, type PaneView, Tmux } from './tmux.ts';
 const POLL_MS = 150;
 /** Time in ms for which the screen must be unchanged before the agent accepts input. */
 const STILL_MS = 500;
-/** Time in ms after which a blank screen is no longer taken for a program that is starting. */
+/** Time in ms for which a blank screen counts as a program that is still starting. */
 const BLANK_MS = 10_000;
-/** Maximum time in ms until a paste appears. */
+/** Maximum time in ms that a paste may take to appear on the screen. */
 const LAND_MS = 8_000;
-/** Pauses in ms before and after Enter. Programs treat keys right after a paste as a part of it. */
+/**
+ * Pauses in ms before and after Enter is pressed. A program treats a key right after a paste as part of the
+ * paste.
+ */
 const BEFORE_ENTER_MS = 150;
 const ENTER_MS = 2_000;
 const ENTERS = 4;
 /**
- * Time in ms for which the ready mark must be visible below new output before the task counts as done, if the agent
- * was never seen working.
+ * If the agent was never seen working, its task counts as done when new output is visible and the agent has
+ * looked ready for this many ms.
  */
 const UNSEEN_WORK_MS = 10_000;
 
 /**
- * Matches control characters except line breaks and tabs. They could end a paste, and the rest would be typed as
- * keys.
+ * Matches control characters except line breaks and tabs. Such a character could end a paste, and the program
+ * would treat the rest of the text as typed keys.
  */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
@@ -86,7 +89,7 @@ export class TmuxRunner implements Runner {
     const over = AbortSignal.any([job.signal, job.settled]);
     if (pane.inMode) await this.#tmux.leaveMode(pane.id);
     await this.#untilReady(pane.id, job, over);
-    // The agent may be recognizable only now, after it has started.
+    // After its start, another agent may be recognized than before. If so, wait until this agent is ready.
     const { name } = this.#agent;
     await this.#findAgent();
     if (this.#agent.name !== name) await this.#untilReady(pane.id, job, over);
@@ -97,12 +100,13 @@ export class TmuxRunner implements Runner {
     const before = await capture();
     const readOutput = async () => outputBehind(await capture(), job.prompt, before);
     await this.#putIn(pane.id, job, over);
-    // Text below the pasted input, such as a frame, is not an answer.
+    // Text below the pasted input, such as the frame of an input box, is no answer. Remember it to compare it
+    // later.
     const idle = squeezed(await readOutput());
     if (over.aborted) return { output: '' };
     await this.#enter(pane.id, job, over);
     const output = await this.#untilDone(pane.id, job, { readOutput, idle, over });
-    // If the agent cannot be interrupted, it continues, but the task ends.
+    // If the agent cannot be interrupted, it continues to work, but this task ends.
     if (job.signal.aborted) await this.#interrupt(pane).catch(() => {});
     if (over.aborted || readOutcome(output).found) return { output };
     const answer = this.#agent.aboveInput(output);
@@ -121,7 +125,8 @@ export class TmuxRunner implements Runner {
     if (profile !== undefined) this.#agent = compileProfile(profile, this.#profiles[profile]!);
     else {
       const found = findAgent(this.#profiles, { command: pane.command, screen });
-      // The text that identified the agent may have scrolled out of the screen.
+      // If the program is the same but is no longer recognized, keep its profile. The text that identified it
+      // may have scrolled off the screen.
       if (found.name !== 'other' || pane.command !== this.#command) this.#agent = found;
       this.#command = pane.command;
     }
@@ -155,7 +160,7 @@ export class TmuxRunner implements Runner {
       if (await this.#watch(pane, over, landed, LAND_MS)) return;
       const { view, state } = last! as Observation;
       if (state.name === 'asks') {
-        // A dialog that has just opened accepts no paste.
+        // A dialog has just opened, and dialogs accept no paste. Wait until it is closed.
         await this.#untilReady(pane, job, over);
         if (this.#shows(job, await this.#tmux.capture(pane), before)) return;
       } else if (attempt++ === 2 || view.screen !== before) {
@@ -179,7 +184,8 @@ export class TmuxRunner implements Runner {
     const before = await snapshot();
     for (let attempt = 0; attempt < ENTERS && !over.aborted; attempt++) {
       await this.#watch(pane, over, (look) => {
-        // A prompt such as "1. Do this" in the input box looks like a dialog, but Enter must send it.
+        // If the input box shows our prompt, press Enter even if the screen looks like a dialog. A prompt
+        // such as "1. Do this" looks like one.
         if (look.state.name !== 'asks' || this.#shows(job, look.view.screen, '')) return true;
         this.#report(job, look);
         return false;
@@ -230,8 +236,9 @@ export class TmuxRunner implements Runner {
   }
 
   /**
-   * Stops only the work of our task: it interrupts a known agent that works or asks, or a command in a shell that was
-   * idle when the task was pasted. In an unknown program, the key could end the program and its session.
+   * Stops only the work of our task. It interrupts a known agent that works or asks, or a command that was
+   * started in a shell since the task was pasted. In an unknown program, the key could end the program and
+   * its session.
    */
   async #interrupt(pane: Pane): Promise<void> {
     const now = await this.#tmux.pane(pane.id);
@@ -272,7 +279,10 @@ export class TmuxRunner implements Runner {
   }
 }
 
-/** Merges the profiles of agents.json with ours of equal name, so that older files get newer fields. */
+/**
+ * Adds the profiles of agents.json to the built-in profiles. If both have a profile with one name, its
+ * missing fields come from the built-in profile, so that older files get newer fields.
+ */
 function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): typeof PROFILES {
   const merged = Object.entries(own).map(([name, profile]) => [
     name,

@@ -6,7 +6,7 @@ export type Pane = Readonly<Awaited<ReturnType<Tmux['pane']>>>;
 /** What a pane shows at one moment. */
 export type PaneView = Readonly<Awaited<ReturnType<Tmux['view']>>>;
 
-/** The tmux commands that a bridge needs. Text goes through a buffer, never through an argument. */
+/** The tmux commands that a bridge uses. Text is passed through a tmux buffer and never as an argument. */
 export class Tmux {
   readonly #args: readonly string[];
 
@@ -15,8 +15,9 @@ export class Tmux {
   }
 
   /**
-   * Returns a pane: its id (`%3`, which stays when windows move), the foreground program, the cursor (Enter moves it
-   * even if nothing is displayed), whether someone scrolls in it (it would get the keys), and its terminal device.
+   * Returns the state of a pane: its id (such as `%3`, which stays the same when windows move), the
+   * foreground program, the cursor position (which changes with Enter even if nothing is displayed), whether
+   * someone is scrolling in it (scrolling would take the keys that are sent), and its terminal device.
    */
   async pane(target: string) {
     const format =
@@ -69,7 +70,7 @@ export class Tmux {
   #run(args: readonly string[], input?: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const options = { maxBuffer: Number.POSITIVE_INFINITY };
-      // Force UTF-8: in other locales tmux replaces characters that are not ASCII by _.
+      // Force UTF-8. In other locales, tmux replaces every character that is not ASCII with `_`.
       const child = execFile('tmux', ['-u', ...this.#args, ...args], options, (error, out, err) => {
         if (!error) resolve(out);
         else if (child.pid === undefined) reject(agentGone(`tmux could not be started: ${error.message}`));
