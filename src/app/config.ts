@@ -86,8 +86,9 @@ function readOptions(home: string, env: Environment): Options {
 }
 
 /**
- * Returns the value of `engine`, or the content of the file that `engine_file` names. If both options are set,
- * the one in an environment variable overrides the one in config.json. Throws if both are set in the same place.
+ * Returns the value of `engine`, or the content of the file that `engine_file` names. If one option is set in
+ * an environment variable and the other in config.json, the environment variable wins. Throws if both are set
+ * in the same place.
  */
 function engineAddress(home: string, env: Environment, options: Options): string | null {
   const { engine, engine_file: file } = options;

@@ -1,4 +1,4 @@
-/** One time limit that several operations share. Some of them may hang. */
+/** One time limit for several operations, because any of them may hang. */
 export class Deadline {
   readonly #ms: number;
   readonly signal: AbortSignal;

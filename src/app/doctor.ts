@@ -75,9 +75,9 @@ export async function* diagnose(
   const checks: { readonly [name: string]: () => Promise<Finding> } = remote === null ? here : elsewhere;
   const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
-  // Most checks run at the same time. But all checks after this one wait for it, because the check of the
-  // store also creates the home, which they read. If this check hangs, they start after half of the time
-  // limit.
+  // `ground` is the check on which later checks depend. For example, the check of the store also creates the
+  // home, which later checks read. So the checks after it wait for it, at most for half of the time limit.
+  // All others run at the same time.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });
@@ -118,12 +118,12 @@ function checkRuntime(remote: boolean): Finding {
 }
 
 /**
- * Warns if the `relay` on the PATH has another version or does not run. Hooks and people would run that
- * program. Returns null if the PATH has no `relay`, or one of this version.
+ * Checks the `relay` on the PATH, because hooks and people run it. Warns if it has another version or does
+ * not run. Returns null if its version is the same, or if there is none.
  */
 async function checkProgramOnPath(own: string, env: Environment): Promise<Finding | null> {
   const place = findProgram('relay', env);
-  // A relative folder on the PATH may be inside someone else's project, so a program in it is not run.
+  // Never run a program in a relative folder, because this folder may be inside someone else's project.
   if (place === null || !isAbsolute(place)) return null;
   const real = realPath(place);
   if (real === realPath(process.execPath) || real === realPath(process.argv[1] ?? '')) return null;

@@ -13,12 +13,12 @@ import type { Warn } from './store/open-core.ts';
 import { withKnownLogin } from './store/remote-engines.ts';
 import { processTerminal } from './terminal.ts';
 
-/** Time in ms after which a process counts as long-running and gets a JIT policy that compiles more. */
+/** Time in ms after which the process counts as long-running. It then gets a JIT policy that compiles more. */
 const JIT_MS = 200;
 
 /**
- * Runs the program. If all output is already written, it exits at once. Otherwise the process ends when
- * nothing is left to do.
+ * Runs the program. If all output is already written, it exits at once. Otherwise it leaves Node's streams
+ * the time to write.
  */
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   // The executable starts with a JIT policy that compiles little, because most commands end before compiling pays off.
@@ -79,7 +79,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         first.catch(() => {});
         yield* diagnose(host, config, deadline, env);
         for (let next = await first; !next.done; next = await installed.next()) yield next.value;
-        // Exit without waiting for checks that still hang.
+        // Some checks may still hang. Exit without waiting for them.
         if (deadline.signal.aborted) setTimeout(() => process.exit(), 100).unref();
       },
     },

@@ -240,6 +240,6 @@ export interface Option {
   readonly default: unknown;
   /** Returns the parsed value, or throws an error that says what the value must be. */
   read(value: unknown): unknown;
-  /** Masks the secret part of a value for display. Without it, the whole value is displayed. */
+  /** Masks the secret part of a value for display. Without `mask`, the whole value is displayed. */
   readonly mask?: (value: string) => string;
 }

@@ -42,8 +42,8 @@ export function ownFile(path: string): Uint8Array | null {
 }
 
 /**
- * Reads a large file of which the caller uses only small parts. Bun maps it into memory and reads only the pages that are used.
- * A mapped file must be replaced by renaming, never truncated.
+ * Reads a large file of which only small parts are used. Bun maps the file into memory and reads only the
+ * pages that are needed. So replace such a file by renaming and never truncate it.
  */
 export function readMapped(path: string): Uint8Array {
   return bun && process.platform !== 'win32' ? bun.mmap(path) : readFileSync(path);

@@ -48,7 +48,7 @@ export async function settingProblems(home: string, env: Environment): Promise<S
     note('warning', inFile(name), `the variable ${option.env} is set and overrides this value.`);
   }
   if (problems.some(({ state }) => state === 'wrong')) return problems;
-  // Each option is valid by itself. Now check the combination of all options, as a server would.
+  // All options are valid one by one. Now check their combination, as a server would.
   let config: Config;
   try {
     config = loadConfig(env, { home });

@@ -127,7 +127,7 @@ function parsed(word: string): Json[] {
 async function change(home: string, edit: (document: JsonDocument) => JsonDocument): Promise<boolean> {
   const file = configFile(home);
   return withFileLock(`${file}.lock`, { folder: home }, async (held) => {
-    // Throws an error that names the file if its content is not valid JSON.
+    // This call throws an error that names the file if its content is not valid JSON.
     readConfigFile(file);
     const before = existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
     const { text: after } = edit(new JsonDocument(before, { comments: true }));

@@ -6,9 +6,9 @@ import { RelayError } from '../base/errors.ts';
 const MOST_LINKS = 40;
 
 /**
- * Throws if symbolic links lead a path inside `folder` out of the folder, even if no file exists there. The
- * content of the folder may come from anyone. The folder itself may be a link. A path that is outside of the
- * folder without links, such as `../name`, is allowed.
+ * Throws if `path` is inside `folder` but a symbolic link in the folder leads it to a place outside, whether
+ * or not a file exists there. This matters because the content of the folder may come from anyone. `folder`
+ * itself may be a link. A path that obviously names a place outside, such as `../name`, is allowed.
  */
 export function assertInside(folder: string, path: string): void {
   const named = relative(resolve(folder), resolve(folder, path));

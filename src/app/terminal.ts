@@ -9,8 +9,8 @@ import { programName } from './install/launcher.ts';
  */
 export function processTerminal(): Terminal & {
   /**
-   * Returns true if all output is written. Returns false if Node's own streams were used, because they may
-   * still buffer output.
+   * Returns true if all output is written. Returns false if Node's own streams are in use, because they may
+   * still hold output.
    */
   isWritten(): boolean;
 } {

@@ -7,7 +7,7 @@ export interface Variable {
   readonly secret?: true;
 }
 
-/** All environment variables except those of the options in options.ts, in the order of the documentation. */
+/** All environment variables that are not options in options.ts, in the order of the documentation. */
 export const VARIABLES: readonly Variable[] = [
   {
     name: 'RELAY_HOME',

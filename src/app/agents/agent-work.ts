@@ -220,7 +220,10 @@ function stepRunners({
     const pasted = context.reduce((sum, artifact) => sum + artifact.tokens.content, words.tokens);
     return { tokens: shown, pasted: { ...words, tokens: pasted } };
   };
-  /** Builds the prompt of a step. Of all artifacts, the prompt previews only those in the step's context. */
+  /**
+   * Builds the prompt of a step. It previews only the artifacts in the context of the step, not all artifacts
+   * of the run.
+   */
   const bundleOf = ({ run, prompt, context }: StepCall, reader: PromptRequest['reader'], system?: string) => {
     if (utf8Bytes(prompt) > PROMPT_WORDS_BYTES) {
       const hint =
@@ -300,9 +303,9 @@ function stepRunners({
       });
       const waiting = bridge.wait(id, { signal, timeout: MAX_WAIT_MS });
       const answer = await waiting.catch(async (error) => {
-        // After a timeout nobody waits for the task any more, so cancel it. If the run was only stopped, the
-        // task continues, because the run waits for it again when it is resumed. The timeout is reported even
-        // if canceling fails.
+        // After a timeout nobody waits for the task any more, so cancel it. But if the run was only stopped,
+        // the task goes on, because the resumed run will wait for it again. The caller gets the timeout error
+        // even if canceling fails.
         if (signal.reason?.name === 'TimeoutError')
           await client.tasks.cancel(id, { reason: `step ${call.step} took too long` }).catch(() => null);
         throw error;

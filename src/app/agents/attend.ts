@@ -16,8 +16,8 @@ import { clientProcess, knownSession, readJsonFile, registerSession, wakeMark } 
 import { findRoute, isWatched, settleSent } from './wake.ts';
 
 /**
- * Maximum number of claims for which a session records that it was already warned of them. The oldest records
- * are dropped first.
+ * Maximum number of claims that a session remembers as already reported to its agent. The oldest are
+ * forgotten first.
  */
 const WARNED_MAX = 100;
 
@@ -101,7 +101,10 @@ async function confirm(relay: Relay, name: string, arrived: readonly string[]): 
   for (const { id, route } of shown) await relay.agents.mark(name, { ids: [id], as: 'shown', route });
 }
 
-/** Signs off sessions of this machine whose process has ended without a hook, so that their names are free. */
+/**
+ * Signs off sessions of this machine whose process has ended without calling a hook, so that their names can
+ * be used again.
+ */
 async function signOffDead(relay: Relay): Promise<void> {
   const { agents } = await relay.agents.list();
   for (const { name, alive, session } of agents)

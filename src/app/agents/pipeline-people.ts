@@ -17,8 +17,8 @@ interface Place {
 }
 
 /**
- * Returns a function that asks a person a question of a run and waits for the answer. People are notified again
- * when the run is resumed. If the run stops, the question stays open.
+ * Returns a function that asks a person a question of a run and waits for the answer. If the run stops, the
+ * question stays open. When the run is resumed, people are notified again.
  */
 export function personAsker({ questions, channels }: Relay, place: Place) {
   return async (question: RunQuestion): Promise<AskedQuestion> => {

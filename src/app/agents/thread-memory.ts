@@ -32,7 +32,10 @@ export function openThreadMemory(home: string, remote: string | null): ThreadMem
 
 type ThreadByRelay = { readonly [relay: string]: string };
 
-/** Reads the file. If it is unreadable, it counts as empty, because the file is only a convenience. */
+/**
+ * Reads the file. An unreadable file counts as empty, because nothing depends on it: users can always name a
+ * thread.
+ */
 function read(path: string): ThreadByRelay {
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));

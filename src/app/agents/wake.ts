@@ -35,8 +35,8 @@ const CALL_POLL_MS = 1_000;
 const CLAUDE_PROTOCOL = 1;
 
 /**
- * Passes waiting messages on to the sessions of this machine. A route is used only if it neither forks a session nor
- * types into a terminal. A session without a route gets its messages from its hooks.
+ * Passes waiting messages on to the sessions of this machine. It never uses a route that would fork a session
+ * or type into a terminal. A session without a route gets its messages from its hooks.
  */
 export async function wakeSessions(
   relay: Relay,
@@ -133,7 +133,7 @@ export async function settleSent(
     if (sent_at === undefined) continue;
     if (transcript !== undefined && seenInTranscript(transcript, id))
       await relay.agents.mark(name, { ids: [id], as: 'shown', route });
-    // Do not queue the message again for Codex: its queue is a file, which keeps the message until Codex reads it.
+    // For Codex, do not queue the message again: it was put into a file, which keeps it until Codex reads it.
     else if (route !== 'codex-queue' && Date.now() - Date.parse(sent_at) > LOST_MS)
       await relay.agents.mark(name, { ids: [id], as: 'queued' });
   }
@@ -142,7 +142,7 @@ export async function settleSent(
 
 interface Route {
   readonly name: string;
-  /** Sends a text to the session. Null if the session fetches its messages itself after `call`. */
+  /** Sends a text to the session. Null if the session itself fetches its messages when `call` is called. */
   readonly send: ((text: string) => Promise<void>) | null;
   /** Tells the session that messages wait. */
   call?(): void;
@@ -246,7 +246,10 @@ export async function* wakeCalls(
   }
 }
 
-/** Formats a message as a line. Claude Code drops a line with another session id, in case the process id was reused. */
+/**
+ * Formats a message as a line for the inbox of a Claude Code process. The line names the session. If another
+ * session now has this process id, Claude Code drops the line.
+ */
 function claudeLine(session: string, text: string): string {
   return `${JSON.stringify({ type: 'user', session_id: session, from: 'relay', message: { role: 'user', content: text } })}\n`;
 }

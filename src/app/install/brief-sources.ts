@@ -52,7 +52,7 @@ export async function repeatedBrief(
   return { found, fix: `remove one: ${sources.map(({ remove }) => remove).join(', or ')}` };
 }
 
-/** Returns the command in a settings file that prints the brief, or null. */
+/** Returns the command that prints the brief, from a settings file, or null if the file has none. */
 async function briefCommand(client: Client, file: string): Promise<string | null> {
   if (file.endsWith('.js')) {
     const text = await readFile(file, 'utf8').catch(() => '');

@@ -134,7 +134,7 @@ async function clientChecks(
   ];
 }
 
-/** Merges results with the same cause into one check. */
+/** Merges results with the same cause into one check, so that the user sees each problem once. */
 function sameCauses(trials: readonly Trial[]): Check[] {
   const causes = Map.groupBy(trials, ({ state, found }) => `${state} ${found}`);
   return [...causes.values()].map((same) => {
@@ -178,7 +178,10 @@ async function tryHooks({ file, entries, value, text }: Installed, o: Trying): P
   });
 }
 
-/** Returns the hooks that a plugin runs. Returns none if the plugin is missing or is not the one that we write. */
+/**
+ * Returns the hooks that our plugin runs. Returns none if the file is missing or is not a plugin that we
+ * write.
+ */
 async function pluginHooks(file: string, text: string, client: string) {
   const found = await readFile(file, 'utf8').catch(() => null);
   const [command = '', ...args]: string[] = JSON.parse(/^const RELAY = (.*);$/m.exec(text)?.[1] ?? '[]');
@@ -219,7 +222,7 @@ function wrong(found: string | null | undefined): Fault | null {
   return found ? { state: 'wrong', found } : null;
 }
 
-/** Returns a fault if relay has no hook with this name, or if the settings run the hook for another event. */
+/** Returns a fault if relay has no hook named `word`, or if the settings run this hook for the wrong event. */
 function misplaced(event: string, word: string, client: HookClient): Fault | null {
   const known: { readonly [word: string]: string } = HOOK_EVENTS[client];
   if (known[word] === undefined) return wrong(`relay has no hook "${word}"`);
@@ -350,8 +353,9 @@ const CODEX_GIVES =
 const GEMINI_KEEPS = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT/i;
 
 /**
- * Returns the variables that select a relay and reach the hooks of a client, but not its MCP server. A server
- * gets only the variables that the client passes on, and those in its entry.
+ * Returns the variables that select a relay and reach the hooks of a client, but not its MCP server. Then
+ * hooks and server would use different relays. A server gets only the variables that the client passes on and
+ * those that its entry names.
  */
 function lostVariables(client: Client, server: JsonObject, env: Environment): string[] {
   const named = Array.isArray(server.env_vars) ? server.env_vars : [];

@@ -31,8 +31,8 @@ export interface SkillTarget {
 
 export interface SettingsTarget {
   /**
-   * `json` and `jsonc` differ in comments and trailing commas: `jsonc` allows them, in `json` they are errors
-   * that the user should see. `file` is a file that we own completely, with the content `text`.
+   * Format of the file. `jsonc` allows comments and trailing commas; in `json` they are errors that the user
+   * should see. `file` is a file that belongs to us completely and has the content `text`.
    */
   readonly kind: 'json' | 'jsonc' | 'toml' | 'file';
   readonly text?: string;
@@ -49,7 +49,7 @@ export interface ClientPlan {
 
 export const SKILL_NAME = 'context-relay';
 
-/** Time limit of a hook in seconds, long enough for a busy machine. */
+/** Time limit of a hook in seconds. It is long enough even on a busy machine. */
 const HOOK_SECONDS = 10;
 /**
  * Time limit in seconds of the hook that waits while a session is idle. The session's next turn starts the hook
@@ -65,9 +65,9 @@ const EDIT_TOOLS: { readonly [client: string]: string } = {
 };
 
 /**
- * Environment variables that select the relay and the agent's name. A hook gets all variables of its client. An
- * MCP server may get only some of them, and the others only if its entry names them. Entries contain names and no
- * values, so that no value gets into a committed file.
+ * Environment variables that select the relay and the agent's name. A hook gets all variables of its client.
+ * An MCP server may get only some of them, and the others only if its settings entry names them. The entry
+ * contains only names, so that no value gets into a committed file.
  */
 export const RELAY_VARIABLES = [
   'RELAY_HOME',
@@ -81,7 +81,10 @@ export const RELAY_VARIABLES = [
  */
 const EXPANDED = Object.fromEntries(RELAY_VARIABLES.map((name) => [name, `\${${name}:-}`]));
 
-/** By client: a setting that lets the tools of our MCP server run without asking the user, and a note that offers it. */
+/**
+ * Setting that lets the tools of our MCP server run without asking the user, by client. `offer` is a note
+ * that tells the user about it.
+ */
 export const APPROVALS: {
   readonly [client: string]: { readonly setting: JsonObject; readonly offer: string };
 } = {
@@ -103,7 +106,10 @@ export const CODEX_TRUST =
 export const CODEX_TRUST_AGAIN =
   'The hooks changed, so Codex runs none of them until you trust them again: start codex, type /hooks, and trust the hooks of relay.';
 
-/** Note for a client that cannot get the brief by itself. `relay doctor` reports it too. */
+/**
+ * Note for a client without hooks, which cannot get the brief when a session starts. `relay doctor` shows it
+ * too.
+ */
 export const NO_HOOKS =
   'This client has no hook that relay can use, so a session starts without the brief. The skill tells the agent to read it.';
 
@@ -250,7 +256,10 @@ function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places
   return { kind: 'hooks', client, hooks: Object.fromEntries(installed), ...FLAT[client] };
 }
 
-/** Formats of clients whose handlers are not in groups. */
+/**
+ * Clients whose settings list hook handlers directly and not in groups. `fields` are other fields that such a
+ * file must have.
+ */
 const FLAT: { readonly [client: string]: { readonly flat: true; readonly fields?: JsonObject } } = {
   cursor: { flat: true, fields: { version: 1 } },
   vscode: { flat: true },

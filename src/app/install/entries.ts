@@ -22,7 +22,10 @@ interface HooksEntry {
   readonly hooks: { readonly [name: string]: OurHook };
 }
 
-/** A hook of ours: the event of the client, the tools for which it runs, and the entry in the settings. */
+/**
+ * A hook of ours: the event of the client, a pattern for the tools for which it runs, and the handler to
+ * write.
+ */
 export interface OurHook {
   readonly event: string;
   readonly matcher?: string;
@@ -37,8 +40,8 @@ interface ServerEntry {
 }
 
 /**
- * Recognizes a hook that this version or an earlier version wrote, for any path of the program. Returns the
- * program, which is the text before `hook`, and the name of the hook. Returns null for any other command.
+ * Recognizes a hook command that this version or an earlier version wrote, with any path of the program.
+ * Returns the program (the text before `hook`) and the name of the hook. Returns null for any other command.
  */
 export function ourHook(
   command: unknown,
@@ -58,7 +61,7 @@ export function serverCommandLine(value: Json | undefined): string[] {
   return [command, args].flat().filter((word) => typeof word === 'string');
 }
 
-/** Returns whether an MCP server runs `relay mcp`. It accepts every form that clients write. */
+/** Returns whether an MCP server runs `relay mcp`. Recognizes all forms in which clients write a command. */
 export function isOurServer(value: Json | undefined): boolean {
   const { words } = splitTools(serverCommandLine(value));
   return (
@@ -79,10 +82,7 @@ export function splitTools(line: readonly string[]): { words: readonly string[];
  */
 export class Occupied extends Error {}
 
-/**
- * Returns the text with our entries added or corrected. If they are already correct, the text stays
- * unchanged.
- */
+/** Returns the text with our entries added or corrected. Text that needs no change is returned as it is. */
 export function addEntries(text: string, entries: readonly Entry[], comments: boolean): string {
   const doc = new JsonDocument(text.trim() === '' ? '{}\n' : text, { comments });
   if (doc.root.kind !== 'object') throw new Occupied('it must contain a JSON object');
@@ -94,8 +94,8 @@ export function addEntries(text: string, entries: readonly Entry[], comments: bo
 }
 
 /**
- * Returns the text without our entries, and without objects and lists that become empty. `keep` names objects
- * and lists that existed before our entries. They stay even if they are empty.
+ * Returns the text without our entries. Objects and lists that become empty are removed too, except those in
+ * `keep`, which existed before our entries.
  */
 export function removeEntries(text: string, entries: readonly Entry[], keep: readonly string[] = []): string {
   const doc = new JsonDocument(text, { comments: true });
@@ -178,10 +178,7 @@ function removeHooks(doc: JsonDocument, client: string, keep: readonly string[])
     removeHandler(doc, pathOf(ours), keep);
 }
 
-/**
- * Removes a handler. If the handler was the only one in its group, also removes the group and every container
- * above it that is then empty.
- */
+/** Removes a handler, and every group and container around it that is then empty. */
 function removeHandler(doc: JsonDocument, path: JsonPath, keep: readonly string[]): void {
   const group = path.length === 3 ? path : path.slice(0, -2);
   const siblings = doc.get(path.slice(0, -1));
@@ -274,7 +271,7 @@ export function addTomlServer(text: string, server: JsonObject): string {
   return verifyToml(after, expected);
 }
 
-/** Changes keys of another server. Its other lines stay. */
+/** Changes some keys of another MCP server. Its other lines stay as they are. */
 export function editTomlServer(text: string, name: string, server: JsonObject): string {
   const before = readToml(text);
   const servers = (before[TABLE] ?? {}) as JsonObject;
@@ -325,8 +322,8 @@ function replaceServer(text: string, server: JsonObject, keys: readonly string[]
 }
 
 /**
- * Returns the indexes of our lines. They are the header, the lines up to the last key, the sub-tables, and a
- * blank line before the header.
+ * Returns the indexes of the lines that belong to our server: its header with a blank line before it, the
+ * lines down to its last key, and its sub-tables.
  */
 function ourLines(lines: readonly string[], name = NAME): Set<number> {
   const ours = new Set<number>();
@@ -361,7 +358,8 @@ function verifyToml(text: string, expected: Json): string {
 }
 
 function tomlValue(value: Json): string {
-  // JSON and TOML write strings and lists of strings in the same way, except that JSON does not escape DEL.
+  // JSON and TOML write strings and lists of strings in the same way. The only difference is DEL, which JSON
+  // does not escape.
   return Array.isArray(value)
     ? `[${value.map(tomlValue).join(', ')}]`
     : JSON.stringify(value).replaceAll('\u007f', '\\u007F');

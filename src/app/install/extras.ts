@@ -38,14 +38,14 @@ interface Edit {
 export const TEE_CLIENTS: readonly string[] = ['claude', 'gemini', 'opencode'];
 
 /**
- * Returns the folder of the receipts of an extra. Each extra has its own receipts, so that removing an extra
- * restores the file as it was before that extra.
+ * Returns the folder of the receipts of an extra feature (`--tee` or `--wrap`). Each of them has its own
+ * receipts, so that removing one restores the file as it was before this one.
  */
 export function receiptFolder(extra: Extra): string {
   return join('extras', extra.kind === 'tee' ? 'tee' : `wrap-${digest(extra.server).slice(0, 12)}`);
 }
 
-/** Plans to add or remove an extra of a client. */
+/** Plans the changes that add or remove an extra feature of a client. */
 export async function planExtra(
   extra: Extra,
   { client, action, scope }: Pick<InstallRequest, 'action' | 'scope'> & { readonly client: Client },
@@ -71,7 +71,8 @@ async function planEdit(edit: Edit, action: 'add' | 'remove', receipts: Receipts
   return guarded(path, () => {
     if (action === 'add') {
       const after = edit.add(before ?? '');
-      // If someone edited the file after our last change, restoring the receipt's original would discard the edit.
+      // If someone edited the file after our last change, the original in the receipt lacks this edit and
+      // must not be restored.
       const isOriginalKnown = isUntouched || before === null || after === before;
       if (isOriginalKnown) return { ...plan, after, original: receipt?.original ?? null };
       return { ...plan, after, original: receipt === null ? before : edit.remove(before, receipt.original) };
@@ -95,8 +96,8 @@ const TEE_NOTES: { readonly [client: string]: readonly string[] } = {
 };
 
 /**
- * Note for Codex, which offers no safe way to change outputs. If we changed COMMAND to `relay tee -- COMMAND` or added `2>&1`,
- * a rule that forbids COMMAND would no longer match.
+ * Note for Codex, which offers no safe way to change outputs. Rewriting COMMAND to `relay tee -- COMMAND`, or
+ * adding `2>&1`, would bypass a user's rule that forbids COMMAND.
  */
 export const CODEX_TEE =
   'Codex lets no other program change the output of its commands. The skill tells the agent to write: COMMAND | relay tee';
@@ -170,7 +171,7 @@ async function teeEdits(
   }
 }
 
-/** Creates or deletes a file that relay alone writes. */
+/** Creates or deletes a file that only relay writes. */
 function ownFile(path: string, content: string, executable = false): Edit {
   return {
     path,
@@ -184,7 +185,7 @@ function ownFile(path: string, content: string, executable = false): Edit {
   };
 }
 
-/** Removes our handlers for results of tools. They run `relay tee hook`. */
+/** Removes the handlers with which we shorten results of tools: they run `relay tee hook`. */
 function removeTeeHooks(text: string, event: string): string {
   const doc = new JsonDocument(text.trim() === '' ? '{}\n' : text, { comments: true });
   if (!/ tee hook \w+/.test(text)) return doc.text;
@@ -205,7 +206,10 @@ function refused(what: string, hint = 'See the guide: relay help guide output'):
   return new RelayError('conflict', { what, hint });
 }
 
-/** Returns a shell line that runs a server behind relay, or the server alone if relay is missing. */
+/**
+ * Returns a shell line that starts a server behind the relay proxy. If relay is missing, the line starts the
+ * server alone.
+ */
 export function fallbackLine(launcher: Launcher, name: string): string {
   const wrap = [launcher.command, ...launcher.args, 'mcp', 'wrap', '--name', name, '--'];
   const quoted = wrap.map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
@@ -268,7 +272,7 @@ async function wrapEdit(
   };
 }
 
-/** Returns the entry of a server. Throws `not_found` if there is none. */
+/** Returns the settings entry of a server. Throws `not_found` if there is none. */
 function foundEntry(server: Json | undefined, name: string, path: string): JsonObject {
   if (!isJsonObject(server)) throw missing(name, path, 'add');
   return server;
@@ -282,12 +286,16 @@ function missing(name: string, path: string, action: string): RelayError {
   });
 }
 
-/** Fields of an HTTP entry that are removed when the server is wrapped. */
+/**
+ * Fields in the settings entry of an HTTP server. They are removed when the server is wrapped, because it is
+ * then started by a command.
+ */
 const HTTP_FIELDS = ['url', 'httpUrl', 'headers', 'type'];
 
 /**
- * Returns the entry of a server that runs behind `relay mcp wrap`. URL and headers of an HTTP server become environment
- * variables, because they may contain secrets and other users of the machine can see the arguments of a process.
+ * Returns the entry of a server that runs behind `relay mcp wrap`. The URL and headers of an HTTP server may
+ * contain secrets, and other users of the machine can see the arguments of a process. So they are passed in
+ * environment variables.
  */
 function wrappedEntry(
   entry: JsonObject,

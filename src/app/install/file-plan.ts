@@ -30,11 +30,11 @@ export interface FilePlan {
   readonly original: string | null;
   /** True if the file must be executable. */
   readonly executable?: boolean;
-  /** True if only some of our entries are removed and the others stay in the file. */
+  /** True if some of our entries stay in the file. */
   readonly partial?: boolean;
 }
 
-/** Plans a settings file with our entries added or corrected. */
+/** Plans the change that adds our entries to a settings file, or corrects them. */
 export async function planAdd(target: SettingsTarget, receipt: Receipt | null): Promise<FilePlan> {
   const { file: path, parts } = target;
   const before = await readText(path);
@@ -42,16 +42,16 @@ export async function planAdd(target: SettingsTarget, receipt: Receipt | null): 
   return guarded(path, () => {
     const after = withOurs(target, text);
     const untouched = receipt?.after === digest(text);
-    // If someone edited the file after our last change, the receipt's original is outdated. Restoring it
-    // would discard the edit.
+    // If someone edited the file after our last change, the original in the receipt lacks this edit and must
+    // not be restored.
     const original = untouched ? receipt.original : before && withoutOurs(target, before, receipt?.original);
     return { path, parts, before, after, original };
   });
 }
 
 /**
- * Plans a settings file without our entries. With `partial`, some of our entries stay, so the receipt's
- * original cannot be restored.
+ * Plans the change that removes our entries from a settings file. With `partial`, some of our entries stay,
+ * so the original in the receipt cannot be restored.
  */
 export async function planRemove(
   target: SettingsTarget,
@@ -80,7 +80,7 @@ function withOurs({ kind, entries, text: whole }: SettingsTarget, text: string):
   return servers.reduce((added, { value }) => addTomlServer(added, value), text);
 }
 
-/** Removes our entries. Objects and lists that `original` contains stay, even if they are empty. */
+/** Returns the text without our entries. Objects and lists that `original` has stay, even if they are empty. */
 export function withoutOurs(target: SettingsTarget, text: string, original: string | null = null): string {
   if (target.kind === 'toml') return removeTomlServer(text);
   if (target.kind === 'file') return isOurPlugin(text) ? '' : text;
@@ -89,8 +89,8 @@ export function withoutOurs(target: SettingsTarget, text: string, original: stri
 }
 
 /**
- * Runs `plan` and turns its problems into errors for the user: the file is invalid, or our entry cannot be added.
- * Nothing has been written when such an error is thrown.
+ * Runs `plan` and turns its problems into errors for the user: the file is invalid, or our entry cannot be
+ * added. Planning writes nothing, so such an error leaves all files unchanged.
  */
 export function guarded<T>(file: string, plan: () => T): T {
   try {
@@ -122,8 +122,8 @@ export type SkillFiles = ReadonlyMap<string, string>;
 const OURS = /^ {2}source: contextrelay$/m;
 
 /**
- * Plans to write all files of the skill. With `remove`, plans to restore what was there before. Files that
- * someone has edited since are not changed, but listed in `edited`.
+ * Plans to write all files of the skill. With `remove`, plans to restore the state before the installation. A
+ * file that someone has edited since is not changed, but listed in `edited`.
  */
 export async function planSkill(
   action: 'add' | 'remove',
@@ -143,7 +143,7 @@ export async function planSkill(
     if (before === null && action === 'remove') continue;
     const original = receipt?.original ?? null;
     const own = before === null || before === text || receipt?.after === digest(before);
-    // Without a receipt it is unknown whether the file is an older version or was edited. Adding replaces it
+    // Without a receipt, nobody knows whether the file is an older version of ours or was edited. Replace it
     // in both cases.
     if (own || (action === 'add' && receipt === null)) {
       const after = action === 'add' ? text : original;
@@ -153,7 +153,7 @@ export async function planSkill(
   return { files, edited };
 }
 
-/** Returns the kind of change. Null means that the file does not exist. */
+/** Returns the kind of a change: `before` and `after` are contents, or null if the file does not exist. */
 export function changeBetween(before: string | null, after: string | null) {
   if (before === after) return 'same';
   return before === null ? 'created' : after === null ? 'deleted' : 'changed';
@@ -208,8 +208,8 @@ export class Receipts {
   }
 
   /**
-   * Adds a folder that we created to the receipt of another file of ours in that folder. The folder is then
-   * removed together with that file.
+   * Adds a folder that we created to the receipt of another file of ours in it. The folder is then removed
+   * when that file is removed.
    */
   async passOn(folder: string): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {

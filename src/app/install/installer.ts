@@ -81,8 +81,8 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
       if (request.tools !== undefined)
         (await import('../../interfaces/mcp/tools.ts')).readToolChoice(request.tools);
       const launcher = settings.launcher(request.scope);
-      // Undo --tee first. It edited the same files, and the receipts of the installation restore a file exactly only
-      // if nothing else changed it.
+      // Undo --tee first. The receipts of the installation restore a file exactly only if nothing else has
+      // changed it, and --tee edited the same files.
       const removesAll = request.action === 'remove' && request.scope === 'user' && !request.only;
       if (removesAll && !request.dryRun && hasTee(request))
         await runInstall({ ...(request as ClientRequest), extra: { kind: 'tee' } }, settings);
@@ -130,7 +130,7 @@ function launcherNote({ command, args, portable }: Launcher): string {
   return `relay is not on your PATH, so the settings call ${[command, ...args].join(' ')} instead, ${price}.`;
 }
 
-/** Note that is printed if the folder has no project files. Without them, hooks have nothing to report. */
+/** Note that is printed if the folder has no project files. Hooks would then have nothing to report. */
 const NEXT = 'Hooks report from project files, and this folder has none yet. Next: relay project init';
 
 interface ClientRequest extends InstallRequest {
@@ -138,10 +138,7 @@ interface ClientRequest extends InstallRequest {
   readonly only?: readonly Part[];
 }
 
-/**
- * Maximum number of attempts. If a client writes its settings at the same moment, everything is planned
- * again.
- */
+/** Maximum number of attempts. If a client writes its settings while we change them, the plan is made again. */
 const ATTEMPTS = 5;
 
 /**
@@ -231,8 +228,8 @@ async function planOf(
 }
 
 /**
- * Throws if a symbolic link leads a target out of its folder. With the scope `project` that folder is the
- * project, otherwise the folder of the settings or skills.
+ * Throws if a symbolic link leads a target to a place outside of its folder. In the scope `project` this
+ * folder is the project, otherwise the folder of the settings or skills.
  */
 function needTargetInside(target: Target, scope: Scope, { places, skill }: InstallSettings): void {
   const skills = target.kind === 'skill';
@@ -273,7 +270,7 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-/** Returns the other clients that have our entries and use the skill in the same folder. */
+/** Returns the other clients that have our entries and share the folder of the skill. */
 async function otherUsers(folder: string, request: ClientRequest, settings: InstallSettings) {
   const users = new Set<Client>();
   for (const client of CLIENTS.filter((other) => other !== request.client)) {

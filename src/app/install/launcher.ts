@@ -15,9 +15,9 @@ export interface Launcher {
 }
 
 /**
- * Returns the command for settings. If the PATH has our program, it is `relay`. If npx runs this program, it
- * is an npx command that may download our package. If the project depends on our package, it is an npx
- * command that downloads nothing. Otherwise it is the path of this program, which works only on this machine.
+ * Returns the command for settings, the first of these that works: `relay` if our program is on the PATH; npx
+ * with permission to download, if npx runs this program; npx without downloads, if the project depends on our
+ * package; or the path of this program, which is valid only on this machine.
  */
 export function findLauncher(
   env: Environment,
@@ -42,8 +42,8 @@ export function findLauncher(
 }
 
 /**
- * Returns the path of the script `relay` in the clone in which this executable was built, or null. The
- * executable is in a cache and may be deleted, but the script stays.
+ * Returns the path of the script `relay` in the clone in which this executable was built, or null. Settings
+ * should name the script, because the executable is in a cache and may be deleted.
  */
 function cloneScript(): string | null {
   const [, clone] = /^(.*)[/\\]node_modules[/\\]\.cache[/\\]executable[/\\]/.exec(process.execPath) ?? [];
@@ -62,8 +62,8 @@ function ownPath(env: Environment): string {
 }
 
 /**
- * Returns whether a file is our program. npm puts a link to our file on the PATH. On Windows it puts a small
- * script into the folder that contains node_modules.
+ * Returns whether a file is our program. On most systems, npm puts a link to our file on the PATH. On Windows
+ * it writes a small script into the folder that contains node_modules.
  */
 export function isOurProgram(file: string): boolean {
   return (
@@ -83,10 +83,10 @@ const WAKES = ` >&2 2>/dev/null || exit $(($? == ${EXIT_REWAKE} ? 2 : 0))`;
 export const HOOK_ENDS = [FAILS_OPEN, WAKES];
 
 /**
- * Returns the command line of a hook. If the program is missing, the line prints nothing and exits with 0,
- * because Gemini CLI treats any other exit code with output as a refusal. The line unsets BUN_BE_BUN, because
- * this variable would turn our executable into Bun itself. On Windows the line is only the command, because
- * cmd.exe and PowerShell share no syntax for the rest.
+ * Returns the command line of a hook. If the program is missing, the line prints nothing and exits with 0:
+ * Gemini CLI would treat any other exit code with output as a refusal. The line unsets BUN_BE_BUN, because
+ * this variable would turn our executable into Bun itself. On Windows there is only the bare command, because
+ * cmd.exe and PowerShell share no syntax for these additions.
  */
 export function hookLine(
   launcher: Pick<Launcher, 'command' | 'args'>,

@@ -13,10 +13,9 @@ import { openProject } from '../projects/project-files.ts';
 import { runGit } from '../projects/run-git.ts';
 
 /**
- * Runs hooks of this program in a temporary project and looks for the effect of each hook: the brief, the
- * message from the inbox, the checkpoint, the reminder. Returns null for each event whose effect was seen,
- * otherwise a description of the fault. It never runs a command from a client's settings, because anyone may
- * have written it.
+ * Runs hooks of this program in a temporary project and looks for their effects: the brief, the message from
+ * the inbox, the checkpoint, the reminder. Returns the fault of each event, or null if the effect was seen.
+ * It never runs a command from a client's settings, because anyone may have written it.
  */
 export async function fireHooks(
   events: readonly string[],
@@ -73,8 +72,8 @@ async function createTestProject(root: string, env: Environment, deadline: Deadl
   const { CONTEXTRELAY_URL: _, ...rest } = env;
   const own = { RELAY_HOME: home, RELAY_AGENT: 'doctor', CLAUDE_CODE_ENTRYPOINT: 'cli' };
   const stage = { folder, mark, deadline, env: { ...rest, ...own } };
-  // Creates a change that is not recorded in the project files. Only git reveals it, so `checkEffect` expects
-  // no reminder if there is no git.
+  // Create a git repository, so that the new file below counts as a change that is not in the project files.
+  // Without git, nobody can see this change, so `checkEffect` then expects no reminder.
   await runGit(folder, ['init', '-q']).catch(() => {});
   writeFileSync(join(folder, EDITED), '');
   const { openRelay } = await import('../store/open-relay.ts');
@@ -139,7 +138,8 @@ export async function listTools(cwd: string, env: Environment, deadline: Deadlin
     { id: 2, method: 'tools/list', params: {} },
   ];
   const input = asked.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
-  // A client keeps the server's input open. So wait for the answer and not for the end of the server.
+  // Do not close the server's input, because a client keeps it open too. So wait for the answer and not for
+  // the end of the server.
   const answered = (stdout: string) => /"id":\s*2\b[^\n]*\n/.test(stdout);
   const words = [...ownCommand(), 'mcp'];
   const { stdout, fault } = await run({ words, cwd, env, input, answered }, deadline);
@@ -177,8 +177,8 @@ interface Start {
   readonly env: Environment;
   readonly input: string;
   /**
-   * Returns whether the expected output has arrived. Until then the program's input stays open. Then the
-   * program is killed.
+   * Returns whether the expected output has arrived. The program's input stays open until then. Afterwards
+   * the program is killed.
    */
   readonly answered?: (stdout: string) => boolean;
 }
@@ -221,5 +221,5 @@ function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promi
   return promise.finally(() => deadline.signal.removeEventListener('abort', timeUp));
 }
 
-/** Number of characters of stderr after which the rest is discarded. Only the first line is reported. */
+/** Maximum number of characters of stderr that are kept. Only the first line is reported. */
 const STDERR_CHARS = 10_000;

@@ -11,7 +11,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { isMoment, type LegacyLogEvent, UNKNOWN_EVENT } from './source.ts';
 import type { LegacyVersion } from './versions.ts';
 
-/** Author of imported data that names no author. */
+/** Author of imported data if the old data names none. */
 export const LEGACY_AUTHOR = 'legacy';
 
 /** Maximum size of an event's payload in bytes. */
@@ -48,9 +48,9 @@ export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[])
 }
 
 /**
- * Converts the events of a thread of a Go relay. An event that made a version in the Go relay makes the same
- * version here, with the same state. A version without an event gets a new event, and `notes` mentions it.
- * The first event that names an artifact adds the artifact.
+ * Converts the events of a thread of a Go relay. An event that made a version there makes the same version
+ * here, with the same state. A version without an event gets a new event, and `notes` says so. Artifacts are
+ * added with the first event that names them.
  */
 export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[] {
   const { versions, created, name, thread_id } = parts;

@@ -36,8 +36,8 @@ import { versionsOf } from './versions.ts';
 const PARTS = ['state.json', 'events.log', 'artifacts'];
 
 /**
- * Opens the threads in the home of a Go relay: those in its relay.db, and those that only have files. The home is
- * not changed.
+ * Opens the threads in the home of a Go relay. Some threads are in its relay.db, others only have files. The
+ * home is not changed.
  */
 export function openLegacy(dir: string): LegacyHome & Disposable {
   const folder = join(dir, 'threads');
@@ -103,7 +103,7 @@ async function readThread(path: string, folder: string, db: LegacyDatabase | nul
   }
 }
 
-/** Reads one thread of a Go relay. `notes` lists everything that could not be imported unchanged. */
+/** Reads one thread of a Go relay. `notes` says what could not be imported unchanged. */
 class ThreadReader {
   readonly notes: string[] = [];
   readonly #path: string;
@@ -124,8 +124,8 @@ class ThreadReader {
     const refs = new Map<string, string>();
     for (const artifact of source.artifacts) {
       const isFree = isRef(artifact.ref) && !taken.has(artifact.ref);
-      // A ref that is invalid here or used twice is replaced. The new ref is derived from the file name, so
-      // it is the same at every import.
+      // Replace a ref that is invalid here or that was used before. The new ref is derived from the file
+      // name, so every import gives the same ref.
       const ref = isFree ? artifact.ref : await this.#derivedRef(artifact.file);
       const content = await this.#content({ ...artifact, ref });
       if (!content) continue;
@@ -137,7 +137,7 @@ class ThreadReader {
     }
     const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
     const state = join(path, 'state.json');
-    // If our state has no place for a part of the old state, keep the whole old file as an artifact.
+    // If a part of the old state has no place in ours, keep the whole old file as an artifact.
     if (misfit && isHere(state)) {
       const name = 'legacy-state.json';
       notes.push(`the old state.json is kept as the artifact ${name}`);

@@ -18,8 +18,8 @@ export interface LegacyFile extends Partial<Omit<ArtifactRow, 'path'>> {
 export const UNKNOWN_EVENT = 'legacy.event';
 
 /**
- * Reads a thread from the database, which has all data. For each file in the folder that the database does
- * not list, it adds a note.
+ * Reads a thread from the database, which has more data than the files. Files in the folder that are not in
+ * the database are mentioned in `notes`.
  */
 export async function fromDatabase(db: LegacyDatabase, id: string, folder: string, notes: string[]) {
   const { name, created_at, hop_count } = db.threads.get(id)!;

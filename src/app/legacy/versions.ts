@@ -18,13 +18,12 @@ export interface LegacyVersion {
  * and metrics.
  */
 const AROUND_BYTES = 1024;
-/** Maximum number of missing versions in a row. A version after a larger gap is not imported. */
+/** Maximum number of missing versions in a row. After a larger gap, no version is imported. */
 const MISSING_VERSIONS = 10_000;
 
 /**
  * Returns the versions of a state, starting with version 1. A version that cannot be imported gets the
- * content of the version before it. `misfit` is true if our state has no place for a part of the last
- * version.
+ * content of the previous one. `misfit` is true if a part of the last version has no place in our state.
  */
 export function versionsOf(
   states: Iterable<StateRow>,
@@ -39,8 +38,8 @@ export function versionsOf(
   let misfit = false;
   let emptied = false;
   /**
-   * Adds the content of version 1 as version 2, because version 1 of our threads is always empty. It is called
-   * only if there is no later version.
+   * Adds the content of version 1 as version 2, because version 1 of our threads is always empty. If a later
+   * version follows, this is not needed, because that version has its own content.
    */
   let late: (() => void) | undefined;
   const add = (next: Json, stamp: LegacyVersion['stamp']) => {
@@ -104,10 +103,9 @@ function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVe
 type ConversionNotes = { left: string[]; emptied: boolean };
 
 /**
- * Converts the state of a Go relay. `content` has all lists, and the summary if there is one. `left` contains
- * a sentence about each part that could not be converted unchanged. `emptied` is true if a null or an empty
- * text was dropped: Go writes them, and we omit them. `refs` maps each artifact ref that had to change to the
- * new ref.
+ * Converts the state of a Go relay. `content` has all lists, and the summary if there is one. `left` says
+ * what could not be converted unchanged. `emptied` is true if a null or an empty text was dropped, which Go
+ * writes and we omit. `refs` maps each old artifact ref that is replaced to its new ref.
  */
 export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>) {
   const told: ConversionNotes = { left: [], emptied: false };

@@ -22,7 +22,7 @@ const END_GRACE_MS = 2_000;
 
 /** Serves MCP over stdin and stdout until the client closes them. Then it closes the relay. */
 export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
-  // Do not compile validators. That pays off only after thousands of messages, but a stdio client sends
+  // Do not compile validators. Compiling pays off only after thousands of messages, but a stdio client sends
   // dozens and waits for the first answer.
   configureZod({ jitless: true });
   const tools = o.tools === null ? null : readToolChoice(o.tools);
@@ -95,7 +95,7 @@ function recallIn(host: Host, folder: string): ToolContext['recall'] {
   };
 }
 
-/** Names of clients. Over MCP, a client calls itself by a text that contains one of these names. */
+/** Names of clients. In MCP, a client sends a name that contains one of these. */
 const CLIENTS = ['claude', 'codex', 'gemini', 'opencode'];
 
 /** Returns a list with the folder of an MCP root. The list is empty if the root is not a file URL. */

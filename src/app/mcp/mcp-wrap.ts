@@ -67,7 +67,7 @@ export async function wrapMcp(home: string, readConfig: () => Config, o: WrapOpt
       toClient(output);
       continue;
     }
-    // Do not await the storing of a long result, so that later messages are not delayed.
+    // Storing a long result takes time. Do not await it, so that later messages are not delayed.
     const sent = output.then(toClient).finally(() => waiting.delete(sent));
     waiting.add(sent);
   }
@@ -112,7 +112,10 @@ function drained(stream: Writable): Promise<void> {
   });
 }
 
-/** Connects to a server over HTTP. RELAY_MCP_HEADERS has the headers as JSON, because arguments are visible to others. */
+/**
+ * Connects to a server over HTTP. The headers come from RELAY_MCP_HEADERS as JSON, because others can see
+ * command-line arguments.
+ */
 async function overHttp(url: string): Promise<Upstream> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const headers = readHeaders(process.env.RELAY_MCP_HEADERS || '{}');
@@ -189,7 +192,10 @@ class Stores implements InterceptorHost, AsyncDisposable {
   readonly #readConfig: () => Config;
   readonly #o: WrapOptions;
   readonly #tool = POINTER_TOOLS.find(({ name }) => name === PULL_TOOL.name)!;
-  /** The client's process. It is read at the start, because the parent changes when the client ends. */
+  /**
+   * Identifies the client's process. It is read at the start: when the client ends, this process gets another
+   * parent.
+   */
   readonly #client = `${process.ppid} ${birthOf(process.ppid)}`;
   #opened: Promise<OpenClient> | null = null;
 
@@ -256,7 +262,7 @@ class Stores implements InterceptorHost, AsyncDisposable {
     });
     const session = await this.#session(call.session);
     if (found === null || found.metadata.kind !== OUTPUT || found.metadata.session !== session) return null;
-    // The pull is recorded under this agent name, so that statistics show the server and the tool.
+    // Pull under this agent name, so that statistics show the server and the tool.
     await using reader = await this.#openStore(`${TOOL_READER}${call.server} ${call.tool}`);
     return await (await reader.client()).pull(url);
   };

@@ -24,7 +24,7 @@ interface CaptureOptions {
 
 /** Number of tokens of the budget that are reserved for the last line. */
 const LAST_LINE_TOKENS = 100;
-/** Interval at which the output is written to the spool, in ms. */
+/** Interval in ms at which output is written to the spool, a file that survives if this process is killed. */
 const SPOOL_MS = 1_000;
 /**
  * Number of bytes of output above which every further chunk is written to the spool at once, so that memory
@@ -43,12 +43,15 @@ export class Capture {
   #builder: ExcerptBuilder | null = null;
   #spool: Spool | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
-  /** Chunks that are not in the spool yet. */
+  /** Chunks of output that were not written to the spool yet. */
   #held: Uint8Array[] = [];
   #total = 0;
-  /** Number of the first line that is not stored, if the output exceeds `maxBytes`. */
+  /** First line that is not stored because the output exceeds `maxBytes`, counted from 1. */
   #cut: number | undefined;
-  /** Set when the excerpt is printed or the spool has failed. Later output is printed as it arrives. */
+  /**
+   * Set when the output or excerpt is printed, or when the spool has failed. Later output is printed as it
+   * arrives.
+   */
   #ended: Promise<void> | null = null;
 
   constructor(options: CaptureOptions) {
@@ -103,7 +106,10 @@ export class Capture {
     return spool;
   }
 
-  /** Appends a chunk to the spool. At the limit `maxBytes`, the output is cut after a line, and the rest is dropped. */
+  /**
+   * Appends a chunk to the spool. If the output exceeds `maxBytes`, it is cut after the last line that fits,
+   * and the rest is dropped.
+   */
   #keep(spool: Spool, chunk: Uint8Array): void {
     if (this.#cut !== undefined) return;
     const room = this.#o.maxBytes - spool.size;

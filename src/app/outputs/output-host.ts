@@ -2,7 +2,10 @@ import type { OutputHost } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import type { Warn } from '../store/open-core.ts';
 
-/** Returns access to outputs. CONTEXTRELAY_URL alone does not send outputs to another machine, only `--url` does. */
+/**
+ * Returns access to outputs. Outputs are sent to another machine only with `--url`, and never because of
+ * CONTEXTRELAY_URL alone.
+ */
 export function outputHost(
   home: string,
   isRemote: boolean,

@@ -15,13 +15,13 @@ import { ownTextWork } from '../store/own-text-work.ts';
 import { Spool } from './spool.ts';
 
 const TTL_S = OUTPUT_TTL_MS / 1000;
-/** Extra lifetime of parts in seconds, so that they outlive the pointer that names them. */
+/** Extra lifetime of parts in seconds. A part must live longer than the pointer that lists it. */
 const PART_EXTRA_S = 3600;
-/** Number of bytes at the end of a part that are searched for a line end. */
+/** Number of bytes at the end of a part that are searched for a line end, so that the part can end there. */
 const LOOK_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
 
-/** Outputs in a relay. They are pointers with `metadata.kind` "output". */
+/** Stores the outputs of commands in a relay, as pointers with `metadata.kind` "output". */
 export class OutputStore implements AsyncDisposable {
   readonly #open: OpenClient;
   readonly #config: Pick<Config, 'home' | 'output_storage'>;
@@ -70,7 +70,7 @@ export class OutputStore implements AsyncDisposable {
       const facts = { command: header.command, exit: null, lines, tokens, shown: 0, bytes: size };
       if (size > 0)
         await this.save(spool, facts).catch((error) => {
-          // The killed process had already stored the output, with its exit code. Nothing is left to store.
+          // The killed process had already stored the output with its exit code, so nothing is left to store.
           if (!isRelayError(error, 'idempotency_conflict')) throw error;
         });
       spool.delete();

@@ -15,7 +15,7 @@ import { uuid } from '../../base/ids.ts';
 import { birthOf, isAlive, type ServerRecord } from '../serve/pid-file.ts';
 import { makeHome } from '../store/home.ts';
 
-/** Beginning of a spool: JSON, padded with spaces to `HEADER_BYTES`. */
+/** Start of a spool file: JSON, padded with spaces to `HEADER_BYTES`. */
 interface Header extends Pick<ServerRecord, 'pid' | 'birth'> {
   /** Idempotency key of the push. If two processes store the same spool, only one pointer is created. */
   readonly id: string;
@@ -26,8 +26,8 @@ const HEADER_BYTES = 1024;
 const READ_BYTES = 256 * 1024;
 
 /**
- * File in the home with a header, which names this process, and the output of a running command. If this process
- * is killed, the next command that lists or stores outputs finds the file and stores its output.
+ * File in the home with the output of a running command. Its header names this process. If this process is
+ * killed, the next command that lists or stores outputs finds the file and stores the output.
  */
 export class Spool {
   readonly header: Header;
@@ -53,7 +53,10 @@ export class Spool {
     return new Spool(path, fd, 0, header);
   }
 
-  /** Opens, one after the other, the spools whose process has ended. Closes a spool when the next one is requested. */
+  /**
+   * Opens the spools of processes that have ended, one after the other. Each spool is closed when the next
+   * one is requested.
+   */
   static *abandoned(home: string): Generator<Spool> {
     const folder = makeFolder(home);
     for (const name of readdirSync(folder).filter((file) => file.endsWith('.spool'))) {
@@ -90,13 +93,16 @@ export class Spool {
     for (let at = from; at < to; at += READ_BYTES) yield this.read(at, Math.min(at + READ_BYTES, to));
   }
 
-  /** Deletes the file. The output can still be read until this process ends. */
+  /** Deletes the file. It stays open, so the output can still be read until this process ends. */
   delete(): void {
     rmSync(this.#path, { force: true });
   }
 }
 
-/** Reads the header. Returns null if the disk was full before the header was written; the spool then has no output. */
+/**
+ * Reads the header. Returns null if the disk was full before the header was written. Then the spool has no
+ * output.
+ */
 function readHeader(fd: number): Header | null {
   try {
     const bytes = Buffer.alloc(HEADER_BYTES);
@@ -115,7 +121,10 @@ function makeFolder(home: string): string {
   return folderOf(home);
 }
 
-/** Returns an id that both ends of a pipe share on Linux. Returns null for other files, whose inode numbers are soon reused. */
+/**
+ * Returns an id of a pipe that both of its ends share on Linux. Returns null for other files, because their
+ * inode numbers are soon reused.
+ */
 export function pipeId(fd: number): string | null {
   try {
     const file = fstatSync(fd);
@@ -126,8 +135,8 @@ export function pipeId(fd: number): string | null {
 }
 
 /**
- * Number of files for notes about pulled pipes. The inode number of a pipe selects its file, so a later note may
- * overwrite an earlier one.
+ * Number of files that remember which pipes got pulled text. The file is chosen by the inode number of the
+ * pipe, so pipes may share a file. Then the later note overwrites the earlier one.
  */
 const PULL_NOTES = 64;
 
@@ -136,7 +145,7 @@ function notePath(home: string, pipe: string): string {
 }
 
 /**
- * Records that a pipe receives pulled or excerpted text, so that `relay tee` at the other end passes this text on
+ * Records that a pipe gets pulled or excerpted text. Then `relay tee` at its other end passes this text on
  * unchanged.
  */
 export function notePulled(home: string, pipe: string | null): void {
@@ -145,7 +154,8 @@ export function notePulled(home: string, pipe: string | null): void {
     makeFolder(home);
     writeFileSync(notePath(home, pipe), pipe, { mode: 0o600 });
   } catch {
-    // A pull must also work if the home is read-only. Then `relay tee` may cut the text again.
+    // A pull must also work if the home is read-only. The only consequence is that `relay tee` may cut the
+    // text again.
   }
 }
 

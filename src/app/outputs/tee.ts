@@ -162,7 +162,10 @@ async function save(
   return lastLine(pushed.handle ?? pushed.id);
 }
 
-/** Returns the program of a shell line and its first argument, without a `cd … &&` and variables before the program. */
+/**
+ * Returns the program of a shell line and its first argument. A leading `cd … &&` and variables before the
+ * program are left out.
+ */
 function nameOf(line = 'standard input'): string {
   const [program = '', first] = line
     .trim()

@@ -127,7 +127,7 @@ function cannotWrite(folder: string): (error: NodeJS.ErrnoException) => never {
   };
 }
 
-/** Reads a project file synchronously, because the files are small and the thread pool is slower. */
+/** Reads a project file synchronously. This is faster than the thread pool, because the files are small. */
 function readText(path: string, name: string, maxBytes = PROJECT_FILE_BYTES): FileText | null {
   let bytes: Buffer;
   let modifiedAt: number;
@@ -160,7 +160,10 @@ function firstBadByte(bytes: Uint8Array): { line: number; column: number } {
   return { line: sound.length, column: sound.at(-1)!.length + 1 };
 }
 
-/** Our local folder has its own .gitignore, so that users need not change the .gitignore of the project. */
+/**
+ * Path of the .gitignore in our local folder. Because of it, users need not change the .gitignore of the
+ * project.
+ */
 const IGNORE = `${LOCAL_FOLDER}/.gitignore`;
 
 async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
@@ -177,7 +180,10 @@ async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
 const SHARED: readonly string[] = [PLACE_FILE, ...PROJECT_FILES];
 const SHARED_IGNORE = `*\n${SHARED.map((name) => `!${name.replace(`${LOCAL_FOLDER}/`, '')}\n`).join('')}`;
 
-/** Lets git track the project files in our local folder, unless a person changed its .gitignore. */
+/**
+ * Lets git track the project files in our local folder. If a person has changed its .gitignore, nothing is
+ * changed.
+ */
 async function shareLocalFiles(ignore: string, name: string): Promise<void> {
   if (!SHARED.includes(name)) return;
   if (readText(ignore, IGNORE)?.text === '*\n') await writeAtomically(ignore, SHARED_IGNORE);
@@ -207,7 +213,8 @@ function isInside(path: string): boolean {
 }
 
 /**
- * Returns the place for new project files: `.relay/` if another program uses one of their names in the folder.
+ * Returns the place for new project files. It is `.relay/` if files of another program have our names in the
+ * folder.
  */
 function newPlace(folder: string): string {
   const present = findPlace(folder);

@@ -12,8 +12,8 @@ import {
 import { type GitOptions, runGit } from './run-git.ts';
 
 /**
- * Keeps git from running in submodules, because the settings of the submodules would apply there and can name
- * programs.
+ * Keeps git from running in submodules. There, the settings of the submodule would apply, and they can name
+ * programs to run.
  */
 const NO_SUBMODULES = '--ignore-submodules=dirty';
 const STATUS = `status --porcelain=v2 --branch -z --untracked-files=normal ${NO_SUBMODULES}`.split(' ');

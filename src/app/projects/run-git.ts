@@ -8,7 +8,7 @@ import { bun } from '../../base/bun.ts';
 
 /** Settings for every command. They are passed with -c, which overrides the settings of the repository. */
 const ALWAYS = [
-  // This setting can name a program that git runs to find changed files.
+  // If this were set, git would run the named program to find changed files.
   'core.fsmonitor=false',
   // Makes git ignore a folder that looks like a bare repository. A clone may contain such a folder.
   'safe.bareRepository=explicit',
@@ -18,7 +18,7 @@ const ALWAYS = [
 /** Settings for all commands except commits that the user requested. */
 const READING = [
   'core.hooksPath=/dev/null',
-  // Otherwise `git log` would run the program that `gpg.program` names.
+  // With true, `git log` would run the program that `gpg.program` names.
   'log.showSignature=false',
   // The value "remerge" would merge again and run the repository's merge drivers.
   'log.diffMerges=separate',
@@ -27,17 +27,14 @@ const READING = [
 const READING_ENV = {
   // Prevents git status from writing the index, which would run a hook.
   GIT_OPTIONAL_LOCKS: '0',
-  // Otherwise git would fetch missing objects in a partial clone. To fetch, git runs ssh, proxy, credential or
-  // upload-pack programs that the repository's settings can name.
+  // Keeps git from fetching missing objects in a partial clone. For a fetch, git runs ssh, proxy, credential
+  // or upload-pack programs, and the repository's settings can name them.
   GIT_ALLOW_PROTOCOL: 'none',
   GIT_NO_LAZY_FETCH: '1',
   GIT_TERMINAL_PROMPT: '0',
 };
 
-/**
- * Commands that read no files of the work tree. They run no filters, so the filters need not be disabled for
- * them.
- */
+/** Commands that read no files of the work tree. They run no filters, so no filters need to be disabled. */
 const WITHOUT_FILES = 'cat-file config init log merge-base merge-file remote rev-parse'.split(' ');
 
 /** Maximum output of git in bytes. Several of the largest project files fit into it. */
@@ -65,8 +62,8 @@ export async function runGit(folder: string, args: readonly string[], o: GitOpti
 
 /**
  * Returns settings that disable all filters. git runs a clean filter for each changed file that it compares,
- * and any settings file that the repository includes may define a filter. The user's own filters are disabled
- * too, because the repository's attributes choose which filter applies.
+ * and any settings file that the repository includes may define one. The user's own filters are disabled too,
+ * because the repository's attributes decide which of them run.
  */
 async function filtersOff(folder: string, o: GitOptions): Promise<string[]> {
   const asked = start(folder, ALWAYS, ['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], o);
@@ -122,7 +119,7 @@ async function startOnNode(
   words: readonly string[],
   { timeoutMs, input, env }: StartOptions,
 ): Promise<Buffer> {
-  // This module is loaded here, because not every hook and command needs git.
+  // Load this module only here, because not every hook and command needs git.
   const { execFile } = await import('node:child_process');
   const o = {
     timeout: timeoutMs,

@@ -125,9 +125,9 @@ export function ownHosts(host: string): string[] {
 type Network = Pick<ServeOptions, 'host' | 'publicUrl' | 'trustProxy'>;
 
 /**
- * Returns the address at which other machines reach a server with these options, or null if only this machine can
- * reach it. A server with a public URL or a trusted proxy counts as exposed even on loopback, because a proxy on
- * this machine connects from loopback.
+ * Returns the address at which other machines reach a server with these options, or null if only this machine
+ * can reach it. With a public URL or a trusted proxy, a server counts as exposed even on loopback: a proxy on
+ * this machine forwards requests of other machines to it.
  */
 export function exposedAs(config: Pick<Config, 'public_url' | 'trusted_proxies'>, o: Network): string | null {
   const publicUrl = o.publicUrl ?? config.public_url;

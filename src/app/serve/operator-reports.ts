@@ -113,7 +113,7 @@ function nanoseconds(ms: number): string {
 }
 
 interface QueueOptions {
-  /** Prefix of the queue's events in the log. */
+  /** Prefix of the event names that this queue writes to the log. */
   readonly name: string;
   /** Maximum number of queued rows. */
   readonly most: number;
@@ -185,7 +185,10 @@ class PostQueue<T> {
     if (!response.ok) throw new Error(`it answered with ${response.status}`);
   }
 
-  /** Logs each kind of problem once. After a successful delivery, the problem is logged again if it comes back. */
+  /**
+   * Logs a problem only once, even if it occurs again. After a successful delivery, it is logged again the
+   * next time.
+   */
   #report(level: 'warn' | 'error', what: string, fields: object): void {
     if (this.#reported.has(what)) return;
     this.#reported.add(what);

@@ -102,15 +102,15 @@ function webhookUrl(text: string): URL {
   return url;
 }
 
-/** Decides which addresses may be connected to, and creates the error for an address that is not allowed. */
+/** Decides to which addresses a connection is allowed, and creates the error for any other address. */
 interface AddressGuard {
   allow(address: string): boolean;
   refuse(host: string): Error;
 }
 
 /**
- * Sends a request and returns the answer without following redirects. It connects to the same address that
- * was checked, so that DNS cannot return another address after the check.
+ * Sends a request and returns the answer without following redirects. It connects to the address that was
+ * checked. A second DNS lookup could return another address.
  */
 async function guardedRequest(
   url: URL,
@@ -135,8 +135,8 @@ async function checkHost(url: URL, guard: AddressGuard): Promise<void> {
 }
 
 /**
- * Checks the host if it is an IP address, because an IP address is never looked up. Returns false if the host
- * is a name.
+ * Checks the host if it is an IP address, because the lookup function never sees it. Returns false if the
+ * host is a name.
  */
 function checkLiteral(url: URL, guard: AddressGuard): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -146,8 +146,8 @@ function checkLiteral(url: URL, guard: AddressGuard): boolean {
 }
 
 /**
- * Returns a function that looks up a host name. Every address of the name must be allowed, because any of
- * them may be used.
+ * Returns a function that looks up a host name and checks its addresses. All of them must be allowed, because
+ * a connection may use any.
  */
 function guardedLookup({ allow, refuse }: AddressGuard): LookupFunction {
   return (hostname, options, done) => {

@@ -61,7 +61,7 @@ export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): 
   return null;
 }
 
-/** Deletes the file, unless it already belongs to another server. */
+/** Deletes the file. If it belongs to another server now, leaves it. */
 export function releaseServer(home: string, pid: number): void {
   if (readServerRecord(home)?.pid === pid) rmSync(pidFile(home), { force: true });
 }
@@ -112,7 +112,7 @@ export function birthOf(pid: number): string | null {
  */
 export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | null {
   const server = runningServer(config.home);
-  // No server runs, or its version is too old to record its engine.
+  // No server runs, or a server of an older version that does not record its engine.
   if (server?.engine === undefined) return config.engine;
   if (config.engine !== null && server.engine !== null && isSameStore(config.engine, server.engine))
     return config.engine;

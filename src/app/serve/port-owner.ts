@@ -18,7 +18,7 @@ export async function portOwner(port: number): Promise<PortOwner | null> {
   return (process.platform === 'linux' ? ownerFromProc(port) : null) ?? (await ownerFromLsof(port));
 }
 
-/** Returns the first free port of the fifty ports that start at `from`, or null. */
+/** Returns the first free port among the fifty from `from` on, or null if all are taken. */
 export async function nextFreePort(host: string, from: number): Promise<number | null> {
   for (let port = from; port < Math.min(from + 50, 65_536); port++) {
     if ((await tryPort(host, port)) === 'free') return port;
@@ -27,8 +27,8 @@ export async function nextFreePort(host: string, from: number): Promise<number |
 }
 
 /**
- * Checks a port. Returns `taken` only if a program listens on it. Other errors are reported when the server
- * itself listens.
+ * Checks a port. Returns `taken` only if a program listens on it. Any other error is reported later, when the
+ * server itself tries to listen.
  */
 export function tryPort(host: string, port: number): Promise<'free' | 'taken' | 'refused'> {
   return new Promise((resolve) => {
@@ -83,7 +83,10 @@ function shorten(command: string): string {
   return clean.length > 60 ? `${clean.slice(0, 59)}…` : clean;
 }
 
-/** Calls `look`. Returns `nothing` if it throws, because a process may have ended or belong to another user. */
+/**
+ * Returns the result of `look`, or `nothing` if it throws. Reading about a process fails if it has ended or
+ * belongs to another user.
+ */
 function orElse<T>(nothing: T, look: () => T): T {
   try {
     return look();

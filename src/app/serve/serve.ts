@@ -37,8 +37,8 @@ const TIMEOUTS = {
   requestMs: 300_000,
   idleMs: CONNECTION_IDLE_MS,
   /**
-   * Time in ms for which the server keeps an idle connection open. Clients have a shorter limit and close the
-   * connection first, so the server never closes it while a request is on its way.
+   * Time in ms for which the server keeps an idle connection open. It is longer than the limit of clients. So
+   * a client closes the connection first, and the server never closes it while a request is on its way.
    */
   keepAliveMs: 65_000,
   /** Interval in ms at which the time limits above are checked. */
@@ -195,8 +195,8 @@ function readBody(incoming: IncomingMessage, length: number): Promise<Uint8Array
 }
 
 /**
- * Returns a request header. Node joins repeated headers into one text, except Set-Cookie, which requests do
- * not use.
+ * Returns a request header as one text. Node joins repeated headers; only Set-Cookie would be a list, and
+ * requests do not have it.
  */
 function headerOf({ headers }: IncomingMessage, name: string): string | null {
   return (headers[name] as string | undefined) ?? null;
@@ -354,8 +354,8 @@ class Connections {
   /** Accepts no new connections and answers the open requests. Resolves when all connections are closed. */
   async stop(): Promise<void> {
     this.#server.prependListener('request', (_, response) => response.setHeader('Connection', 'close'));
-    // On Node, call `close` of the TCP server. `close` of the HTTP server would also disconnect clients
-    // between two requests. Bun has only `close` of the HTTP server.
+    // On Node, call `close` of the TCP server, because `close` of the HTTP server would also disconnect
+    // clients between two requests. Bun has only `close` of the HTTP server.
     const { close } = bun ? this.#server : TcpServer.prototype;
     const closed = new Promise<void>((resolve) => close.call(this.#server, () => resolve()));
     const force = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS);

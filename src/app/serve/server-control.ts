@@ -12,8 +12,8 @@ import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRec
 
 const STOP_TIMEOUT_MS = 15_000;
 /**
- * Time limit in ms for the answer of a relay on this machine. It is used to find out whether the process on a
- * taken port is a relay.
+ * Time limit in ms for the health check that finds out whether a program on a taken port of this machine is a
+ * relay.
  */
 const NEIGHBOUR_TIMEOUT_MS = 1000;
 

@@ -82,8 +82,8 @@ export function logRequest(seen: AnsweredRequest): void {
 }
 
 /**
- * Characters that JSON does not escape, but that affect terminals and programs that read lines: DEL, C1
- * controls, line separators, bidi marks.
+ * Matches characters that are dangerous in terminals or in programs that read lines, and that JSON does not
+ * escape: DEL, C1 controls, line separators, bidi marks.
  */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

@@ -79,7 +79,7 @@ export const claudeReader: Reader = {
   },
 };
 
-/** Types of lines that are skipped without being counted, because they contain no turn. */
+/** Types of lines that contain no turn. They are skipped and do not count as lines that were not understood. */
 const KNOWN = new Set(
   `attachment system summary queue-operation file-history-snapshot file-history-delta mode permission-mode last-prompt tools-used
   api-request api-request-blob api-request-shape atis-latch prompt_snapshot cost-state ai-title custom-title agent-name progress`.split(
@@ -132,10 +132,10 @@ function promptText(line: JsonObject): string {
 const REMEMBERED = 100_000;
 
 /**
- * Returns the ids of the prompts in the current conversation. Lines form a tree: going back to an earlier prompt,
- * or two processes on one session, make branches. The branch of the last line is the current one. Branches are
- * compared by their prompts only, because the results of parallel tool calls branch too and yet belong to the
- * conversation.
+ * Returns the ids of the prompts in the current conversation. The lines form a tree, which has branches if
+ * the user goes back to an earlier prompt or if two processes use one session. The current branch is the one
+ * of the last line. Only prompts are compared: results of parallel tool calls form branches too, but all of
+ * them belong to the conversation.
  */
 async function currentPrompts(file: string): Promise<Set<string>> {
   const promptOf = new Map<string, string>();

@@ -37,7 +37,7 @@ export const codexReader: Reader = {
   },
   async *turns({ file }, tally) {
     const head = await headOf(file);
-    // Older versions of Codex record no items, only the messages to and from the model.
+    // Newer versions of Codex record items. Older versions record only the messages to and from the model.
     const hasItems = head.some((line) => textIn(line, 'payload', 'type') === 'item_completed');
     const calls = new Map<string, RawTurn>();
     let model = '';

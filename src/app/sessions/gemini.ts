@@ -82,13 +82,16 @@ function projectsIn(root: string): JsonObject {
   return isJsonObject(projects) ? projects : {};
 }
 
-/** Returns the messages in a line. The line is one message, or it replaces the list of all messages. */
+/** Returns the messages in a line. A line either is one message or has a new list of all messages. */
 function messagesIn(line: JsonObject): JsonObject[] {
   if (typeof line.id === 'string' && typeof line.type === 'string') return [line];
   return listIn(line, '$set', 'messages').filter(isJsonObject);
 }
 
-/** Returns whether a line replaces the history with a compressed one, which begins with a new message. */
+/**
+ * Returns whether a line replaces the history after a compaction. The new history begins with a message that
+ * was not seen before.
+ */
 function isCompression(line: JsonObject, yielded: ReadonlySet<string>): boolean {
   const messages = listIn(line, '$set', 'messages');
   return messages.length > 0 && yielded.size > 1 && !yielded.has(textIn(messages[0], 'id'));

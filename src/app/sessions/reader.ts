@@ -11,7 +11,7 @@ import type {
   Turn,
 } from '../../client/sessions/transcript.ts';
 
-/** Folders and variables by which the data of a client is found. */
+/** Folders and variables that say where a client stores its data. */
 export interface Places {
   /** Home folder of the user. */
   readonly home: string;
@@ -137,7 +137,7 @@ export function toolTurn(
 const CLIENT_TEXT =
   /^\s*(?:<(?:session_context|environment_context|user_instructions|hook_context|hook_prompt|system-reminder|command-(?:name|message)|local-command-\w+|task-notification|turn_aborted|subagent_notification)\b|Caveat: The messages below|\[Request interrupted|# AGENTS\.md instructions)/;
 
-/** Returns the part of a message that the user typed. Empty if the client wrote all of it. */
+/** Returns the part of a message that the user typed. Empty if all of it comes from the client. */
 export function userWords(text: string): string {
   const typed = text.replace(/<(system-reminder|hook_context)>[\s\S]*?<\/\1>/g, '').trim();
   return CLIENT_TEXT.test(typed) ? '' : typed;

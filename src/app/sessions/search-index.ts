@@ -57,8 +57,8 @@ export class SessionIndex implements Disposable {
   }
 
   /**
-   * Indexes the sessions that changed, until the time limit is reached. Returns the number of sessions that are
-   * left.
+   * Indexes sessions that changed, until the time limit is reached. Returns the number of changed sessions
+   * that are not indexed yet.
    */
   async update(
     sessions: readonly SessionInfo[],
@@ -77,7 +77,10 @@ export class SessionIndex implements Disposable {
     return 0;
   }
 
-  /** Replaces the turns of a session. If the run is interrupted, the session stays marked as not indexed. */
+  /**
+   * Replaces the turns of a session in the index. If this is interrupted, the session stays marked as not
+   * indexed.
+   */
   async #index(session: SessionInfo, turns: AsyncIterable<Turn>): Promise<void> {
     this.#transaction(() => this.#remove(session.name));
     const insert = this.#db.prepare('insert into turns (text, session, n, at, who) values (?, ?, ?, ?, ?)');

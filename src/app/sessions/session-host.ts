@@ -9,13 +9,16 @@ import { SessionIndex } from './search-index.ts';
 import { findSession, listSessions, readTurns, sessionFolder } from './transcripts.ts';
 
 /**
- * Returns access to the transcripts of this user. `file` is the path of their search index. Every call fails if
- * the option `sessions` is off.
+ * Returns access to the transcripts of this user. `file` is the path of the search index. If the option
+ * `sessions` is off, all calls that read transcripts throw.
  */
 export function sessionHost(file: string, env: Environment, isOn: () => boolean): SessionHost {
   const places = { home: env.HOME || homedir(), env };
   const openIndex = () => new SessionIndex(file);
-  /** Returns the names of hidden sessions. It does not create the index, because only a search needs one. */
+  /**
+   * Returns the names of hidden sessions. Throws if the option `sessions` is off. Does not create the index,
+   * because only a search needs one.
+   */
   const forgotten = () => {
     if (!isOn()) throw new RelayError('sessions_off');
     if (!existsSync(file)) return new Set<string>();

@@ -37,7 +37,10 @@ export async function listSessions(
   return sessions;
 }
 
-/** Returns the short name of a session. It is a hash, because ids of some clients begin with the time and look alike. */
+/**
+ * Returns the short name of a session. The name is made from a hash, because some clients begin all ids with
+ * the time, so their first characters look alike.
+ */
 function sessionName(client: string, id: string): string {
   return sha256(`${client} ${id}`).slice(0, 4);
 }
@@ -48,7 +51,7 @@ export function sessionFolder(cwd: string): string {
   try {
     real = realpathSync(cwd);
   } catch {
-    // The folder was deleted, but its sessions still exist, so use its path as it was given.
+    // The folder was deleted, but its sessions still exist. So use the path without resolving links.
   }
   for (let folder = real; folder !== dirname(folder); folder = dirname(folder))
     if (existsSync(join(folder, '.git'))) return folder;
@@ -108,10 +111,13 @@ function safeTool(tool: ToolUse): ToolUse {
   return { ...tool, input: safe(tool.input), output: safe(tool.output), files, ...command };
 }
 
-/** Number of characters beyond a cut that are also masked, because a secret may extend across the cut. */
+/**
+ * Number of characters after a cut that are masked together with the text before it. Otherwise a secret that
+ * extends across the cut would not be recognized.
+ */
 const MARGIN = 4_000;
 
-/** Masks a text and leaves out the middle of a long one. Masking is slow, so the middle is not masked first. */
+/** Masks a text. The middle of a long text is left out before masking, because masking is slow. */
 function safe(text: string): string {
   const half = SESSION_TURN_CHARS / 2;
   if (text.length <= SESSION_TURN_CHARS + 2 * MARGIN) return text === '' ? '' : maskSecrets(text);

@@ -15,10 +15,10 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 
 /**
- * Replaces a file atomically: other processes see the old content or the new content, never a part. This is
- * also true after a crash of the process, and with `flush` after a crash of the machine. `flush` is on by
- * default. An existing file keeps its mode. If the path is a symbolic link, the link stays and its target is
- * replaced. `before` is called just before the replacement. If it throws, nothing is replaced.
+ * Replaces a file atomically: other processes see the old or the new content, never a part. This holds even
+ * if the process crashes, and with `flush` (the default) even if the machine crashes. An existing file keeps
+ * its mode. If the path is a symbolic link, its target is replaced. `before` is called just before the
+ * replacement. If `before` throws, nothing is replaced.
  */
 export async function writeAtomically(
   path: string,
@@ -49,8 +49,8 @@ export async function writeAtomically(
 let counter = 0;
 
 /**
- * Returns a name that no other process or call uses at the same time. It uses no random source, because
- * loading one takes 6 ms.
+ * Returns a name that no other process or call uses at the same time. It needs no random numbers, because
+ * loading them takes 6 ms.
  */
 export function unique(): string {
   return `${process.pid}-${Date.now().toString(36)}-${++counter}`;

@@ -30,7 +30,7 @@ const PASSES = 10;
 /** Maximum number of attempts of the last pass, which stops writes to the source. */
 const ATTEMPTS = 3;
 
-/** An open store. It was opened by the address of a cluster or by a home folder. */
+/** An open store: a cluster that was opened by its address, or a home folder. */
 export interface OpenStore extends AsyncDisposable {
   readonly engine: MovableEngine;
   /** Address or folder of the store, without secrets. */
@@ -40,8 +40,8 @@ export interface OpenStore extends AsyncDisposable {
 }
 
 /**
- * Opens a store. `blobs` is the address of the bucket for large bodies of a target. The address of a source's
- * bucket is in the source itself.
+ * Opens a store. For a target, `blobs` is the address of the bucket for large bodies. A source needs no such
+ * address, because it records its own bucket.
  */
 export async function openPlace(
   place: string,
@@ -75,8 +75,8 @@ export async function openPlace(
 }
 
 /**
- * Copies a store that may be in use. Then it stops all writes to the source permanently, so that from then on
- * only the copy is used.
+ * Copies a store that may be in use. At the end it stops writes to the source permanently, so that from then
+ * on everybody uses the copy.
  */
 export async function copyEngine(
   o: {
@@ -172,8 +172,8 @@ export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyRepo
 }
 
 /**
- * Stops writes to the source while the last changes are copied, and then permanently. Returns how long this
- * took, in ms.
+ * Stops writes to the source while the last changes are copied. If this succeeds, the stop becomes permanent.
+ * Returns how long it took, in ms.
  */
 async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Promise<number> {
   const { moving } = from.engine;
@@ -236,9 +236,10 @@ export async function hasBucket(home: string): Promise<boolean> {
 }
 
 /**
- * Copies a store in a cluster or with a bucket into a new home folder, which needs neither of them. Servers
- * can write to the store meanwhile. Each thread and each channel is copied in the state of one moment. At the
- * end the whole copy is verified. An interrupted backup continues when it is started again.
+ * Copies a store that is in a cluster or has a bucket into a new home folder. The copy needs no cluster and
+ * no bucket. Servers can write to the store meanwhile. Each thread and each channel is copied in the state of
+ * one moment. At the end the whole copy is verified. If the backup is interrupted, starting it again
+ * continues it.
  */
 export async function backupByCopy(place: string, target: string): Promise<{ lost: string[] }> {
   const isBegun = existsSync(join(target, 'relay.db'));

@@ -12,8 +12,8 @@ const WHY: { readonly [code: string]: string } = {
   EACCES: 'no permission',
   EPERM: 'no permission',
   EROFS: 'the disk is read-only',
-  // Missing parent folders are created. So this error means a special file system such as /proc, in which no
-  // folder can be created.
+  // A missing parent folder would have been created. So the path is in a special file system such as /proc,
+  // where no folder can be created.
   ENOENT: 'files cannot be created there',
 };
 
@@ -82,8 +82,8 @@ export function homeSecret(home: string): FrameSecret {
 }
 
 /**
- * Creates the file with the secret atomically. If two processes create it at the same time, both use the file
- * of the first one.
+ * Creates the file with the secret atomically. If two processes do this at the same time, both then use the
+ * file that was created first.
  */
 function makeSecret(home: string, path: string): void {
   makeHome(home);

@@ -83,8 +83,8 @@ export function openKeyring(home: string): Keyring {
 }
 
 /**
- * Reads, edits and replaces the file. If another process changed the file meanwhile, the edit is repeated on the
- * new content.
+ * Reads, edits and replaces the file. If another process changed the file meanwhile, the edit is applied
+ * again to the new content.
  */
 async function change(path: string, edit: (sections: Sections) => Sections | null): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -78,7 +78,7 @@ function unlessDamaged(error: unknown): false {
   throw error;
 }
 
-/** Reads every body in the store. For each damaged body it also returns what refers to the body. */
+/** Reads every body in the store. A damaged body is returned with the pointer, file or thread that uses it. */
 async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerator<BodyCheck> {
   for await (const { key, file, size, fault } of checks.checkBodies()) {
     if (fault === null) yield { size };
@@ -87,8 +87,8 @@ async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerato
 }
 
 /**
- * Returns the pointer, file or thread that refers to a body, which it finds by the body's key. Returns null
- * if nothing refers to the body any more.
+ * Returns the pointer, file or thread that uses the body with this key. Returns null if nothing uses the body
+ * any more.
  */
 async function referrerOf(core: RelayCore, key: string): Promise<string | null> {
   const [, kind, id, rest] = /^(ptr|thr)\.([^/]+)\/(.*)$/s.exec(key) ?? [];

@@ -104,7 +104,8 @@ export class Mirror {
     const folder = join(this.#folder, root);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await withFileLock(join(folder, '.lock'), { folder }, async () => {
-      // The head is loaded under the lock, so no process can have written a newer version.
+      // Load the latest state under the lock. Then no other process can have written a newer version to the
+      // files.
       const head = await this.#threads.log.heads.load(root);
       if (head) {
         await this.#appendEvents(folder, head);

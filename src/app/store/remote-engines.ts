@@ -40,8 +40,9 @@ export function remoteEngineAt(address: string): RemoteEngine | null {
 }
 
 /**
- * If an address has no login and names the same servers as the configured address, returns it with the configured
- * login. So `relay restore --engine nats://…/name` needs no password on the command line.
+ * Adds the configured login to an address. This is done only if the address has no login and names the same
+ * servers as the configured address. So `relay restore --engine nats://…/name` needs no password on the
+ * command line.
  */
 export function withKnownLogin(address: string, configured: string | null): string {
   const parts = /^([a-z]+:\/\/)([^@/]*@)?([^/@]+)/;

@@ -24,7 +24,10 @@ export const SESSION_VARIABLES = [
   ['gemini', 'GEMINI_SESSION_ID'],
 ] as const;
 
-/** Environment variables that name only the client. The session of the client is then found by its folder. */
+/**
+ * Environment variables that tell only which client has started a process, not which session. The session is
+ * then found by the folder.
+ */
 const CLIENT_VARIABLES = [
   ['gemini', 'GEMINI_CLI'],
   ['opencode', 'OPENCODE'],
@@ -113,8 +116,8 @@ export function clientProcess(): { readonly pid?: number; readonly program?: str
 const TRANSCRIPT_TAIL_BYTES = 8 * 1024 * 1024;
 
 /**
- * Returns whether the transcript of a session shows that a message reached the model. Claude Code writes a line when
- * it only queues a message, which does not count.
+ * Returns whether the transcript of a session shows that a message reached the model. When Claude Code only
+ * queues a message, it writes a line too, but this line does not count.
  */
 export function seenInTranscript(file: string, id: string): boolean {
   try {

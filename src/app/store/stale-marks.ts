@@ -22,7 +22,7 @@ export function hasStale(home: string): boolean {
   return staleMarks(threadsFolder(home)).length > 0;
 }
 
-/** Creates a mark and returns its path. */
+/** Creates a mark for a thread and returns the path of the mark. */
 export function setMark(folder: string, root: ThreadRoot): string {
   const path = join(folder, STALE, `${root}.${process.pid}.${unique()}`);
   try {
@@ -34,7 +34,7 @@ export function setMark(folder: string, root: ThreadRoot): string {
   return path;
 }
 
-/** Returns the marks of processes that have ended. */
+/** Returns the marks of processes that ended before they wrote the readable files. */
 export function staleMarks(folder: string): { root: ThreadRoot; path: string }[] {
   let names: string[];
   try {

@@ -41,7 +41,7 @@ export interface Counts {
 
 export type MovableEngine = Engine & { readonly moving: Moving };
 
-/** An item in the target, with the number of the pass that last saw it in the source. */
+/** An item in the target. `seen` is the number of the last pass that found the item in the source. */
 interface CopiedItem {
   readonly version: string;
   readonly bytes: number;
@@ -52,10 +52,10 @@ type CopiedLog = Omit<ExportedLog, 'stream'> & { seen: number };
 
 /**
  * Makes one store equal to another, in passes. Each pass reads the whole source, imports what has changed
- * since the last pass, and removes from the target what the source no longer has. Writers store a body before
- * the log entry or record that refers to it. So a pass copies logs first and bodies last, and finds every
- * body that the copied entries refer to. Every step can be repeated, so an interrupted copy continues with
- * what the target already has.
+ * since the last pass, and removes from the target what the source no longer has. Logs are copied first and
+ * bodies last. Writers store a body before the log entry or record that refers to it, so this order finds
+ * every body that a copied entry refers to. Every step can be repeated, so an interrupted copy continues
+ * where it stopped.
  */
 export class StoreCopy {
   readonly #from: MovableEngine;
@@ -300,7 +300,7 @@ export class StoreCopy {
 
   /**
    * Compares the entries of source and target up to sequence number `last`. Entries that the source has
-   * trimmed since cannot be compared.
+   * deleted since are skipped.
    */
   async #compareEntries({ stream, last }: Pick<ExportedLog, 'stream' | 'last'>): Promise<void> {
     const copied = this.#to.moving.exportEntries(stream, 0)[Symbol.asyncIterator]();
@@ -338,7 +338,7 @@ function notTheSame(what: string): RelayError {
   });
 }
 
-/** The functions below return texts for comparing items of two stores. Equal items give equal texts. */
+/** The functions below return a text for each item. If two items have equal texts, the items are equal. */
 
 function recordVersion({ revision, expiresAt = 0, value }: Omit<ExportedRecord, 'key'>): string {
   return `${revision} ${expiresAt} ${digest(value)}`;
@@ -348,7 +348,7 @@ function blobVersion({ at, size, sha256, expiresAt = 0 }: ExportedBlob): string 
   return `${at} ${size} ${sha256} ${expiresAt}`;
 }
 
-/** Returns a text for comparing documents. Characters that no engine stores are ignored. */
+/** Returns a text for comparing documents. It leaves out characters that no engine stores. */
 function documentVersion({ text, fields }: ExportedDocument): string {
   return digest([text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' '), fields]);
 }

@@ -33,8 +33,8 @@ const LIMITS = {
 };
 
 /**
- * Maximum size in bytes of a text that is previewed in this process, because that is faster than using a worker
- * thread.
+ * Maximum size in bytes of a text that is previewed in this process. For such a short text, this is faster
+ * than a worker thread.
  */
 const SHORT_BYTES = 8 * 1024;
 
@@ -74,7 +74,7 @@ class Lane {
     else this.#waiting.set(tenant, [turn]);
   }
 
-  /** Removes and returns the oldest job of the next tenant, and moves that tenant to the end. */
+  /** Removes and returns the oldest job of the tenant whose turn it is. This tenant is then the last one. */
   shift(): Turn | undefined {
     for (const [tenant, turns] of this.#waiting) {
       const turn = turns.shift();
@@ -98,8 +98,8 @@ class Lane {
 
 /**
  * Runs jobs in worker threads, so that a long text does not block other requests. A thread is started when a
- * job needs it. Long texts never use the last thread, so that it stays free for short texts, such as headers.
- * Tenants take turns, so a tenant with many jobs delays only its own jobs.
+ * job needs it. One thread is never used for long texts, so that short texts, such as headers, need not wait
+ * for them. Tenants take turns, so a tenant with many jobs delays only its own jobs.
  */
 export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;
@@ -152,8 +152,8 @@ export class TextWorkers implements TextWork, AsyncDisposable {
       return { fold, body: await readBeginning(lines, INLINE_BLOB_BYTES) };
     };
     await this.#turn(this.#reading, o?.tenant ?? '', o?.signal);
-    // Release the queue in a later turn of the event loop, so that other requests are served before the next fold is
-    // loaded.
+    // Release the queue in a later turn of the event loop, so that other requests are served before the next
+    // fold begins to load.
     const job = await begin().finally(() => setImmediate(() => this.#leave(this.#reading)));
     try {
       return (await this.#run(job, o)) as FoldAnswers[K];
@@ -354,7 +354,7 @@ class TextThread {
   }
 
   /**
-   * Ends the thread. The caller that waits for the job gets the error only after the thread has ended and its
+   * Ends the thread. The caller of the job gets the error only after the thread has ended, because then its
    * memory is free.
    */
   async end(error: Error = abortedError()): Promise<void> {
@@ -409,8 +409,8 @@ class BodySender {
     try {
       const { done, value } = await this.#reader.read();
       if (done) return null;
-      // postMessage copies the whole buffer behind a view. So if the view is only a part of its buffer, copy
-      // the view first.
+      // postMessage copies the whole buffer even if the view is only a part of it. So in this case copy the
+      // view first.
       return { bytes: value.byteLength === value.buffer.byteLength ? value : value.slice() };
     } catch (error) {
       this.error = error;

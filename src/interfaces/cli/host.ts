@@ -239,7 +239,7 @@ export interface ProjectHost {
 
 /** Transcripts of the coding agents of this user, read where they are. Nothing is ever written to them. */
 export interface SessionHost {
-  /** True if the option `sessions` is on. If it is off, all other calls except `forget` throw. */
+  /** True if the option `sessions` is on. If it is off, all calls that read transcripts throw. */
   readonly isOn: boolean;
   /** Returns the repository that contains the folder, or the folder itself. */
   folderOf(cwd: string): string;
