@@ -15,8 +15,8 @@ type RelayOrOptions = ContextRelay | ContextRelayOptions;
 type RunnerAndBridge<K extends keyof NodeRunners> = RunnerOptions<K> & AgentBridgeOptions;
 
 /**
- * Sends tasks to agents, and runs tasks for an agent. A sender calls `pushAndWait`. The process next to the
- * agent calls `start`.
+ * Sends tasks to agents, or runs tasks for one agent. A sender calls `pushAndWait`. A process on the agent's
+ * machine calls `start`.
  */
 export class AgentBridge {
   readonly #client: ContextRelay;
@@ -56,8 +56,8 @@ export class AgentBridge {
   }
 
   /**
-   * Returns the channel for tasks to the given agent. Without an agent, returns the channel that all agents
-   * share.
+   * Returns the channel for tasks to this agent. Without an agent, returns the channel from which all agents
+   * take tasks.
    */
   channelFor(agent?: string): string {
     return agent === undefined ? this.taskChannel : directChannel(this.taskChannel, agent);
@@ -113,8 +113,8 @@ export class AgentBridge {
   }
 
   /**
-   * Starts to take tasks and run them, until the returned worker is stopped. Resolves when the relay's list
-   * of agents contains the bridge.
+   * Takes tasks and runs them until the returned worker is stopped. Resolves when the bridge is in the
+   * relay's list of agents.
    */
   async start(): Promise<BridgeWorker> {
     const { runner } = this.#options;
@@ -184,5 +184,5 @@ export async function announcedResult(client: ContextRelay, id: string, result: 
 }
 
 const SUMMARY_CHARS = 80;
-/** Time limit in ms for searching the past messages of the done channel. */
+/** Time limit in ms for searching the done channel for the message about a past result. */
 const LOOK_BACK_MS = 10_000;

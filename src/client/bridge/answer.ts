@@ -6,7 +6,8 @@ import { A2A_ARTIFACTS, A2A_PARTS } from '../../base/limits.ts';
 export const ANSWER_TYPE = 'application/a2a+json';
 
 /**
- * States in which a turn of an A2A task can end. The protocol writes `completed` as `TASK_STATE_COMPLETED`.
+ * States in which a turn of an A2A task can end. In the protocol, `completed` is written
+ * `TASK_STATE_COMPLETED`.
  */
 const STATES = ['completed', 'failed', 'rejected', 'input_required', 'auth_required'] as const;
 
@@ -23,8 +24,8 @@ export interface AgentAnswer {
   /** True if the agent answered with a message instead of a task. */
   readonly direct: boolean;
   /**
-   * Parts of the message, or of the status message of the task. Each part has exactly one of text, raw, url
-   * and data.
+   * Parts of the message, or of the message in the status of the task. Each part has exactly one of text,
+   * raw, url and data.
    */
   readonly messageParts: readonly JsonObject[];
   readonly artifacts: readonly AnswerArtifact[];

@@ -38,8 +38,8 @@ export interface AgentBridgeOptions {
    */
   readonly encrypted?: boolean;
   /**
-   * Maps the URL of an encrypted pointer to a URL that this client can pull. By default the URL stays
-   * unchanged.
+   * Converts the URL of an encrypted pointer to a URL that this client can pull, for example by adding a
+   * stored key. By default the URL stays unchanged.
    */
   readonly resolve?: (url: string) => Promise<string>;
   /** Called for each event, for example to write a log. */
@@ -68,8 +68,8 @@ export interface SendOptions {
   /** Name of the only agent that may take the task. By default any agent on the task channel may take it. */
   readonly to?: string;
   /**
-   * One line for lists. It is never encrypted. The default is the first line of the task, or nothing if the
-   * task is encrypted.
+   * Description of the task in one line, for lists. It is never encrypted. Default: the first line of the
+   * task, or none if the task is encrypted.
    */
   readonly summary?: string;
   readonly encrypted?: boolean;
@@ -79,7 +79,7 @@ export interface SendOptions {
 }
 
 export interface WaitOptions {
-  /** Time limit in ms; 600 000 by default. */
+  /** Maximum time in ms to wait for the result; 600 000 by default. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
 }

@@ -20,8 +20,8 @@ export interface Runner {
   /** Prepares the runner, once before the first job. Rejects if the agent cannot be reached. */
   open?(): Promise<void>;
   /**
-   * Runs a job. If it rejects or returns `failed`, the task gets a failed result, and the bridge does not
-   * retry the job. The runner must end the job soon after the job's signal fires.
+   * Runs a job. If it rejects or returns `failed`, the result of the task is a failure, and the job is not
+   * repeated. The runner must end the job soon after the job's signal fires.
    */
   run(job: Job): Promise<Ran>;
   close(): Promise<void>;
@@ -83,7 +83,7 @@ export interface JobMessage {
 export interface Ran {
   /** Whole output of the agent. It may be an A2A answer in JSON (see `readAnswer`). */
   readonly output: string;
-  /** The whole output as bytes, if it is not text. It is the result, unchanged. */
+  /** The whole output as bytes, if it is not text. The bytes are the result, unchanged. */
   readonly binary?: Uint8Array;
   /** Reason why the job failed. Undefined if it did not fail. */
   readonly failed?: string;
@@ -98,7 +98,10 @@ export interface TmuxOptions {
    * detected.
    */
   readonly profile?: string;
-  /** Additional profiles by name. They replace built-in profiles with the same name. */
+  /**
+   * Additional profiles by name. A profile with the name of a built-in one overrides the fields of the
+   * built-in one.
+   */
   readonly profiles?: { readonly [name: string]: unknown };
   /** Arguments for tmux itself, such as `-L` with a socket name. */
   readonly tmuxArgs?: readonly string[];
@@ -130,8 +133,8 @@ export interface ExecOptions {
  */
 export interface AcpOptions extends ExecOptions {
   /**
-   * Permission requests of the agent that the bridge grants: all, only requests to read, or none. The
-   * bridge rejects all other requests. `reads` by default.
+   * Which permission requests of the agent are granted: all, only requests to read, or none. All others are
+   * rejected. `reads` by default.
    */
   readonly allow?: 'all' | 'reads' | 'none';
 }

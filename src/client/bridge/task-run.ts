@@ -14,7 +14,7 @@ import type { AgentBridgeOptions } from './options.ts';
 import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
 import type { JobMessage, Ran, Runner, StuckReason } from './runner.ts';
 
-/** Options of a running bridge. Unlike in `AgentBridgeOptions`, these fields are always set. */
+/** Options of a running bridge. The fields below are always set here, unlike in `AgentBridgeOptions`. */
 export interface WorkerOptions extends AgentBridgeOptions {
   readonly taskChannel: string;
   readonly doneChannel: string;
@@ -40,9 +40,9 @@ export const LEAVE_MS = 200;
 
 /**
  * Runs one task, from its message to its result. Returns the status of the result, or null if this bridge
- * delivers no result. If the agent fails, the task gets a failed result. If the relay fails, this function
- * rejects, and the caller gives the task back to the group. `lost` fires when another bridge has the task.
- * `stopping` fires when this bridge stops.
+ * delivers no result. If the agent fails, the result is a failure. If the relay fails, the returned promise
+ * rejects, and the caller gives the task back to the group. `lost` fires when another bridge has taken the
+ * task. `stopping` fires when this bridge stops.
  */
 export async function runTask(
   client: ContextRelay,
@@ -124,7 +124,8 @@ async function perform(
   const whole = o.plain ? text : inlinePrompt(id, text);
   const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : whole;
   try {
-    // A question may quote the task, so a question about an encrypted task does not leave this machine.
+    // A question of the agent may quote the task. So if the task is encrypted, the question must not leave
+    // this machine.
     const secret = encrypted || parsePointer(url).key !== null;
     const stuck = (reason: StuckReason | null) =>
       o.onStuck(id, reason && secret ? { why: reason.why } : reason);
@@ -163,8 +164,7 @@ async function bringResult(
   const { id, doneChannel, encrypted, stopping } = task;
   const asAnswer = task.overA2A && !encrypted;
   const { status, summary, text, outcome, contentType } = resultOf(ran, o.plain === true, asAnswer);
-  // Metadata is not encrypted. So the metadata of an encrypted result contains nothing that the agent
-  // wrote.
+  // Metadata is not encrypted. So for an encrypted result it must not contain anything that the agent wrote.
   const told = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
   const about = { ...told, agent: o.name };
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
@@ -286,8 +286,8 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * Returns the name under which this client can pull a pointer: its id if it is not encrypted, otherwise the
- * URL that `resolve` returns.
+ * Returns the id or URL with which this client can pull a pointer: the id if the pointer is not encrypted,
+ * otherwise the URL that `resolve` returns.
  */
 export async function ownPointer(
   url: string,

@@ -13,9 +13,9 @@ import type { StuckReason } from './runner.ts';
 import { errorText, LEAVE_MS, runTask, type WorkerOptions } from './task-run.ts';
 
 /**
- * Takes tasks from the channel that all bridges share, and from the channel of its own agent. Runs each
- * task under a lease and delivers its result. The worker ends when it is stopped, or when the relay rejects
- * it permanently.
+ * Takes tasks from the channel of all bridges, and from the channel of its own agent. It runs each task under
+ * a lease and delivers its result. The worker ends when it is stopped, or when the relay rejects it
+ * permanently.
  */
 export class BridgeWorker implements AsyncDisposable {
   readonly name: string;
@@ -26,7 +26,7 @@ export class BridgeWorker implements AsyncDisposable {
   readonly #instance = toHex(systemEnv.randomBytes(6));
   readonly #started = new Date(systemEnv.now()).toISOString();
   readonly #stopping = new AbortController();
-  /** Promises of the running tasks, each with the id of its task. */
+  /** Running tasks: the promise of each task, and the id of the task. */
   readonly #running = new Map<Promise<void>, string>();
   /** Task id → reason why the task is stuck. */
   readonly #stuck = new Map<string, string>();
@@ -47,15 +47,15 @@ export class BridgeWorker implements AsyncDisposable {
     this.#options = { ...options, name: this.name, onStuck: (id, reason) => this.#noteStuck(id, reason) };
     this.#slots = checkConcurrency(options);
     this.ended = this.#end.promise;
-    // Handle a rejection of `ended` here, in case that no caller awaits it. Otherwise the runtime reports
-    // it as unhandled.
+    // Handle a rejection of `ended` here. Otherwise, if no caller awaits `ended`, the runtime would report an
+    // unhandled rejection.
     this.ended.catch(() => {});
   }
 
   async start(): Promise<void> {
     const { runner, taskChannel, onEvent } = this.#options;
     await runner.open?.();
-    // An older relay has no list of agents.
+    // An older relay has no list of agents. Treat it like an empty list.
     const { agents } = await this.#client.agents.list().catch(() => ({ agents: [] }));
     const twin = agents.find(({ name, alive, kind }) => kind === 'bridge' && alive && name === this.name);
     if (twin) onEvent?.({ type: 'trouble', what: twinWarning(this.name) });
@@ -104,8 +104,8 @@ export class BridgeWorker implements AsyncDisposable {
     for await (const message of subscription) {
       const lost = new AbortController();
       const lease = keepExtending(message, () => lost.abort());
-      // Keep extending the lease on the message while it waits for a free slot. Otherwise another bridge
-      // would get the message.
+      // The message now waits for a free slot. Keep extending its lease meanwhile, otherwise another bridge
+      // would get it.
       const stopping = this.#stopping.signal;
       while (this.#running.size >= this.#slots && !stopping.aborted) await Promise.race(this.#running.keys());
       if (stopping.aborted) {

@@ -12,7 +12,7 @@ export interface Price {
   readonly cached_input?: number;
 }
 
-/** Prices by model, with the date when somebody looked them up. */
+/** Prices by model, and the date at which they were looked up. */
 export interface Prices {
   readonly date?: string;
   readonly currency?: string;
@@ -34,7 +34,8 @@ export function addSpent(a: Spent, b: Spent): Spent {
 
 /** Returns the price of a call. Null if the prices of the model are unknown. */
 export function priceOf(prices: Prices, model: string, billed: Billed): number | null {
-  // A model name may have its provider in front, such as anthropic/NAME.
+  // The name of a model may begin with its provider: `anthropic/NAME`. Prices may be listed without the
+  // provider.
   const price = prices.models[model] ?? prices.models[model.slice(model.indexOf('/') + 1)];
   if (!price) return null;
   const cached = billed.cached_input_tokens ?? 0;
@@ -62,10 +63,16 @@ interface BudgetParts {
   readonly outer?: Meter;
 }
 
-/** Scope of the whole run's budget. The scope of a step's budget is the id of the step. */
+/**
+ * Name of the scope for the budget of the whole run. The budget of a step has the id of the step as its
+ * scope.
+ */
 const RUN = '';
 
-/** Adds up what a run spends, as providers report it, and stops the run when a budget is used up. */
+/**
+ * Adds up what a run has spent, as providers report it. When a budget is used up, it stops the run or asks a
+ * person.
+ */
 export class Meter {
   readonly #parts: BudgetParts;
   readonly #pipeline: Pipeline;
@@ -115,7 +122,7 @@ export class Meter {
     this.#parts.outer?.count(step, spent);
   }
 
-  /** Records what a call of a model cost. */
+  /** Records the tokens, the cost and the time of a call of a model. */
   async record(step: string, model: string, billed: Billed | undefined, ms: number): Promise<void> {
     const isTimed = this.#budgets(step).some(({ minutes }) => minutes !== undefined);
     if (!billed && !isTimed) return;
@@ -169,7 +176,7 @@ export class Meter {
 
   async #extend(scope: string): Promise<void> {
     const reached = this.#reached(scope);
-    // Nothing to do if a person has extended the budget while this step waited for `#asking`.
+    // A person has extended the budget while this step waited for `#asking`, so there is nothing to ask.
     if (reached === null) return;
     const what = `The budget of ${scope === RUN ? 'the run' : `the step ${scope}`} is used up: ${reached}`;
     const times = this.#extended.get(scope) ?? 0;

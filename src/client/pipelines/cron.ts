@@ -17,15 +17,15 @@ const MACROS: { readonly [name: string]: string } = {
   '@yearly': '0 0 1 1 *',
 };
 
-/** Number of days to search: February 29 on a given day of the week can be 40 years away. */
+/** Number of days to search. A date such as February 29 on a Monday can be 40 years away. */
 const SEARCHED_DAYS = 41 * 366;
 const DAY = 86_400_000;
 
 /**
- * Returns the first time in ms after `after` that matches a cron expression with five fields in a time
- * zone. When clocks go forward, a time that does not exist moves to the time after the change. When clocks
- * go back, a time that exists twice matches only once, or both times if the hour is `*`. Throws an `Error`
- * if the expression or the time zone is invalid.
+ * Returns the first time (in ms) after `after` that matches a cron expression with five fields, in a time
+ * zone. When clocks go forward and skip the matching time, returns the time after the change. When clocks go
+ * back and show it twice, only the first time matches, or both if the hour is `*`. Throws an `Error` if the
+ * expression or the time zone is invalid.
  */
 export function nextTime(expression: string, timezone: string, after: number): number {
   const [minutes, hours, days, months, weekdays] = parseCron(expression);

@@ -9,7 +9,7 @@ export interface PipelineFile {
   readonly file: string;
   /** Name of the pipeline if the text contains none. */
   readonly name: string;
-  /** Pipeline files that run as steps, by the path in `uses`. */
+  /** Pipeline files that this file runs as steps. The key is the path in `uses`. */
   readonly uses?: { readonly [path: string]: PipelineFile };
 }
 
@@ -22,15 +22,18 @@ export interface Pipeline {
   /** Steps in the order of the file. */
   readonly steps: readonly Step[];
   readonly maxParallel: number;
-  /** Environment variables of all steps. `${NAME}` is replaced by a secret or a variable of the environment. */
+  /**
+   * Environment variables of all steps. `${NAME}` in a value is replaced by a secret or by an environment
+   * variable.
+   */
   readonly env: { readonly [name: string]: string };
   readonly secrets: { readonly [name: string]: Secret };
   readonly budget?: Budget;
-  /** Templates of the values that this pipeline returns to a pipeline that uses it. */
+  /** Templates of the values that another pipeline gets if it runs this one as a step. */
   readonly outputs: { readonly [name: string]: string };
   readonly triggers: readonly Trigger[];
   readonly concurrency?: { readonly key: string; readonly mode: 'queue' | 'cancel' };
-  /** Default way in which people are notified of a question. A step can override it. */
+  /** Default for how people are notified of a question. A step can override it. */
   readonly notify?: Notify;
 }
 
@@ -41,12 +44,12 @@ export interface Secret {
   readonly command?: string;
 }
 
-/** Limits of a run or step. `minutes` is the sum over all steps, also over parallel ones. */
+/** Limits of a run or a step. `minutes` is the total time of all steps, even if they run in parallel. */
 export interface Budget {
   readonly tokens?: number;
   readonly money?: number;
   readonly minutes?: number;
-  /** `ask` asks a person whether to continue. `fail` fails the step. */
+  /** What happens when a limit is reached: `ask` asks a person whether to continue, `fail` fails the step. */
   readonly onLimit: 'ask' | 'fail';
 }
 
@@ -56,7 +59,7 @@ export interface Notify {
   readonly channel?: string;
 }
 
-/** Event that starts a run. `inputs` are templates that can use the data of the event as `trigger`. */
+/** Event that starts a run. `inputs` are templates, in which `trigger` is the data of the event. */
 export type Trigger = { readonly inputs: { readonly [name: string]: string } } & (
   | { readonly on: 'channel'; readonly channel: string; readonly filter: JsonObject }
   | {
@@ -75,7 +78,7 @@ export type Trigger = { readonly inputs: { readonly [name: string]: string } } &
 
 export interface Input {
   readonly description: string;
-  /** Default value. Undefined if a run must provide a value. */
+  /** Default value of the input. Undefined if each run must set the input. */
   readonly value: Json | undefined;
 }
 
@@ -103,7 +106,7 @@ export interface CliAgent {
   readonly kind: 'cli';
   readonly cli: string;
   readonly args: readonly string[];
-  /** Way in which a program without a profile gets its prompt. */
+  /** How a program without a profile gets its prompt. */
   readonly prompt_by?: PromptWay;
   readonly system?: string;
 }
@@ -188,7 +191,7 @@ export interface Step {
   readonly pulls: { readonly rounds?: number; readonly tokens?: number };
   /** List of items, or a reference to a list. The step runs once for each item. */
   readonly forEach?: string | readonly Json[];
-  /** Agent that the step itself defines with `approve` or `uses`. It is not in `agents`. */
+  /** Agent of a step with `approve` or `uses`. The step defines it, so it is not in `agents`. */
   readonly own?: PersonAgent | PipelineAgent;
   /** Repeats the step until the condition holds, at most `max` times. `check` is a command that runs after each round. */
   readonly until?: { readonly condition: string; readonly max: number; readonly check?: string };

@@ -14,7 +14,7 @@ export class Fields {
   readonly #report: Report;
   readonly #path: Path;
 
-  /** If `keys` is given, every other key of the map is an error. */
+  /** If `keys` is given, any other key in the map is an error. */
   constructor(report: Report, path: Path, value: Json | undefined, what: string, keys?: readonly string[]) {
     this.#report = report;
     this.#path = path;
@@ -30,8 +30,8 @@ export class Fields {
   }
 
   /**
-   * Reports an error in the map, or at a path inside the map. Always returns null, so that callers can
-   * return it in place of the value.
+   * Reports an error in the map, or at a path inside the map. Returns null, so that a caller can write
+   * `return fields.error(…)`.
    */
   error(what: string, ...at: Path): null {
     this.#report([...this.#path, ...at], what);
@@ -124,8 +124,8 @@ export class Fields {
 const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Returns a suggestion for an unknown word, or an empty text. Words with one or two letters get no
- * suggestion, because they are all similar.
+ * Returns a suggestion for an unknown word, or an empty text. Words of one or two letters get no suggestion,
+ * because too many other words are similar.
  */
 export function didYouMean(word: string, candidates: readonly string[]): string {
   const found = word.length < 3 ? null : nearest(word, candidates);

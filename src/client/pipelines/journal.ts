@@ -10,7 +10,7 @@ export interface RunRecord {
   readonly run: string;
   readonly pipeline: string;
   /**
-   * Pipeline file from the start or the last resume of the run: its text, or the ref of the artifact that
+   * Pipeline file with which the run was started or last resumed: its text, or the ref of the artifact that
    * contains it.
    */
   readonly definition: { readonly text: string } | { readonly ref: string };
@@ -27,7 +27,7 @@ export interface RunRecord {
   readonly budget: BudgetRecord;
   /** Ref of the artifact with the files that the pipeline uses. */
   readonly uses_ref?: string;
-  /** Steps by instance id: `review`, or `review[3]` for an item of a list. */
+  /** Steps by instance id. The id is `review`, or `review[3]` if the step runs once per item of a list. */
   readonly steps: ReadonlyMap<string, StepRecord>;
 }
 
@@ -44,7 +44,7 @@ export interface StepRecord extends Pick<StepInstance, 'partial' | 'pulled_token
   readonly cached?: boolean;
   readonly duration_ms?: number;
   readonly why?: string;
-  /** Failed attempts and rounds whose condition was false, in order. */
+  /** Failed attempts, and rounds after which the condition of `until` was false, in order. */
   readonly failures?: readonly AttemptRecord[];
   /** The question that the step waits for. */
   readonly question?: { readonly id: string; readonly question: string };

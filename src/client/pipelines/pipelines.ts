@@ -31,7 +31,7 @@ export interface RunOptions extends LeaseOptions {
   readonly only?: readonly string[];
   /** Data of the trigger that starts the run. */
   readonly trigger?: Json;
-  /** Meter of the outer run, if a step of another pipeline starts this run. */
+  /** Counts what is spent in the pipeline that runs this one as a step. */
   readonly outer?: Meter;
   progress?(progress: Progress): void;
   /** Called when the run has an id, before the first step starts. */
@@ -41,7 +41,7 @@ export interface RunOptions extends LeaseOptions {
 export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition' | 'budget'> {
   /** Tokens and cost of the run's model calls. `money` leaves out models whose prices are unknown. */
   readonly spent: { readonly tokens: number; readonly money: number };
-  /** Values of the pipeline's `outputs`. Only the process that finished the run returns them. */
+  /** Values of the pipeline's `outputs`. They are set only in the process that finished the run. */
   readonly outputs?: { readonly [name: string]: string };
   readonly steps: readonly StepRecord[];
   /** Results of the steps that no other step needs. */
@@ -164,8 +164,8 @@ export class Pipelines {
   }
 
   /**
-   * Copies results of an earlier run into a new run. Leaves out the results of `from` and of all steps that
-   * depend on it.
+   * Copies results of an earlier run into a new run, except those of `from` and of all steps that depend on
+   * it.
    */
   async #takeOver(
     run: string,
@@ -343,8 +343,8 @@ export class Pipelines {
   }
 
   /**
-   * Waits until no other run with the same concurrency key is active. With the mode `cancel`, cancels the
-   * other run instead of waiting for its end. Returns null if the pipeline has no concurrency key.
+   * Waits until no other run with the same concurrency key is active. With the mode `cancel`, the other run
+   * is canceled. Returns null if the pipeline has no concurrency key.
    */
   async #takeTurn(
     { name, concurrency }: Pipeline,
@@ -361,8 +361,8 @@ export class Pipelines {
   }
 
   /**
-   * Waits until this process holds the lease named `what`. The lease is on a hidden thread. A holder can
-   * store data in this thread for the next holder.
+   * Waits until this process holds the lease named `what`. The lease belongs to a hidden thread, in which its
+   * holder can store data for the next holder.
    */
   async hold(what: string, o: LeaseOptions): Promise<RunLease> {
     const threads = this.#parts.threads('pipeline');
@@ -391,7 +391,8 @@ export class Pipelines {
   }
 
   /**
-   * Stores the pipeline file. Returns the fields that describe it in the event that starts or resumes a run.
+   * Stores the pipeline file. Returns fields for the event that starts or resumes the run. They say where the
+   * file is stored.
    */
   async #keep(run: string, { text, name, uses }: PipelineFile): Promise<{ [field: string]: string }> {
     const hash = await sha256Hex(text);
@@ -403,7 +404,7 @@ export class Pipelines {
     return { ...used, hash, ref };
   }
 
-  /** Stores the files that a pipeline uses as one artifact. */
+  /** Stores all files that the pipeline uses in one artifact. */
   async #keepUsed(run: string, uses: NonNullable<PipelineFile['uses']>): Promise<string> {
     const body = new TextEncoder().encode(JSON.stringify(uses));
     const artifact = { body, name: 'used pipelines', type: 'json' } as const;

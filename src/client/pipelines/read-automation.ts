@@ -67,8 +67,8 @@ export function readNotify(fields: Fields): Notify | undefined {
 }
 
 /**
- * Reads `until`: a condition, or an object. With `check`, the default condition is that the check exits with
- * 0.
+ * Reads `until`: a condition, or an object. If the object has a `check`, the condition is by default that
+ * this command exits with 0.
  */
 export function readUntil(fields: Fields): Step['until'] {
   const until = fields.shorthand('until', ['condition', 'max', 'check']);
@@ -90,7 +90,10 @@ export function readBudget(fields: Fields): Budget | undefined {
   return { tokens, money, minutes, onLimit: budget.oneOf('on_limit', ['ask', 'fail']) ?? 'fail' };
 }
 
-/** Reads `secrets`: the source of each secret by its name. A text is the name of an environment variable. */
+/**
+ * Reads `secrets`: the source of each secret, by name. A source that is a text is the name of an environment
+ * variable.
+ */
 export function readSecrets(fields: Fields): { [name: string]: Secret } {
   const found: { [name: string]: Secret } = {};
   const secrets = fields.map('secrets');

@@ -232,7 +232,7 @@ function checkUnused(
     if (!working.has(name)) report(['agents', name], `no step uses the agent "${name}"`, 'warning');
 }
 
-/** Keys that an agent of each kind may have. The first key of each list determines the kind. */
+/** Keys that an agent may have, by kind. The agent is of the kind whose first key it has. */
 const AGENT_KEYS: { readonly [kind in NamedKind]: readonly string[] } = {
   provider: ['provider', 'model', 'base_url', 'system', 'max_tokens'],
   cli: ['cli', 'args', 'prompt_by', 'system'],
@@ -314,7 +314,7 @@ const TYPES: readonly ArtifactType[] = ['markdown', 'json', 'html', 'text', 'bin
 /** Pattern for the ids of steps and the names of agents. */
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
 
-/** A parsed step with its references. It is used by checks that need all steps. */
+/** A parsed step with its references. Checks use it after all steps were read. */
 interface ReadStep {
   readonly step: Step;
   readonly fields: Fields;
@@ -416,7 +416,7 @@ function readRetry(fields: Fields): Step['retry'] {
   };
 }
 
-/** Types of outputs by kind of agent. Other kinds write Markdown. */
+/** Artifact types of outputs, by kind of agent. The output of all other kinds is Markdown. */
 const OUTPUT_TYPES: { readonly [kind in AgentKind]?: ArtifactType } = {
   shell: 'tool_output',
   capability: 'tool_output',
@@ -465,7 +465,7 @@ function findReferences(
   return found;
 }
 
-/** Returns whether a condition without references is false. */
+/** Returns whether a condition is false in every run. Only a condition without references can be. */
 function isNever(when: string): boolean {
   try {
     const expression = parseExpression(when);

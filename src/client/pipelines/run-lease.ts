@@ -5,13 +5,13 @@ import { PIPELINE_HOLD_S } from '../../base/limits.ts';
 import type { HoldAnswer, ThreadsApi } from '../../contract/threads.ts';
 import type { ThreadsAs } from '../prompts/types.ts';
 
-/** The process that runs pipelines, with a check whether other processes are alive. */
+/** The process that runs pipelines. It can also tell whether other processes are alive. */
 export interface Worker {
   /** Name that other processes see. It is unique among the running processes. */
   readonly name: string;
   /**
-   * Returns whether the process with this name is alive. Returns null if this process cannot check it, for
-   * example because the other process runs on another machine.
+   * Returns whether the process with this name is alive. Returns null if this is unknown, for example because
+   * it runs on another machine.
    */
   isAlive(name: string): boolean | null;
 }
@@ -22,7 +22,7 @@ export interface LeaseParts {
   readonly threads: ThreadsAs;
   readonly env: Env;
   readonly worker: Worker;
-  /** Name of the project folder, for the costs. */
+  /** Name of the project folder. Costs are recorded under it. */
   readonly project?: string;
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -100,7 +100,7 @@ export class RunLease implements AsyncDisposable {
     return lease;
   }
 
-  /** Returns the threads API with guarded writes. A write throws if another process has taken the run. */
+  /** Returns the threads API with guarded writes: a write throws if another process has taken the run. */
   fence(threads: ThreadsAs): ThreadsAs {
     const get = (api: ThreadsApi, name: string | symbol) => {
       const method = Reflect.get(api, name, api);
@@ -115,8 +115,8 @@ export class RunLease implements AsyncDisposable {
   }
 
   /**
-   * Throws if another process has taken the run. Asks the store only if the last confirmation is at least
-   * `withinMs` old.
+   * Throws if another process has taken the run. If the lease was confirmed less than `withinMs` ago, the
+   * store is not asked again.
    */
   async confirm(withinMs = 0): Promise<void> {
     if (!this.lost.aborted && this.#parts.env.now() - this.#renewedAt >= withinMs) await this.#renew();
@@ -125,8 +125,8 @@ export class RunLease implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    // The run has ended, so ignore errors. Wait for a renewal that is under way, so that it cannot take the
-    // lease after the release. If the release fails, the lease expires.
+    // The run has ended, so ignore errors. First wait for a renewal that is under way: after the release it
+    // could take the lease again. If the release fails, the lease expires by itself.
     await this.#renewal?.catch(() => {});
     await this.#threads.release(this.#run, { token: this.#token }).catch(() => {});
   }
@@ -145,8 +145,8 @@ export class RunLease implements AsyncDisposable {
   }
 
   /**
-   * Requests the lease from the store. Returns null if this process now holds the lease. Otherwise returns
-   * the lease of the other process.
+   * Requests the lease from the store. Returns null if this process now has it, otherwise the lease of the
+   * process that has it.
    */
   async #request(how: { renew?: boolean; instead_of?: string }): Promise<Held | null> {
     const asked = this.#parts.env.now();

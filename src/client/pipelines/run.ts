@@ -30,8 +30,8 @@ export type RecordedResults = ReadonlyMap<string, { readonly artifact: Artifact;
 const OK: ReadonlySet<StepStatus> = new Set(['done', 'skipped']);
 
 /**
- * One execution of a run. A step starts when all its needs are done and a slot is free. A failed step stops
- * only the steps that depend on it. Steps with recorded results do not run again.
+ * One execution of a run. A step starts when all steps that it needs are done and a slot is free. If it
+ * fails, only the steps that depend on it do not run. A step with a recorded result does not run again.
  */
 export class Run {
   readonly #parts: RunParts;

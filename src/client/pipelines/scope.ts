@@ -50,10 +50,7 @@ export class Scope {
     this.#item = item;
   }
 
-  /**
-   * Evaluates a condition. `more` contains additional names that only this condition may use, with their
-   * values.
-   */
+  /** Evaluates a condition. `more` contains additional names and their values, for this condition only. */
   async holds(when: string, more: { readonly [name: string]: Json } = {}): Promise<boolean> {
     const expression = parseExpression(when);
     await this.#load(referencesOf(expression));
@@ -77,8 +74,8 @@ export class Scope {
   }
 
   /**
-   * Returns the prompt of a step with its placeholders filled. The output of other agents is inserted as
-   * data: it is sanitized, and long output gets a frame.
+   * Returns the prompt of a step with its placeholders filled. Output of other agents must not act as
+   * instructions. So it is sanitized, and long output gets a frame.
    */
   async promptText({ prompt }: Step): Promise<string> {
     const references = templateReferences(prompt);
@@ -89,8 +86,8 @@ export class Scope {
   }
 
   /**
-   * Returns the command of a step. Values go into environment variables, so that the shell never parses the
-   * output of an agent as part of the command.
+   * Returns the command of a step. The values of placeholders are passed in environment variables. So the
+   * shell never parses the output of an agent as part of the command.
    */
   async command(step: Pick<Step, 'prompt'>): Promise<{ prompt: string; values: { [name: string]: string } }> {
     const values: { [name: string]: string } = {};
@@ -186,7 +183,7 @@ function contentOf({ type }: Artifact, text: string): Json {
     try {
       return JSON.parse(text) as Json;
     } catch {
-      // JSON was checked when the artifact was stored. If it still cannot be parsed, use it as text.
+      // JSON was checked when the artifact was stored. If it cannot be parsed all the same, use it as text.
     }
   }
   return text.replace(/\n$/, '');

@@ -3,10 +3,10 @@ import type { Json } from '../../base/json.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { ThreadsAs } from '../prompts/types.ts';
 
-/** Minimum length of a secret. A shorter text occurs in outputs by chance. */
+/** Minimum length of a secret that is masked. A shorter text would occur in outputs by chance. */
 const MIN_CHARS = 4;
 
-/** Replaces the values of secrets by their names, also if they are JSON, URL or Base64 encoded. */
+/** Replaces the values of secrets by their names. It also recognizes values in JSON, URL or Base64 encoding. */
 export class Mask {
   readonly #values: readonly (readonly [value: string, mark: string])[];
   readonly #bytes: readonly (readonly [value: Uint8Array, mark: Uint8Array])[];

@@ -23,7 +23,7 @@ export interface StepCall<A extends Agent = Agent> {
   readonly agent: A;
   /** The prompt with all placeholders filled. */
   readonly prompt: string;
-  /** Environment variables with the values of a command's placeholders, by name. */
+  /** Environment variables that hold the values of the placeholders in a command. */
   readonly values: { readonly [name: string]: string };
   /** Arguments of a capability. */
   readonly args: JsonObject;
@@ -48,7 +48,7 @@ export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
   /** Descriptions of context that the agent saw only in part, such as `3 of 8 items of the state`. */
   readonly partial?: readonly string[];
   readonly incomplete?: Incomplete;
-  /** Tokens of the prompt that a model got, and tokens that the prompt would have with everything pasted. */
+  /** Token counts of the prompt: what the model got, and what the prompt would have with everything pasted. */
   readonly prompt?: Pick<Bundle, 'tokens' | 'pasted'>;
 }
 
@@ -96,8 +96,8 @@ export function outputOf(error: unknown): string | Uint8Array {
 }
 
 /**
- * Runs one attempt of a step. Throws if the attempt fails or the signal fires. If there is output, the
- * error is a `StepFailure` that contains it.
+ * Runs one attempt of a step. Rejects if the attempt fails or the signal fires. If the agent has printed
+ * output before, the error is a `StepFailure` with this output.
  */
 export type StepRunner<A extends Agent = Agent> = (
   call: StepCall<A>,

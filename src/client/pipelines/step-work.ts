@@ -34,8 +34,8 @@ import {
 } from './step-runner.ts';
 
 /**
- * A question that a run asks a person. After a crash, the key finds the question again, so it is not asked
- * twice.
+ * A question that a run asks a person. Its key makes sure that the question is not asked a second time after
+ * a crash.
  */
 export interface RunQuestion
   extends Pick<PersonAgent, 'choices' | 'who' | 'default' | 'timeoutMs' | 'notify'> {
@@ -81,10 +81,10 @@ export type Outcome =
 /** A call without the number of its attempt: the fields that are equal in every attempt. */
 type Prepared = Omit<StepCall, 'attempt'>;
 
-/** Kinds of agents that answer like a model. Their answers may end with a patch. */
+/** Kinds of agents whose answers may end with a patch, as those of a model. */
 const SPEAKING: ReadonlySet<Agent['kind']> = new Set(['provider', 'cli', 'bridge', 'a2a']);
 
-/** Work on one instance of a step, from its condition to its recorded result. */
+/** Runs one instance of a step, from its condition to its recorded result. */
 export class StepWork {
   readonly #parts: WorkParts;
   readonly #instance: Instance;
@@ -165,7 +165,7 @@ export class StepWork {
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
       progress({ step: id, status: 'running', attempt });
-      // Do not wait until this event is durable. If a crash loses it, the work is repeated anyway.
+      // Do not wait until this event is durable. If a crash loses the event, the step is repeated anyway.
       const noted = this.#note('started', { key: call.key, attempt, ...promptOf(call, attempt) });
       try {
         await this.#parts.meter.admit(step.id);
@@ -284,7 +284,7 @@ export class StepWork {
     const timeout = AbortSignal.timeout(step.timeoutMs);
     let line = '';
     const onOutput = (text: string) => {
-      // Mask the whole line, because a secret may be split between two pieces of output.
+      // Mask the whole line and not each piece, because a secret may be split between two pieces.
       line = (line + text).slice(-MASKED_CHARS);
       progress({ step: id, status: 'said', text: this.#parts.mask(line) });
     };
@@ -353,8 +353,8 @@ export class StepWork {
   }
 
   /**
-   * Writes everything that follows a result: the token counts, the patch, and the event `step.done`. It can
-   * be called again after a crash.
+   * Writes what follows a result: the token counts, the patch, and the event `step.done`. After a crash it
+   * can be called again.
    */
   async #settle(
     artifact: Artifact,
@@ -472,7 +472,10 @@ function textOf(content: string | Uint8Array): string {
   return typeof content === 'string' ? content : new TextDecoder().decode(content);
 }
 
-/** Marks the sentence about the previous round in a prompt, so that the next round replaces it. */
+/**
+ * Beginning of the sentence about the previous round in a prompt. The next round finds the sentence by it and
+ * replaces it.
+ */
 const PREVIOUS_MARK = 'Previous attempt: ';
 const PREVIOUS = new RegExp(`\\n\\n${PREVIOUS_MARK}[^\\n]*$`);
 /** Number of characters at the end of the output that are masked as one text. */

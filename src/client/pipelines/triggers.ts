@@ -34,9 +34,9 @@ const WAIT_MS = 30_000;
 const RETRY_MS = 2_000;
 
 /**
- * Starts runs of one pipeline when its triggers fire. The server that holds the lease of the pipeline
- * watches its channels and schedules, and resumes runs whose server died. Each message, time or webhook
- * call has a key, so it starts only one run even if several servers see it.
+ * Starts runs of one pipeline when its triggers fire. The server that holds the lease of the pipeline watches
+ * channels and schedules, and resumes runs whose server died. Each message, scheduled time or webhook call
+ * has a key. So it starts only one run, even if several servers see it.
  */
 export class TriggerServer {
   readonly file: PipelineFile;
@@ -100,8 +100,8 @@ export class TriggerServer {
   }
 
   /**
-   * Starts runs from a channel. Reads the channel as a group, so the relay delivers a message again if this
-   * server dies before the run is stored.
+   * Starts runs for messages of a channel. It reads the channel as a group. So if this server dies before the
+   * run is stored, the relay delivers the message again.
    */
   async #watchChannel(trigger: Extract<Trigger, { on: 'channel' }>, signal: AbortSignal): Promise<void> {
     const { channels } = this.#o.relay;
@@ -122,8 +122,8 @@ export class TriggerServer {
   }
 
   /**
-   * Starts runs at the times of a schedule. The thread of the lease stores the last time, so that the next
-   * holder continues after it.
+   * Starts runs at the times of a schedule. The last time is stored in the thread of the lease, so that the
+   * next holder of the lease continues after it.
    */
   async #watchClock(
     trigger: Extract<Trigger, { on: 'schedule' }>,
@@ -193,8 +193,8 @@ export class TriggerServer {
   }
 
   /**
-   * Works on a run in the background. Resolves with the run's id when it has begun, or with null if it will
-   * not begin.
+   * Works on a run in the background. Resolves with the id of the run when it has begun. Resolves with null
+   * if it will not begin.
    */
   #work(begin: (o: RunOptions) => Promise<RunSummary | null>, resumed?: string): Promise<string | null> {
     const { log, signal } = this.#o;
@@ -229,7 +229,7 @@ export class TriggerServer {
           this.#working.delete(working);
         });
       this.#working.add(working);
-      // Do not wait until a resumed run begins, because it may first wait for its lease.
+      // A resumed run may first have to wait for its lease. So do not wait until it begins.
       if (resumed !== undefined) resolve(resumed);
     });
   }

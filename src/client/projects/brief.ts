@@ -6,14 +6,15 @@ import { findSecrets, maskSecrets } from '../../text/secrets.ts';
 import { ago, timeOf } from './files.ts';
 
 /**
- * A part of a brief. A brief is a page of limited size for a prompt. Each part names its source and its age.
+ * A part of a brief. A brief is a page that describes a project for a prompt and has a limited size. Each
+ * part names its source and its age.
  */
 export type BriefPart = Readonly<ReturnType<typeof part>>;
 
 /**
  * Creates a part of a brief. `source` is a file, or a command such as `git log`. `at` is the time of the
- * information, in ms or as a timestamp from a file; null if unknown. `verb` names what happened at this
- * time: `synced`, `reviewed`, `changed`.
+ * information: ms, a timestamp from a file, or null if unknown. `verb` says what happened at this time:
+ * `synced`, `reviewed`, `changed`.
  */
 export function part(
   title: string,
@@ -29,7 +30,7 @@ export function part(
 
 export interface BriefLine {
   readonly text: string;
-  /** Rank of the line. If the budget is too small, lines with the highest rank are dropped first. */
+  /** Rank of the line. If the budget is too small, the lines with the highest ranks are dropped first. */
   readonly rank: number;
   /**
    * True if the text comes from the caller of this brief, such as a pointer to read. Its secrets are not
@@ -158,8 +159,8 @@ function maskedLine(text: string): string {
 }
 
 /**
- * Returns two things: a function that builds the brief from the given number of lines with the lowest
- * ranks, and the maximum number of lines that may fit.
+ * Returns `lines`, the maximum number of lines that may fit, and `build`, which builds the brief from a
+ * number of lines with the lowest ranks.
  */
 function builder(draft: Draft, maxTokens: number, now: number, measure: Measure) {
   const all = draft.parts.flatMap((part) => part.lines.map(({ rank }) => rank)).sort((a, b) => a - b);
@@ -251,8 +252,8 @@ export function plainLine(text: string, most: number = BRIEF_LINE_CHARS): string
 }
 
 /**
- * Invisible characters. They are listed one by one, because a pattern with Unicode classes takes
- * milliseconds to compile. Text for a model also passes `neutralise`.
+ * Matches invisible characters. They are listed one by one, because compiling a pattern with Unicode classes
+ * takes milliseconds. Text for a model is also passed through `neutralise`.
  */
 const UNSEEN =
   /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;

@@ -3,7 +3,7 @@ import { BUILD_FILE_BYTES } from '../../base/limits.ts';
 import { plainLine } from './brief.ts';
 import type { ProjectFiles } from './files.ts';
 
-/** Commands of a project, one line each, and lines about the content of its source folders. */
+/** Commands of a project, one per line, and the names of what its source folders contain. */
 export interface Build {
   readonly commands: readonly string[];
   readonly layout: readonly { readonly folder: string; readonly names: readonly string[] }[];
@@ -39,11 +39,11 @@ const LOCKFILES = {
   'package-lock.json': 'npm',
 };
 
-/** Maximum number of characters that are shown of the body of a script. */
+/** Maximum number of characters of a script's body that are shown. */
 const BODY_CHARS = 90;
 /** Maximum number of commands per use. */
 const PER_USE = 2;
-/** Maximum length of a list of names. A line of a brief has room for it and for its label. */
+/** Maximum length of a list of names. Together with its label, such a list fits into a line of a brief. */
 const LIST_CHARS = 170;
 /** Maximum length of a list of scripts or targets. */
 const NAMES_CHARS = 80;
@@ -82,7 +82,7 @@ function commandLines(all: readonly BuildCommand[]): string[] {
   return (Object.keys(NAMES) as Use[]).flatMap((use) => {
     const same = all.filter((one) => one.use === use);
     const named = same.filter(({ guessed }) => !guessed);
-    // Drop the guesses if a file names a command for the same use.
+    // If a file names a command for this use, drop the guesses.
     return (named.length > 0 ? named : same).slice(0, PER_USE).map(({ command, runs, source, guessed }) => {
       const body = runs ? ` = ${plainLine(runs, BODY_CHARS)}` : '';
       const watches = WATCH.test(runs ?? '') || (use === 'Run' && VITEST_WATCH.test(runs ?? ''));
@@ -91,7 +91,7 @@ function commandLines(all: readonly BuildCommand[]): string[] {
   });
 }
 
-/** Scripts that package managers call by themselves. They are not listed. */
+/** Matches scripts that package managers run by themselves. They are not listed. */
 const LIFECYCLE = /^(?:pre|post)[a-z]|^prepare$/;
 
 function packageScripts(text: string | null, names: ReadonlySet<string>) {
@@ -146,7 +146,10 @@ function byUse(
   return { commands, others: rest.length > 0 ? `Other (${commandOf('NAME')}): ${list} (${source})` : null };
 }
 
-/** Joins names until the list is too long. Then adds how many of all `total` names are missing. */
+/**
+ * Joins names up to a maximum length. If names had to be left out, adds how many of all `total` names are
+ * missing.
+ */
 export function shortList(
   names: readonly string[],
   separator = ', ',
@@ -187,7 +190,7 @@ function pythonCommands(text: string | null, names: ReadonlySet<string>): BuildC
   ];
 }
 
-/** Usual commands of a project that has a file with this name. */
+/** File name → usual commands of a project that has this file. */
 const USUAL = {
   'Cargo.toml': { Build: 'cargo build', Test: 'cargo test', Check: 'cargo clippy' },
   'go.mod': { Build: 'go build ./...', Test: 'go test ./...', Check: 'go vet ./...' },
@@ -208,7 +211,10 @@ function usualCommands(names: ReadonlySet<string>): BuildCommand[] {
 const WORKFLOWS = '.github/workflows';
 /** Maximum number of CI files that are read. */
 const CI_FILES = 2;
-/** Start of a command that builds or tests. Other lines of CI files prepare a machine or publish a release. */
+/**
+ * Matches the start of a command that builds or tests. Other commands in CI files prepare a machine or
+ * publish a release.
+ */
 const CI_COMMAND =
   /^(?:[A-Z_]+=\S+ )*(?:npm|pnpm|yarn|bun|deno|make|go|cargo|pytest|tox|nox|uv|poetry|mvn|\.\/\w+|gradle|dotnet|rake|bundle|mix|cmake|ctest|swift|just|task|hatch|python3? -m) /;
 const NOT_FOR_AGENTS =
@@ -263,7 +269,7 @@ function runLines(text: string): string[] {
 
 /** Folders whose subfolders say how the code is divided. */
 const SOURCE_FOLDERS = 'src lib app apps packages crates cmd internal pkg server'.split(' ');
-/** Tests and files that say little about how the code is divided. */
+/** Matches tests and hidden files, because they say little about how the code is divided. */
 const MINOR = /^\.|[._-](?:test|spec)\.\w+$/;
 
 async function sourceFolders(files: ProjectFiles, present: ReadonlySet<string>): Promise<Build['layout']> {

@@ -33,8 +33,8 @@ export interface Finding {
 const VERSIONS = 500;
 
 /**
- * Returns all problems of the project files. `view` was read with `unchecked`, so this function checks the
- * schemas.
+ * Returns all problems of the project files. `view` must have been read with `unchecked`, because this
+ * function checks the schemas itself.
  */
 export async function checkProject(
   view: ProjectView,
@@ -61,14 +61,15 @@ export async function checkProject(
 }
 
 /**
- * Checks that decisions.md was only appended to. Compares it with its commits, or with the seal if there are
- * no commits.
+ * Checks that records were only appended to decisions.md. It is compared with its commits, or with the seal
+ * if there are none.
  */
 async function checkHistory(view: ProjectView, files: ProjectFiles, git: ProjectGit): Promise<Finding[]> {
   const found: Finding[] = [];
   const say = (what: string, fix: string, level: Finding['level'] = 'wrong') =>
     void found.push({ file: DECISIONS_MD, level, what, fix });
-  // During a git conflict the file contains both sides. It is checked after the conflict is resolved.
+  // During a git conflict the file contains the texts of both branches. Check it after the conflict is
+  // resolved.
   if (conflictLine((await files.read(DECISIONS_MD))?.text ?? '') !== null) return found;
   for (const id of repeatedIds(view.decisions)) say(`the id ${id} is used twice`, 'relay project merge');
   for (const { what, original } of await decisionRewrites(files, git)) {

@@ -25,7 +25,7 @@ import { type Handoff, isOverdue } from './state.ts';
 import { openTodos, sameId, type Todo } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
 
-/** Maximum number of todos in a part of a brief. No brief has room for more. */
+/** Maximum number of todos in a part of a brief, because no brief has room for more. */
 const MAX_TODOS = 200;
 /** Maximum number of finished steps in a brief. */
 const MAX_DONE = 5;
@@ -35,7 +35,10 @@ const MAX_COMMITS = 20;
 const MAX_FOLDERS = 3;
 /** Maximum number of file names in a line. */
 const MAX_FILES = 12;
-/** Maximum number of todos, and of decisions, that come first because they match the topic. */
+/**
+ * Maximum number of todos that come first because they match the topic. The same maximum applies to
+ * decisions.
+ */
 const MAX_MATCHES = 20;
 
 /**
@@ -179,7 +182,7 @@ function warnings(view: ProjectView): string[] {
   return found;
 }
 
-/** Puts the folder `place` before the names of project files in the sources of a draft. */
+/** Returns the draft with the folder `place` before the names of project files in its sources. */
 export function withPlace(draft: Draft, place: string): Draft {
   if (place === '') return draft;
   const FILE = `(${[PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD].join('|').replaceAll('.', '\\.')})`;
@@ -275,7 +278,7 @@ export function statePart({ state }: ProjectView): BriefPart {
   return part('State', STATE_JSON, lines, 'synced', state?.last_sync);
 }
 
-/** Puts a label before each non-empty text, such as `Next: …`. */
+/** Puts the label before each text that is not empty: `Next: …`. */
 function labelled(label: string, texts: readonly (string | null | undefined)[] = []): string[] {
   return texts.filter(Boolean).map((text) => `${label}: ${text}`);
 }
@@ -311,7 +314,7 @@ function checkpointPart({ state }: ProjectView): BriefPart {
   return part('Saved before the last compaction', STATE_JSON, lines, 'saved', checkpoint?.at);
 }
 
-/** Rank of the first todo with this status. */
+/** Rank of the first todo, by status. */
 const URGENT = { in_progress: RANK.task + 2, blocked: RANK.blocked };
 
 /**
@@ -349,7 +352,7 @@ function todoLine(todo: Todo, now: number): string {
   return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes.trim().replace(/\s*\n\s*/g, '; ')}` : ''}`;
 }
 
-/** Added to the rank of decisions that share no word with the topic. */
+/** Number that is added to the rank of a decision that shares no word with the topic. */
 const OTHER_DECISIONS = 20;
 
 /**

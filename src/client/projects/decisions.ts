@@ -145,8 +145,8 @@ interface RecordDigest {
   readonly id: string;
   readonly sha256: string;
   /**
-   * Digest of the record without the numbers of decisions and todos. It identifies a record that a merge
-   * renumbered. Absent in old seals.
+   * Digest of the record with the numbers of decisions and todos left out. If a merge gave the record a new
+   * number, this digest still identifies it. Absent in old seals.
    */
   readonly unnumbered?: string;
 }
@@ -171,8 +171,9 @@ export interface Rewrite {
 }
 
 /**
- * Finds records that are no longer as they were first written. Goes through the commits, oldest first, and
- * compares the records with the current text `now`. A record that was changed and restored is not reported.
+ * Finds records that were changed or deleted after they were written. It goes through the commits, oldest
+ * first, and then looks at the current text `now`. A record that was changed and later restored is not
+ * reported.
  */
 export async function rewrittenSince(changes: readonly FileChange[], now: string): Promise<Rewrite[]> {
   const read = remembering(digestDecisions);
@@ -207,7 +208,7 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
   });
 }
 
-/** Returns whether `records` contains this record unchanged. A new number is no change. */
+/** Returns whether `records` contains this record unchanged. A record with a new number counts as unchanged. */
 function isUnchanged(record: RecordDigest, records: readonly RecordDigest[]): boolean {
   return records.some(({ id, sha256, unnumbered }) =>
     id === record.id
@@ -227,7 +228,7 @@ export async function acceptedRecords(text: string): Promise<ReadonlySet<string>
   return new Set(ids.filter((id) => accepted.includes(now(id))));
 }
 
-/** Returns a function that builds the `Accepts:` entry for the current text of a record. */
+/** Returns a function that builds the entry for `Accepts:` that accepts the current text of a record. */
 export function acceptances(records: readonly RecordDigest[]): (id: string) => string {
   return (id) => {
     const record = records.find((each) => each.id === id);
@@ -241,7 +242,7 @@ export function repeatedIds(records: readonly { readonly id: string }[]): string
   return [...new Set(records.map(({ id }) => id).filter((id) => seen.size === seen.add(id).size))];
 }
 
-/** Returns the changes to records in the seal. The list is empty if the file was only appended to. */
+/** Returns the changes to records that are in the seal. If records were only appended, there are none. */
 export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDigest[]): Rewrite[] {
   const found: Rewrite[] = [];
   const say = (id: string, how: string) =>
@@ -260,7 +261,7 @@ export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDig
   return found;
 }
 
-/** Parses a seal. An unreadable seal counts as empty, so that it never stops a command. */
+/** Parses a seal. If it is unreadable, it counts as empty, so that a damaged seal never stops a command. */
 export function readSeal(text: string | undefined): RecordDigest[] {
   const records = jsonObjectIn(text)?.records;
   return (Array.isArray(records) ? records : []).filter(

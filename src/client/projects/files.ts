@@ -14,9 +14,8 @@ export const DECISIONS_MD = 'decisions.md';
 export const PROJECT_FILES = [PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD] as const;
 
 /**
- * Folder for data that belongs to this machine: the lock, the seal of the decisions and the time of the
- * last reminder. If another program uses the names of project files in the project folder, the project
- * files are in this folder too.
+ * Folder for data of this machine: the lock, the seal of the decisions and the time of the last reminder. It
+ * also contains the project files, if another program uses their names in the project folder.
  */
 export const LOCAL_FOLDER = '.relay';
 /** Settings file. Its field `folder` is the folder of the project files, relative to the project folder. */
@@ -31,7 +30,9 @@ const OURS: { readonly [name: string]: RegExp } = {
 /** Names of the files that identify a project folder. */
 export const SIGNS = Object.keys(OURS);
 
-/** Returns whether a file that has the name of a project file belongs to this program. */
+/**
+ * Returns whether a file belongs to this program, because other programs use the names of project files too.
+ */
 export function isOurs(name: string, text: string): boolean {
   return OURS[name]?.test(text) ?? true;
 }
@@ -84,7 +85,7 @@ export interface Commit {
 }
 
 /**
- * State of a git repository. `commit` is null before the first commit. `branch` is null on a detached HEAD.
+ * State of a git repository. `commit` is null before the first commit. `branch` is null if HEAD is detached.
  */
 export interface GitStatus {
   readonly branch: string | null;
@@ -99,14 +100,14 @@ export interface GitStatus {
 /** A commit that changed a file, with the texts of the file before and after it. */
 export interface FileChange {
   readonly commit: string;
-  /** Text of the file before the commit, one per parent. Empty if the file did not exist. */
+  /** Texts of the file before the commit, one per parent. A text is empty if the file did not exist. */
   readonly before: readonly string[];
   /** Text of the file after the commit. Empty if the commit deleted the file. */
   readonly after: string;
 }
 
 export interface MergedCommits {
-  /** Commit from which both sides started. Null if there is none. */
+  /** Commit at which the two branches separated. Null if there is none. */
   readonly base: string | null;
   readonly ours: string;
   readonly theirs: string;
@@ -114,7 +115,7 @@ export interface MergedCommits {
 
 export interface MergedFile {
   readonly text: string;
-  /** True if both sides changed the same lines. The text then has conflict markers. */
+  /** True if both branches changed the same lines. Then the text has conflict markers. */
   readonly conflict: boolean;
 }
 
@@ -128,13 +129,13 @@ export interface ProjectGit {
   }): Promise<readonly Commit[]>;
   status(): Promise<GitStatus>;
   /**
-   * Returns the numbers of added and removed lines of each tracked file that differs from the last commit,
-   * including project files. The numbers of a binary file are 0.
+   * Returns how many lines were added to and removed from each tracked file since the last commit, including
+   * project files. Both numbers of a binary file are 0.
    */
   changedLines(): Promise<ReadonlyMap<string, { readonly added: number; readonly removed: number }>>;
   /**
-   * Returns the hunks of `git diff HEAD -U0` for these files: headers such as `@@ -3 +3,2 @@ func main()`, to
-   * which git adds the name of the function, and the changed lines with `+` or `-`.
+   * Returns the changes of these files as `git diff HEAD -U0` prints them: hunk headers such as `@@ -3 +3,2
+   * @@ func main()`, and changed lines with `+` or `-`. git adds the name of the function to a header.
    */
   hunks(paths: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
   /**
@@ -212,13 +213,16 @@ export function conflictLine(text: string): number | null {
   return begin >= 0 && middle >= 0 && end >= 0 ? begin + 1 : null;
 }
 
-/** Throws if the file contains a git conflict, because commands must not write to it then. */
+/** Throws if the file contains a git conflict. Commands must not write to such a file. */
 export function needResolved(file: string, text: string): void {
   const line = conflictLine(text);
   if (line !== null) throw new RelayError('conflicted', { file, line });
 }
 
-/** The three texts of a merge: `base` before the changes, `ours` and `theirs` as each side has changed it. */
+/**
+ * The three texts of a merge: `base` is the common text, `ours` and `theirs` are the texts of the two
+ * branches.
+ */
 export interface Sides {
   readonly base: string;
   readonly ours: string;
@@ -226,8 +230,8 @@ export interface Sides {
 }
 
 /**
- * Splits a text with conflict markers into its sides. The base of a conflict is known only if git wrote it
- * (diff3 style).
+ * Splits a text with conflict markers into the texts of a merge. The text before a conflict is known only if
+ * git wrote it (diff3 style).
  */
 export function sidesOf(text: string): Sides {
   const sides = { base: '', ours: '', theirs: '' };
@@ -264,7 +268,7 @@ export function openJsonFile(file: string, text: string): JsonDocument {
   return doc;
 }
 
-/** Throws if the value at a path is not of this kind. Otherwise a command would overwrite it. */
+/** Throws if the value at a path has another kind, because a command would overwrite it. */
 export function needKind(file: string, doc: JsonDocument, path: JsonPath, kind: 'object' | 'array'): void {
   const node = doc.find(path);
   if (!node || node.kind === kind) return;

@@ -57,8 +57,8 @@ export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
 }
 
 /**
- * Merges one file for git, which calls this once per file. Also reads the other project files, because this
- * file may refer to entries in them that get new numbers.
+ * Merges one file. git calls this once per file. The other project files are read too: their entries may get
+ * new numbers, and this file may refer to them.
  */
 export async function mergeOne(git: ProjectGit, name: ProjectFileName, own: Sides): Promise<MergedFile> {
   const under = await git.merging();
@@ -86,8 +86,8 @@ function repeatedIn(name: string, text: string): string[] {
 }
 
 /**
- * Splits a file with repeated numbers into two sides, as if it had a conflict. Of two entries with the same
- * number, the first one is on one side and the second one on the other.
+ * Splits a file with repeated numbers into two texts, as if two branches had written it. Of two entries with
+ * the same number, each text has one.
  */
 function sidesOfRepeated(name: string, text: string): Sides {
   const repeated = repeatedIn(name, text);
@@ -114,12 +114,12 @@ function sidesOfRepeated(name: string, text: string): Sides {
 }
 
 type ProjectFileName = (typeof PROJECT_FILES)[number];
-/** Sides of the files that are merged, and of files whose numbers matter for the merge. */
+/** Texts of the files that are merged, and of other files whose numbers matter for the merge. */
 export type ProjectSides = { readonly [Name in ProjectFileName]?: Sides };
 
 /**
- * Merges the project files of two branches. If both branches used a number for different entries, one of
- * the entries gets a new number, and all references to it change.
+ * Merges the project files of two branches. If both branches gave the same number to different entries, one
+ * of these entries gets a new number, and all references to it are changed.
  */
 export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['mergeLines']) {
   const plans = [
@@ -141,7 +141,7 @@ export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['
     };
     files[name] = await mergeFile(name, numbered, mergeLines);
   }
-  /** Lists new numbers, such as `TODO-012 → TODO-014`, with the side on which they change. */
+  /** Lists new numbers, such as `TODO-012 → TODO-014`, and the side whose entries get them. */
   const told = (side: 'ours' | 'theirs', moved: ReadonlyMap<string, string>) =>
     [...moved].map(([from, to]) => ({ side, from, to }));
   return { files, renumbered: [...told('ours', ours), ...told('theirs', theirs)] };
@@ -194,8 +194,8 @@ function numbered(id: string, words: string, created: string | null): Numbered {
 }
 
 /**
- * Joins the records of two sides whose numbers no longer clash. Returns null if both sides changed the same
- * record, or the text before the records, in different ways.
+ * Joins the records of both sides. Their numbers no longer clash here. Returns null if both sides changed the
+ * same record, or the text before the records, in different ways.
  */
 function mergeDecisions({ base, ours, theirs }: Sides): string | null {
   const [before, our, their] = [base, ours, theirs].map(parseDecisions) as [
@@ -238,7 +238,9 @@ function parseDecisions(text: string) {
   return { head, records: new Map(records.map((record) => [record.id, record.text.trimEnd()])) };
 }
 
-/** Returns the text of the side that changed it. Returns null if both sides changed it differently. */
+/**
+ * Returns the text of the side that changed it. Returns null if both sides changed it and their texts differ.
+ */
 function pick(base: string, ours: string, theirs: string): string | null {
   if (ours === theirs || theirs === base) return ours;
   if (ours === base) return theirs;
@@ -303,8 +305,8 @@ function joined(ours: string, theirs: string): string {
 }
 
 /**
- * Merges two lists. First come the items of our side, in our order. Then come the items that only the other
- * side has added or changed.
+ * Merges two lists. The items of our side come first, in our order. Items that only the other side has added
+ * or changed follow.
  */
 function mergeLists(base: Json[], ours: Json[], theirs: Json[], theirsLater: boolean): Json[] {
   const at = (list: readonly Json[], item: Json): Value => list.find((other) => keyOf(other) === keyOf(item));
@@ -342,11 +344,14 @@ function change(doc: JsonDocument, path: JsonPath, value: Value): void {
 /** A decision, a todo or a hand-off that has a number, with the data that identifies it. */
 interface Numbered {
   readonly id: string;
-  /** Content of the entry. Entries with equal content are the same entry, even if their numbers differ. */
+  /**
+   * Text that identifies the entry. Entries with the same content are the same entry, even if their numbers
+   * differ.
+   */
   readonly content: string;
   /**
-   * Data that identifies the entry after an edit, such as its creation time. Entries with equal id and
-   * equal origin are the same entry, even if their content differs.
+   * Data that stays the same when the entry is edited, such as its creation time. Entries with the same id
+   * and origin are the same entry, even if their content differs.
    */
   readonly origin: string;
   /** Creation time in ms. If two entries have the same number, the older entry keeps the number. */
@@ -357,8 +362,8 @@ type Renumbering = ReturnType<typeof renumber>;
 
 /**
  * Resolves numbers that two branches gave to different entries. The side with the older entry keeps its
- * numbers. On the other side, the clashing entry and all new entries after it get the next free numbers,
- * because later entries may refer to it. The result is the same if both sides are swapped.
+ * numbers. On the other side, the clashing entry and all new entries after it get the next free numbers; the
+ * later ones move too, because they may refer to it. Swapping the sides gives the same result.
  */
 function renumber(
   prefix: string,
@@ -412,8 +417,8 @@ function renumber(
 type Entries = readonly [all: readonly Numbered[], fresh: readonly Numbered[]];
 
 /**
- * Finds entries of this side that the other side has renumbered since the base. Returns a map from the old
- * to the new numbers.
+ * Finds entries of this side to which the other side has given a new number since the base. Returns a map
+ * from old to new numbers.
  */
 function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, otherNew]: Entries) {
   const moved = new Map<string, string>();

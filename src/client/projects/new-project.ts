@@ -14,8 +14,8 @@ interface Manifest {
   readonly language: string;
   readonly dependencies: readonly string[];
   /**
-   * True for a package that other programs import. Its dependencies and files say little about what it is
-   * used for.
+   * True for a package that other programs import. Then dependencies and files say little about the purpose
+   * of the package.
    */
   readonly library?: boolean;
 }
@@ -64,7 +64,7 @@ export async function discover(files: ProjectFiles, git: ProjectGit) {
   };
 }
 
-/** A guessed part of the tech stack, and the file that it was guessed from. */
+/** A part of the tech stack that was guessed, and the file on which the guess is based. */
 interface Guess {
   readonly what: string;
   readonly from: string;
@@ -112,7 +112,7 @@ function fromCargo(text: string | null): Manifest | null {
   return manifestOf('Cargo.toml', 'Rust', dependencies, tableAt(manifest, 'package'));
 }
 
-/** Builds a manifest. The name and the description come from the first table that has them. */
+/** Builds a manifest. Its name and description come from the first of the tables that has them. */
 function manifestOf(
   file: string,
   language: string,
@@ -162,8 +162,8 @@ function lastPart(path: string): string | null {
 const GENERATED = /^(?:node_modules|dist|build|target|out|venv|__pycache__|coverage|vendor)$/;
 
 /**
- * Meaning → names of dependencies or files that have this meaning. Signs of other meanings are unknown, so
- * the user adds them by hand.
+ * Part of the tech stack → names of dependencies or files that show that a project uses it. For a part that
+ * is not listed, the user must add the fact by hand.
  */
 type Signs = { readonly [meaning: string]: readonly string[] };
 
@@ -254,8 +254,8 @@ const DECISION_FOLDERS = [
 const MOST = 500;
 
 /**
- * Returns the decisions of the first folder that contains any. Of two files with the same number, only the
- * first is used. Files without a number are ignored.
+ * Returns the decisions of the first folder that contains any. If two files have the same number, only the
+ * first one is used. Files without a number are ignored.
  */
 async function existingDecisions(files: ProjectFiles): Promise<AdoptedDecision[]> {
   for (const folder of DECISION_FOLDERS) {
@@ -286,7 +286,7 @@ function readRecord(text: string, name: string): Pick<AdoptedDecision, 'title' |
   };
 }
 
-/** Returns the first paragraph of a README that is neither a heading nor an image, as one line. */
+/** Returns the first paragraph of a README as one line. Headings and images are skipped. */
 function firstParagraph(readme: string): string | null {
   const plain = readme.replace(/^\uFEFF/, '').replace(/^---\r?\n[\s\S]*?\n---\r?\n|<!--[\s\S]*?-->/g, '');
   for (const paragraph of plain.split(/(?:\r?\n[ \t]*){2,}/)) {

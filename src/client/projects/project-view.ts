@@ -38,8 +38,8 @@ export interface ReadOptions {
 const MAX_FAULTS = 3;
 
 /**
- * Reads the project files. `unchecked` skips the validation against the schemas. `quick` skips the
- * validation too, and also the line numbers of todos.
+ * Reads the project files. With `unchecked`, they are not validated against the schemas. With `quick`, they
+ * are not validated either, and todos have no line numbers.
  */
 export async function readProject(files: ProjectFiles, now: number, o: ReadOptions = {}) {
   const broken: string[] = [];
@@ -71,8 +71,8 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     }
   };
   const state = json(STATE_JSON);
-  // With `quick`, use `JSON.parse`. For thousands of todos, the parser that keeps positions takes ten times
-  // as long.
+  // With `quick`, use `JSON.parse`. The other parser keeps positions, and takes ten times as long for
+  // thousands of todos.
   const plain = o.quick ? jsonObjectIn(found.get(TODOS_JSON)?.text.replace(/^\uFEFF/, '')) : null;
   const todos = plain === null ? json(TODOS_JSON) : null;
   const projectMd = found.get(PROJECT_MD);
@@ -154,9 +154,7 @@ function sentence(error: unknown): string {
   return isRelayError(error) ? error.message : `Reading failed: ${(error as Error).message}`;
 }
 
-/**
- * Patterns for the headings of PROJECT.md that a brief uses. The headings may have any level and any order.
- */
+/** Patterns for the headings of PROJECT.md that a brief uses. Such headings may have any level and order. */
 const HEADINGS = {
   description: /one.?line|description|about|overview|summary/i,
   stack: /stack|technolog/i,
@@ -171,8 +169,8 @@ type Heading = keyof typeof HEADINGS | 'name' | 'other';
 const TEMPLATE_LINE = /^(?:[\w ]+:|(?:Architecture decisions|Current state|Todo items): \S+)$/;
 
 /**
- * Parses PROJECT.md. Headings that the template does not have are in `others`, in the order of the file. A
- * missing part is null or empty. A subheading belongs to the part above it, unless it matches one of
+ * Parses PROJECT.md. `others` contains the headings that the template does not have, in the order of the
+ * file. A missing part is null or empty. A subheading belongs to the part above it, unless it matches one of
  * `HEADINGS`.
  */
 function readProjectMd(text: string) {

@@ -65,8 +65,8 @@ const TEMPLATES = { [STATE_JSON]: stateJson, [TODOS_JSON]: todosJson, [DECISIONS
 type JsonFile = typeof STATE_JSON | typeof TODOS_JSON;
 
 /**
- * A folder with project files. Every change happens under a lock and replaces each file atomically. A
- * change keeps text that other processes wrote.
+ * A folder with project files. Each change happens under a lock and replaces files atomically. It keeps text
+ * that other processes wrote.
  */
 export class Project {
   readonly files: ProjectFiles;
@@ -196,8 +196,8 @@ export class Project {
   }
 
   /**
-   * Returns the content of state.json. Returns null if the file does not exist or belongs to another program.
-   * Some hooks need only this file.
+   * Returns the content of state.json, which is all that some hooks need. Returns null if the file does not
+   * exist or belongs to another program.
    */
   async state(): Promise<ProjectState | null> {
     const file = await this.files.read(STATE_JSON);
@@ -206,8 +206,8 @@ export class Project {
   }
 
   /**
-   * Saves a checkpoint in state.json. Does nothing if the file does not exist or belongs to another
-   * program, because hooks call this method and must never create a project.
+   * Saves a checkpoint in state.json. Hooks call this method and must never create a project. So it does
+   * nothing if the file does not exist or belongs to another program.
    */
   checkpoint(checkpoint: Omit<Checkpoint, 'at'>): Promise<void> {
     return this.files.locked(async () => {

@@ -75,8 +75,8 @@ export interface StateChange {
 }
 
 /**
- * Records the end of a session. Items are added to lists. Lists are never replaced, because another session
- * may have written to them meanwhile.
+ * Records the end of a session. Items are added to the lists. A list is never replaced, because another
+ * session may have written to it meanwhile.
  */
 export function syncState(doc: JsonDocument, change: StateChange, at: string): void {
   needKind(STATE_JSON, doc, ['progress'], 'object');
@@ -99,16 +99,15 @@ export function syncState(doc: JsonDocument, change: StateChange, at: string): v
 }
 
 /**
- * Saves a checkpoint. This changes `last_update`, so the checkpoint stores the time of the last sync in
- * `last_sync`.
+ * Saves a checkpoint. This changes `last_update`. So the time of the last sync, which was in that field, is
+ * stored in the checkpoint as `last_sync`.
  */
 export function saveCheckpoint(doc: JsonDocument, checkpoint: Checkpoint): void {
   needKind(STATE_JSON, doc, ['checkpoint'], 'object');
   const { last_sync, last_update } = readState(doc);
   const { at, files_in_flight, ...rest } = checkpoint;
   const fresh = { at, last_sync, ...rest, files_in_flight: [...files_in_flight] };
-  // Do not write a checkpoint in which only the time is new: some clients announce a compaction at every
-  // turn.
+  // Some clients announce a compaction at every turn. So do not write a checkpoint if only its time is new.
   if (jsonEqual(doc.get(['checkpoint']), { ...fresh, at: last_update })) return;
   doc.set(['checkpoint'], fresh);
   doc.set(['last_update'], at);
@@ -135,9 +134,9 @@ function leave(doc: JsonDocument, item: string): void {
 }
 
 /**
- * A task for a sub-agent, stored in state.json. Each hand-off has its own entry, so that sub-agents never
- * overwrite each other. A hand-off has its own times and does not change `last_update`, which is the time
- * of the last update of the state itself.
+ * A task for a sub-agent, stored in state.json. Each hand-off is a separate entry, so that sub-agents never
+ * overwrite each other. It has its own times. `last_update` is not changed, because it is about the rest of
+ * the state.
  */
 export type Handoff = Readonly<ReturnType<typeof handoffAt>>;
 
@@ -204,7 +203,7 @@ export interface HandoffReport {
   readonly failed?: boolean;
 }
 
-/** Stores the report of a sub-agent. If `id` is null, it is the report for the only open hand-off. */
+/** Stores the report of a sub-agent on a hand-off. If `id` is null, there must be exactly one open hand-off. */
 export function reportHandoff(
   doc: JsonDocument,
   id: string | null,
@@ -228,7 +227,7 @@ export function reportHandoff(
 }
 
 /**
- * Returns a hand-off to the parent agent, and records that a finished result was read. If `id` is null,
+ * Returns a hand-off to the parent agent. If it is finished, records that it was read. If `id` is null,
  * returns the newest hand-off.
  */
 export function collectHandoff(doc: JsonDocument, id: string | null, at: string): Handoff {
@@ -261,10 +260,7 @@ function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | '
   return all.indexOf(open[0]!);
 }
 
-/**
- * Deletes the oldest hand-offs that are finished and were read. Keeps the newest `HANDOFFS_KEPT` of the
- * finished and read ones.
- */
+/** Deletes the oldest hand-offs that are finished and were read. The newest `HANDOFFS_KEPT` of them stay. */
 function deleteOldHandoffs(doc: JsonDocument): void {
   const finished = readHandoffs(doc).flatMap(({ status, read_at }, index) =>
     status !== 'open' && read_at !== null ? [index] : [],

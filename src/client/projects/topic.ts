@@ -4,9 +4,9 @@ import { STOP_WORDS } from '../../base/stop-words.ts';
 export type Topic = readonly string[];
 
 /**
- * Returns the words that a text is about. Each word loses a plural `s` and is cut to six letters, so that
+ * Returns the words that a text is about. A plural `s` is removed and a word is cut to six letters. So
  * `limits` matches `limit`, and `authentication` matches `authenticate`. Stop words and short words are left
- * out. A word is short if it has at most three letters, or one character in scripts without letter case.
+ * out. Short means at most three letters, or one character in scripts without upper and lower case.
  */
 export function topicOf(text: string): Topic {
   const long = wordsOf(text.toLowerCase()).filter(
@@ -16,8 +16,8 @@ export function topicOf(text: string): Topic {
 }
 
 function wordsOf(text: string): string[] {
-  // Split plain English without the segmenter, which takes milliseconds to open its dictionaries. Hooks
-  // must be fast.
+  // Split plain English without the segmenter, because hooks must be fast and the segmenter takes
+  // milliseconds to open its dictionaries.
   if (!/[^\0-\x7f]/.test(text)) return text.match(/[a-z0-9]+/g) ?? [];
   const words: string[] = [];
   let joins = false;
@@ -34,9 +34,9 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * Counts the words of a topic that a text contains. In scripts with letter case, a match must be at the
- * start of a word. In other scripts a match may be anywhere, because these scripts often have no spaces, or
- * join an article with the word.
+ * Counts the words of a topic that a text contains. A match must be at the start of a word. In scripts
+ * without upper and lower case it may be anywhere, because such scripts often have no spaces or join an
+ * article with its word.
  */
 export function relevance(topic: Topic, text: string): number {
   const small = text.toLowerCase();

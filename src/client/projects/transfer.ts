@@ -29,8 +29,8 @@ export interface Transfer {
   /** Header of a thread that belongs to the work. Null if there is none. */
   readonly thread: Header | null;
   /**
-   * Parts that quote the session of the agent that hands over, and lines that say how to read more of the
-   * session.
+   * The session of the agent that hands over the work: `parts` quote it, and `closing` says how to read more
+   * of it.
    */
   readonly session?: { readonly parts: readonly BriefPart[]; readonly closing: readonly string[] };
 }
@@ -40,7 +40,7 @@ interface Target {
   readonly name: string;
   /** Files with instructions that the client loads by itself. */
   readonly memory: readonly string[];
-  /** Name of a relay tool in the client, and the text with which a user starts the skill. */
+  /** Name of a relay tool as the client shows it. `skill` is the text with which a user starts the skill. */
   readonly tool?: string;
   readonly skill?: string;
   /** Command that starts the client with a first prompt. */
@@ -164,24 +164,23 @@ const MAX_DIFF_LINES = 5_000;
 const MAX_HUNKS = 3;
 /** If all changes together exceed one of these limits, only hunk headers are shown. */
 const SMALL_DIFF = { lines: 40, chars: 1_600 };
-/** Maximum number of untracked files that are shown by their first lines, and of lines per file. */
+/** Limits for showing the beginning of untracked files: number of files, and number of lines per file. */
 const PREVIEW = { files: 3, lines: 8 };
 
 /** Files that usually change as a side effect: settings, lockfiles and files of tools. */
 const SETTINGS =
   /(?:^|\/)\.|(?:^|[-./])lock(?:file)?\b|\.(?:json|jsonc|ya?ml|toml|ini|cfg|lock|sum|snap|svg)$|\.config\.\w+$/;
 
-/**
- * Matches paths in which the name of the file or of a folder starts with a dot. Such files often contain
- * passwords.
- */
+/** Matches paths with a file or folder whose name starts with a dot. Such files often contain passwords. */
 const HIDDEN = /(?:^|\/)\./;
 const PROSE = /\.(?:md|mdx|markdown|rst|txt|adoc|html?)$/;
 const TESTS = /(?:^|\/)(?:tests?|spec|__tests__)\/|[._-](?:test|spec)\.\w+$/;
 /** Maximum length of a function's name in a hunk header. */
 const FUNCTION_CHARS = 60;
 
-/** Formats hunk headers. For prose, git adds a heading instead of a function name, so the name is left out. */
+/**
+ * Formats hunk headers. In prose, git prints a heading in place of a function name, so this name is left out.
+ */
 function hunkText(path: string, headers: readonly string[]): string {
   if (headers.length === 0) return '';
   let last = '';
@@ -299,8 +298,8 @@ function threadPart(thread: Header | null): BriefPart {
 }
 
 /**
- * Lists the newest commits that changed the files in flight. Leaves out settings and lockfiles, because
- * many unrelated commits change them.
+ * Lists the newest commits that changed files which are now in flight. Settings and lockfiles are ignored,
+ * because many unrelated commits change them.
  */
 async function commitsPart(view: ProjectView, git: ProjectGit, { inFlight }: GitStatus): Promise<BriefPart> {
   const tracked = inFlight.filter(({ path, state }) => state !== '??' && !SETTINGS.test(path));

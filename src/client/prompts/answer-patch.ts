@@ -13,9 +13,9 @@ const OPENING = /[`~]*(?:`{3}|~{3}) ?relay-patch/g;
 const LISTS = new Set(['facts', 'constraints', 'open_questions', 'decisions', 'plan']);
 
 /**
- * Reads the patch at the end of an answer. Returns null if there is none. Accepts only `add` and `replace`,
- * on single items of the lists or on the summary. The answering agent becomes the author of every item, even
- * if the model wrote another name.
+ * Reads the patch at the end of an answer. Returns null if there is none. A patch may only `add` or `replace`
+ * single items of the lists, or the summary. The author of every item is the agent that answers, even if the
+ * model wrote another name.
  */
 export function answerPatch(tail: string, by: string, newId: () => string): AnswerPatch | null {
   const block = lastBlock(tail);

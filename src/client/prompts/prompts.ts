@@ -30,7 +30,7 @@ interface PromptParts {
   readonly cache: AnswerCache;
   /** Secret for the frames around texts that a model pulls. */
   readonly frameSecret: FrameSecret;
-  /** Name of the project folder, for the costs. */
+  /** Name of the project folder. Costs are recorded under it. */
   readonly project?: string;
 }
 
@@ -41,8 +41,8 @@ export type PromptOutcome = Readonly<ReturnType<typeof outcome>> &
 const PROMPT_AUTHOR = 'relay';
 
 /**
- * Builds prompts of limited size from threads, and stores the answers. An answer becomes an artifact and
- * updates the state of its thread.
+ * Builds prompts of limited size from threads, and stores the answers. An answer is stored as an artifact,
+ * and it updates the state of the thread.
  */
 export class Prompts {
   readonly #parts: PromptParts;
@@ -249,7 +249,8 @@ export function promptFigures(
 }
 
 /**
- * Returns the event field with the context that a prompt showed only in part. Empty if it showed everything.
+ * Returns the event field `partial`: the context that a prompt showed only in part. Without such context,
+ * returns no field.
  */
 export function partialField({ partial = [] }: Partial<Pick<Bundle, 'partial'>>): { partial?: string[] } {
   return partial.length > 0 ? { partial: [...partial] } : {};
@@ -276,7 +277,7 @@ function outcome(
       answer: artifact.tokens.content,
       tokenizer: bundle.tokens.tokenizer,
       estimated: bundle.tokens.estimated || bundle.pasted.estimated,
-      /** Number of those tokens that came from tool calls. */
+      /** Number of tokens of `prompt` that came from tool calls. */
       pulled: pulls.tokens,
       pulls: pulls.calls,
     },
@@ -291,7 +292,7 @@ function afterKey({ thread_id, words, system }: Bundle, model: string, stateRef:
   return sha256Hex(`after\n${JSON.stringify([model, thread_id, stateRef, system, words])}`);
 }
 
-/** Cuts the words of a prompt to 500 characters for events, which are shown in lists. */
+/** Cuts the words of a prompt to 500 characters, because events are shown in lists. */
 function clip(words: string): string {
   return words.length > 500 ? `${words.slice(0, 499)}…` : words;
 }
@@ -354,8 +355,8 @@ export interface CachedAnswer {
 }
 
 /**
- * Returns the cached answer of the first key that has one. Returns null if no key has one, or if the
- * artifact with the answer no longer exists.
+ * Returns the cached answer of the first key that has one. Returns null if there is none, or if its artifact
+ * no longer exists.
  */
 export async function readCachedAnswer(
   cache: AnswerCache,

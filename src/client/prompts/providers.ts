@@ -1,8 +1,8 @@
 /** An entry in the table of model providers. Help texts, options and lists are generated from this table. */
 export interface Provider {
   /**
-   * Name of the environment variable that contains the API key. Null if the provider needs no API key. In
-   * this case, RELAY_MODEL_KEY can contain an optional one.
+   * Name of the environment variable with the API key. Null if the provider needs none. Such a provider can
+   * get an optional API key from RELAY_MODEL_KEY.
    */
   readonly key: string | null;
   readonly keyHelp?: string;

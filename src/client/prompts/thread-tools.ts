@@ -134,7 +134,10 @@ interface ToolParts {
   readonly frameSecret: FrameSecret;
 }
 
-/** Maximum number of search hits that are read to find passages that the model has not seen. */
+/**
+ * Maximum number of search hits that are read. More are read than shown, because the model may already have
+ * seen some passages.
+ */
 const SEARCH_LIMIT = 50;
 
 /**
@@ -153,9 +156,9 @@ class ThreadTools {
    * path.
    */
   readonly #seen = new Set<string>();
-  /** Name → ref of the artifacts that the prompt or a tool call has shown. */
+  /** Name → ref of the artifacts that the model knows from the prompt or from a tool call. */
   readonly #names = new Map<string, string>();
-  /** Artifacts that a tool call has shown and that are not in the prompt. */
+  /** Artifacts that the model knows only from tool calls, not from the prompt. */
   readonly #more = new Map<string, Artifact>();
   #calls = 0;
   #tokens = 0;
@@ -187,8 +190,8 @@ class ThreadTools {
   async call(call: ToolCall): Promise<{ readonly result: string; readonly pull: Pull }> {
     let done: { text: string; what: string };
     try {
-      // Arguments that are invalid JSON are replaced by an empty object. The result of the call then tells
-      // the model which arguments it can pass.
+      // Replace arguments that are invalid JSON with an empty object. The result of the call then tells the
+      // model which arguments it can pass.
       done = await this.#do(call.name, jsonObjectIn(call.arguments) ?? {});
     } catch (error) {
       if (!isRelayError(error)) throw error;
@@ -302,7 +305,7 @@ class ThreadTools {
 
   /**
    * Finds an artifact by its name, or by the first 6 or more characters of its ref. Returns the ref of the
-   * newest match, or the name itself if there is no match.
+   * newest match. Without a match, returns `name` itself.
    */
   async #findRef(name: string): Promise<string> {
     if (isRef(name)) return name;

@@ -28,17 +28,14 @@ export interface Tool {
 }
 
 export interface ToolCall {
-  /** Id that links the result to this call. */
+  /** Id of the call. Its result is sent back with this id. */
   readonly id: string;
   readonly name: string;
   /** Arguments as JSON that the model wrote. It may be invalid. */
   readonly arguments: string;
 }
 
-/**
- * A finished round of tool calls: the model's answer with its calls, and the results in the order of the
- * calls.
- */
+/** A finished round of tool calls: the model's answer with the calls, and their results in the same order. */
 export interface Round {
   readonly answer: ModelAnswer;
   readonly results: readonly string[];
@@ -70,7 +67,10 @@ export interface AnswerListener {
    * aborted.
    */
   onSilence?(ms: number, most: number): void;
-  /** Called after each tool call. Text that the model wrote before the call is not part of its answer. */
+  /**
+   * Called after each tool call. The text that the model wrote before the call is not part of the final
+   * answer.
+   */
   onPull?(pull: Pull): void;
 }
 
@@ -82,7 +82,7 @@ export interface Pull {
   readonly tokens: number;
 }
 
-/** Sums of all tool calls for one answer. They are not part of the prompt's own tokens. */
+/** Sums over all tool calls of one answer. They do not include the tokens of the prompt itself. */
 export interface Pulls {
   readonly calls: number;
   readonly tokens: number;
@@ -113,7 +113,7 @@ export interface ModelAnswer {
   readonly cut?: boolean;
   /** True if the provider says that the model refused to answer. */
   readonly refused?: boolean;
-  /** Tool calls whose results the model needs to continue. */
+  /** Tool calls to execute. The model needs their results to continue. */
   readonly calls?: readonly ToolCall[];
   /** The answer in the provider's own format. The next request sends it back unchanged. */
   readonly turn?: readonly object[];
@@ -129,8 +129,8 @@ export interface Billed {
   readonly input_tokens: number;
   readonly output_tokens: number;
   /**
-   * Number of `input_tokens` that came from the provider's cache. Undefined if the provider does not report
-   * it.
+   * Number of the `input_tokens` that came from the provider's cache. Undefined if the provider does not
+   * report it.
    */
   readonly cached_input_tokens?: number;
 }
@@ -153,9 +153,7 @@ export interface Bundle extends PromptText {
    */
   readonly fingerprint: string;
   readonly tokens: TokenCount;
-  /**
-   * Number of tokens that the prompt would have with the whole state as plain lines and all contents pasted.
-   */
+  /** Number of tokens that the prompt would have if it contained the whole state and all contents. */
   readonly pasted: TokenCount;
 }
 
@@ -183,8 +181,7 @@ export interface NewAnswer {
   readonly body: BlobBody;
   readonly name?: string;
   /**
-   * Called after `body` was read to its end. Returns the last part of the answer and further fields for the
-   * event.
+   * Called after `body` was read to its end. Returns the end of the answer, and further fields for the event.
    */
   end(): Promise<
     Pick<ModelAnswer, 'billed' | 'cut'> & {

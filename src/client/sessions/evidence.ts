@@ -3,15 +3,15 @@ import type { FileUse, SessionInfo, SessionTodo, ToolUse, Turn } from './transcr
 
 /** Maximum number of texts of each kind that are kept while a session is read. The first prompt is always kept. */
 const KEPT = 60;
-/** Maximum length of a quotation. A line of a brief also has its source. */
+/** Maximum length of a quotation. The line of a brief must also have room for its source. */
 const QUOTE_CHARS = 190;
 /** Maximum number of quotations from one text. */
 const QUOTES = 8;
-/** Maximum number of characters of a command and of its last error lines. */
+/** Maximum numbers of characters: of a command, and of its last error lines. */
 const COMMAND_CHARS = 90;
 const ERROR_CHARS = 120;
 
-/** A text with the turn that contains it. */
+/** A text, and the number of the turn that contains it. */
 interface Quote {
   readonly n: number;
   readonly text: string;
@@ -19,25 +19,25 @@ interface Quote {
 
 interface Run extends Quote {
   readonly tool: ToolUse;
-  /** Number of the turn in which this command failed before it succeeded. */
+  /** Turn in which this command failed before it succeeded later. */
   readonly failedBefore?: number;
   /** Number of times that the command ran. */
   readonly runs: number;
 }
 
-/** Facts about the work of a session. Every text is quoted from a turn. */
+/** Facts about the work in a session. All texts are quotations. */
 interface Evidence {
   readonly prompts: Quote[];
-  /** Last words of the agent before each prompt. */
+  /** Last message of the agent before each prompt of the user. */
   readonly answers: Quote[];
-  /** Words of the agent between its tool calls. `after` is true if they follow a failed call. */
+  /** Messages of the agent between its tool calls. `after` is true if the message follows a failed call. */
   readonly remarks: (Quote & { readonly after: boolean })[];
   readonly plans: Quote[];
   readonly runs: Map<string, Run>;
   readonly files: Map<string, { readonly n: number; readonly how: FileUse['how'] }>;
   todos: { readonly n: number; readonly list: readonly SessionTodo[] };
   compactions: number;
-  /** Name of the earlier session whose hand-off began this session. */
+  /** Name of the session that wrote the hand-off with which this session began, or null. */
   before: string | null;
 }
 
@@ -83,7 +83,7 @@ export async function quoteSession(
 /** Number that is added to the rank of an earlier session's lines, once for each later session. */
 const OLDER = 6;
 
-/** Reads a session once and keeps what the next agent needs, in bounded memory. */
+/** Reads a session once and collects what the next agent needs. The amount of memory is limited. */
 async function collectEvidence(turns: AsyncIterable<Turn>): Promise<Evidence> {
   const found: Evidence = {
     prompts: [],
@@ -128,7 +128,9 @@ async function collectEvidence(turns: AsyncIterable<Turn>): Promise<Evidence> {
   return found;
 }
 
-/** Appends an item and drops the oldest one if there are too many. The first `fixed` items stay. */
+/**
+ * Appends an item. If the list is too long, drops its oldest item, but never one of the first `fixed` items.
+ */
 function keep<T>(list: T[], item: T, fixed = 0): void {
   list.push(item);
   if (list.length > KEPT) list.splice(fixed, 1);
@@ -146,7 +148,8 @@ function noteRun(runs: Evidence['runs'], n: number, tool: ToolUse): void {
 }
 
 /**
- * Remembers the last use of each file. A read after a change is ignored, so that the change stays visible.
+ * Remembers the last use of each file. Reading a file after changing it does not count, so that the change is
+ * reported.
  */
 function noteFile(files: Evidence['files'], path: string, use: { n: number; how: FileUse['how'] }): void {
   const before = files.get(path);
@@ -215,7 +218,7 @@ function evidenceParts({ name, client, folder, updatedAt }: SessionInfo, found: 
   ].filter(({ lines }) => lines.length > 0);
 }
 
-/** Lists commands whose last run failed, newest first, with the command and its last error lines. */
+/** Lists commands whose last run failed, newest first, each with its last error lines. */
 function failureLines({ runs }: Evidence, tag: (n: number) => string): BriefLine[] {
   const failed = [...runs.values()].filter(({ tool }) => tool.failed).reverse();
   return failed.map(({ n, text, tool }, index) => ({
@@ -272,13 +275,15 @@ function fileLines({ files }: Evidence, short: (path: string) => string, name: s
   });
 }
 
-/** Matches texts with a reason, a limit, a figure, a name of code or a quotation. */
+/**
+ * Matches texts that say something specific: a reason, a limit, a figure, a name in the code or a quotation.
+ */
 const SPECIFIC =
   /\d|`|"|\w\.\w|\w_\w|\b(?:because|so|since|too|instead|rather|though|although|not|never|only|must|cannot|without)\b|n't\b/i;
 
 /**
- * Splits a text into quotations of whole sentences that fit into a line. If the text is long, only the
- * first and the last quotations are kept.
+ * Splits a text into quotations that are whole sentences and fit into a line. Of a long text, only the first
+ * and the last quotations are kept.
  */
 function quotesIn(text: string): string[] {
   const quotes: string[] = [];

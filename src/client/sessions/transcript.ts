@@ -64,12 +64,12 @@ export interface SessionTodo {
   readonly status: string;
 }
 
-/** A turn that a search found. Its text contains the tool with its input and output. */
+/** A turn that a search found. For a tool call, the text contains the tool with its input and output. */
 export interface TurnHit extends Pick<Turn, 'n' | 'at' | 'who' | 'text'> {
   readonly session: SessionInfo;
 }
 
-/** Returns the text of a turn that people read and search: words, or the tool with its input and output. */
+/** Returns the text of a turn for reading and searching: the words, or the tool with its input and output. */
 export function turnText({ text, tool, todos }: Turn): string {
   const list = (todos ?? []).map((todo) => `[${todo.status}] ${todo.text}`);
   if (tool === undefined) return [text, ...list].filter(Boolean).join('\n');
@@ -96,7 +96,7 @@ function fenced(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-/** Formats search hits. Shows the part of each turn that contains the most words of the query. */
+/** Formats search hits. Of each turn, shows the part that contains the most words of the query. */
 export function hitsText(hits: readonly TurnHit[], query: string): string {
   return hits
     .map(({ session, n, who, at, text }) => {
