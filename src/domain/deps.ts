@@ -7,7 +7,10 @@ import type { Capability } from './threads/capabilities/capability.ts';
 /** Dependencies of every part of the domain. */
 export interface Deps {
   readonly engine: Engine;
-  /** Its time is the engine's, so that all processes with the same store agree about what has expired. */
+  /**
+   * Clock and source of random bytes. The time is the engine's, so that all processes with the same store
+   * agree about what has expired.
+   */
   readonly env: Env;
   readonly texts: TextWork;
   /**

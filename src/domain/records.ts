@@ -31,8 +31,8 @@ export interface RecordOf<T> {
 }
 
 /**
- * Returns the port with typed values. Nothing is checked at run time, because only this version of the relay
- * or an earlier one has written the records.
+ * Returns the records port with values of the type `T`. Nothing is checked at run time, because only this
+ * version of the relay or an earlier one has written the records.
  */
 export function recordsOf<T extends Plain<T>>(records: Records): RecordsOf<T> {
   return records as unknown as RecordsOf<T>;

@@ -12,7 +12,7 @@ import { allRecords, asJson, entriesBehind, fromJson, isOneIn, recordsOf } from 
 import { WriteBehind } from '../write-behind.ts';
 import { Spending } from './spending.ts';
 
-/** Average number of writes between two checks whether the log must be trimmed. */
+/** The log is checked for trimming after this many writes on average. */
 const TRIM_EVERY = 64;
 
 interface Store {
@@ -185,7 +185,10 @@ interface Hourly {
   readonly hours: { readonly [hour: string]: Figures };
 }
 
-/** Returns the saved figures plus the figures of the log entries after them. */
+/**
+ * Returns the figures per hour of all log entries: the saved figures, plus the figures of entries that were
+ * written after the save.
+ */
 async function foldHours({ engine }: Pick<Store, 'engine'>, tenant: string) {
   const stored = await recordsOf<Hourly>(engine.records).get(hourlyKey(tenant));
   let seq = stored?.value.seq ?? 0;
@@ -239,8 +242,8 @@ export async function readFigures(
     if (point && hour >= hourOf(from)) points.set(name, { ...point, ...addFigures(sumsOf(point), figures) });
   };
   for (const [hour, figures] of Object.entries((await foldHours(store, tenant)).hours)) add(hour, figures);
-  // Each of these records contains one figure of one hour: a storage size, or a counter of an earlier
-  // version.
+  // Each of these records contains one figure of one hour: a storage size, or a counter that an earlier
+  // version of the relay stored.
   const records = recordsOf<number>(store.engine.records);
   for await (const { key, value } of allRecords(records, prefix, { after: prefix + hourOf(from) })) {
     const [hour, what] = key.slice(prefix.length).split('/') as [string, keyof Figures];

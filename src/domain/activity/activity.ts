@@ -151,7 +151,7 @@ async function between(logs: Logs, stream: string, low: number, high: number): P
   return found;
 }
 
-/** Kind of an event up to its dot → scope that an API key needs in addition to `activity`. */
+/** Scope that an API key needs in addition to `activity`, by the part of the event kind before the dot. */
 const NEEDS: { readonly [subject: string]: Scope } = {
   thread: 'threads',
   artifact: 'threads',

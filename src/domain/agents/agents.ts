@@ -46,13 +46,13 @@ export interface BridgesWork {
    * named one.
    */
   readonly channels: ReadonlyMap<string, string | null>;
-  /** Id of a running task → agent whose bridge is working on it. */
+  /** Agent whose bridge is working on a task, by the id of the task. */
   readonly running: ReadonlyMap<string, string>;
-  /** Id of a stuck task → reason that its bridge reports. */
+  /** Reason why a task is stuck, as its bridge reports it, by the id of the task. */
   readonly stuck: ReadonlyMap<string, string>;
-  /** Id of a task → agent whose bridge worked on it and no longer sends heartbeats. */
+  /** Agent whose bridge worked on a task and no longer sends heartbeats, by the id of the task. */
   readonly lost: ReadonlyMap<string, string>;
-  /** Channels that a bridge serves now. The bridge still sends heartbeats. */
+  /** Task channels of the bridges that still send heartbeats. */
   readonly served: ReadonlySet<string>;
 }
 

@@ -45,8 +45,8 @@ export class Claims {
   }
 
   /**
-   * Claims a file or a todo, or renews the caller's claim. Two agents cannot both claim the same text. If
-   * they claim two different patterns that overlap at the same moment, both may succeed.
+   * Claims a file or a todo, or renews the caller's claim. Throws if another agent has an overlapping claim.
+   * If two agents claim different patterns that overlap, at the same moment, both may succeed.
    */
   async claim(caller: Caller, project: string, what: string, o: { ttl?: number } = {}): Promise<AgentClaim> {
     const { tenant } = caller;
@@ -113,8 +113,9 @@ export function minutesLeft(until: number, now: number): string {
 }
 
 /**
- * Returns whether two path patterns may match the same file. `*` matches within a folder, `**` across folders. Two
- * patterns with wildcards are compared by the text before their first wildcard.
+ * Returns whether two path patterns may match the same file. `*` matches within a folder, `**` across
+ * folders. Two patterns with wildcards are compared only by the text before their first wildcard, so the
+ * result can be true although no file matches both.
  */
 export function overlaps(a: string, b: string): boolean {
   const [literalA, literalB] = [a, b].map((pattern) => pattern.split('*', 1)[0]!) as [string, string];
@@ -128,8 +129,8 @@ function inside(path: string, folder: string): boolean {
 }
 
 /**
- * Tracks all positions in the path that the pattern can reach. A regular expression with several wildcards
- * could need exponential time.
+ * Returns whether a pattern matches a path. Tracks all positions in the path that the pattern can reach,
+ * because a regular expression with several wildcards could need exponential time.
  */
 function matches(pattern: string, path: string): boolean {
   let reached = new Uint8Array(path.length + 1).fill(1, 0, 1);

@@ -88,7 +88,7 @@ interface MessageParts {
   readonly deps: Deps;
   readonly sessions: Sessions;
   readonly pointers: Pointers;
-  /** Returns the names of bridges and followers. */
+  /** Returns the bridges and followers. */
   others(caller: Caller): Promise<{ readonly name: string; readonly kind: string }[]>;
 }
 
@@ -114,8 +114,8 @@ export class Messages {
     o: MessageOptions = {},
   ): Promise<{ messages: AgentMessage[] }> {
     const sender = caller.agent ?? caller.name;
-    // Clients choose their agent name freely. A key with a channel prefix may act only for agents whose
-    // channel has this prefix.
+    // A client states its agent name freely. So a key with a channel prefix may act only for agents whose
+    // channel name begins with this prefix.
     const isOwn = mayUseChannel(caller, agentChannel(sender));
     checkIdempotencyKey(o.idempotency_key);
     if (o.url !== undefined && !ATTACHABLE.test(o.url))
@@ -194,7 +194,10 @@ export class Messages {
     });
   }
 
-  /** Returns the text and the pointer of a message. A long text becomes a payload with an excerpt. */
+  /**
+   * Returns the text and the pointer of a message. A long text is stored as a payload, and the message
+   * contains an excerpt of it.
+   */
   async #body(caller: CallerAt, text: string, o: MessageOptions): Promise<{ text: string; url?: string }> {
     const bytes = new TextEncoder().encode(text);
     if (bytes.byteLength > AGENT_MESSAGE_BYTES)

@@ -8,7 +8,7 @@ import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 const sessionsPrefix = (tenant: string) => `ten.${tenant}/session/`;
 const sessionKey = (tenant: string, name: string) => sessionsPrefix(tenant) + segment(name);
 
-/** A session with the time of its last hook. */
+/** A session with the time at which one of its hooks last reported it. */
 export type SeenSession = Session & { readonly at: number; readonly ended?: boolean };
 
 /** Sessions of coding agents. Each name belongs to one session. */
@@ -56,7 +56,10 @@ export class Sessions {
     }
   }
 
-  /** Marks the session as ended. Its record stays, so that messages to it wait for the next session. */
+  /**
+   * Marks the session as ended. Its record stays, so that messages to this name wait for the next session
+   * with the name.
+   */
   async end(tenant: string, name: string, session: string): Promise<boolean> {
     const key = sessionKey(tenant, name);
     const stored = await this.#records.get(key);

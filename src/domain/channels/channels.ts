@@ -162,8 +162,8 @@ export class Channels {
   }
 
   /**
-   * Returns whether the name of a subscription is a pattern, so that the subscription follows all channels
-   * that match. A name is no pattern if the caller may use a channel that has exactly this name.
+   * Returns whether a subscription follows all channels that match its name. The name must have wildcards,
+   * and the caller must not have access to a channel that has exactly this name.
    */
   async isPattern(
     caller: Caller,

@@ -145,8 +145,8 @@ export class DeadLetters {
   }
 
   /**
-   * Moves to the dead letters all messages that are older than the cutoff and that no member holds now,
-   * including messages that wait for another attempt. Returns the new state of the group.
+   * Moves messages that are older than the cutoff and that no member holds now to the dead letters. This
+   * includes messages that wait for another attempt. Returns the new state of the group.
    */
   async moveExpired(log: GroupLog, cutoff: number): Promise<GroupState> {
     const { engine, env } = this.#deps;

@@ -10,11 +10,11 @@ import type { GroupLog } from './group-log.ts';
 import { GroupRounds, type Member } from './group-rounds.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Pause in ms after an error of the store. */
+/** Time in ms after an error of the store until a process looks for work again. */
 const RETRY_MS = 1000;
 /**
- * Maximum random delay in ms before a process looks for work that is due. Because of it, processes seldom
- * claim the same work at the same moment.
+ * Maximum random delay in ms before a process looks for work that is due. Without the delay, several
+ * processes would often try to claim the same work at the same moment.
  */
 const SPREAD_MS = 20;
 
@@ -125,7 +125,7 @@ export class GroupDelivery {
   }
 }
 
-/** Maximum number of members in the record of one process. */
+/** Maximum number of members that one process lists in its record (see `GroupPresence`). */
 const MAX_LISTED_MEMBERS = 200;
 /**
  * Time in ms from the last join or leave of a member until the list is written. Members that join one after
@@ -136,7 +136,8 @@ const SETTLE_MS = 50;
 type ListedMember = [name: string, since: number, agent?: string];
 
 /**
- * Lists the members of a group, for people. Each process writes one record. After a crash the record expires.
+ * Stores which members a group has, for people who look at the group. Each process writes one record with its
+ * own members. After a crash the record expires.
  */
 export class GroupPresence {
   readonly #deps: Deps;

@@ -203,8 +203,8 @@ export class GroupLog {
       }
       for (const { seq, at, data } of entries) {
         const { born, steps } = fromJson<GroupEntry>(data);
-        // Ignore the steps of an entry with another `born`. Its process did not know yet that the group was
-        // removed.
+        // Ignore the steps of an entry with another `born`. The process that wrote the entry did not know yet
+        // that the group was removed.
         applySteps(state, seq, at, born === state.born ? steps : []);
         this.#unsaved++;
       }
@@ -212,7 +212,7 @@ export class GroupLog {
     }
     const { last } = await logs.info(this.stream);
     // If the log ends before the sequence of the state, the state is outdated: the group was removed and
-    // created again, or a removal was interrupted. In both cases, use the record.
+    // created again, or a removal was interrupted. In both cases the state is loaded from the record.
     if (last < state.seq) {
       state = await this.#load();
       if (last < state.seq) state.seq = last;

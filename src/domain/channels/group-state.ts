@@ -88,7 +88,7 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
     case 'nack':
       if (!work) return;
       work.until = 0;
-      // Entries of version 0.1.0 contain no time here.
+      // In entries of version 0.1.0, this step contains no time.
       work.again = step[3] ?? 0;
       work.why = step[4];
       return;

@@ -14,8 +14,8 @@ export interface ChannelEntry
 }
 
 /**
- * Replaces the last message of a channel that nobody uses any more, because the last entry of a log cannot
- * be trimmed.
+ * Entry that is appended to an unused channel, so that its last message can be trimmed: the last entry of a
+ * log cannot.
  */
 export const TOMBSTONE: JsonObject = { gone: true };
 

@@ -7,8 +7,8 @@ import { channelEntry, entryAt, TOMBSTONE } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /**
- * Maximum average number of appends between two checks for old messages. A channel may exceed its size by
- * about this number of messages.
+ * On average, a channel is checked for old messages after at most this many appends. It may exceed its
+ * maximum number of messages by about this number.
  */
 const EVERY_MAX = 64;
 /** Maximum number of channels that one call of `sweepSome` sweeps. */
@@ -36,8 +36,8 @@ export class Retention {
   }
 
   /**
-   * Called after each append. Starts a sweep at random. With a counter, commands that append one message
-   * and exit would never start one.
+   * Called after each append. Starts a sweep with a small probability. A counter would not work, because a
+   * command that appends one message and exits would never reach its limit.
    */
   appended(tenant: string, channel: string): void {
     const chance = this.#deps.env.randomBytes(1)[0]! / 256;

@@ -43,8 +43,8 @@ export interface ChannelSettings {
   /** Retention in ms. Older messages are deleted. */
   readonly retentionMs: number;
   /**
-   * Approximate number of messages that a channel keeps, without messages that are kept only because a
-   * group still needs them.
+   * Approximate number of messages that a channel keeps. Messages that only stay because a group still needs
+   * them are not counted.
    */
   readonly messages: number;
   readonly leaseMs: number;

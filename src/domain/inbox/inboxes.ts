@@ -159,8 +159,8 @@ export class Inboxes {
   }
 
   /**
-   * Records a `notified` receipt for each pointer in the messages that the agent has marked as read. An agent
-   * that marks a message as read has received the message.
+   * Records a `notified` receipt for each pointer in the messages that the agent has marked as read. Marking
+   * them shows that the agent has received them.
    */
   async #noteRead(
     caller: Caller,
@@ -221,7 +221,7 @@ export class Inboxes {
 }
 
 /**
- * Merges the messages of several channels by time. The order within a channel stays the same, because a
+ * Merges the messages of several channels by time. The order within a channel must stay the same, because a
  * cursor marks all messages of a channel up to a sequence as read.
  */
 function merge(lists: readonly (readonly InboxMessage[])[], limit: number, newest: boolean): InboxMessage[] {

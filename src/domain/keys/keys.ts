@@ -254,8 +254,8 @@ export class Keys {
   }
 
   /**
-   * Lets a key expire earlier. Both writes compare revisions, so a key that is revoked meanwhile stays
-   * revoked.
+   * Lets a key expire earlier. The record and the list entry are written only at the revision that was read,
+   * so a key that is revoked meanwhile stays revoked.
    */
   async #expire(key: ListedKey, listed: number, at: number): Promise<void> {
     const expires = Math.min(at, key.expires ?? at);

@@ -145,8 +145,8 @@ export class Pointers {
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
-    // The lifetime starts when the body has arrived completely. In a JSON envelope the lifetime may come
-    // after the data.
+    // Set when the body has arrived completely: then the lifetime starts, and then all options are known. In
+    // a JSON envelope, options may come after the data.
     let settled: SettledPush | undefined;
     const expiresAt = async () => {
       const options = early ?? (await checked({ ...input, ...input.late?.() }));
@@ -383,8 +383,8 @@ export class Pointers {
   }
 
   /**
-   * Makes the excerpt for the answer of a push. If this fails, the answer contains no excerpt, because the
-   * push is durable already.
+   * Makes the excerpt for the answer of a push. If this fails, the push still succeeds, because the payload
+   * is durable already. The answer then contains no excerpt.
    */
   async #excerpt(caller: Caller, id: string, budget: number): Promise<{ excerpt?: string }> {
     try {

@@ -115,7 +115,8 @@ export async function derivedId(secret: StoreSecret, caller: Caller, key: string
 export function requestFingerprint(sha256: string, o: CheckedOptions): Promise<string> {
   const { channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key, key_check } = o;
   const request = [sha256, channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key];
-  // Left out if null, so that a retry matches the fingerprint in a store of an earlier version.
+  // `key_check` is left out if it is null. The fingerprint is then the same as in an earlier version of the
+  // relay, so that a retry after an upgrade is no conflict.
   return sha256Hex(JSON.stringify(key_check === null ? request : [...request, key_check]));
 }
 

@@ -163,7 +163,7 @@ export class PointerLookup {
   }
 
   /**
-   * Returns the id of a pointer that the caller names by its id or by its handle. A handle is not a capability:
+   * Returns the id of a pointer that the caller names by its id or by its handle. A handle grants no access:
    * to resolve it, the caller needs the right to list pointers.
    */
   async idOf(caller: Caller, name: string): Promise<string> {
@@ -231,7 +231,8 @@ export async function countPull(
     await records.add(pullsKey(id), -1);
     throw error;
   });
-  // Write this only after `check`. Otherwise a pull that was rejected could be repeated for free.
+  // Start the counter of retries only after `check`. Otherwise a pull that was rejected could be repeated for
+  // free.
   if (tries !== null) await records.put(tries, 1, { expiresAt });
   if (o.look && held !== null) await records.put(held, 1, { expiresAt: keptUntil(record) });
   return false;
@@ -347,7 +348,7 @@ const listPrefix = (tenant: string) => `ten.${tenant}/pointers/`;
 
 /**
  * Returns the start of the key of a list entry. Lists are in ascending order, so the number of the handle is
- * inverted to put the newest pointer first. The entry is also the index from the handle to the id. Pointers of
+ * inverted to put the newest pointer first. A handle is resolved to an id through this entry. Pointers of
  * earlier versions have no handle. Their entries contain the inverted time and come after all others.
  */
 const listPlace = ({ tenant, created, handle }: Pick<PointerRecord, 'tenant' | 'created' | 'handle'>) => {
@@ -460,7 +461,10 @@ export class Handles {
   readonly #blocks = new Map<string, Block>();
   readonly #reserving = new Set<string>();
 
-  /** Uses the engine of the caller, because a Worker must not share calls between requests. */
+  /**
+   * Returns the next number. The caller passes the engine, because a Worker must not use the engine of
+   * another request.
+   */
   async take({ engine, env }: Pick<Deps, 'engine' | 'env'>, tenant: string): Promise<number> {
     const block = this.#blocks.get(tenant);
     const fresh = block !== undefined && env.now() - block.at < FRESH_MS;

@@ -102,8 +102,8 @@ export class Receipts {
   }
 
   /**
-   * Returns the receipts of a pointer. For other parts of the domain, which have already read the record
-   * and authorized the caller.
+   * Returns the receipts of a pointer. Only other parts of the domain call it, and only after they have read
+   * the record and authorized the caller.
    */
   async ladder(caller: CallerAt, id: string, record: PointerRecord): Promise<ReceiptLadder> {
     await this.flush();

@@ -33,7 +33,7 @@ interface Unfinished extends Place {
    * deleted.
    */
   readonly at: number;
-  /** Minimum number of bytes of the artifact that an earlier version of the relay has already indexed. */
+  /** At least this many bytes at the start of the artifact were indexed by an earlier version of the relay. */
   readonly known?: number;
 }
 
