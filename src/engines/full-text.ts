@@ -144,8 +144,8 @@ function folders(key: string): string[] {
  */
 export function splitLetters(text: string): string {
   const clean = text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' ');
-  // These scripts start at U+0E01. Most texts contain no such character and need not compile the pattern, which takes
-  // milliseconds.
+  // Scripts without spaces start at U+0E01. The pattern takes milliseconds to compile, and most texts contain
+  // no such character and do not need the pattern.
   return /[\u0e00-\uffff]/.test(clean) ? clean.replace(unspaced(), `${SEPARATOR}$&${SEPARATOR}`) : clean;
 }
 

@@ -18,8 +18,8 @@ export interface IndexJob {
   /** Changes to make in one transaction. */
   readonly changes?: readonly IndexChange[];
   /**
-   * If true, the thread pauses after the transaction as long as the transaction lasted, so that other writers get
-   * their turn.
+   * True if the thread pauses after the transaction for as long as the transaction lasted, so that other
+   * writers get their turn.
    */
   readonly yields?: boolean;
 }

@@ -67,7 +67,7 @@ export const VERSION_EVENTS: ReadonlySet<string> = new Set([
 export const RESERVED_TYPE =
   /^(?:thread|state|artifact|capability|report|checkpoint|message)\.|^prompt\.rendered$|^question\.(?:asked|answered)$/;
 
-/** Returns an event as the API shows it. `count` is its number in the log. */
+/** Returns an event as the API shows it. `count` is the number of the event in the log, from 1. */
 export function toWire(threadId: string, count: number, event: StoredEvent): ThreadEvent {
   const { type, payload, at, legacy } = event;
   const timestamp = legacy?.timestamp ?? isoTime(at);

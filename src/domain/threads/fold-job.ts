@@ -9,7 +9,7 @@ import { eventBytes, makesVersion, type StoredEvent, toWire } from './event.ts';
 import { advance, type MutableHead, stateAfter } from './fold.ts';
 import { RELAY_FIELDS, withoutRelayFields } from './state.ts';
 
-/** What each kind of fold computes from a thread's log. */
+/** Results of the computations over a thread's log, by kind (see `FoldJob`). */
 export interface FoldAnswers {
   /** State at each version. The versions are in ascending order. */
   readonly states: State[];
@@ -19,8 +19,8 @@ export interface FoldAnswers {
   readonly digest: string;
   readonly blame: BlameLine[];
   /**
-   * Summary of the events of a bundle. Each event must pass the checks for new patches. All events are
-   * folded; `versions` is unused.
+   * Summary of the events of a bundle. Each event must pass the checks for new patches. All events are used,
+   * and `versions` is ignored.
    */
   readonly check: CheckedEvents;
 }
@@ -40,8 +40,8 @@ export interface FoldJob<K extends FoldKind = FoldKind> {
 type Events = AsyncIterable<StoredEvent>;
 
 /**
- * Loads a fold and its events. Loading parses on the event loop, so a server calls only one of these
- * functions at a time.
+ * Loads a computation and the events that it needs. Loading parses on the event loop, so a server calls only
+ * one of these functions at a time.
  */
 export type LoadFold<K extends FoldKind = FoldKind> = () => Promise<{
   readonly job: FoldJob<K>;
@@ -76,7 +76,7 @@ const FOLDS: {
   },
 };
 
-/** Runs a fold. `meter` limits the work. */
+/** Computes the result of a `FoldJob` from the events. `meter` limits the work. */
 export function runFold<K extends FoldKind>(
   job: FoldJob<K>,
   events: Events,
@@ -115,9 +115,9 @@ async function* metered(events: Events, meter: WorkMeter): Events {
 type Mark = Omit<BlameLine, 'path'>;
 
 /**
- * Folds the log and records for each item the version that last changed it. States share the objects that a
- * patch does not touch. So an unchanged item is the identical object in both states, even if its index has
- * changed.
+ * Applies the events in order and records for each item of the state the version that last changed it. A
+ * patch copies only what it changes. So an unchanged item is the identical object before and after the patch,
+ * even if its index has changed.
  */
 async function blameFold(
   head: MutableHead,
@@ -219,8 +219,8 @@ export interface CheckedEvents {
 }
 
 /**
- * Folds an imported event into the head in place. Applies the checks for new patches, so an event that a
- * client could not have sent here is rejected.
+ * Applies an imported event to the head, in place. The event must pass the checks for new patches, so an
+ * event that a client could not have sent here is rejected.
  */
 export function advanceChecked(head: MutableHead, event: StoredEvent, meter?: WorkMeter): void {
   if (event.type === 'thread.created' && head.count > 0) throw badBundle('it has two thread.created events');

@@ -17,8 +17,8 @@ import { idOf, type ThreadRoot } from './keys.ts';
 import { firstState, isoTime, patchState, replayPatch, type SizedState } from './state.ts';
 
 /**
- * Result of folding a thread's log up to an entry. The state object is never changed in place. Other fields
- * may be changed in place.
+ * State, totals and other facts of a thread after an entry of its log. They are computed from all entries up
+ * to this one. The state object is never changed in place. Other fields may be changed in place.
  */
 export interface Head extends SizedState {
   readonly id: string;
@@ -68,7 +68,10 @@ export function emptyHead(root: ThreadRoot): MutableHead {
   };
 }
 
-/** Folds one event into the head. `ready` is the resulting state, if the caller has already computed it. */
+/**
+ * Applies one event to the head, in place. `ready` is the state after the event, if the caller has already
+ * computed it.
+ */
 export function advance(
   head: MutableHead,
   seq: number,

@@ -8,9 +8,9 @@ import type { StoredEvent } from './event.ts';
 
 /**
  * Name under which a thread is stored. All keys of the thread begin with `thr.<root>`. A root is
- * `<tenant>.<id>`, so that two tenants can have the same id, or the id alone (ADR 45). The meta record at a
- * root names the tenant. Data without a meta record belongs to no tenant. Only the functions below make
- * roots.
+ * `<tenant>.<id>`, so that two tenants can use the same thread id. Some roots are the id alone (ADR 45,
+ * `bareRoot`). The meta record at a root names the tenant. Data without a meta record belongs to no tenant.
+ * Only the functions below make roots.
  */
 export type ThreadRoot = string & { readonly [ROOT]: true };
 declare const ROOT: unique symbol;
@@ -70,7 +70,7 @@ export const artifactBlob = (root: ThreadRoot, about: Pick<Artifact, 'ref' | 'ty
 /** Key of the content blob of an artifact.created event; null for other events. */
 export const contentKey = (root: ThreadRoot, { type, payload }: StoredEvent) =>
   type === 'artifact.created' ? artifactBlob(root, fromJson<Artifact>(payload)) : null;
-/** Key of the lock record. An import into the root holds this lock, and so does a deletion of the root. */
+/** Key of the lock record. An import into the root and a deletion of the root hold this lock. */
 export const lockKey = (root: ThreadRoot) => `thr.${root}/turn`;
 /** Prefix of all blobs and records of a thread. */
 export const threadPrefix = (root: ThreadRoot) => `thr.${root}/`;

@@ -272,7 +272,10 @@ function isHard({ severity = '' }: State['constraints'][number]): boolean {
   return severity !== '' && !SOFT.test(severity);
 }
 
-/** Returns the text in parentheses. Returns an empty text if the text is empty or one of the usual ones. */
+/**
+ * Returns the text in parentheses. Returns an empty text if the text is empty or one of `usual`, which are
+ * not worth showing.
+ */
 function inParentheses(text = '', ...usual: readonly string[]): string {
   return text === '' || usual.includes(text) ? '' : ` (${text})`;
 }
@@ -482,7 +485,7 @@ function assembleHeader(state: State, lists: HeaderLists): Header {
 
 /**
  * Returns which of the fields `at` and `by` of a fact are worth showing. Leaves out the values that the relay
- * adds by itself: the local caller's name, and a time with milliseconds if the fact has no other name.
+ * adds by itself: the name of the local caller and, if no other author is named, a time with milliseconds.
  */
 function signature({ at, by }: Fact): ('at' | 'by')[] {
   const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;

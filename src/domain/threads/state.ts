@@ -88,8 +88,8 @@ function checkTouched({ doc, touched }: Patched): void {
 }
 
 /**
- * List → fields for author and time that its items have. If an item that a patch touched lacks them, the
- * relay adds them.
+ * Fields for author and time of the items in a list, by list. The relay adds them to an item that a patch has
+ * touched and that lacks them.
  */
 const SIGNED_FIELDS: { readonly [list in ListName]?: readonly ('at' | 'by')[] } = {
   facts: ['at', 'by'],

@@ -182,8 +182,9 @@ export class ThreadLog {
   }
 
   /**
-   * Folds the log up to the given versions, in a worker if there is one. With `withOps`, the fold starts at
-   * the first event instead of a snapshot.
+   * Computes an answer from the log up to the highest of `versions` (see `FoldJob`), in a worker if there is
+   * one. By default, it starts at the nearest snapshot. With `withOps`, it reads the events from the first
+   * one on.
    */
   async fold<K extends FoldKind>(
     { tenant }: Pick<Caller, 'tenant'>,
@@ -374,8 +375,8 @@ const PAGE = 200;
 /** Approximate maximum bytes of a page. Parsing more at once would block the event loop. */
 const PAGE_BYTES = 256 * 1024;
 /**
- * Number of fold steps (see WorkMeter) before a fold yields to the event loop. These steps take a few
- * milliseconds.
+ * Number of work steps (see `WorkMeter`) after which applying events yields to the event loop. These steps
+ * take a few milliseconds.
  */
 const SLICE_WORK = 1_000_000;
 
@@ -384,7 +385,7 @@ interface SeenEvent {
   readonly event: StoredEvent;
 }
 
-/** Cache of folded thread heads. Every load reads the new log entries first. */
+/** Cache of the heads of threads. Every load also reads the log entries that are newer than the cached head. */
 class Heads {
   readonly #engine: Engine;
   readonly #background: Background;
@@ -405,7 +406,7 @@ class Heads {
     let head = this.#cache.get(root)?.head ?? (await this.#newestSnapshot(root));
     let meter = new WorkMeter();
     for await (const { seq, event } of this.events(root, head.seq, PAGE)) {
-      // Skip an entry that a concurrent load has already folded into the same cached head.
+      // Skip an entry that a concurrent load has already applied to the same cached head.
       if (seq <= head.seq) continue;
       // A `thread.created` event after other events means that the thread was deleted and created again under
       // the same id. Drop the old head.
@@ -424,8 +425,8 @@ class Heads {
   }
 
   /**
-   * Folds an event that was just appended after `before` and returns the new head. `ready` is the state
-   * after the event. Saves a snapshot if one is due.
+   * Applies an event that was just appended to the head `before`, and returns the new head. `ready` is the
+   * state after the event. Saves a snapshot if one is due.
    */
   appended(before: Head, seq: number, event: StoredEvent, ready: SizedState): Head {
     const cached = this.#cache.get(before.root)?.head;
@@ -454,7 +455,10 @@ class Heads {
     this.#cache.delete(root);
   }
 
-  /** Returns the head from which to fold to a version: the nearest earlier snapshot, or an empty head. */
+  /**
+   * Returns the head from which to compute an earlier version: the nearest earlier snapshot, or an empty
+   * head.
+   */
   async nearestSnapshot(root: ThreadRoot, version: number): Promise<MutableHead> {
     const marks = await this.#snapshots.marks(root);
     const mark = marks.findLast((one) => one.version <= version);
@@ -537,7 +541,9 @@ const KEY_BYTES = 100;
 /** Position of a snapshot in its thread. */
 type SnapshotMark = Pick<Head, 'version' | 'seq' | 'count'>;
 
-/** Content of a snapshot blob: everything that a fold would otherwise compute from the first event on. */
+/**
+ * Content of a snapshot blob: the parts of a head, which would otherwise be computed from the first event on.
+ */
 interface SnapshotBody extends SnapshotMark, Pick<Head, 'state' | 'totals'> {
   /** Size of the state. Missing in snapshots of older versions of the relay. */
   readonly bytes?: number;
@@ -546,8 +552,8 @@ interface SnapshotBody extends SnapshotMark, Pick<Head, 'state' | 'totals'> {
 }
 
 /**
- * Stores snapshots of folded states, so that a read can start near its version. Snapshots may be lost
- * without harm, because the log contains all data.
+ * Stores snapshots of heads. A read of a version then starts at a snapshot near the version. Snapshots may be
+ * lost without harm, because the log contains all data.
  */
 class Snapshots {
   readonly #engine: Engine;
@@ -579,7 +585,7 @@ class Snapshots {
     const body = await this.#read(snapshotBlob(root, mark.version));
     if (!body) return null;
     if (body.seq !== mark.seq || body.state.thread_id !== idOf(root)) return null;
-    // Snapshots of older versions of the relay do not count prompts. Fold the log instead.
+    // Snapshots of older versions of the relay do not count prompts. Compute the head from the log instead.
     if (body.totals.prompts === undefined) return null;
     const { version, seq, count, state, totals, refs } = body;
     const bytes = body.bytes ?? jsonBytes(state);

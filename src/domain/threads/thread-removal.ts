@@ -41,8 +41,8 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { root, created, expires, name } = await log.meta(caller, id);
   const bytes = await storedBytesAt(log, root);
   const [deleted] = await Promise.all([records.delete(metaKey(root)), log.changed(tenant, id)]);
-  // If several deletions run concurrently, only one of them frees the quota. After a crash between these
-  // two steps, the recount corrects the quota.
+  // If several deletions run concurrently, only one of them frees the quota. If a crash prevents this after
+  // the record was deleted, the recount corrects the quota.
   if (deleted) await log.storage.freed(tenant, bytes);
   if (await clearUnownedRoot(log, tenant, root)) {
     if (expires !== undefined) await threadEnds(log.deps).forget(expires, id);

@@ -233,7 +233,10 @@ export const blameState: ThreadVerb<'blame'> = async (log, caller, id, o = {}) =
   return { thread_id: newest.id, version, lines };
 };
 
-/** Folds the whole log again, without snapshots or cache, and compares the result with the current state. */
+/**
+ * Computes the state again from the whole log, without snapshots or cache, and compares it with the current
+ * state.
+ */
 export const replayThread: ThreadVerb<'replay'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
   const sha256 = await log.fold(caller, head.root, 'digest', [head.version], { withOps: true });

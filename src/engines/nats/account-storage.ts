@@ -81,7 +81,7 @@ export class AccountStorage implements StorageLimit {
     ];
   }
 
-  /** True if the usage and the recently published data exceed the limit minus the reserve. */
+  /** True if the usage plus the recently published data exceeds the limit minus the reserve. */
   get isTight(): boolean {
     const recent = (this.#connection.publishedBytes - this.#publishedAtPolls[1]) * this.#replicas;
     return this.#limit !== null && this.#used + recent > this.#maxUsed;
@@ -120,7 +120,7 @@ export class AccountStorage implements StorageLimit {
       error?: unknown;
     };
     if (info.error !== undefined) return;
-    // The limit of a tier is per replica, but its usage is the sum of all replicas.
+    // NATS reports the limit of a tier per replica, but the usage of a tier as the sum of all replicas.
     const tier = info.tiers?.[`R${this.#replicas}`];
     const limit = (tier ?? info).limits?.max_storage ?? -1;
     this.#used = (tier ?? info).storage ?? 0;

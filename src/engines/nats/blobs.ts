@@ -175,7 +175,8 @@ export class NatsBlobs implements Blobs {
     await connection.api(`STREAM.PURGE.${this.#stream}`, { filter: subject });
     const { chunks } = parse(message).manifest;
     if (chunks === undefined) return;
-    // If there is no room for the note, a sweep finds the chunks as orphans.
+    // If there is no room for the note, a later sweep finds the chunks without a manifest and deletes them as
+    // orphans.
     await this.#noteDue(chunks, env.now()).catch((error) => {
       if (!isRelayError(error, 'store_full')) throw error;
     });

@@ -42,7 +42,10 @@ export interface Streams {
   readonly documents: string;
 }
 
-/** Time in ms by which JetStream deletes a message later than it expires, because clocks may differ. */
+/**
+ * JetStream deletes a message only this many ms after its expiry, because the clocks of the relay and of NATS
+ * may differ.
+ */
 const SLACK_MS = 60_000;
 
 /** Returns the TTL of a message in seconds, or undefined if it never expires. */

@@ -13,7 +13,10 @@ const CONCURRENCY = 16;
 /** Minimum time in ms between two searches for orphaned chunks. */
 const CHUNK_SWEEP_MS = 600_000;
 
-/** Maximum number of time units whose notes are read one by one. After a longer pause, all notes are read. */
+/**
+ * Maximum number of steps of `DUE_STEP_MS` since the last sweep for which notes are listed step by step.
+ * After a longer pause, all notes are listed at once.
+ */
 const DUE_STEPS = 20;
 
 /**

@@ -153,8 +153,8 @@ export class BucketBlobs implements Blobs {
   }
 
   /**
-   * Parses a stub. Returns null if the bytes are not a stub. The bucket record is written before the first stub, so
-   * `recorded` always finds the record of a stub.
+   * Parses a stub. Returns null if the bytes are not a stub. The record with the address of the bucket is
+   * written before the first stub, so a process that reads a stub always finds this record.
    */
   async #parseStub(bytes: Uint8Array): Promise<Stub | null> {
     const recorded = bytes.length === STUB_BYTES ? await this.#o.store.recorded() : null;

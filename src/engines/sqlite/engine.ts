@@ -45,8 +45,8 @@ export interface SqliteEngine extends Engine {
    */
   releaseReserve(): void;
   /**
-   * Makes commits no longer wait for the disk. Call it when nobody waits for the remaining writes. Closing the last
-   * connection syncs them.
+   * From this call on, commits do not wait for the disk. Call it when nobody waits for the remaining writes.
+   * Closing the last connection syncs them.
    */
   stopSyncing(): void;
   /** Creates the readable files of these keys that are still missing. */
@@ -127,7 +127,8 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     blobs,
     records: new SqliteRecords(store, logs),
     logs,
-    // A store that was opened exclusively rejects the connections of worker threads.
+    // A store that was opened exclusively rejects the connections of worker threads. Then this thread does
+    // their work.
     index: new SqliteSearchIndex(store, alone ? undefined : o.indexThreads),
     limits,
     moving,

@@ -81,7 +81,7 @@ export class Capabilities {
       sha256Hex(`${name}\n${canonicalArgs}`),
     );
     const context = this.#context(caller, id);
-    // The cache key covers the capability, its arguments regardless of their order, and its salt.
+    // The cache key depends on the capability, its arguments (in any order) and its salt.
     const salt = (await capability.salt?.(context)) ?? '';
     // An API key with a channel prefix cannot see all threads, so its results are cached for this key
     // alone.
