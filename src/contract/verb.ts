@@ -95,8 +95,9 @@ interface Fields<
    */
   readonly repeatable?: true;
   /**
-   * Which HTTP code is written by hand, because the verb sends bytes or keeps a connection open. `both`: client and
-   * server. `server`: only the server. `variant`: the verb uses the route of another verb, which documents it.
+   * Parts of the HTTP code that are written by hand, because the verb sends bytes or keeps a connection open.
+   * `both`: client and server. `server`: only the server. `variant`: the verb uses the route of another verb,
+   * which documents it.
    */
   readonly byHand?: H;
   /** Set if the method returns an AsyncIterable instead of a promise. */

@@ -13,7 +13,7 @@ export interface Metered extends UsageRow {
 
 const statsPrefix = (tenant: string) => `ten.${tenant}/stats/`;
 
-/** Number of operations and bytes by API key, operation and day: one record per key and day. */
+/** Counts operations and their bytes by API key, operation and day. There is one record per key and day. */
 export class Statistics {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #sums: SumRecords;

@@ -2,7 +2,10 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { Connection, PublishOptions, StorageLimit } from './connection.ts';
 
-/** Time in ms between two polls of the account's usage. NATS nodes exchange their usage every 1.5 s. */
+/**
+ * Time in ms between two polls of the account's usage. NATS nodes exchange their usage every 1.5 s, so more
+ * polls would give no newer figures.
+ */
 const POLL_MS = 2_000;
 
 const POLL_TIMEOUT_MS = 5_000;

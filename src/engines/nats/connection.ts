@@ -4,7 +4,10 @@ import type { JsonObject } from '../../base/json.ts';
 import { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
 
-/** Time in ms after which a call fails if JetStream has not confirmed it. Electing a leader takes some seconds. */
+/**
+ * Time in ms after which a call fails if JetStream has not confirmed it. It leaves time to elect a leader,
+ * which takes some seconds.
+ */
 const DEADLINE_MS = 20_000;
 /**
  * Timeout of the first attempt, in ms. It doubles after each attempt that times out, because the leader may only be
@@ -111,7 +114,10 @@ export class Connection {
   readonly #publishing = new ConcurrencyLimit(CONCURRENT_PUBLISHES);
   readonly #batching = new ConcurrencyLimit(CONCURRENT_BATCHES);
   #closed = false;
-  /** Called if a subject has no responders. Returns an error if the store is frozen, otherwise null. */
+  /**
+   * Called if no server listens on a subject, as in a frozen store. Returns an error if the store is frozen,
+   * otherwise null.
+   */
   findFreezeError: () => Promise<RelayError | null> = async () => null;
   /** Storage limit of the account, or null until it is set. */
   storage: StorageLimit | null = null;

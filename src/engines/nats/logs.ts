@@ -155,8 +155,8 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * Returns the position from which the entries after a sequence are read. For an imported entry, a binary search
-   * finds it.
+   * Returns the position from which the entries after a sequence are read. Among imported entries, a binary
+   * search finds the position.
    */
   async positionAfter(subject: string, after: number): Promise<number> {
     const { connection, firstSeq } = this.#store;
@@ -251,7 +251,10 @@ export class NatsLogs implements Logs {
     await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, request);
   }
 
-  /** Records up to which sequence a log was trimmed. With `waits`, retries until freed storage can be used. */
+  /**
+   * Records up to which sequence a log was trimmed. With `waits`, retries until NATS counts the storage that
+   * was freed as free.
+   */
   async noteTrimmed(stream: string, seq: number, waits = false): Promise<void> {
     const { connection } = this.#store;
     const subject = this.#trimmedSubject(stream);

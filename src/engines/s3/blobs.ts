@@ -36,9 +36,9 @@ export interface Diverted {
 }
 
 /**
- * Wraps the blobs of any engine and stores large blobs in a bucket. For a large blob, the engine stores a stub under
- * the key, which is written after the object. The engine still handles times, expiry, order and commits. An object
- * whose stub was deleted stays until a sweep, so that running reads can finish.
+ * Wraps the blobs of any engine and stores large blobs in a bucket. For a large blob, the engine stores a
+ * stub under the key. The stub is written after the object. The engine still handles times, expiry, order and
+ * commits. An object whose stub was deleted stays until a sweep, so that running reads can finish.
  */
 export class BucketBlobs implements Blobs {
   readonly #inner: Blobs;
@@ -178,11 +178,14 @@ function ignoreDamage(error: unknown): null {
 /** Size in bytes of a part of a multipart upload. A part is kept in memory for retries. S3 requires at least 5 MiB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** Age in ms at which an object without a stub is an orphan. S3 may measure the age from the start of the upload. */
+/**
+ * Age in ms at which an object without a stub is an orphan. S3 may measure the age from the start of the
+ * upload, so this time is longer than any upload.
+ */
 export const ORPHAN_MS = 3_600_000;
 /**
- * Maximum duration of an upload in ms. It is shorter than `ORPHAN_MS`, because otherwise a sweep could delete a new
- * object.
+ * Maximum duration of an upload in ms. It is shorter than `ORPHAN_MS`. Otherwise a sweep could delete a new
+ * object that has no stub yet.
  */
 const MAX_UPLOAD_MS = ORPHAN_MS / 2;
 

@@ -19,8 +19,9 @@ export interface Place {
 }
 
 /**
- * The bucket of a store. The record with its address is written directly before the first object, so an empty store
- * stays empty. A process that opened the store earlier reads the record later, when it finds a blob that may be a stub.
+ * The bucket of a store. The record with its address is written directly before the first object, so an empty
+ * store stays empty. A process that opened the store before this reads the record when it finds a blob that
+ * may be a stub.
  */
 export class StoreBucket {
   readonly #records: Records;

@@ -5,8 +5,8 @@ import type { BlobInfo } from '../../kernel/blobs.ts';
 export const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Length of every stub in bytes. A blob of another length cannot be a stub, so it need not be read to find out. There
- * is room for the block checksums of the largest blob in base64 and for the other fields.
+ * Length of every stub in bytes: enough for the block checksums of the largest blob in base64 and for the
+ * other fields. A blob of another length cannot be a stub, so only blobs of this length are examined.
  */
 export const STUB_BYTES = 5_807;
 

@@ -72,7 +72,10 @@ export class BodyFiles {
     return { file, ...info };
   }
 
-  /** Like `write` for a small body with a place. Faster, but blocks the event loop. */
+  /**
+   * Like `write`, for a small body whose path `Place` has chosen. It is faster than `write`, but blocks the
+   * event loop.
+   */
   writeDraftSync(body: Uint8Array): Draft {
     const file = this.#newName(DRAFTS);
     const path = join(this.home, file);

@@ -39,7 +39,8 @@ export async function openDatabase(
     if (!isClean && !(await isStore(path))) createDatabase(path, power);
     let opened = new Database(path);
     db = opened;
-    // In this mode, SQLite keeps the WAL index in memory instead of in a shared file.
+    // In exclusive mode, SQLite keeps the WAL index in memory and needs no shared file, for which a full disk
+    // has no room.
     if (o.alone) opened.exec('PRAGMA locking_mode = EXCLUSIVE');
     // Unlike `isStore`, this connection also reads the WAL, which may contain a newer format number.
     if ((await opened.retryWhileBusy(() => checkFormat(opened))) < FORMAT) {

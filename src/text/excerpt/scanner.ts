@@ -277,7 +277,7 @@ export class Scanner {
   }
 
   #priority({ rank, count, blocks }: Group, i: number): number {
-    // A frequent line with a count is not a summary.
+    // A line with a count, such as `12 done`, is only a summary if few lines are similar to it.
     const isSummary = rank === 'summary' && (blocks[i]!.by || count <= FEW_SUMMARIES);
     if (isSummary) return 700 + (50 * blocks[i]!.lines[0]!.number) / this.#lines;
     if (rank === 'warning') return 440 - 20 * Math.log2(count) - 60 * i;
