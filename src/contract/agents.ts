@@ -72,9 +72,9 @@ export const agents = {
     repeatable: true,
   }),
   /**
-   * Sends a text to agents by name. A long text is stored as a payload, and the message contains an excerpt. Rejects
-   * an unknown name unless `queue` is set. With `reply_to` and null as the name, the reply goes to the sender of that
-   * message.
+   * Sends a text to agents by name. A long text is stored as a payload, and the message contains an excerpt.
+   * Rejects an unknown name unless `queue` is set. If `reply_to` is set and the name is null, the text goes
+   * to the sender of the message that it answers.
    */
   send: verb<
     (

@@ -31,8 +31,8 @@ export interface FoldedStep
     | 'output_ref'
   > {
   /**
-   * Payload of the event `step.done`. This event is written last, so the patch and the token counts of the
-   * result are written too.
+   * Payload of the event `step.done`. This event is written last: if it exists, the patch and the token
+   * counts of the result were written too.
    */
   readonly done?: Payload;
   /** Payload of the answer of a model. */

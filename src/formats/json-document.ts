@@ -89,8 +89,8 @@ export class JsonDocument {
     let end = entry.comma === null ? entry.end : entry.comma + 1;
     const alone = before === parent.start + 1 && /^\s*$/.test(this.#text.slice(end, parent.end - 1));
     if (alone) end = parent.end - 1;
-    // The previous line may end with a comment. Keep its line end; otherwise the next value would become part of the
-    // comment.
+    // The previous line may end with a comment. Keep the line end after the comment; otherwise the next value
+    // would become part of the comment.
     else if (this.#comments && /[\r\n]/.test(this.#text.slice(before, entry.start))) {
       if (!/^[\t ]*[\r\n]/.test(this.#text.slice(end))) before = entry.start;
     }

@@ -39,8 +39,8 @@ const knownKey = (tenant: string, agent: string, sender: string) =>
   `ten.${tenant}/mail-known/${segment(agent)}/${segment(sender)}`;
 const conversationsPrefix = (tenant: string) => `ten.${tenant}/conversation/`;
 /**
- * Keys are listed in ascending order. So the key begins with the inverted creation time, which the id
- * contains, to list the newest conversation first.
+ * Lists are in ascending order of keys. The key begins with the inverted creation time, so that the newest
+ * conversation comes first. The id begins with the creation time.
  */
 const conversationKey = (tenant: string, id: string) =>
   conversationsPrefix(tenant) + (0xffffffffffff - Number.parseInt(id.slice(0, 12), 16)).toString(16) + id;

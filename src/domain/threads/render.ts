@@ -62,8 +62,8 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
   const most = Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS);
-  // Leave the list of artifacts out of the view of the state, which must change seldom: every answer adds an
-  // artifact. The previews that follow the state show artifacts anyway.
+  // Leave the list of artifacts out of the view of the state: every answer adds an artifact, but the view
+  // should change seldom. The previews that follow the view show artifacts anyway.
   const view = await stateView(state, texts, {
     lists: VIEW_LISTS.filter((list) => list !== 'artifacts'),
     tokens: checkCount('state_tokens', o.state_tokens ?? VIEW_TOKENS, VIEW_TOKENS_MAX),

@@ -187,8 +187,8 @@ export const patchThread: ThreadVerb<'patch'> = async (log, caller, id, input) =
 };
 
 /**
- * Adds a version whose user fields equal those of an older version. All versions stay readable. Adds no
- * version if the current state already equals the older version.
+ * Adds a version that equals an older version, except for the fields that the relay sets itself. All versions
+ * stay readable. Adds no version if the current state already equals the older version.
  */
 export const revertThread: ThreadVerb<'revert'> = async (log, caller, id, input) => {
   const to = parseVersion(input.to);

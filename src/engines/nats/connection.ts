@@ -199,7 +199,10 @@ export class Connection {
     }
   }
 
-  /** Like `batch`, but repeats the request until a replica answers. For requests that the leader cannot answer. */
+  /**
+   * Like `batch`, but repeats the request until a replica answers. It is used for requests that cannot be
+   * sent to the leader.
+   */
   async batchFromAny(stream: string, ask: JsonObject): Promise<Batch | null> {
     const attempt = (timeout: number) => this.#askReplica(stream, ask, timeout);
     return this.#retry(stream, attempt, { firstMs: READ_ATTEMPT_MS });

@@ -89,7 +89,10 @@ export class JsonPairs {
   #inString = false;
   #escaped = false;
 
-  /** Calls `found` with each key and its scalar value that end in the line, and the nesting depth of their object. */
+  /**
+   * For each key whose scalar value ends in this line, calls `found` with the key, the value and the nesting
+   * depth of their object.
+   */
   read(line: string, found: (key: string, value: string, depth: number) => void): void {
     for (let at = 0; at < line.length; at++) {
       const char = line[at]!;

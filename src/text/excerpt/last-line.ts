@@ -7,7 +7,7 @@ export interface LastLineFacts {
   readonly exit?: number | null;
 }
 
-/** Number of lines in the example range of the last line. */
+/** The last line of an excerpt shows a command that reads the first omitted lines. It reads about this many. */
 const SAMPLE_LINES = 60;
 
 /**

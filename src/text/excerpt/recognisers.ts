@@ -205,8 +205,8 @@ export interface Recognised {
 const UNKNOWN: Recognised = { kind: null, rank: null };
 
 /**
- * Every line that a recogniser of RUN matches begins like this or contains one of the words below. These two tests
- * skip most lines of a log.
+ * Every line that a recogniser of `RUN` matches also matches this pattern or contains one of the words below.
+ * Most lines of a log pass neither test, and the slower recognisers are skipped for them.
  */
 const RUN_START = /^(?:\s*(?:[ℹ#✖✗✘×✕✔✓√▶●<﹣○↓]|not ok|ok |\d+(?:[:)]| [a-z]|\.\.)|[A-Z])|[_=-]{3})/;
 const RUN_WORD =

@@ -324,8 +324,8 @@ function failureItems(blocks: Block[]): Item[] {
 }
 
 /**
- * Returns the number of a group of similar lines. An error is in another group than a harmless line that differs only
- * in a number, such as the status of a request.
+ * Returns a number for the group of a line. Similar lines get the same number. An error and a harmless line
+ * get different numbers, even if the lines differ only in a number such as the status of a request.
  */
 function groupKey(text: string, rank: Recognised['rank'], by?: Recogniser): number {
   const important = rank === 'failure' || rank === 'error' ? 2 ** 32 : rank === 'warning' ? 2 ** 33 : 0;

@@ -3,8 +3,8 @@ const SHAPE_CHARS = 240;
 const SHAPE_WORDS = 10;
 
 /**
- * A quoted text, a word with its separator or with `=` and a value, another word, or a single quote. An
- * alternative that fails has read at most one word or quoted text, so the search takes linear time.
+ * Matches a quoted text, a word with its separator or with `=` and a value, another word, or a single quote.
+ * The search takes linear time, because an alternative that fails has read at most one word or quoted text.
  */
 const WORD = /(["'`])[^"'`]*\1|[^\s"'`=:,([]*(?:=\S*|[:,([])|[^\s"'`=:,([]+|["'`]/g;
 const VARIABLE = /^["'`/~]|\d/;

@@ -211,8 +211,8 @@ const TERMINAL_ESCAPES =
   /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c\u009d]{0,4096}(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]{0,8}[0-~]/g;
 
 /**
- * First character of the flags of England, Scotland and Wales, which tag characters follow. Anywhere else, tag
- * characters can hide text, so they are removed.
+ * The flags of England, Scotland and Wales consist of this character and of tag characters after it. Anywhere
+ * else, tag characters can hide text, so they are removed.
  */
 const BLACK_FLAG = '\u{1f3f4}';
 const FLAGS = ['gbeng', 'gbsct', 'gbwls'];
