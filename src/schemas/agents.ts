@@ -65,8 +65,9 @@ const session = z.object({
   /** Process id of the client on its machine. */
   pid: count.optional(),
   /**
-   * How a message reaches the session. `now`: it wakes the session. `turn`: it is shown at the next turn. `start`: it
-   * is shown when the session starts again. `no`: only when the session reads its messages itself.
+   * How a message reaches the session. `now`: it wakes the session. `turn`: it is shown at the next turn.
+   * `start`: it is shown when the session starts again. `no`: it is shown only when the session reads its
+   * messages itself.
    */
   reach: z.enum(AGENT_REACH),
   /** True while the session works on a prompt. */

@@ -22,7 +22,10 @@ export interface Recogniser {
   readonly kind: ExcerptKind;
   readonly rank: Rank;
   readonly test: RegExp;
-  /** The block ends before the first line that matches this. Without it, the block ends with the indentation. */
+  /**
+   * The block ends before the first line that matches this pattern. Without a pattern, the block ends before
+   * the first line that is not indented deeper than the matching line.
+   */
   readonly until?: RegExp;
   /**
    * Number of lines before the matching line that belong to it. `heading` is the last unindented line, such as the

@@ -95,7 +95,8 @@ async function takeLast(body: PartBody, count: number): Promise<Part> {
         chars -= lines[dropped]!.length + 1;
         lines[dropped++] = '';
       }
-      // Removing one line at a time would take quadratic time. So remove them when half of the array is unused.
+      // Removing one line at a time would take quadratic time. So remove all dropped lines at once when they
+      // fill half of the array.
       if (dropped > 1024 && dropped * 2 > lines.length) {
         lines = lines.slice(dropped);
         dropped = 0;
