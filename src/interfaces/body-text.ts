@@ -17,8 +17,8 @@ export const POINTER_HINT = 'Push large content with POST /push or relay push, a
 
 /**
  * Reads a body as text. Throws `too_large` as soon as the body exceeds the limit. Calls `onText` with each
- * piece of text. If `onText` throws, the rest of the body is still read. Otherwise a client that is still
- * sending would not get the answer.
+ * piece of text. If `onText` throws, the rest of the body is read all the same, because a client that is
+ * still sending would not read the answer.
  */
 export async function bodyText(
   { body }: { readonly body: AsyncIterable<Uint8Array> | null },
@@ -47,8 +47,8 @@ export async function bodyText(
 }
 
 /**
- * Reads a JSON body as text. Rejects the body if it is nested too deeply or contains too many values, because
- * parsing it would block the server for seconds.
+ * Reads a JSON body as text. Rejects a body that is nested too deeply or contains too many values. Parsing
+ * such a body would block the server for seconds.
  */
 export function jsonText(
   from: { readonly body: AsyncIterable<Uint8Array> | null },
@@ -59,8 +59,8 @@ export function jsonText(
 }
 
 /**
- * Returns a function that takes JSON text in pieces. The function throws if the text exceeds the limits. It
- * does not validate the JSON.
+ * Returns a function that takes JSON text in pieces and throws if the text exceeds a limit. It does not check
+ * the syntax.
  */
 function jsonLimiter(): (piece: string) => void {
   let [depth, values, quoted, escaped] = [0, 0, false, false];

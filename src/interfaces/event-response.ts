@@ -13,8 +13,8 @@ interface EventWriter<T> {
   /** Serializes one event, including the empty line that ends it. */
   write(event: T): string;
   /**
-   * Serializes the last event of a stream that failed. Without it, the stream just ends, and clients
-   * reconnect.
+   * Serializes a last event after the stream has failed. Without this method, the stream just ends, and
+   * clients reconnect.
    */
   failed?(error: unknown): string;
   /** Text sent before the first event. */
@@ -70,8 +70,8 @@ export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): R
 }
 
 /**
- * Returns a stream that ends when more than `most` bytes wait for a slow client. Then the client reconnects. It
- * is for sources that ignore backpressure: without the limit, the waiting bytes would fill the memory.
+ * Returns a stream that fails if more than `most` bytes wait for a slow client. The client then reconnects.
+ * This is for sources that ignore backpressure, because their waiting bytes would fill the memory.
  */
 export function endForSlowReader(
   source: ReadableStream<Uint8Array>,

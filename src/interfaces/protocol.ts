@@ -20,8 +20,8 @@ export interface CallerContext {
   /** The URL of the relay as the client sees it. Pointer URLs start with it. */
   readonly base: string;
   /**
-   * Called with the number of bytes that the protocol reads for the caller without calling `relay`. They
-   * count for the rate limit.
+   * Called with the number of bytes that the protocol reads for the caller without using `relay`. They count
+   * for the rate limit too.
    */
   readonly onRead?: CallerAt['onRead'];
 }

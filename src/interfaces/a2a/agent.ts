@@ -56,8 +56,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
   }
 
   /**
-   * Streams the changes of a task until the task is over. With `answered`, it also stops when the agent asks
-   * for input.
+   * Streams the changes of a task until the task is over. With `answered`, the stream also ends when the
+   * agent asks for input.
    */
   async function* stream(
     first: TaskRecord,
@@ -83,8 +83,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
   }
 
   /**
-   * Returns the channels of the task. Task records of version 0.1.0 have no task channel, so the agent's
-   * current channel is used.
+   * Returns the channels of the task. A task record of version 0.1.0 names no channels; then the agent's
+   * current channels are used.
    */
   function channelsOf({ task_channel, done_channel }: TaskRecord): FromRecord {
     return { channel: task_channel ?? agent.task_channel, done_channel };

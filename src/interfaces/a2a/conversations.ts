@@ -8,11 +8,11 @@ import { recordsOf } from '../../domain/records.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { summaryOf } from './messages.ts';
 
-/** The conversation of a message that starts a task. */
+/** The conversation that a message has started. */
 interface StartedConversation {
   readonly context_id: string;
   readonly thread_id: string;
-  /** Number of times that an identical message has started a task, starting at 1. */
+  /** Number of times that an identical message has started a task, including this time. */
   readonly attempt: number;
   /** Id of the task. Absent until the task exists. */
   readonly task?: string;
@@ -63,8 +63,8 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   }
 
   /**
-   * Checks the caller's access to a thread that is named as a context. A thread is `writable` for API keys
-   * that may write to threads, and for the API key that created it.
+   * Returns which access the caller has to a thread that a message names as its context. It is `writable` for
+   * API keys that may write to threads, and for the API key that created the thread.
    */
   async function accessTo(id: string): Promise<'absent' | 'foreign' | 'writable'> {
     const thread = await (await core.threads()).log.find(caller.tenant, id);
@@ -103,7 +103,7 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
       save(digest, { ...begun, task }),
 
     /**
-     * Returns the thread of a message that version 0.1.0 accepted. It is found by the message id. Returns
+     * Returns the thread of a message that version 0.1.0 accepted, which is found by the message id. Returns
      * null if there is none.
      */
     async legacyThread(agent: string, messageId: string): Promise<string | null> {

@@ -133,9 +133,9 @@ function versionOf(c: Context): string | undefined {
 }
 
 /**
- * Serves the agent card. A request for the card needs no API key, because clients learn from the card that they
- * need one. Clients of A2A 0.3 get the fields of their version, if they name this version or request
- * `agent.json`.
+ * Serves the agent card. A client learns from the card that it needs an API key, so a request for the card
+ * needs none. Clients of A2A 0.3 get the card in the format of their version, if they name this version or
+ * request `agent.json`.
  */
 async function cardResponse(
   c: Context,
@@ -201,8 +201,8 @@ async function jsonRpcResponse(call: Call): Promise<Response> {
 }
 
 /**
- * Routes of the HTTP+JSON binding, relative to the path of the agent. Each route has the equivalent JSON-RPC
- * method.
+ * Routes of the HTTP+JSON binding, relative to the path of the agent. `rpc` is the JSON-RPC method that does
+ * the same.
  */
 const ROUTES = [
   route('POST', 'message:send', 'SendMessage', { body: true }),
@@ -257,8 +257,8 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
     const fields = found.body ? await jsonBody(call) : queryParams(c.req.query());
-    // A path parameter that cannot be decoded is used unchanged. No task has such an id, so the task will not
-    // be found.
+    // A path parameter that cannot be decoded is used as it is. No task has such an id, so the answer is that
+    // the task is not found.
     const pathParams = Object.entries(found.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
       name,
       percentDecoded(text) ?? text,
@@ -286,8 +286,8 @@ async function* results(answers: AsyncIterable<unknown>): AsyncGenerator<unknown
 }
 
 /**
- * Returns the HTTP status of an error. An unsupported content type gets 415, as in A2A 1.0.0 and in HTTP. The
- * library follows A2A 1.0.1, which does not use 415.
+ * Returns the HTTP status of an error. An unsupported content type gets 415, as A2A 1.0.0 and HTTP require.
+ * The library follows A2A 1.0.1, which does not have this status.
  */
 function statusOf(error: unknown): number {
   if (isRelayError(error)) return error.status;
@@ -324,8 +324,8 @@ function checkMediaType(c: Context): void {
 }
 
 /**
- * Returns the media type of an HTTP+JSON response. Revisions of A2A 1.0 define different media types, so the
- * response uses the media type of the client.
+ * Returns the media type of an HTTP+JSON response. It differs between revisions of A2A 1.0. So the response
+ * uses the same media type as the request.
  */
 function answerType(c: Context): string {
   const accepted = (c.req.header('accept') ?? '').split(',').map(mediaType);
@@ -338,8 +338,8 @@ function mediaType(header = ''): string {
 }
 
 /**
- * Responds with server-sent events. An error before the first event is thrown, so that the client gets a
- * normal error response.
+ * Responds with server-sent events. If an error occurs before the first event, it is thrown, so that the
+ * client gets a normal error response.
  */
 async function streamEvents(
   events: AsyncIterable<unknown>,
@@ -363,7 +363,8 @@ async function* prepend(
 }
 
 /**
- * Returns the answer. Rejects a slow request with `unauthorized` as soon as the caller's API key is revoked.
+ * Calls `answer` and returns its response. If the caller's API key is revoked first, rejects with
+ * `unauthorized` at once.
  */
 async function untilKeyEnds(
   watch: KeyWatch,
@@ -384,8 +385,8 @@ async function untilKeyEnds(
 }
 
 /**
- * Keeps the connection alive while a response takes minutes. It sends spaces before the JSON body, which JSON
- * parsers ignore. Otherwise proxies would close the idle connection.
+ * Sends spaces while a response takes minutes, because proxies would close an idle connection. JSON parsers
+ * ignore spaces before the JSON body.
  */
 async function withHeartbeat(answer: Promise<Response>): Promise<Response> {
   const settled = new AbortController();

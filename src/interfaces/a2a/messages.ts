@@ -53,7 +53,7 @@ export interface Turn {
   readonly task?: { readonly id: string; readonly history: readonly Message[] };
 }
 
-/** Pushes a message to the agent's task channel, with the A2A fields as metadata for the bridge. */
+/** Pushes a message to the agent's task channel. Its metadata contains the A2A fields, for the bridge. */
 export async function pushTurn(
   { task_channel, done_channel }: AgentEntry,
   turn: Turn,
@@ -80,8 +80,8 @@ export async function pushTurn(
 }
 
 /**
- * Renders the message together with the earlier messages of the task, because the agent of this turn may not
- * have seen them.
+ * Renders the message together with the earlier messages of the task. The agent that gets this message may
+ * not have seen them.
  */
 function turnText({ message, task }: Turn): string {
   const before: string[] = [];
@@ -110,8 +110,8 @@ export function newestMessages(history: readonly Message[]): JsonObject[] {
 }
 
 /**
- * Creates a message part for a payload. The part contains a URL that returns the bytes. Its metadata contains
- * the pointer, for relay clients.
+ * Creates a message part for a payload. A2A clients get a URL that returns the bytes, and relay clients find
+ * the pointer in the metadata.
  */
 export function pointerPart(o: {
   readonly base: string;

@@ -18,8 +18,8 @@ import { type AnsweredArtifact, type PartRecord, type TaskRecord, threadOf, turn
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'said' | 'artifact' | 'artifacts' | 'direct'>;
 
 /**
- * Stores the result as artifacts in the thread of the task. Returns the new state of the task. A second call with
- * the same result has no effect.
+ * Stores the result as artifacts in the thread of the task. Returns the new state of the task. A repeated
+ * call with the same result changes nothing.
  */
 export async function recordResult(
   record: TaskRecord,
@@ -65,8 +65,8 @@ export async function recordResult(
 }
 
 /**
- * Returns a pointer that anyone with its URL can read. If the given pointer needs an API key, the payload is
- * copied to a new pointer.
+ * Returns a pointer that anyone with its URL can read. If this pointer needs an API key, its payload is
+ * copied to a new pointer that needs none.
  */
 async function publicPointer(id: string, relay: Relay): Promise<string> {
   if ((await relay.pointers.peek(id)).visibility === 'link') return id;
@@ -79,7 +79,7 @@ async function publicPointer(id: string, relay: Relay): Promise<string> {
 
 /**
  * Stores an answer in A2A JSON. Large and binary parts are replaced by pointers. The contents of the answer's
- * artifacts are also stored in the thread of the task. A second call with the same answer has no effect.
+ * artifacts are also stored in the thread of the task. A repeated call with the same answer changes nothing.
  */
 async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Promise<Outcome> {
   let answer: AgentAnswer | null;

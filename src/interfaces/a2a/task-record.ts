@@ -14,7 +14,7 @@ import { pointerPart, textPart } from './messages.ts';
 
 export type State = 'submitted' | 'working' | 'canceled' | AnswerState;
 
-/** A task as it is stored. Its id is the id of the first pointer that was pushed to the agent. */
+/** A task as it is stored. Its id is the id of the pointer to its first message. */
 export interface TaskRecord {
   readonly id: string;
   readonly context_id: string;
@@ -37,10 +37,7 @@ export interface TaskRecord {
   readonly message: JsonObject;
   /** Later messages of the client and of the agent, oldest first. */
   readonly history?: readonly JsonObject[];
-  /**
-   * Pointer of the newest message from the client to the agent. Absent as long as there is only the first
-   * message.
-   */
+  /** Pointer to the newest message from the client. Absent until there is a second message. */
   readonly turn?: string;
   /**
    * Hash of the newest message from the client. If the client sends this message again, the hash shows that
@@ -48,7 +45,7 @@ export interface TaskRecord {
    */
   readonly asked?: string;
   readonly artifact?: ArtifactRecord;
-  /** Artifacts of all turns, if the agent answers in parts. */
+  /** Artifacts of all turns, for an agent that answers in A2A parts and not in plain text. */
   readonly artifacts?: readonly AnsweredArtifact[];
   /** Set if the agent answered with a message instead of a task. */
   readonly direct?: true;
@@ -97,8 +94,8 @@ export interface Webhook {
    */
   readonly key?: string;
   /**
-   * Last state that was sent to the webhook, or the state at the time when the webhook was added. Absent in
-   * task records of version 0.1.0.
+   * Last state of which the webhook was notified. At first, the state in which the webhook was added. Absent
+   * in task records of version 0.1.0.
    */
   readonly knows?: StateAt;
   /**
@@ -139,7 +136,7 @@ export function threadOf({ context_id, thread_id = context_id }: TaskRecord): st
   return thread_id;
 }
 
-/** Returns `next`. If the state changed, the state of `before` is added to its `steps`. */
+/** Returns `next`, with the state of `before` added to its `steps` if the state has changed. */
 export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   const { state, at, note, said, turn, steps = [], artifacts = [] } = before;
   if (next.state === state && next.at === at) return next;
@@ -148,7 +145,7 @@ export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   return { ...next, steps: [...steps, step].slice(-A2A_STEPS) };
 }
 
-/** Yields the task in each state after `last`. The current state comes last. */
+/** Yields the task once for each state after `last`. The last one is the current task. */
 export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRecord> {
   const { steps = [] } = record;
   const known = stepIn(record, last);
@@ -222,8 +219,8 @@ export function toTask(record: TaskRecord, base: string): Task {
 }
 
 /**
- * Yields the events of a change, for streams and webhooks. First come the artifacts that are new since
- * `before`, then the state.
+ * Yields the events of a change, for streams and webhooks. The artifacts that `before` did not have come
+ * first, then the state.
  */
 export function* changes(record: TaskRecord, base: string, before?: TaskRecord): Generator<StreamResponse> {
   const about = { taskId: record.id, contextId: record.context_id, metadata: undefined };

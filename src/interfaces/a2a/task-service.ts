@@ -103,10 +103,7 @@ export class TaskService {
     return record;
   }
 
-  /**
-   * Sends another message to a task that waits for input. Each message is pushed to the agent as a pointer of
-   * its own.
-   */
+  /** Sends another message to a task that waits for input. The message is pushed as a new pointer. */
   async proceed(agent: AgentEntry, record: TaskRecord, request: SendMessageRequest): Promise<TaskRecord> {
     const message = validateMessage(request);
     const { id, context_id } = record;
@@ -194,7 +191,7 @@ export class TaskService {
 
   /**
    * Yields the task now and after each change, until the task is over or the signal aborts. With `answered`,
-   * it also ends when the task waits for input.
+   * also ends when the task waits for input.
    */
   async *follow(
     first: TaskRecord,
@@ -281,14 +278,15 @@ export class TaskService {
   }
 
   /**
-   * Calls `heard` with the task id of each result on a channel. So followers need not wait for the next poll.
+   * Calls `heard` with the task id of each result on a channel. Then those who follow a task need not wait
+   * for the next poll.
    */
   async #hearResults(channel: string, signal: AbortSignal, heard: (task: unknown) => void): Promise<void> {
     try {
       for await (const { metadata } of this.relay.channels.subscribe(channel, { signal }))
         heard(metadata?.task_id);
     } catch {
-      // Ignore the error. Followers still poll the task every second.
+      // Ignore the error. Those who follow a task still poll it every second.
     }
   }
 

@@ -23,13 +23,13 @@ import { outboxOf } from './webhook-outbox.ts';
  */
 const RETRY_MS = 1_000;
 /**
- * Maximum number of attempts. They take more than 20 minutes, which is enough for a receiver to restart.
- * After that, the next server start tries again.
+ * Maximum number of attempts. They take more than 20 minutes, so a receiver has time to restart. Afterwards,
+ * nothing is sent until the next start of a server.
  */
 const ATTEMPTS = 7;
 /**
- * Duration in ms of the lease for notifying a webhook of the end of a task. The lease expires, because the
- * server that holds it may stop.
+ * Duration in ms of the lease with which one server notifies a webhook of the end of a task. If this server
+ * stops, another one can notify the webhook after this time.
  */
 const NOTIFY_LEASE_MS = 2 * WEBHOOK_TIME_MS;
 
@@ -47,9 +47,9 @@ export interface WebhooksOptions {
 
 /**
  * Notifies webhooks of the changes of a task. Each task has one follower. The end of a task is sent at least
- * once: it is retried until the webhook confirms it, also by the next server. Earlier changes are sent at most
- * once. A webhook gets nothing after its API key was revoked. Several servers or Worker requests may follow the
- * same task, so each follower claims a notification in the task record before it sends the notification.
+ * once: it is retried until the webhook confirms it, also by the next server. Earlier changes are sent at
+ * most once. A webhook gets nothing after its API key was revoked. Several servers or Worker requests may
+ * follow the same task. So each of them claims a notification in the task record before sending it.
  */
 export class Webhooks {
   readonly #o: WebhooksOptions;
@@ -137,7 +137,7 @@ export class Webhooks {
     for (const step of stepsSince(notified, record)) {
       if (isOver(step) || !(await isKeyValid(webhook, tasks))) return;
       const { state, at } = step;
-      // Claim this state. The claim fails if another follower has already sent the state.
+      // Claim this state in the task record. If the claim fails, another server has already sent the state.
       const claimed = await changeWebhook(tasks, record.id, webhook, (one, task) => {
         const news = [...stepsSince(lastNotified(one, task), task)];
         return news.some((each) => each.state === state && each.at === at)
@@ -226,8 +226,8 @@ async function changeWebhook(
 }
 
 /**
- * Returns the last state that was sent to a webhook. For records of version 0.1.0 this state is unknown, so
- * only the current state is sent.
+ * Returns the last state of which a webhook was notified. Records of version 0.1.0 do not contain it, so for
+ * them only the current state is sent.
  */
 function lastNotified({ knows }: Webhook, { at }: TaskRecord): StateAt {
   return knows ?? { state: 'submitted', at };

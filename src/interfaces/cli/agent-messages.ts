@@ -2,8 +2,8 @@ import { type AgentMessage, senderOf } from '../../contract/agents.ts';
 import { type FrameSecret, frame } from '../../text/frame.ts';
 
 /**
- * Formats messages of other agents for a model. Each message has a frame that names the sender and says that the
- * text is data. It also has its id, by which `messageIds` finds the message again.
+ * Formats messages of other agents for a model. Each message has a frame, which names the sender and says
+ * that the text is data. It also contains the id of the message, so that `messageIds` can find it again.
  */
 export async function framedMessages(
   messages: readonly AgentMessage[],

@@ -1,9 +1,9 @@
 import type { Draft } from '../../client/projects/brief.ts';
 
 /**
- * Replaces `relay` in printed commands by the command that the user has to type, such as npx with the package
- * name or a path in a clone. Use it only for our own texts, not for texts of users or agents. It does not
- * replace the noun, as in "a relay runs".
+ * Replaces `relay` in commands that we print by the command that works for this user, such as npx with the
+ * package name, or a path in a clone. Use it only for our own texts and not for texts of users or agents. The
+ * noun, as in "a relay runs", stays unchanged.
  */
 export function asTyped(text: string, program: string, commands: readonly string[]): string {
   if (program === 'relay') return text;

@@ -5,12 +5,15 @@ import type { Io } from './io.ts';
 export interface Flag {
   /** Description for --help, in one line. */
   readonly help: string;
-  /** Placeholder for the value in --help, such as TIME in `--ttl TIME`. A flag without it takes no value. */
+  /**
+   * Placeholder for the value in --help, such as TIME in `--ttl TIME`. A flag without a placeholder takes no
+   * value.
+   */
   readonly value?: string;
   readonly short?: string;
   /**
-   * True if the flag accepts an empty value. By default, an empty value is rejected, because it usually means
-   * that a variable in a script is not set.
+   * True if the flag accepts an empty value. Other flags reject it, because it usually comes from a variable
+   * in a script that is not set.
    */
   readonly mayBeEmpty?: true;
   /** True if the flag may be repeated. Its value is then a list. */
@@ -53,7 +56,10 @@ export interface CommandSpec<F extends Flags = Flags> {
   readonly takes?: { readonly min?: number; readonly max?: number };
   /** True if the command accepts arguments after `--`. */
   readonly takesRest?: boolean;
-  /** True if the command works only on the local store. It then rejects --url, which would have no effect. */
+  /**
+   * True if the command works only on the local store. It rejects --url, because that flag would have no
+   * effect.
+   */
   readonly localOnly?: boolean;
   /**
    * True if the command exits with 0 even after an error. Hooks need this: a failing hook must not stop the
@@ -103,7 +109,10 @@ export function flagHelp({ help, multiple }: Flag): string {
   return multiple ? `${help}; may be repeated` : help;
 }
 
-/** A command that fetches one answer and prints it: as JSON with --json, otherwise as the text from `print`. */
+/**
+ * Definition of a command that fetches one answer and prints it: as JSON with --json, otherwise as the text
+ * that `print` returns.
+ */
 export interface AnswerSpec<F extends Flags, A> extends Omit<CommandSpec<F>, 'run'> {
   ask(call: Invocation<F>): Promise<A>;
   print(answer: A, io: Io, flags: FlagValues<F>): string;
@@ -128,7 +137,7 @@ export function answerCommand<const F extends Flags, A>(spec: AnswerSpec<F, A>):
 export type Node = Leaf | Group;
 
 export interface Leaf {
-  /** One line. It is shown in the list of commands, and as the first line of the command's own help. */
+  /** Summary of one line, for the list of commands and for the first line of the command's own help. */
   readonly summary: string;
   /** True if --help does not list the command. */
   readonly hidden?: boolean;

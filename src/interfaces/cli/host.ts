@@ -25,7 +25,7 @@ import type { Io } from './io.ts';
 export interface Host {
   /** Folder of the local store. It may not exist yet. */
   readonly home: string;
-  /** Address of the server, from --url or CONTEXTRELAY_URL. Null if the local store is used. */
+  /** Address of the server, from --url or CONTEXTRELAY_URL. Null if commands use the local store. */
   readonly remote: string | null;
   readonly program: ProgramHost;
   readonly relay: RelayHost;
@@ -35,7 +35,7 @@ export interface Host {
   readonly outputs: OutputHost;
   /** Opens the transcripts of coding agents. */
   sessions(): Promise<SessionHost>;
-  /** Updates the index of sessions in another process, if the user has searched before. */
+  /** Updates the index of sessions in another process. Does nothing if the user has never searched. */
   indexSessions(folder: string): Promise<void>;
   /** Controls the server of the local store. */
   server(): Promise<ServerControl>;
@@ -71,11 +71,11 @@ export interface RelayHost {
   threadMemory(): Promise<ThreadMemory>;
   /** Returns the channel encryption keys of this machine. They are never sent to a relay. */
   keyring(): Promise<Keyring>;
-  /** Secret of the home folder that makes frame markers unguessable. */
+  /** Secret of the home folder. Frame markers are made from it, so that nobody can guess them. */
   readonly frameSecret: FrameSecret;
   /**
-   * Returns the newest unread messages of an agent. Each message is returned only once per session. Stops
-   * when `signal` aborts. Returns null if there is no store.
+   * Returns the newest unread messages of an agent. A session gets each message only once. Aborting `signal`
+   * stops the call. Returns null if there is no store.
    */
   peekInbox(
     agent: string,
@@ -113,8 +113,8 @@ export interface StoreHost {
    */
   init(): Promise<{ readonly config: string; readonly written: boolean }>;
   /**
-   * Backs up the store, or the cluster `engine`. `lost` lists the record keys of damaged payloads that are
-   * not in the backup.
+   * Backs up the store, or the cluster `engine`. `lost` contains the record keys of damaged payloads, which
+   * are not in the backup.
    */
   backup(target: string, engine?: string): Promise<{ readonly lost: readonly string[] }>;
   /**
@@ -152,9 +152,9 @@ export interface Repaired {
 export interface OutputHost {
   /** Runs a command, prints its output or an excerpt, and returns its exit code. */
   tee(io: Io, o: TeeOptions): Promise<number>;
-  /** Returns a text if it fits the budget. Otherwise stores it and returns an excerpt. */
+  /** Returns a text that fits the budget unchanged. A longer text is stored, and an excerpt is returned. */
   excerpt(text: Uint8Array, o: Omit<TeeOptions, 'command'>): Promise<string>;
-  /** Lists the stored outputs, newest first. Stores outputs of killed commands first. */
+  /** Lists the stored outputs, newest first. Before that, outputs of killed commands are stored. */
   list(): Promise<StoredOutput[]>;
   /** Sums the tokens of the stored outputs by command. */
   report(): Promise<OutputReport>;
@@ -162,7 +162,10 @@ export interface OutputHost {
   prune(): Promise<number>;
   /** Runs a proxy between an MCP client and a server until one of them ends. Returns the exit code. */
   wrapMcp(o: WrapOptions): Promise<number>;
-  /** Records that the pipe at standard output gets pulled text, so that `relay tee` does not cut this text again. */
+  /**
+   * Records that pulled text is written to the pipe at standard output. Then `relay tee` at its other end
+   * does not cut this text again.
+   */
   notePulled(): Promise<void>;
 }
 
@@ -198,7 +201,7 @@ export interface WrapOptions extends Omit<McpOptions, 'tools' | 'onError'> {
 export interface OutputFacts {
   /** The program and its first argument. */
   readonly command: string;
-  /** Null if the exit code is unknown: for standard input, or if `relay tee` was killed. */
+  /** Exit code. Null if it is unknown: for standard input, or if `relay tee` was killed. */
   readonly exit: number | null;
   readonly lines: number;
   readonly tokens: number;
@@ -206,7 +209,7 @@ export interface OutputFacts {
   readonly shown: number;
   /** Number of stored bytes. */
   readonly bytes: number;
-  /** Number of the first line that was not stored, because the output was too large. */
+  /** First line that was not stored because the output was too large, counted from 1. */
   readonly cut?: number;
   /** Digest of the client's session, for the result of an MCP tool. */
   readonly session?: string;
@@ -252,7 +255,10 @@ export interface SessionHost {
   find(name: string | undefined, cwd: string): Promise<SessionInfo>;
   /** Yields the turns with masked secrets. Counts in `tally` the lines that the reader did not understand. */
   turns(session: SessionInfo, tally?: { skipped: number }): AsyncIterable<Turn>;
-  /** Searches the turns. `behind` is the number of sessions that are not in the index yet. */
+  /**
+   * Searches the turns. `behind` is the number of sessions that are not indexed yet, so their turns cannot be
+   * found.
+   */
   search(
     query: string,
     o: Omit<SessionFilter, 'client'> & { readonly session?: SessionInfo },
@@ -281,8 +287,8 @@ export interface AgentHost {
   /** Opens a remote A2A agent. `url` is the address of its host, of the agent or of its agent card. */
   openRemote(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
   /**
-   * Passes the waiting messages of these agents, or of all agents, on to their sessions on this machine. Returns one
-   * entry for each agent that has a session here and a waiting message.
+   * Passes the waiting messages of these agents on to their sessions on this machine. Null means all agents.
+   * Returns one entry for each agent with a session here and a waiting message.
    */
   wake(relay: Relay, names: readonly string[] | null): Promise<Woken[]>;
   /** Registers the session that runs a hook as an agent, and returns access to its messages and claims. */
@@ -300,7 +306,9 @@ export interface AgentHost {
   chooseName(client: string, folder: string | null, name: string): Promise<void>;
   /** Wakes sessions on this machine whenever messages arrive, until `stop` aborts. */
   watch(relay: Relay, stop: AbortSignal, onWoken: (woken: Woken) => void): Promise<void>;
-  /** Corrects the state of sessions on this machine that have ended without notice or that wait for a person. */
+  /**
+   * Corrects the state of sessions on this machine: some have ended without notice, others wait for a person.
+   */
   present(listed: { readonly agents: readonly Agent[] }): Promise<{ readonly agents: readonly Agent[] }>;
   /** Serves MCP over a pipe. Resolves when the client closes the pipe. */
   serveMcp(o: McpOptions): Promise<void>;
@@ -331,11 +339,14 @@ export interface Attendance extends AsyncDisposable {
   readonly wakeMark: string;
   /** Returns the claims of other agents in the project. */
   claims(): Promise<readonly AgentClaim[]>;
-  /** Returns whether `warn` has recorded the claim for this session. */
+  /** Returns whether this session was already warned of the claim. */
   isWarned(claim: AgentClaim): boolean;
   /** Records that the session was warned of these claims. */
   warn(claims: readonly AgentClaim[]): Promise<void>;
-  /** Leases and returns the messages that the session has not been shown yet. */
+  /**
+   * Returns the messages that the session has not been shown yet, and leases them, so that no other call gets
+   * them.
+   */
   take(): Promise<readonly AgentMessage[]>;
   /** Records that messages were shown, or passed to a queue of the client. */
   mark(messages: readonly AgentMessage[], as: 'shown' | 'sent', route: string): Promise<void>;
@@ -353,7 +364,7 @@ export interface ProjectOptions {
   readonly gitMs?: number;
   /** Time in ms to wait for the lock of another process. */
   readonly lockMs?: number;
-  /** True if symbolic links that point outside the folder are followed. */
+  /** True if symbolic links may lead out of the folder. */
   readonly followLinks?: boolean;
   /** Folder of the project files, relative to the project folder and with a slash at the end. */
   readonly place?: string;
@@ -372,13 +383,16 @@ export interface InstallRequest {
   readonly action: 'add' | 'remove';
   readonly only?: readonly string[];
   readonly dryRun?: boolean;
-  /** True if symbolic links are followed out of the project, or out of the folder of the user's settings. */
+  /** True if symbolic links may lead out of the project, or out of the folder of the user's settings. */
   readonly followLinks?: boolean;
   /** True if Codex or Gemini CLI may call our tools without asking. */
   readonly approveTools?: boolean;
   /** Value of `relay mcp --tools` in the entry of the MCP server. */
   readonly tools?: string;
-  /** Only this feature is changed: excerpts of long tool results, or `relay mcp wrap` in front of one MCP server. */
+  /**
+   * Change only this feature: excerpts of long tool results (`tee`), or the relay proxy in front of one MCP
+   * server (`wrap`).
+   */
   readonly extra?: { readonly kind: 'tee' } | { readonly kind: 'wrap'; readonly server: string };
 }
 
@@ -400,7 +414,7 @@ export interface Keyring {
   put(channel: string, key: string): Promise<void>;
   /** Deletes the encryption key of a channel. Returns false if there was none. */
   remove(channel: string): Promise<boolean>;
-  /** Returns the key of an encrypted payload. Calls `name` only if the keyring has keys of payloads. */
+  /** Returns the key of an encrypted payload. `name` is called only if the keyring has any keys of payloads. */
   pointerKey(name: () => Promise<string>): Promise<string | undefined>;
   /** Stores the key of an encrypted payload, and deletes keys of payloads that expired long ago. */
   keepPointerKey(name: string, key: string, expiresAt: string): Promise<void>;
@@ -417,7 +431,7 @@ export interface ThreadMemory {
 }
 
 export interface LegacyHome {
-  /** Differences after the import that concern all threads, one sentence each. */
+  /** Differences between old and imported data that concern all threads, one sentence each. */
   readonly changes: readonly string[];
   readonly threads: AsyncIterable<LegacyThread>;
 }
@@ -477,8 +491,8 @@ export interface ServerControl {
   /** Returns the running server of this home, or null if there is none. */
   running(): RunningServer | null;
   /**
-   * Returns the last server of this home if it ended unexpectedly and left its file behind. Otherwise returns
-   * null.
+   * Returns the server that ran last on this home, if it ended unexpectedly and left its file behind.
+   * Otherwise returns null.
    */
   leftBehind(): RunningServer | null;
   /** Returns whether a server with these options requires API keys. */
@@ -507,7 +521,10 @@ export interface ServerControl {
   stop(server: RunningServer, o: { force: boolean }): Promise<boolean>;
   /** Returns the health of a server, or null if no relay answers at the address. */
   health(url: string): Promise<Health | null>;
-  /** Returns which program uses the port, and a free port. Returns null if the port is free. */
+  /**
+   * Returns which program uses the port, and another port that is free. Returns null if the port itself is
+   * free.
+   */
   portTaken(o: ServeOptions): Promise<PortTaken | null>;
 }
 
@@ -551,7 +568,7 @@ export interface Serving {
   readonly url: string;
   /** True if the disk of the home folder was full when the server started. */
   readonly isFull: boolean;
-  /** Resolves after a stop, when all accepted requests have been answered. */
+  /** Resolves when the server has stopped and all accepted requests were answered. */
   readonly stopped: Promise<void>;
   stop(): void;
 }
@@ -573,7 +590,10 @@ export interface Health {
   readonly version?: string;
   /** Reason why the server should be restarted, as one sentence. */
   readonly restart?: string;
-  /** True if the store accepts writes. If the store is full, the server still serves reads and deletions. */
+  /**
+   * True if the store accepts writes. A full store accepts none, but the server still answers reads and
+   * deletions.
+   */
   readonly writable?: boolean;
 }
 
@@ -626,7 +646,7 @@ export interface ProgramRun {
   readonly promptBy?: PromptWay;
   /** The prompt. Null for an interactive session without a prompt. */
   readonly prompt: string | null;
-  /** True if the program gets the terminal. If false, its output goes to `onOutput`. */
+  /** True if the program gets the terminal of this process. Otherwise its output goes to `onOutput`. */
   readonly terminal: boolean;
   /** Thread id for the variable RELAY_THREAD. Without it, the variable is not changed. */
   readonly thread?: string;
@@ -651,8 +671,8 @@ export interface Settings {
    */
   get(name: string): unknown;
   /**
-   * Writes an option to the file. Everything else in the file stays unchanged. One word is JSON, text or a
-   * list of one item, depending on the option. Several words are a list. Null removes the option.
+   * Writes an option to the file and keeps everything else in the file. The option decides what a single word
+   * means: JSON, text or a list of one item. Several words are a list. Null removes the option.
    */
   set(name: string, words: readonly string[] | null): Promise<ChangedSetting>;
   /** Returns all problems of the options, including those that only a server would notice. */
@@ -677,7 +697,7 @@ export interface ChangedSetting {
   readonly value: Json;
   readonly file: string;
   readonly changed: boolean;
-  /** Environment variable that is set and overrides the written value. */
+  /** Environment variable that is set and therefore overrides the value in the file. */
   readonly overridden_by: string | null;
   /** True if a running server of this home must be restarted to apply the change. */
   readonly restart: boolean;

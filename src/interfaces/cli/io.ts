@@ -2,8 +2,9 @@ import type { Readable, Writable } from 'node:stream';
 import { asTyped } from './as-typed.ts';
 
 /**
- * Placeholder for the escape character in our own output. It contains a random number that other texts cannot
- * guess. On output, it becomes the real escape character, and all other escape characters are made visible.
+ * Stands for the escape character in our own output. It contains a random number that other texts cannot
+ * guess. When the output is written, it becomes the real escape character. Every other escape character is
+ * made visible.
  */
 export const ESCAPE = `\u001b${Math.random().toString(36).slice(2)};`;
 
@@ -115,7 +116,7 @@ export function makeIo(
   const program = terminal.program ?? (() => 'relay');
   const typed = (text: string) =>
     text.includes('relay ') ? asTyped(text, program('here'), o.commands) : text;
-  // Check isTTY only when it is needed, because the check is slow compared with a short command.
+  // Check isTTY only when needed. The check takes long compared with a short command.
   const styleOf = (output: Output) => {
     if (o.noColor || env.NO_COLOR) return makeStyle(false);
     const forced = env.FORCE_COLOR && env.FORCE_COLOR !== '0';

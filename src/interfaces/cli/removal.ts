@@ -22,8 +22,8 @@ export async function agrees(
 }
 
 /**
- * Removes items one by one, prints the items that failed, and returns the exit code. `remove` returns false
- * if the user did not agree to remove the item.
+ * Removes items one by one and returns the exit code. Items that failed are printed. `remove` returns false
+ * if the user did not agree.
  */
 export async function removeEach(
   io: Io,
@@ -40,7 +40,7 @@ export async function removeEach(
       gone.push(id);
       if (!io.json) io.print(`${removed} ${id}`);
     } catch (error) {
-      // If only one item is to be removed, throw the error, as other commands do.
+      // For a single item, throw the error, as other commands do.
       if (!isRelayError(error) || ids.length === 1) throw error;
       exit ||= error.exit;
       failures.push({ id, error: error.message, code: error.code });

@@ -103,8 +103,8 @@ async function tellOfGuide(
 }
 
 /**
- * Finds the command that the first words name. Global flags between these words are skipped and returned in
- * `tail`.
+ * Finds the command that the first words name. Global flags between these words go into `tail`, before the
+ * remaining words.
  */
 function route(argv: readonly string[]): { words: string[]; node: Node; tail: string[] } {
   // `relay help X` shows the help of command X. If X is not a command, the command `help` looks for a guide.
@@ -246,8 +246,8 @@ function argumentsIn(usage = ''): { min: number; max: number } {
 }
 
 /**
- * Matches usage lines whose last argument, before any options, is a sentence. If the user forgets the quotes,
- * the shell splits the sentence into words.
+ * Matches usage lines whose last argument (before options) is a sentence. If the user forgets the quotes, the
+ * shell splits it into words, and the error suggests quotes.
  */
 const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])( --|$)/;
 

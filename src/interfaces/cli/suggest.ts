@@ -1,6 +1,6 @@
 import { nearest } from '../../base/did-you-mean.ts';
 
-/** Maps names from other tools to our names. The keys are lists of names, separated by spaces. */
+/** Maps names from other tools to our names. A key is a list of such names, separated by spaces. */
 type KnownAs = { readonly [words: string]: readonly string[] };
 
 /**

@@ -61,7 +61,10 @@ ${wrong === '' ? '' : `<p role="alert">${escapeHtml(wrong)}</p>`}
 <p>${send}</p></form><p class="soft">${until}</p>`;
 }
 
-/** Returns the same page for an unknown, used or expired link, so that a link reveals nothing after its use. */
+/**
+ * Returns the page for an unknown, used or expired link. It is the same in all cases, so that a link reveals
+ * nothing after its use.
+ */
 function ended(): Response {
   return page(410, '<h1>This link no longer works</h1><p>The question was answered or has expired.</p>');
 }
@@ -79,7 +82,8 @@ function page(status: number, body: string): Response {
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
       'X-Content-Type-Options': 'nosniff',
       'Cache-Control': 'no-store',
-      // With `no-referrer`, browsers would send the form with the origin `null`, which the relay rejects.
+      // The form must be sent with the relay's own origin. With `no-referrer`, browsers would send the origin
+      // `null`, which the relay rejects.
       'Referrer-Policy': 'same-origin',
     },
   });

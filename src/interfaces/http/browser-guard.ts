@@ -20,8 +20,8 @@ export interface BrowserPolicy {
 }
 
 /**
- * Builds the policy from the options of the relay. If the relay requires API keys, all host names are
- * allowed, because an attacker gains nothing from DNS rebinding.
+ * Builds the policy from the options of the relay. All host names are allowed if API keys are required: an
+ * attack by DNS rebinding then gains nothing.
  */
 export function browserPolicy(o: {
   readonly auth?: 'open' | 'keys';
@@ -70,15 +70,14 @@ export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void 
       hint: `Allow the page with "cors_origins": [${page}] in the relay's config.json, or with RELAY_CORS_ORIGINS, and restart the relay.`,
     });
   }
-  // Without an Origin header, the request comes from an image, a frame, a GET form, or a link that somebody
-  // followed.
+  // No Origin header: the request comes from an image, a frame, a GET form, or a link that somebody followed.
   const site = request.header('sec-fetch-site');
   if (site === null || site === 'same-origin' || site === 'none') return;
   if (policy.origins.includes('*') || isVisit(request)) return;
   throw new RelayError('foreign_origin', { what: 'resources embedded in foreign pages' });
 }
 
-/** Returns whether a user navigates to one of our pages. Frames and prefetches do not count. */
+/** Returns whether a user opens one of our pages in a browser tab. Frames and prefetches do not count. */
 function isVisit(request: RequestHead): boolean {
   return (
     request.method === 'GET' &&
@@ -90,9 +89,9 @@ function isVisit(request: RequestHead): boolean {
 }
 
 /**
- * Matches the paths of pages without side effects: the greeting, the page of a pointer, the form of a
- * question, and the dashboard.
- * The page of a pointer must have no query, because a query would return the payload.
+ * Matches the paths of pages that change nothing: the greeting, the page of a pointer, the form of a
+ * question, and the dashboard. The path of a pointer must have no query, because with a query the payload is
+ * returned.
  */
 const PAGES = /^(?:\/v1)?\/(?:pull\/[^/?]+\/?)?$|^\/answer\/[^/?]+$|^\/ui(?:[/?].*)?$/;
 
@@ -151,8 +150,8 @@ export function corsHeaders(request: RequestHead, policy: BrowserPolicy): Record
 }
 
 /**
- * Returns headers that let a rejected page read the error, and nothing else. Returns null if the relay
- * requires no API keys: a foreign page must not even learn that there is a relay.
+ * Returns headers that let a rejected page read the error. It can read nothing else. Returns null if the
+ * relay requires no API keys: then a foreign page must not even learn that a relay is here.
  */
 export function refusalHeaders(request: RequestHead, policy: BrowserPolicy): Record<string, string> | null {
   const origin = request.header('origin');
@@ -161,7 +160,7 @@ export function refusalHeaders(request: RequestHead, policy: BrowserPolicy): Rec
 
 export function addCorsHeaders(headers: Headers, cors: Record<string, string>): void {
   for (const [name, value] of Object.entries(cors)) headers.set(name, value);
-  // Append instead of set: the response may already have a Vary header.
+  // Append the header and do not set it, because the response may already have a Vary header.
   headers.append('Vary', 'Origin');
 }
 
@@ -171,7 +170,7 @@ export function preflightResponse(request: RequestHead, maxAge = MAX_AGE_S): Res
     status: 204,
     headers: {
       'Access-Control-Allow-Methods': METHODS,
-      // Repeat the requested names. `*` would not include Authorization.
+      // Repeat the names that the browser asks for, because `*` would not include Authorization.
       'Access-Control-Allow-Headers': /^[\w\-, ]{0,1000}$/.test(wanted) ? wanted : '',
       'Access-Control-Max-Age': String(maxAge),
     },

@@ -81,7 +81,10 @@ export function namedCaller(
   return core.actingAs(caller, agent && (percentDecoded(agent) ?? agent));
 }
 
-/** Returns a callback that charges the bytes read for a caller to the caller's rate limit. */
+/**
+ * Returns a callback for the number of bytes that are read for a caller. It charges them to the rate limit of
+ * this caller.
+ */
 function chargeReads({ limiter }: HttpDeps, caller: Caller, address: string): CallerAt['onRead'] {
   return limiter && ((bytes) => limiter.charge(caller, address, bytes));
 }

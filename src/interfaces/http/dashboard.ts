@@ -50,7 +50,10 @@ const POLICY = [
   'trusted-types dompurify',
 ].join('; ');
 
-/** Matches files with a content hash in their name. They never change, so browsers may cache them forever. */
+/**
+ * Matches files whose names contain a hash of the content. Their content never changes, so browsers may cache
+ * them forever.
+ */
 const HASHED = /^assets\//;
 
 /**
@@ -61,7 +64,8 @@ export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): v
   if (!files) return;
   const answer = async (c: Context) => {
     const path = c.req.path.replace(/^\/ui\/?/, '');
-    // A page may end with the name of a file, as in `files/notes.md`. Build files are in `assets/` or have no folder.
+    // Not every path with a file name is a file: a page may be `files/notes.md`. Files of the build are in
+    // `assets/` or at the top.
     const isFile = HASHED.test(path) || /^[^/]+\.\w+$/.test(path);
     if (!isFile) return pageResponse(c, files, 'index.html');
     const file = await files.read(path, c.req.header('accept-encoding') ?? '');

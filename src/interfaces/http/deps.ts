@@ -24,8 +24,8 @@ export interface HttpDeps {
   /** Aborted when the server starts to shut down. Endless streams end then. */
   readonly stopping: AbortSignal;
   /**
-   * Returns whether the package on disk was replaced since the server started. Files that are loaded later may
-   * then be missing.
+   * Returns whether the package on disk was replaced since the server started. Code that is loaded from then
+   * on may be missing.
    */
   replaced?(): boolean;
   /** Rate limiter. Absent if requests are not limited. */
@@ -50,8 +50,8 @@ export interface HttpDeps {
   /** Adds the request id to the response. */
   addRequestId?(env: unknown, id: string): void;
   /**
-   * Answers a WebSocket upgrade for a channel. Only runtimes in which upgrades arrive as requests
-   * (Cloudflare) have it. Node passes raw connections to the socket server.
+   * Answers a WebSocket upgrade for a channel. On Cloudflare, upgrades arrive as requests. On Node this is
+   * absent, because the socket server gets the raw connections.
    */
   socket?(c: Context, base: string): Promise<Response>;
   /**
@@ -75,7 +75,7 @@ export interface AnsweredRequest {
   readonly status: number;
   /** Time when the request started, in ms since 1970. */
   readonly at: number;
-  /** Time in ms until the head of the response was ready. */
+  /** Time in ms until the status and headers of the response were ready. */
   readonly ms: number;
   readonly address: string;
   readonly caller: Caller | null;

@@ -76,8 +76,8 @@ function serializeMessage({ gap, ...message }: Message): string {
 
 /**
  * Streams events until the client disconnects, the server stops, or the caller's API key is revoked. The
- * stream begins after the id `from`. If the stream ends before any event was sent, it sends the id `from`, so
- * that the client resumes from there.
+ * stream starts after the event with the id `from`. If it ends without any event, it sends the id `from`, so
+ * that the client can resume from there.
  */
 export function liveEvents<T>(
   c: Context,

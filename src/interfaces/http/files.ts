@@ -61,7 +61,7 @@ async function contentResponse(
     const file = await relay.files.info(space, path, { version });
     const wanted = requestedRange(header, `"${file.etag}"`, file.size);
     if (wanted === 'unchanged') return bytesResponse(null, 304, contentHeaders(file.text, `"${file.etag}"`));
-    // The range was computed for this version. So read this version, even if a newer one appears meanwhile.
+    // The range is valid only for this version. So read this version, even if there is a newer one meanwhile.
     if (wanted) [range, at] = [wanted, file.version];
   }
   const { file, body } = await relay.files.get(space, path, { version: at, range });

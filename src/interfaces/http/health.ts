@@ -20,8 +20,8 @@ const SCRAPE_MS = 15;
 /** Minimum time in ms between two counts of the store for `/metrics`. */
 const COUNT_EVERY_MS = 15_000;
 /**
- * Time in ms for which a successful test write is trusted, so that the next one can be skipped. A write costs
- * an fsync, and anybody may call /ready.
+ * A successful test write is trusted for this many ms, and no further one is made. A write costs an fsync,
+ * and anybody may call /ready.
  */
 const WRITE_PROBE_MS = 5_000;
 
@@ -80,7 +80,7 @@ async function withinMs<T>(ms: number, work: Promise<T>): Promise<T | null> {
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * Answers `GET /metrics`. The metrics are only for admins of the relay, and for clients on the same machine that
+ * Answers `GET /metrics`. Only admins of the relay may read the metrics, and clients on the same machine that
  * connect without a proxy.
  */
 async function metricsResponse(

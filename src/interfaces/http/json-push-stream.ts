@@ -5,10 +5,9 @@ import { PUSH_FIELDS_BYTES } from '../../base/limits.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 
 /**
- * Reads `{"data": "…", …}` of any size without holding the data in memory. `field` can name another field
- * than `data`. The returned `data` streams the decoded bytes. `fields()` returns the other fields after the
- * stream has ended. The text around the data is collected and parsed as JSON with an empty `data`. This also
- * checks the syntax.
+ * Reads `{"data": "…", …}` of any size without holding the data in memory. `field` is the name of the data
+ * field. The returned `data` streams the decoded bytes. After it has ended, `fields()` returns the other
+ * fields. The text around the data is parsed as JSON with an empty data field, which also checks its syntax.
  */
 export function readJsonPush(
   source: ReadableStream<Uint8Array>,
@@ -166,8 +165,8 @@ class Scanner {
 }
 
 /**
- * Returns the index of the closing quote. If there is none, returns the index at which an incomplete escape
- * starts, or the end of the text.
+ * Returns the index of the closing quote. Without one, returns the index where an incomplete escape begins,
+ * or the end of the text.
  */
 function completeLength(text: string): number {
   const find = (char: string, from: number) => {

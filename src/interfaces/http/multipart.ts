@@ -6,7 +6,7 @@ import { bodyText } from '../body-text.ts';
 export interface Form {
   /** The file of the form. Null if the form has none. */
   readonly file: FormFile | null;
-  /** The other fields. Fields that come after the file are present only after the file has been read. */
+  /** The other fields. A field that comes after the file is present only after the file has been read. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
@@ -81,8 +81,8 @@ function parameter(header: string, name: string): string | undefined {
 type PartReader = ReturnType<typeof partReader>;
 
 /**
- * Splits a body into the heads and the contents of its parts. The caller must read each head and content to
- * its end, in order.
+ * Splits a body into parts, each with a head and a content. The caller must read all of them to their ends,
+ * in order.
  */
 function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
   const reader = readerOf(source);

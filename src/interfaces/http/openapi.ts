@@ -24,7 +24,8 @@ export function openApiDocument(operations: readonly Operation[], version: strin
     const { name, alsoBy } = operation.verb;
     if (!alsoBy) continue;
     const operationId = `${name}.${alsoBy.toLowerCase()}`;
-    // Leave out the body: the alternative method has none, and its fields are in the query.
+    // Leave out the body. The operation can also be called with another method, which has no body and takes
+    // all fields in the query.
     const { requestBody: _, ...other } = described;
     paths[template][alsoBy.toLowerCase()] = { ...other, operationId };
   }
@@ -133,8 +134,8 @@ function parameter(where: string, name: string, field: Field | undefined): Schem
 }
 
 /**
- * Removes null and the empty string from the schema of a query field. In JSON these values mean "none", but a
- * query omits the field instead.
+ * Removes null and the empty string from the schema of a query field. In JSON they mean "none", but in a
+ * query such a field is omitted.
  */
 function present(schema: Schema): Schema {
   if (!Array.isArray(schema.anyOf)) return schema;

@@ -109,8 +109,8 @@ type Same<Schema, Signature> = unknown extends Signature
     : { readonly 'the schema says what the signature does not': Schema };
 
 /**
- * Marks optional fields. Without the mark, a type with an optional field would be assignable to a type
- * without this field.
+ * Marks optional fields in a type. Without the mark, a type with an optional field would count as equal to a
+ * type without it.
  */
 type Fields<T> = T extends object
   ? { [K in keyof Frozen<T>]-?: undefined extends Frozen<T>[K] ? ['optional', Frozen<T>[K]] : Frozen<T>[K] }

@@ -58,8 +58,8 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     if (c.req.method === 'HEAD')
       return new Response(null, { headers: wholeHeaders(await relay.pointers.peek(id)) });
     const query = c.req.query();
-    // The query selects a part: `?lines=10-40`, `?grep=…`, `?json=/a/b`, `?question=…` or `?outline=1`. Otherwise the whole
-    // payload is returned.
+    // The query may select a part: `?lines=10-40`, `?grep=…`, `?json=/a/b`, `?question=…` or `?outline=1`.
+    // Without it, the whole payload is returned.
     const part = parsePartRequest(query) ?? undefined;
     if (queryFlag(query, 'cost'))
       return jsonResponse(await relay.pointers.cost(id, part, abortOnDisconnect(c)));
@@ -83,8 +83,8 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
 }
 
 /**
- * Returns options that abort the work on a payload when the client disconnects. They are not used for pulls
- * of a whole payload, because creating a signal is slow.
+ * Returns options that stop the work on a payload when the client disconnects. Pulls of a whole payload do
+ * without them, because creating a signal is slow.
  */
 const abortOnDisconnect = (c: Context) => ({ signal: c.req.raw.signal });
 
@@ -166,8 +166,8 @@ async function pushInput(c: Context): Promise<PushInput> {
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {
     if (length > PUSH_WIRE_BYTES) throw tooLarge('a payload', PAYLOAD_BYTES);
-    // Options in the query apply only to raw bodies. For a JSON envelope they are ignored, but an invalid
-    // option is still an error.
+    // A JSON envelope has its own options, so those in the query are ignored. But an invalid option in the
+    // query is still an error.
     checkUnused(queryOptions(query));
     return { ...(await jsonInput(c, length)), ...common };
   }

@@ -21,8 +21,8 @@ const BYTES_PER_TOKEN = 1024 * 1024;
  */
 const REMEMBERED = 20_000;
 /**
- * Maximum delay of a rejection, in ms. The delay slows down clients that retry at once. It is random, so that
- * clients that were rejected together do not retry together.
+ * Maximum delay in ms before a rejection is sent. It slows down clients that retry at once. The delay is
+ * random, so that clients that were rejected together do not retry together.
  */
 const HOLD_MS = 1_000;
 /** Maximum number of rejections that are delayed at the same time. Further rejections are sent at once. */

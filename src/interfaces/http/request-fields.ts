@@ -29,8 +29,8 @@ export function queryNumber(query: Query, name: string): number | undefined {
 }
 
 /**
- * Parses a Range header with one byte range. Returns null if there is no such range, or if the header can be
- * ignored. RFC 9110 lets a server ignore multiple ranges and unknown units.
+ * Parses a Range header with one byte range. Returns null if the header is missing or may be ignored. RFC
+ * 9110 allows a server to ignore headers with several ranges or an unknown unit.
  */
 export function parseRange(header: string | null | undefined, size: number): Range | null {
   if (!header) return null;
@@ -82,14 +82,14 @@ export function contentTypeOf(headers: Headers): string | undefined {
 }
 
 /**
- * Maximum size of the metadata header in bytes. Larger headers fail in some HTTP stacks, so larger metadata is
- * left out.
+ * Maximum size of the metadata header in bytes. Some HTTP programs cannot handle larger headers, so larger
+ * metadata is left out.
  */
 const METADATA_HEADER_BYTES = 8 * 1024;
 
 /**
- * Encodes metadata as JSON in base64url, because headers are ASCII. Metadata that is too large is replaced by
- * a header that says so.
+ * Encodes metadata as a header: JSON in base64url, because headers are ASCII. If the metadata is too large,
+ * the header says so instead.
  */
 export function metadataHeader(metadata: JsonObject): Record<string, string> {
   if (Object.keys(metadata).length === 0) return {};

@@ -55,8 +55,8 @@ export function watchRequests(
 }
 
 /**
- * Random prefix of the request ids of this server. It is created on first use, because Workers allow no
- * random values outside a request.
+ * Random prefix of all request ids of this server. It is created for the first request, because Workers allow
+ * random values only in a request.
  */
 let idPrefix: string | undefined;
 let requestCount = 0;
@@ -189,7 +189,7 @@ function errorResponse(error: RelayError, request: Request): Response {
   const seconds = retrySeconds(error);
   if (seconds !== null) headers['Retry-After'] = String(seconds);
   if (mayBeUnread(request)) headers.Connection = 'close';
-  // 499 is not a standard status, so 400 is sent. The client has usually disconnected anyway.
+  // This status is 499, which is not a standard one, so send 400. The client has usually disconnected anyway.
   const status = error.status === ERRORS.aborted.status ? 400 : error.status;
   return jsonResponse(errorBody(error), { status, headers });
 }
@@ -204,8 +204,8 @@ function errorBody(error: RelayError): object {
 }
 
 /**
- * Returns whether a part of the request body may be unread. Then the connection cannot be reused and must be
- * closed.
+ * Returns whether a part of the request body may still be unread. Such a connection cannot be used again and
+ * must be closed.
  */
 function mayBeUnread(request: Request): boolean {
   if (request.method === 'GET' || request.method === 'HEAD') return false;
@@ -221,8 +221,8 @@ interface ClientAddress {
    */
   readonly address: string;
   /**
-   * The origin of the relay as the client sees it, from the headers of a trusted proxy. Null if there is no
-   * trusted proxy.
+   * The origin of the relay as the client sees it. It comes from the headers of a trusted proxy, and is null
+   * if there is none.
    */
   readonly origin: string | null;
   /**

@@ -54,8 +54,8 @@ export function bytesHeaders(more: Fields): Fields {
 }
 
 /**
- * Returns headers that keep a browser from running user content. Text is shown as plain text. Any other
- * content is a download.
+ * Returns headers that keep a browser from running user content: text is shown as plain text, anything else
+ * is downloaded.
  */
 export function contentHeaders(isText: boolean, tag: string): Fields {
   return {

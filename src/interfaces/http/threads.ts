@@ -129,13 +129,16 @@ function artifactHeaders(artifact: Artifact, accept: string): Record<string, str
 
 /** Maximum size of a JSON body that is read into memory. Larger bodies are streamed. */
 const WHOLE_JSON_BYTES = 2 * 1024 * 1024;
-/** Maximum size of a JSON body. JSON may escape every byte as `\u00XX` (6 bytes). */
+/**
+ * Maximum size of a JSON body. In JSON, each byte of the content may be escaped as `\u00XX`, which has 6
+ * bytes.
+ */
 const JSON_WIRE_BYTES = ARTIFACT_BYTES * 6 + 256 * 1024;
 const RAW_BODY_HINT = 'Send the content itself as the body with ?name=…, or send a form with a file.';
 
 /**
- * Reads the body of `POST …/artifacts`. It is a JSON object with `content` of at most `jsonBytes` bytes, a
- * form with a file, or the content itself.
+ * Reads the body of `POST …/artifacts`. It has one of three forms: a JSON object with `content` (of at most
+ * `jsonBytes` bytes), a form with a file, or the content itself.
  */
 async function artifactInput(
   request: Request,
@@ -167,8 +170,8 @@ async function artifactInput(
 }
 
 /**
- * Returns whether the content type is only a default that HTTP clients send with any body. Such a content
- * type says nothing about the content.
+ * Returns whether the content type is one that HTTP clients send by default. Then it says nothing about the
+ * content.
  */
 function isDefaultType(type: string, query: URLSearchParams): boolean {
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) return true;
@@ -220,8 +223,8 @@ async function fromForm(request: Request, type: string): Promise<ArtifactInput> 
 }
 
 function formFields({ file, fields }: Form): ArtifactFields {
-  // Ignore application/octet-stream. Programs send it when they do not know the type. The file name is a
-  // better source.
+  // Programs send application/octet-stream when they do not know the type. So ignore it and use the file
+  // name.
   const declaredMime = file?.mime && !/^application\/octet-stream/i.test(file.mime) ? file.mime : undefined;
   const refs = fields.get('source_refs');
   return artifactFields({

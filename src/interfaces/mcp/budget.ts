@@ -14,8 +14,8 @@ type PullCall = RelayAccess & { readonly context: ToolContext; readonly signal: 
 const PREVIEW_BYTES = 16 * 1024;
 
 /**
- * Returns the payload if it fits into the token budget. Otherwise returns its beginning or an excerpt, its token
- * count, and how to pull a part.
+ * Returns the payload if it fits into the token budget. For a larger one, returns its beginning or an
+ * excerpt, its token count, and how to pull a part.
  */
 export async function pullWithinBudget(
   url: string,
@@ -26,8 +26,8 @@ export async function pullWithinBudget(
   const encrypted = url.includes('#key=');
   const found = await client.inspect(url, { signal });
   if (found.text === false && !encrypted) throw await notText(url, found, call);
-  // A token has at least one byte. So a payload always fits if its number of bytes is not larger than the
-  // budget.
+  // A payload with no more bytes than the budget has tokens always fits, because a token has at least one
+  // byte.
   const size = found.size ?? Number.POSITIVE_INFINITY;
   const plain = encrypted ? Math.floor((size * 3) / 4) : size;
   if (plain <= context.budget) return { text: await client.pull(url, undefined, { signal }) };

@@ -63,9 +63,7 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   };
 }
 
-/**
- * Builds the tool context for a request. Tools get the relay with the rights of the caller, and nothing else.
- */
+/** Builds the tool context for a request. Its tools can use only the relay, with the rights of the caller. */
 function createContext(
   { caller, relay, base, onRead }: CallerContext,
   { texts, frameSecret, replaced }: McpHttpOptions,
@@ -85,8 +83,8 @@ function createContext(
 }
 
 /**
- * Resolves a pointer on this relay only, whatever host the pointer names. The server must not fetch other
- * URLs for its clients.
+ * Returns the pointer on this relay, whatever host the URL names. The server must not fetch other URLs for
+ * its clients.
  */
 async function ownPointer(url: string, relay: Relay, base: string): Promise<string> {
   const { id, base: named } = parsePointer(url);
@@ -101,8 +99,8 @@ async function ownPointer(url: string, relay: Relay, base: string): Promise<stri
 }
 
 /**
- * Creates an event bus for one request. It reports changes of the resources that the request subscribed to.
- * It stops watching these resources when the stream ends.
+ * Creates the event bus of one request. The bus reports changes of the resources that the request subscribed
+ * to. It stops watching them when the stream ends.
  */
 function createEventBus(
   message: unknown,
@@ -127,8 +125,8 @@ function createEventBus(
 }
 
 /**
- * Returns whether a call may take minutes. Such a call is answered as a stream with heartbeats. Otherwise
- * clients would time out.
+ * Returns whether a call may take minutes. Such a call is answered as a stream with heartbeats, because
+ * otherwise clients would time out.
  */
 function takesLong(message: unknown): boolean {
   return (

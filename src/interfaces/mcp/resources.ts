@@ -30,8 +30,8 @@ const MESSAGES = 50;
 const BLOB_BYTES = 1024 * 1024;
 
 /**
- * Registers pointers, channels and threads as resources. They are for clients that attach links instead of
- * calling tools.
+ * Registers pointers, channels and threads as resources. This is for clients in which users attach links,
+ * instead of letting the model call tools.
  */
 export function addResources(
   server: McpServer,
@@ -88,8 +88,8 @@ async function readState(uri: string, id: string, context: ToolContext): Promise
   const { relay } = await openFor(context, threads.state);
   const state = JSON.stringify(await relay.threads.state(id, { counted: false }), null, 2);
   const fits = (await cutToBudget(state, context)) === state;
-  // A truncated JSON document is useless. Return the header instead, which is a view of the state with a
-  // limited size.
+  // A truncated JSON document is useless. If the state is too long, return the header instead, which is a
+  // view with a limited size.
   const text = fits ? state : JSON.stringify(await relay.threads.header(id, { counted: false }), null, 2);
   await recordShown({ relay, context }, id, fits ? 'states' : 'headers', text);
   return { contents: [{ uri, mimeType: 'application/json', text }] };

@@ -16,11 +16,14 @@ export interface McpServerOptions {
   readonly version: string;
   /** Tools to offer. Null means the default tools. */
   readonly tools: ToolChoice | null;
-  /** True if clients can subscribe to resources. Subscribing is not possible if each request creates its own server. */
+  /** True if clients can subscribe to resources. They cannot if a new server is created for each request. */
   readonly subscribe: boolean;
   /** Called with an unexpected error. The client gets only a short text about it. */
   onError(error: unknown): void;
-  /** Called with a warning for the server's own log. New clients receive warnings only on request. */
+  /**
+   * Called with a warning for the server's own log. The server keeps such a log because newer clients get
+   * warnings only if they ask for them.
+   */
   onWarning?(text: string): void;
   /** Additional tools and resources. Tests use them for the official conformance suite. */
   readonly extend?: McpExtension;
@@ -30,8 +33,8 @@ export interface McpExtension {
   readonly options?: ServerOptions;
   register(server: McpServer): void;
   /**
-   * Called for each change stream, with the function that publishes changes. Returns a function that is
-   * called when the stream ends.
+   * Called for each stream of changes. `publish` publishes a change. The returned function is called when the
+   * stream ends.
    */
   listening?(publish: ServerEventBus['publish']): () => void;
 }
@@ -54,7 +57,7 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
         ...(context.local ? { logging: {} } : {}),
       },
       instructions: INSTRUCTIONS,
-      // The validator is never used: no tool asks the client for input or declares an output schema.
+      // A validator is never used, because no tool asks the client for input or declares an output schema.
       jsonSchemaValidator: {
         getValidator: () => {
           throw new Error('no JSON Schema is validated here');
@@ -66,7 +69,7 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
   for (const tool of toolsFor(context, o.tools)) {
     const { name, description, verb, writesProject } = tool;
     const inputSchema = context.local ? tool.schema : tool.httpSchema;
-    // Clients may run read-only tools without asking the user.
+    // Mark tools that only read, because clients may run them without asking the user.
     const reads = verb === null ? !writesProject : verb.route?.startsWith('GET ');
     const config = { description, inputSchema, ...(reads ? { annotations: { readOnlyHint: true } } : {}) };
     server.registerTool(name, config, (args, ctx) =>
@@ -176,13 +179,13 @@ async function rootsOf({ server }: McpServer): Promise<string[]> {
 }
 
 /**
- * Matches a text that may be a JSON array, string, number or literal. Gemini CLI parses the first text block as
- * JSON and rejects the whole answer if the value is not an object.
+ * Matches a text that may be JSON other than an object. Gemini CLI parses the first text block of an answer
+ * as JSON. If the value is not an object, it rejects the whole answer.
  */
 const JSON_NON_OBJECT = /^\s*(?:\[.*\]|".*"|-?\d[\d.eE+-]*|true|false|null)\s*$/s;
 
 function toResult({ text, links = [], failed }: Answer): CallToolResult {
-  // Only the first block is parsed, so put a label before the text instead of changing the text.
+  // Put a label before the text, so that the text itself can stay unchanged: only the first block is parsed.
   const note = JSON_NON_OBJECT.test(text) ? [{ type: 'text' as const, text: 'JSON:' }] : [];
   return {
     content: [

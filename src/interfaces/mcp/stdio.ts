@@ -51,7 +51,7 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   });
 }
 
-/** Handles subscriptions of the 2025 revisions. They have one URI per request. */
+/** Handles subscriptions of the 2025 revisions, in which each request names one URI. */
 function followOnRequest({ server }: McpServer, watches: Watches): void {
   server.setRequestHandler('resources/subscribe', ({ params }) => {
     watches.add(params.uri, [params.uri]);
@@ -63,7 +63,7 @@ function followOnRequest({ server }: McpServer, watches: Watches): void {
   });
 }
 
-/** Handles subscriptions of the 2026 revision. Their request stays open until it is cancelled. */
+/** Handles subscriptions of the 2026 revision, in which a request stays open until it is canceled. */
 function followListening(message: JSONRPCMessage, watches: Watches): void {
   if (isMethod(message, 'subscriptions/listen')) watches.add(`listen ${message.id}`, subscribedUris(message));
   if (isMethod(message, 'notifications/cancelled') && isJsonObject(message.params))

@@ -16,7 +16,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly input: I;
-  /** Input over HTTP, if it has fewer fields than over stdio. */
+  /** Input over HTTP, if it lacks fields that the input over stdio has. */
   readonly httpInput?: z.ZodObject;
   readonly schema: StandardSchemaWithJSON;
   readonly httpSchema: StandardSchemaWithJSON;
@@ -38,7 +38,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
 
 /**
  * Environment of the tools. With `local` (stdio), tools may encrypt, decrypt and call other relays. Over HTTP
- * they may not, because the server would see encryption keys and would fetch any URL that it gets.
+ * they may not: the server would see encryption keys, and would fetch any URL that a client names.
  */
 export interface ToolContext {
   readonly local: boolean;
@@ -50,8 +50,8 @@ export interface ToolContext {
   /** Returns whether the package on disk was replaced since the server started. */
   replaced?(): boolean;
   /**
-   * Opens the relay when a tool first needs it, so an idle server opens no relay. `client` is the name that the MCP
-   * client sent.
+   * Opens the relay when a tool first needs it. So a server that is idle opens none. `client` is the name
+   * that the MCP client sent.
    */
   open(client?: string): Promise<RelayAccess>;
   /**

@@ -1,13 +1,13 @@
 import type { Receipts } from '../../domain/receipts/receipts.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
-/** Delay in ms between a message and the ping that follows it. The pong confirms the message. */
+/** A message is followed by a ping after this many ms. The pong of the client confirms the message. */
 const PING_AFTER_MS = 250;
 /** Maximum number of sockets that are pinged at once. */
 const PINGS_PER_BATCH = 100;
 /**
- * Maximum number of unconfirmed pointers per socket. Further pointers get no "notified" receipt from this
- * socket.
+ * Maximum number of unconfirmed pointers per socket. If there are more, this socket gives no "notified"
+ * receipts for them.
  */
 const MAX_UNCONFIRMED = 256;
 
@@ -34,7 +34,10 @@ export class Confirmations {
     this.#pingSoon();
   }
 
-  /** Pings the socket. If pointers are unconfirmed, the ping contains a number that identifies its pong. */
+  /**
+   * Pings the socket. If there are unconfirmed pointers, the ping contains a number, by which its pong is
+   * recognized.
+   */
   ping(socket: RelaySocket): void {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.pinged === 0 && socket.unconfirmed) {

@@ -7,7 +7,7 @@ import type { Confirmations } from './confirmations.ts';
 import { gapFrame, SharedFrame, TEXT, TOO_SLOW } from './protocol.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
-/** Number of sends after which the event loop gets time for other work. */
+/** After this many sends, the event loop gets time for other work. */
 const SENDS_AT_ONCE = 1024;
 /** Maximum number of log entries that wait to be sent. */
 const MAX_QUEUED = 256;
@@ -20,8 +20,8 @@ interface FanOutOptions {
   readonly confirmations: Confirmations;
   readonly slowReaderBytes: number;
   /**
-   * Called when no socket is left, or when the store could not be read. After that, the fan-out must not be
-   * used.
+   * Called when no socket is left, or when the store could not be read. The fan-out must not be used
+   * afterwards.
    */
   readonly onStop: () => void;
 }
@@ -48,8 +48,8 @@ export class FanOut {
   }
 
   /**
-   * Sends the messages that the socket missed, as fast as the client reads them. Then adds the socket to the
-   * live sockets.
+   * Sends the messages that the socket has missed, as fast as its client reads them. Then the socket gets new
+   * messages together with all others.
    */
   async join(socket: RelaySocket, start: Start): Promise<void> {
     this.#members++;
@@ -127,8 +127,8 @@ export class FanOut {
   }
 
   /**
-   * Sends the queue. It starts in a later turn of the event loop, so that the client that pushed gets its
-   * response first.
+   * Sends the queue. Sending starts in a later turn of the event loop, so that the client that pushed gets
+   * its response first.
    */
   async #sendAll(): Promise<void> {
     await setImmediate();

@@ -89,7 +89,8 @@ export const REFUSED = 1008;
 export const TOO_SLOW = 4008;
 
 /**
- * A message for many sockets. It is serialized once per base URL, because pointer URLs contain the base URL.
+ * A message for many sockets. Pointer URLs contain the base URL of the client. So the message is serialized
+ * once per base URL.
  */
 export class SharedFrame {
   readonly entry: Entry;

@@ -6,8 +6,8 @@ import type { Relay } from '../../contract/relay.ts';
 import { errorFrame, frameSubject, REFUSED, settle, TEXT } from './protocol.ts';
 
 /**
- * A WebSocket with the data that the server keeps about it. The data is on the socket itself, to save memory
- * per socket.
+ * A WebSocket with the data that the server keeps about it. To save memory, the data is stored on the socket
+ * itself and not in a map.
  */
 export class RelaySocket extends WebSocket {
   caller!: Caller;
@@ -31,7 +31,7 @@ export class RelaySocket extends WebSocket {
   alive = true;
   /** Pointers that were announced to this socket and that no pong has confirmed yet. */
   unconfirmed: string[] | null = null;
-  /** Number of unconfirmed pointers that were sent before the pending ping. 0 if no ping is pending. */
+  /** Number of unconfirmed pointers that the pending ping will confirm. 0 if no ping is pending. */
   pinged = 0;
   /** Payload of the pending ping. It is used to recognize its pong. */
   pingStamp = 0;

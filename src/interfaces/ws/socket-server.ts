@@ -55,7 +55,7 @@ export interface SocketLimits {
 
 /** Maximum time in ms that sockets have to close when the server stops. */
 const CLOSE_TIMEOUT_MS = 1000;
-/** Number of pings after which the event loop gets time for other work. */
+/** After this many pings, the event loop gets time for other work. */
 const PINGS_AT_ONCE = 256;
 
 /** WebSocket server for channels, for Node only. The HTTP server passes upgrade requests to it. */

@@ -102,8 +102,8 @@ a URL, it downloads it.`,
 });
 
 /**
- * Returns a note that the relay waits for the agent. If the task id is known, the note says how to check the
- * task later.
+ * Returns a note that tells the user to wait for the agent. If the task id is known, the note also says how
+ * to check the task later.
  */
 function submittedNote(url: string, id: string | null): string {
   const later =

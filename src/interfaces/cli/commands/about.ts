@@ -68,7 +68,7 @@ export function guideText(markdown: string, { style, width }: { style: Style; wi
     } else if (/^#+ /.test(line)) {
       out.push(style.bold(plainText(line.replace(/^#+ /, ''))));
     } else if (line.startsWith('|')) {
-      // Skip the header row of a table. Tables are shown as lists, and the header has no meaning there.
+      // Skip the header row of the table. It has no meaning here, because tables are shown as lists.
       if (/^\|[-|: ]+\|$/.test(lines[at + 1] ?? '')) at++;
       else out.push(...tableRow(line, style, width));
     } else if (line.startsWith('![')) {

@@ -77,7 +77,7 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
   },
 });
 
-/** Descriptions of how a session gets its messages, for people. */
+/** Texts that tell people how a session gets its messages. */
 export const REACH = {
   now: 'can be woken',
   turn: 'told at its next turn',

@@ -105,7 +105,7 @@ artifacts have the name, the newest is used.`,
       return showRead(call, { threads, id, what: 'previews' }, artifact, passedOn(io, text));
     }
     if (io.interactive && !flags.force && flags.out === undefined) {
-      // Check the type before the content is read, because reading the content counts as a pull.
+      // Check the type first, because reading the content would count as a pull.
       const { type } = await threads.artifact(id, ref, { counted: false });
       if (type === 'binary') throw notForTerminals();
     }

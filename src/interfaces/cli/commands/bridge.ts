@@ -190,7 +190,7 @@ runs yet. To wait later, use relay task wait ID.`,
   },
 });
 
-/** Returns a note that no running bridge can take the task, or null if one can. */
+/** Returns a note if no running bridge can take the task, otherwise null. */
 function noAgentNote(agents: readonly Agent[], channel: string, to: string | undefined): string | null {
   const able = agents.filter(({ name, bridge }) => bridge && (to === undefined || name === to));
   const here = able.filter(({ bridge }) => bridge!.task_channel === channel);

@@ -27,7 +27,7 @@ const completion = answerCommand({
   print: ({ script }) => script,
 });
 
-/** One command or group, as the completion scripts need it. */
+/** A command or group, with what the completion scripts need to know about it. */
 interface TreeNode {
   /** Name without `relay`, such as `thread rm`. Empty for `relay` itself. */
   readonly path: string;
@@ -45,7 +45,8 @@ export async function commandTree(root: Group): Promise<TreeNode[]> {
   const visit = async (path: string, node: Node): Promise<void> => {
     if (!isGroup(node)) {
       const { flags, usage = '' } = await node.load();
-      // A usage such as `bash|zsh|fish` is a list of fixed arguments. `[file|-]` and `<url>` are not.
+      // A usage such as `bash|zsh|fish` lists fixed arguments, which can be offered. `[file|-]` and `<url>`
+      // do not.
       const words = /^[\w-]+(\|[\w-]+)+$/.test(usage) ? usage.split('|') : [];
       const offers = words.map((name) => ({ name }));
       nodes.push({ path, offers, flags: { ...GLOBAL_FLAGS, ...flags } });
@@ -192,9 +193,7 @@ ${['relay', 'contextrelay'].flatMap((name) => lines.map((line) => `complete -c $
 `;
 }
 
-/**
- * Returns the flags that take a value. The scripts need them so that they do not treat a value as a command.
- */
+/** Returns the flags that take a value. The scripts must skip this value, because it is not a command. */
 function valueFlags(tree: readonly TreeNode[]): string[] {
   const names = tree.flatMap(({ flags }) => Object.keys(flags).filter((name) => flags[name]!.value));
   return [...new Set(names)].map((name) => `--${name}`);

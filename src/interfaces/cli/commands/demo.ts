@@ -14,7 +14,7 @@ tokens of the real texts with a tokenizer; no model is called.`,
   print: summary,
 });
 
-/** Lifetime of the document in seconds, on a server that keeps running. */
+/** Lifetime of the document in seconds. It matters if the demo uses a server that continues to run. */
 const DEMO_TTL_S = 3_600;
 
 /** Number of tokens that the models wrote, and number of tokens that they read. */
@@ -24,7 +24,7 @@ interface Sums {
 }
 
 /**
- * Plays the demo. Returns the tokens of each step, and the tokens that pasting everything would have cost.
+ * Plays the demo. Returns the token counts of each step, and the token counts if everything had been pasted.
  */
 async function play({ style, json, print }: Io, host: Host) {
   const say = (line = '') => (json ? undefined : print(line));
@@ -111,7 +111,7 @@ function summary({ pasted, relayed, tokenizer }: Awaited<ReturnType<typeof play>
   ].join('\n');
 }
 
-/** Title of the section that the fixer needs. */
+/** Title of the section that the second agent of the demo, the fixer, needs. */
 const TOPIC = 'Retry storms in the billing queue';
 
 /** Generates a survey of a fictional system with about 50,000 tokens. The text is the same every time. */

@@ -61,7 +61,7 @@ const doctor = defineCommand({
   },
 });
 
-/** Throws if an option of the local store is used although the command checks a server. */
+/** Throws if a server is checked, because the option works only for the local store. */
 function needLocal(host: Host, option: string): void {
   if (host.remote === null) return;
   throw badUsage(
@@ -72,7 +72,7 @@ function needLocal(host: Host, option: string): void {
 
 const RESTORE = 'Restore a backup with relay restore. To make backups, see relay backup --help.';
 
-/** Reads the whole store and yields the checks. Adds damaged payloads to `damaged`. */
+/** Reads the whole store and yields the results of the checks. Damaged payloads are added to `damaged`. */
 async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGenerator<Check> {
   needLocal(host, '--deep');
   await using store = await host.store.open();

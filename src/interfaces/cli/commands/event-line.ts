@@ -6,8 +6,8 @@ import { bytes, count, plural, printable } from '../human.ts';
 import type { Io } from '../io.ts';
 
 /**
- * Formats an event as one line: time, number, type, details. At a terminal, the time is the time of day. In a
- * pipe, it is the full timestamp.
+ * Formats an event as one line: time, number, type, details. At a terminal, only the time of day is shown, in
+ * a pipe the full timestamp.
  */
 export function eventLine(
   event: ThreadEvent,
@@ -69,8 +69,8 @@ export function short(text: string, most: number): string {
 }
 
 /**
- * Returns the newest events that match `wanted`. The oldest of them comes first. The log is read in steps
- * from its end, so the cost does not depend on the length of the log.
+ * Returns the newest events that match `wanted`, the oldest of them first. The log is read in steps from its
+ * end, so a long log costs no more than a short one.
  */
 export async function newestEvents(
   threads: ThreadsApi,
@@ -94,7 +94,7 @@ export async function newestEvents(
 }
 
 /**
- * Minimum number of events per read. With smaller reads, many would be needed, because not every event matches
- * `wanted`.
+ * Minimum number of events per read. Not every event matches `wanted`, so smaller steps could need many
+ * reads.
  */
 const SMALLEST_STEP = 50;

@@ -85,7 +85,7 @@ project folder; its first prompt names the file.`,
 
 type Call = Pick<Invocation, 'io' | 'host' | 'open'>;
 
-/** Finds the session to quote. Returns null if no name is given and there is no session. */
+/** Finds the session to quote. Returns null if the user named none and there is no session. */
 async function sessionToQuote({ host, io }: Call, name: string | undefined): Promise<SessionInfo | null> {
   const sessions = await host.sessions();
   if (name !== undefined) return sessions.find(name, io.cwd);
@@ -108,7 +108,10 @@ async function writeBrief(
   return { draft, brief: await boundedBrief(draft, most, view.now, host.program.countTokens) };
 }
 
-/** Adapts the sessions for `quoteSession`. `find` returns null for an earlier session that was deleted meanwhile. */
+/**
+ * Returns functions that read sessions for `quoteSession`. `find` returns null if an earlier session was
+ * deleted meanwhile.
+ */
 export function quotable(sessions: SessionHost, cwd: string): Parameters<typeof quoteSession>[1] {
   return {
     find: (name) => sessions.find(name, cwd).catch(() => null),
@@ -116,7 +119,7 @@ export function quotable(sessions: SessionHost, cwd: string): Parameters<typeof 
   };
 }
 
-/** Starts a client that continues a session. The folder needs no project files. */
+/** Starts a client with a hand-off, so that it continues a session. The folder needs no project files. */
 export async function startHandoff(
   call: Call,
   { to, session }: { readonly to: string; readonly session: SessionInfo },
@@ -127,8 +130,9 @@ export async function startHandoff(
 }
 
 /**
- * Writes the brief to a file that only the user can read, and runs the client with one fixed sentence that names the
- * file. No text of the transcript is in the command line, and no flag changes what the client may do.
+ * Writes the brief to a file that only the user can read. Then runs the client with a fixed sentence that
+ * names the file. So no text of the transcript is in the command line. No flag changes what the client may
+ * do.
  */
 async function startWith(
   call: Call,

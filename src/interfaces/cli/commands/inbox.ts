@@ -67,7 +67,7 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
         : [];
       return [...messages.map((each) => messageLine(each, io.style, each.channel)), ...more].join('\n');
     });
-    // Mark the messages as read only after printing them. If the command is interrupted in between, the next
+    // Mark the messages as read only after they were printed. If the command is interrupted before, the next
     // call shows them again.
     if (flags['mark-read'] && inbox.messages.length > 0) await relay.inbox.markRead(agent, inbox.cursors);
     const ids = sent.map(({ id }) => id);
@@ -76,7 +76,10 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
   },
 });
 
-/** Returns the messages of other agents to this agent. Returns none if they cannot be read, as on an older relay. */
+/**
+ * Returns the messages that other agents sent to this agent. Returns none if they cannot be read, for example
+ * from an older relay.
+ */
 async function sentMessages(relay: Relay, agent: string, limit?: number): Promise<readonly AgentMessage[]> {
   return (await relay.agents.messages(agent, { limit }).catch(() => ({ messages: [] }))).messages;
 }

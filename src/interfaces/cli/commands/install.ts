@@ -80,7 +80,7 @@ A file that nobody has edited since then gets its earlier content back.`,
         const { notes, ...report } = await installer.run({ client, ...request });
         reports.push({ client, scope, ...report, notes: notes.map(io.typed) });
       } catch (error) {
-        // An error, such as an invalid settings file, concerns only this client. Continue with the others.
+        // An error such as an invalid settings file concerns only this client, so continue with the others.
         if (!isRelayError(error) || args.length === 1) throw error;
         failures.push({ client, error });
         io.warn(`${client} was not changed: ${error.message} ${io.typed(error.hintFor('cli'))}`.trim());
@@ -117,7 +117,7 @@ function extraOf(flags: {
   return server === undefined ? undefined : { kind: 'wrap', server };
 }
 
-/** Words for each kind of change: in the output of --check, and in the output of --dry-run. */
+/** Words for each kind of change. The first is for --check, the second for --dry-run. */
 const VERBS = {
   same: ['ok', 'same'],
   created: ['missing', 'would create'],

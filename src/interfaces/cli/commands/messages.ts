@@ -83,7 +83,10 @@ acknowledged as soon as it is printed.`,
   },
 });
 
-/** Converts a time span such as `10m` to the time that long ago. Other values are returned unchanged. */
+/**
+ * Converts a time span such as `10m` to the point in time that long ago. Any other value is returned
+ * unchanged.
+ */
 export function parseWhen(text: string | undefined): string | undefined {
   if (text === undefined || !/^\d+(?:\.\d+)?\s*[smhd]$/i.test(text)) return text;
   return String(Date.now() - parseMilliseconds(text, '--since')!);
@@ -124,7 +127,7 @@ function whatNow({ channel, attempt }: ReceivedMessage, { dead, retry_at }: Nack
   return `it is retried in ${span(Math.max((retry_at ?? 0) - Date.now(), 0))}, attempt ${(attempt ?? 1) + 1}`;
 }
 
-/** Maximum numbers of lines and characters of standard error that a dead letter keeps. */
+/** Limits for the standard error that a dead letter keeps: number of lines, and number of characters. */
 const [LAST_LINES, LAST_CHARS] = [10, 1_500];
 
 /**
@@ -154,8 +157,7 @@ async function runForMessage(
     said = (said + Buffer.from(chunk).toString()).slice(-LAST_CHARS);
   });
   const ended = once(child, 'exit') as Promise<[code: number | null]>;
-  // The command may exit without reading its input. Then the pipeline fails with EPIPE, which is not an
-  // error.
+  // The command may end without reading its input. Then writing fails with EPIPE, which is no error here.
   const fed = pipeline(input, child.stdin!).catch(() => {});
   const [code] = await ended;
   await fed;
@@ -165,8 +167,8 @@ async function runForMessage(
 }
 
 /**
- * Returns how the output of the command is connected. At a terminal, it is piped through our escape-code
- * filter.
+ * Returns how the output of the command is connected. At a terminal, it must pass our escape-code filter, so
+ * it is piped.
  */
 function passed({ isTTY }: Io['stdout']): 'pipe' | 'inherit' {
   return isTTY ? 'pipe' : 'inherit';

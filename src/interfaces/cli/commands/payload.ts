@@ -22,7 +22,7 @@ import { withProgress } from '../progress.ts';
 
 export type Body = Uint8Array | ReadableStream<Uint8Array>;
 
-/** Payload of a push. A small file is bytes. A large file or a pipe is a stream. */
+/** Payload of a push: bytes for a small file, a stream for a large file or a pipe. */
 export interface PayloadSource {
   readonly body: Body;
   /** Size in bytes. Set only for regular files. */
@@ -137,8 +137,8 @@ export async function writePayload(
     if (body instanceof Uint8Array) out.write(chunk);
     else await out.send(chunk);
   }
-  // At a terminal, end with a newline, so that the shell prompt starts on its own line. In a pipe, write only
-  // the bytes of the payload.
+  // At a terminal, end with a newline, so that the prompt of the shell starts on a new line. In a pipe, write
+  // nothing but the bytes of the payload.
   if (io.interactive && last !== LINE_FEED && !first) io.stdout.write('\n');
 }
 
@@ -177,7 +177,7 @@ async function toFile(
   const existing = await stat(path).catch(() => null);
   if (existing?.isDirectory())
     throw badUsage(`${name} is a folder.`, `Name a file in it: --out ${join(name, 'FILE')}`);
-  // A device or a pipe cannot be replaced by a rename, so write to it directly.
+  // A rename cannot replace a device or a pipe, so write to it directly.
   const direct = existing !== null && !existing.isFile();
   const draft = direct ? path : join(dirname(path), `.${basename(path)}.${process.pid}.part`);
   const file = await open(draft, direct ? 'w' : 'wx').catch((error) => {
@@ -357,8 +357,8 @@ async function firstLine(io: Io): Promise<string> {
 const POINTER_CHARS = 4096;
 
 /**
- * Warns that metadata is not encrypted. Also warns if there is no channel key, because then subscribers of
- * the channel cannot decrypt the payload.
+ * Warns that metadata is not encrypted. Also warns if this machine has no key of the channel, because
+ * subscribers then cannot decrypt the payload.
  */
 export async function warnOfEncryption(
   io: Io,

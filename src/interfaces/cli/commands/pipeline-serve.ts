@@ -97,8 +97,8 @@ async function listen(
 }
 
 /**
- * Checks a request as the Standard Webhooks specification describes and starts its run. The id of the request
- * is the key of the run, so a replayed request starts nothing.
+ * Checks a request as the Standard Webhooks specification requires, and starts its run. The id of the request
+ * is the key of the run. So if somebody sends the request again, nothing is started.
  */
 async function receive(request: IncomingMessage, hooks: ReadonlyMap<string, Hook>): Promise<string | null> {
   const path = /^\/hooks\/([^/?]+)$/.exec(request.url ?? '')?.[1];

@@ -200,12 +200,15 @@ function stepWarnings({ run, steps }: RunSummary): string[] {
 const LINE_FEED = 0x0a;
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const REDRAW_MS = 100;
-/** Maximum number of running steps that are listed at a terminal. Of further steps, only the number is shown. */
+/**
+ * Maximum number of running steps that are listed at a terminal. If there are more, only their number is
+ * shown.
+ */
 const ROWS = 8;
 
 /**
- * Shows the progress of a run on stderr, with one line per event. At a terminal, it also shows a live list of
- * the running steps below.
+ * Shows the progress of a run on stderr, with one line per event. At a terminal, a live list of the running
+ * steps is shown below.
  */
 class RunProgress implements Disposable {
   readonly #io: Io;
@@ -327,8 +330,8 @@ const validate = defineCommand({
 });
 
 /**
- * Finds problems that depend on this machine and on other files: missing programs, models without a price,
- * and inputs that a used pipeline does not have.
+ * Finds problems that cannot be seen in the file alone: missing programs, models without a price, and inputs
+ * that a used pipeline does not have.
  */
 function outsideProblems(file: PipelineFile, pipeline: Pipeline, work: AgentWork | null): Problem[] {
   const yaml = readYaml(file.text);
@@ -383,7 +386,7 @@ const usesMoney = ({ budget, steps }: Pipeline, agent: string) =>
     (one) => one?.money !== undefined,
   );
 
-/** Maximum depth of pipelines that use other pipelines. */
+/** Maximum depth to which pipelines may use other pipelines. */
 const USES_DEPTH = 8;
 
 /** Reads the pipeline file that the command line names, and the files that it uses. */
@@ -533,8 +536,8 @@ const graph = defineCommand({
 });
 
 /**
- * Returns a function that returns the status of a step. A step with several items has the worst status of its
- * items.
+ * Returns a function that returns the status of a step. If the step runs once per item, this is the worst
+ * status of its items.
  */
 function statuses({ steps }: RunSummary): (step: string) => string | undefined {
   const found = new Map<string, string>();
@@ -660,7 +663,9 @@ export function seconds(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms);
 }
 
-/** Matches the two commands that a task may contain. The dashboard sends them in exactly this form. */
+/**
+ * Matches the two commands that this runner accepts as a task. The dashboard sends them in exactly this form.
+ */
 const ORDER = /^relay pipeline run (?:--run ([0-9a-f-]{36})|--of ([0-9a-f-]{36}) --from ([\w.-]+))\s*$/;
 
 /**
@@ -741,7 +746,7 @@ function findStep({ steps }: RunSummary, id: string): StepRecord {
   );
 }
 
-/** Reads the output of one attempt of a step: by default of the last one. */
+/** Reads the output of one attempt of a step, by default of the last attempt. */
 async function outputOf(
   work: AgentWork,
   run: string,

@@ -133,7 +133,9 @@ function readMetadata(pairs: readonly string[], name: string | undefined): JsonO
   return Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
-/** Adds the file name to the metadata. Pipes and devices have no size and get no file name. */
+/**
+ * Adds the file name to the metadata. Only regular files have a size, so pipes and devices get no file name.
+ */
 function withFileName(
   metadata: JsonObject | undefined,
   { size, label }: PayloadSource,
@@ -232,7 +234,7 @@ a handle (relay:128, or only 128), or - to read the pointer from standard input.
     const look = remote === null || io.interactive || io.stderr.isTTY;
     const found = look ? await client.inspect(url) : undefined;
     const size = found?.size ?? undefined;
-    // Check the type before the payload is read, because reading the payload counts as a pull.
+    // Check the type first, because reading the payload would count as a pull.
     if (found?.text === false && io.interactive && !flags.force && flags.out === undefined)
       throw notForTerminals();
     const small = size !== undefined && size <= INLINE_BLOB_BYTES;
@@ -241,7 +243,7 @@ a handle (relay:128, or only 128), or - to read the pointer from standard input.
   },
 });
 
-/** Returns the payload and metadata in the JSON format of a pull over HTTP. */
+/** Returns the payload with its metadata, in the same JSON format as a pull over HTTP. */
 async function envelope(client: ContextRelay, url: string): Promise<JsonObject> {
   const { metadata } = await client.inspect(url);
   const content = await client.pullBytes(url);

@@ -51,8 +51,9 @@ export function projectCommand<const F extends Flags, A>(
 }
 
 /**
- * Returns the name of the project that contains a folder, and a path relative to it. The project is the repository,
- * or else the folder itself. Claims use its name, because the same repository has other folders on other machines.
+ * Returns the name of the project that contains a folder, and a path relative to the project. The project is
+ * the repository, or the folder itself if there is no repository. Claims name the project and not its folder,
+ * because the repository may be in another folder on another machine.
  */
 export function inProject(folder: string, path = '.'): { readonly project: string; readonly path: string } {
   let root = folder;
@@ -74,7 +75,8 @@ export async function theProject({ io, host, flags }: Invocation<typeof PROJECT_
 }
 
 /**
- * Returns the text. Throws if it is missing or empty. Joins its lines into one line, unless `keep` is set.
+ * Returns the text. Throws if it is missing or empty. Unless `keep` is set, its lines are joined into one
+ * line.
  */
 export function needText(
   name: string,

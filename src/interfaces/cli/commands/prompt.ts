@@ -55,9 +55,9 @@ export async function promptWords(io: Io, args: readonly string[]): Promise<stri
 type PromptCall = Pick<Invocation<typeof PROMPT_FLAGS>, 'io' | 'host' | 'flags'>;
 
 /**
- * Finds or creates the thread, stores the attachments, builds the prompt bundle and calls `ask` with the
- * bundle. With --dry-run, it only prints the bundle. If the thread was created for this call, it is deleted
- * after a failure or a dry run.
+ * Finds or creates the thread, stores the attachments, builds the prompt bundle and calls `ask` with it. With
+ * --dry-run, only prints the bundle. A thread that was created for this call is deleted after a failure or a
+ * dry run.
  */
 export async function withBundle(
   call: PromptCall,
@@ -94,7 +94,7 @@ export async function withBundle(
     return code;
   } catch (error) {
     if (found === null) {
-      // Ignore errors of the cleanup. The error that is thrown below is the one to report.
+      // Ignore errors of the cleanup, because the error below is the one to report.
       await work.threads.delete(thread_id).catch(() => {});
       await (await host.relay.threadMemory()).forget(thread_id).catch(() => {});
     }
@@ -102,7 +102,7 @@ export async function withBundle(
   }
 }
 
-/** Returns the thread that is named, or the default thread. Returns null if a new thread is needed. */
+/** Returns the named thread, or the default thread. Returns null if a new thread must be created. */
 async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): Promise<string | null> {
   const named = flags.thread ?? (io.env.RELAY_THREAD || undefined);
   if (flags.new) {
@@ -225,7 +225,7 @@ The exit code is 6 if the answer is empty, refused, or cut off at the token limi
       baseUrl: flags['base-url'],
       maxTokens: parseCount(flags['max-tokens'] || undefined, '--max-tokens', { min: 1 }),
     };
-    // Choose the model first. If this fails, no new thread has been created yet.
+    // Choose the model before a thread is created. If there is no model, no thread is left behind.
     const model = flags['dry-run'] || flags.cli !== undefined ? null : work.model(choice);
     const ask = (bundle: Bundle) =>
       model === null
@@ -243,8 +243,8 @@ async function askModel(
   { model, ...o }: { readonly model: Model; readonly cache?: boolean; readonly tools: boolean },
 ): Promise<number> {
   let answer = '';
-  // A pipe gets only the final answer. Text before a tool call is not part of the answer, so wait for the end
-  // before writing.
+  // Text that the model writes before a tool call is not part of the answer. A pipe must get only the answer,
+  // so wait for the end before writing.
   const waits = !io.interactive && o.tools;
   const write = (text: string) => !io.json && io.stdout.write(passedOn(io, text));
   const onText = (text: string) => {
@@ -296,7 +296,7 @@ export async function runWrapped(
     onOutput: (chunk) => output.write(chunk),
     ...(io.stderr.isTTY ? { onComplaint: (chunk) => io.stderr.write(chunk) } : {}),
   });
-  // `ended` is awaited below, and its error is thrown there.
+  // Handle a rejection here. `ended` is awaited below, and its error is thrown there.
   ended.catch(() => {}).finally(() => output.end());
   const anything = await output.began;
   let outcome: PromptOutcome | null = null;
@@ -313,7 +313,8 @@ export async function runWrapped(
         },
       })
       .catch((error: unknown) => {
-        // A storage error must not stop the program. The output of the program is printed anyway.
+        // The output could not be stored. Do not stop the program because of this; its output is still
+        // printed.
         io.warn(`The output of ${call.cli} could not be stored: ${(error as Error).message}`);
         return null;
       });
@@ -331,7 +332,7 @@ export async function runWrapped(
   return code;
 }
 
-/** Copies the output of a program to stdout and to `body`, from which it is stored in the thread. */
+/** Copies the output of a program to two places: to stdout, and to `body`, which is stored in the thread. */
 class OutputTee {
   readonly #io: Io;
   readonly #decoder = new TextDecoder();
@@ -349,18 +350,18 @@ class OutputTee {
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    // With --json, stdout contains only the result. Ignore a closed pipe, so that the program and the
-    // recording of its output continue.
+    // With --json, stdout must contain only the result. If the pipe is closed, continue all the same, so that
+    // the program ends normally and its output is stored.
     if (!this.#io.json) await this.#io.stdout.send(chunk).catch(() => {});
     this.tail = (this.tail + this.#decoder.decode(chunk, { stream: true })).slice(-ANSWER_TAIL_CHARS);
     this.#began.resolve(true);
-    // This write fails if the output can no longer be stored. The terminal still shows the output.
+    // Ignore the error if the output can no longer be stored. The terminal still shows it.
     await this.#writer.write(chunk.slice()).catch(() => {});
   }
 
   end(): void {
     this.#began.resolve(false);
-    // If storing has failed, the stream is already closed. Ignore the error of closing it again.
+    // Ignore the error: if storing has failed, the stream is already closed.
     this.#writer.close().catch(() => {});
   }
 }

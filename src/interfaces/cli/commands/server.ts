@@ -140,7 +140,7 @@ keys if others can reach it: on another address, with a --public-url that is not
       await warnIfFull(io, server, serving.url, serving.isFull);
       greet(io, host.home, serving.url, null, first, await reach(serving.url), cluster);
     } catch (error) {
-      // Printing can fail, for example if stdout is a file on a full disk. In this case, stop the server.
+      // Printing has failed, for example because stdout is a file on a full disk. So stop the server.
       serving.stop();
       await serving.stopped;
       throw error;
@@ -158,8 +158,8 @@ async function warnIfFull(io: Io, server: ServerControl, url: string, isFull = f
 }
 
 /**
- * Starts the server. If the port is taken, it names the program that uses the port and offers a free port.
- * `detach` is appended to the suggested command.
+ * Starts the server. If the port is taken, says which program uses it and suggests a free port. `detach` is
+ * appended to the suggested command.
  */
 async function startOnFreePort<T>(
   io: Io,
@@ -395,7 +395,7 @@ const open = defineCommand({
 });
 
 /**
- * Opens a page in the default browser. Returns false if there is no display or no browser. It uses no shell,
+ * Opens a page in the default browser. Returns false if there is no display or no browser. No shell is used,
  * so the URL needs no quoting.
  */
 export function openBrowser(url: string, env: Io['env'], platform = process.platform): Promise<boolean> {
@@ -436,8 +436,8 @@ async function pageOf({ open }: Invocation, word: string): Promise<string> {
 }
 
 /**
- * Returns the dashboard path of a pointer, or null if the text is not a pointer. The encryption key stays in the
- * URL fragment, which browsers do not send to the server.
+ * Returns the dashboard path of a pointer, or null if the text is not a pointer. The encryption key stays in
+ * the fragment of the URL, which browsers never send.
  */
 function pointerIn(word: string): string | null {
   try {

@@ -13,8 +13,8 @@ import { bytes, columns, oneOf, parseCount, plural, printable, span } from '../h
 import { startHandoff } from './handoff.ts';
 
 /**
- * Maximum number of characters per turn in the Markdown of a session. `relay session show NAME:TURN` prints a
- * whole turn.
+ * Maximum number of characters of each turn when a whole session is shown as Markdown. `relay session show
+ * NAME:TURN` prints a whole turn.
  */
 const SHOWN_CHARS = 2_000;
 const SESSIONS_LISTED = 20;

@@ -150,7 +150,8 @@ for version number, time and metrics are ignored.`,
     const { threads, id } = await openThread(call);
     if (args.length > 0) return threads.diff(id, { from: args[0]!, to: args[1] });
     const version = flags.at === undefined ? (await threads.get(id)).state_version : parseVersion(flags.at);
-    // Compare the version with its predecessor. Version 1 has none, so it is compared with itself.
+    // Compare the version with the previous one. Version 1 is compared with itself, because there is no
+    // previous one.
     return threads.diff(id, { from: `v${Math.max(1, version - 1)}`, to: `v${version}` });
   },
   print(diff, { interactive, style }) {

@@ -144,8 +144,8 @@ const restore = answerCommand({
 });
 
 /**
- * Returns the place of a store. The address of a cluster stays unchanged. A home folder becomes an absolute
- * path.
+ * Returns the store that the user named. The address of a cluster stays unchanged. The path of a home folder
+ * becomes absolute.
  */
 function storeArgument(io: Io, place: string): string {
   return /^[a-z]+:\/\//.test(place) ? place : resolve(io.cwd, place);

@@ -115,8 +115,8 @@ const show = defineCommand({
 });
 
 /**
- * Returns the text of the result. If it cannot be read, returns the reason, so that the rest of the task is
- * still shown.
+ * Returns the text of the result. If it cannot be read, returns the reason instead, because the rest of the
+ * task should still be shown.
  */
 async function resultOf(bridge: AgentBridge, id: string): Promise<string> {
   try {
@@ -153,8 +153,8 @@ the same result again is fine; a different result is rejected. The summary is th
       relay task ${word} <id> --file report.md --summary "see the report"  # send a file with a summary`,
     async ask({ io, args, flags, open }) {
       const id = await taskArgument(io, args[0]!);
-      // Read standard input only if the argument is `-`. The shell of an agent may never close standard
-      // input.
+      // Read standard input only if the argument is `-`. If an agent runs this command, standard input may
+      // never be closed.
       const data = await textOrFile(io, 'result', args[1], flags.file);
       const opened = await open();
       if (flags.encrypt) return submitEncrypted(io, opened, { id, status, data, summary: flags.summary });

@@ -104,13 +104,13 @@ function printOutputs(outputs: readonly StoredOutput[], { interactive, typed }: 
   return columns(cells, [1, 4, 5, 6]).join('\n');
 }
 
-/** Matches the result of a shell command in Gemini CLI. */
+/** Matches the result of a shell command in the format of Gemini CLI. */
 const GEMINI_SHELL =
   /^<untrusted_context>\nOutput: (.*?)(?:\nExit Code: (\d+))?(?:\nProcess Group PGID: \d+)?\n<\/untrusted_context>$/s;
 
 /**
- * Answers the hook that a client runs after each tool call: `relay tee hook claude`. The answer replaces a long result by an
- * excerpt. It is empty if the result fits the budget or is not text.
+ * Answers the hook that a client runs after each tool call: `relay tee hook claude`. The answer replaces a
+ * long result with an excerpt. The answer is empty if the result fits the budget or is not text.
  */
 async function answerHook(
   client: string,
@@ -161,7 +161,7 @@ async function tailCall(excerpt: string, host: Host) {
   return { name: 'mcp_relay_pull_context', args: { url: handle ?? id } };
 }
 
-/** Returns the text of an MCP result if it has nothing but text. */
+/** Returns the text of an MCP result. Returns null if the result contains anything but text. */
 function textOf(response: Json): string | null {
   if (typeof response === 'string') return response;
   const blocks = isJsonObject(response) ? response.content : response;

@@ -27,17 +27,17 @@ interface ThreadChoice {
   /** Name or id of the thread from a positional argument. It is an alternative to --thread. */
   readonly word?: string;
   /**
-   * True if the thread becomes the default thread. Commands that create or change a thread set this. Commands
-   * that only read do not.
+   * True if the thread becomes the default thread. This is set by commands that create or change a thread,
+   * and not by those that only read.
    */
   readonly use?: boolean;
-  /** True if the thread id is not printed. Commands whose output already contains the id set this. */
+  /** True if the thread id is not printed, because the output of the command already contains it. */
   readonly quiet?: boolean;
 }
 
 /**
- * Opens the relay and finds the thread of a command: the thread that is named, or else RELAY_THREAD, or else
- * the default thread.
+ * Opens the relay and finds the thread of a command: the named thread, otherwise the one in RELAY_THREAD,
+ * otherwise the default thread.
  */
 export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: ThreadChoice = {}) {
   const { io, host, flags } = call;
@@ -65,7 +65,7 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
 /** Makes a thread the default thread. Ignores errors, because the command itself has succeeded. */
 export async function useThread(host: Host, id: string): Promise<void> {
   const memory = await host.relay.threadMemory();
-  // If saving fails, the next command reports that it has no default thread.
+  // Ignore a failure. The next command then reports that there is no default thread.
   await memory.set(id).catch(() => {});
 }
 
@@ -150,8 +150,8 @@ interface ReadSpec<F extends Flags, A> extends Omit<AnswerSpec<F, A>, 'ask' | 'e
 }
 
 /**
- * Defines a command that prints content of a thread. The printed tokens are recorded as read by a model, except
- * at a terminal, where a person reads them.
+ * Defines a command that prints content of a thread. In a pipe, a model probably reads the content, so its
+ * tokens are recorded as read. At a terminal, a person reads it.
  */
 export function readCommand<const F extends typeof THREAD_FLAG & Flags, A>(
   what: ReadKind,

@@ -126,7 +126,7 @@ confirmation.`,
     relay export 550e84 --out kept.zip && relay thread rm 550e84  # export, then delete`,
   async run({ io, host, args, flags, open }) {
     const { threads } = (await open()).relay;
-    // Find all threads before deleting any. If one argument is wrong, nothing is deleted.
+    // First find all threads. If one argument is wrong, nothing is deleted.
     const ids = new Set<string>();
     for (const arg of args) ids.add(await findThread(threads, requireFourCharacters(arg)));
     return removeEach(io, 'deleted', [...ids], async (id) => {
@@ -137,7 +137,10 @@ confirmation.`,
   },
 });
 
-/** Rejects arguments shorter than four characters, so that a typing error cannot delete the wrong thread. */
+/**
+ * Rejects arguments with fewer than four characters. A typing error in a short argument could delete the
+ * wrong thread.
+ */
 function requireFourCharacters(word: string): string {
   if (word.trim().length >= 4) return word;
   throw badUsage(
@@ -331,8 +334,8 @@ function outputRows(
 type Figure = readonly [name: string, figure: number];
 
 /**
- * Formats the six token counts of a thread with the tokenizer. If the thread has prompts, the counts of the
- * prompts follow.
+ * Formats the six token counts of a thread, with the name of the tokenizer. Counts for prompts follow if the
+ * thread has prompts.
  */
 export function tokenRows(stats: Stats | SumStats, style: Style): string {
   const { prompts, billed } = stats;

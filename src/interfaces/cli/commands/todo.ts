@@ -30,7 +30,8 @@ function defineTodoChange(spec: {
     async ask(project, { io, args, flags, open }) {
       const change = spec.change(flags as { [name: string]: string | undefined });
       const { todo, changed } = await project.changeTodo(args[0]!, change);
-      // Ignore a failure: the relay may be unreachable or another agent may own the claim. Claims expire anyway.
+      // Release the claim on a completed todo. Ignore a failure, because the claim expires anyway: the relay
+      // may be unreachable, or another agent may have made the claim.
       if (todo.status === 'completed')
         await open()
           .then(({ relay }) => relay.agents.release(inProject(io.cwd).project, todo.id))

@@ -58,7 +58,8 @@ export const CHANNEL_TOOLS = [
       }));
       const lines = (await Promise.all(opened)).map(messageLine).join('\n');
       const text = await cutToBudget(lines, context);
-      // Some messages were cut. Return no cursors, so that the client does not mark unseen messages as read.
+      // Some messages were cut from the answer. Return no cursors, otherwise the client would mark these
+      // messages as read.
       if (text !== lines)
         return { text: `${text}\nRead fewer messages: limit ${Math.ceil(messages.length / 4)}.` };
       const rest = more ? ' There are more messages.' : '';
@@ -125,7 +126,7 @@ export async function recentMessages(
 ): Promise<Message[]> {
   const last = await client.channels.position(channel);
   if (o.since !== undefined) return last <= o.since ? [] : readBetween(client, channel, o.since, last, o);
-  // Sequence numbers may have gaps, so look further back until there are enough messages.
+  // Sequence numbers may have gaps. So read further and further back until there are enough messages.
   for (let back = o.limit; last > 0; back *= 16) {
     const since = Math.max(0, last - back);
     const found = await readBetween(client, channel, since, last, { ...o, limit: Number.POSITIVE_INFINITY });

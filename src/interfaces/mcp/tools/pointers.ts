@@ -43,7 +43,7 @@ export const POINTER_TOOLS = [
         maxPulls: max_pulls,
         signal,
       });
-      // Return no link for an encrypted payload, because the link would not contain the encryption key.
+      // For an encrypted payload, return no link, because a link would lack the encryption key.
       return { text: pushed.url, links: encrypted ? [] : [pointerLink(pushed.id, summary)] };
     },
   }),

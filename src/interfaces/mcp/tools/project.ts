@@ -109,8 +109,8 @@ function withWarning(answer: string, texts: readonly unknown[]): string {
 }
 
 /**
- * Returns a text as one line. Throws if it is empty or too long, because project files are read at the start
- * of every session.
+ * Returns a text as one line. Throws if it is empty or too long, because every session reads the project
+ * files when it starts.
  */
 function checkLine(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;

@@ -19,10 +19,13 @@ export interface WrappedCall {
 /** Storage and tools of the interceptor. */
 export interface InterceptorHost {
   readonly budget: number;
-  /** True if a handle in the arguments of a tool call is replaced by the text that it names. */
+  /**
+   * True if a tool call may contain a handle instead of a text: the handle is replaced with the text that it
+   * names.
+   */
   readonly expands: boolean;
   readonly counter: TokenCounter;
-  /** Entry of `pull_context` in the tool list. */
+  /** Description of `pull_context` that is added to the tool list. */
   readonly pullTool: JsonObject;
   /** Calls `pull_context` and returns its result. */
   pull(args: Json): Promise<JsonObject>;
@@ -68,7 +71,9 @@ export class Interceptor {
   readonly #issued = new Set<string>();
   #server: string | null;
   #hasLinks = true;
-  /** True if the server has a tool `pull_context` itself. Then its calls and results pass unchanged. */
+  /**
+   * True if the server itself has a tool `pull_context`. Then calls and results of this tool pass unchanged.
+   */
   #pullsItself = false;
 
   /** `server` is the name of the server in statistics. By default, the name that the server reports itself. */
@@ -77,7 +82,10 @@ export class Interceptor {
     this.#host = host;
   }
 
-  /** Takes a message of the client. Returns the message for the server, or the answer for the client. */
+  /**
+   * Takes a message of the client. Returns `forward`, a message for the server, or `answer`, an answer for
+   * the client.
+   */
   async fromClient(text: string): Promise<{ readonly forward: string } | { readonly answer: string }> {
     const message = parse(text);
     const { id, method, params } = message ?? {};
@@ -99,8 +107,8 @@ export class Interceptor {
   }
 
   /**
-   * Takes a message of the server and returns the message for the client. The return value is a promise only for
-   * a long result, which is stored first.
+   * Takes a message of the server and returns the message for the client. A long result is stored first, so
+   * in this case a promise is returned.
    */
   fromServer(text: string): string | Promise<string> {
     const message = parse(text);
@@ -119,7 +127,8 @@ export class Interceptor {
       case 'tools/list':
         return this.#listTools(text, result);
       case 'tools/call': {
-        // A token has at least one byte, so a shorter message fits the budget.
+        // A token has at least one byte. So a message with fewer characters than the budget has tokens always
+        // fits.
         if (text.length <= this.#host.budget || result.resultType === 'input_required') return text;
         if (pending.tool === PULL_TOOL.name) return text;
         return this.#shorten(message, result, this.#callOf(pending)).then(
@@ -154,7 +163,10 @@ export class Interceptor {
     return new JsonDocument(text).append(['result', 'tools'], this.#host.pullTool).text;
   }
 
-  /** Returns the message with an excerpt instead of the result, or null if it fits or cannot be shortened. */
+  /**
+   * Returns the message with an excerpt in place of the result. Returns null if the result fits or cannot be
+   * shortened.
+   */
   async #shorten(message: JsonObject, result: JsonObject, call: WrappedCall): Promise<string | null> {
     const { budget, counter } = this.#host;
     const schema = result.isError === true ? undefined : this.#schemas.get(call.tool)?.output;
@@ -210,7 +222,10 @@ export class Interceptor {
     return document.text;
   }
 
-  /** Returns the resource behind a link that this proxy added to a result, or null for any other resource. */
+  /**
+   * Returns the content of a resource, if this proxy has added its link to a result. Returns null for any
+   * other resource.
+   */
   async #readIssued(uri: Json | undefined, call: Pending): Promise<JsonObject | null> {
     const named = typeof uri === 'string' ? parseUri(uri) : null;
     if (named?.kind !== 'pointer' || !this.#issued.has(named.id)) return null;
@@ -250,7 +265,7 @@ function handlesIn(value: Json, path: JsonPath = []): { path: JsonPath; handle: 
   return [...children].flatMap(([step, child]) => handlesIn(child!, [...path, step]));
 }
 
-/** Returns the id of the session, which Codex adds to each call. */
+/** Returns the session id that Codex adds to each call, or null. */
 function sessionOf(meta: Json | undefined): string | null {
   if (!isJsonObject(meta)) return null;
   const turn = meta['x-codex-turn-metadata'];

@@ -47,7 +47,10 @@ export function splitResult(result: JsonObject, schema: JsonObject | undefined):
   };
 }
 
-/** Maximum number of strings that the excerpt may replace, one at a time, starting with the longest string. */
+/**
+ * Maximum number of strings in the structured content that are tried as the place of the excerpt. The longest
+ * string is tried first.
+ */
 const PLACES = 5;
 
 /**
@@ -77,7 +80,10 @@ function shortened(value: Json, items: number, chars: number): SplitResult['stru
 /** Placeholder in the form of a handle. The real handle replaces it after the text was stored. */
 const SAMPLE = 'relay:0';
 
-/** Returns the result with the excerpt `shown` instead of its texts. Images, errors and metadata stay. */
+/**
+ * Returns the result with the excerpt `shown` in place of its texts. Everything else stays: images, errors
+ * and metadata.
+ */
 export function replacedResult(
   result: JsonObject,
   shown: string,
@@ -104,8 +110,8 @@ export function replacedResult(
 }
 
 /**
- * Returns a function that checks a changed value against a schema. It rejects everything if the schema has keywords that
- * we do not support. Strings with a `format` must be unchanged.
+ * Returns a function that checks whether a changed value still matches a schema. If the schema has keywords
+ * that we do not support, it rejects every value. Strings with a `format` must be unchanged.
  */
 export function changeChecker(
   schema: JsonObject | undefined,
