@@ -23,7 +23,7 @@ export const keys = {
     route: 'GET /keys/self',
     args: [],
   }),
-  /** Lists API keys, newest first. With `all`, also those that were revoked in the last 30 days. */
+  /** Lists API keys, newest first. With `all`, the list includes keys that were revoked in the last 30 days. */
   list: verb<(o?: { all?: boolean; tenant?: string }) => Promise<shapes.KeyInfo[]>>('keys.list')({
     summary: 'List the keys of the tenant, newest first, without their secrets',
     route: 'GET /keys',

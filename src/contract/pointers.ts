@@ -130,8 +130,8 @@ export const pointers = {
     byHand: 'both',
   }),
   /**
-   * Lists pointers of the tenant, newest first. An API key with a channel prefix sees only pointers on its channels
-   * and those that it created.
+   * Lists pointers of the tenant, newest first. An API key with a channel prefix sees only pointers on its
+   * channels and pointers that it created.
    */
   list: verb<(o?: shapes.PointerQuery) => Promise<shapes.PointerPage>>('pointers.list')({
     summary: 'List pointers, newest first, without their payloads',

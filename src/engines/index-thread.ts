@@ -61,7 +61,7 @@ export class IndexThread {
     const tenant = tenantOf(changes[0]?.key ?? '');
     const before = this.#changing.get(tenant) ?? Promise.resolve();
     const changing = before
-      // Ignore the error of the previous change, which its own caller gets.
+      // Ignore the error of the previous change: the caller of that change gets it.
       .catch(() => {})
       .then(() => this.#change(changes, tenant))
       .finally(() => {

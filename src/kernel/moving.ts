@@ -56,7 +56,7 @@ export interface MoveStatus {
  * order and contains everything that does not change while it runs. In a very large store an item may come twice.
  */
 export interface Moving {
-  /** Yields the metadata of all blobs, or of those whose keys start with the prefix. */
+  /** Yields the metadata of all blobs, or of the blobs whose keys start with the prefix. */
   exportBlobs(prefix?: string): AsyncIterable<ExportedBlob>;
   /** Yields all records. */
   exportRecords(): AsyncIterable<ExportedRecord>;

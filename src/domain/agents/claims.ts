@@ -46,7 +46,7 @@ export class Claims {
 
   /**
    * Claims a file or a todo, or renews the caller's claim. Throws if another agent has an overlapping claim.
-   * If two agents claim different patterns that overlap, at the same moment, both may succeed.
+   * Exception: if two agents claim overlapping patterns at the same moment, both may succeed.
    */
   async claim(caller: Caller, project: string, what: string, o: { ttl?: number } = {}): Promise<AgentClaim> {
     const { tenant } = caller;

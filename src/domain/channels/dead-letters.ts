@@ -59,8 +59,8 @@ export class DeadLetters {
   /**
    * Retries a dead letter. A task is sent again as a new task. Any other message goes back to its group at
    * its original position in the channel, so that no other group gets it. Afterwards the dead letter is
-   * removed from the list. After a crash in between, the dead letter is still in the list, and nothing is
-   * lost.
+   * removed from the list. If a crash prevents the removal, the dead letter stays in the list and can be
+   * retried again.
    */
   async retryDead(caller: Caller, name: string, seq: number): Promise<RevivedLetter> {
     const { tenant } = caller;
@@ -115,8 +115,8 @@ export class DeadLetters {
   }
 
   /**
-   * Adds a dead letter. It is called before the group settles the message. After a crash in between, it is
-   * called again, and the id of the entry prevents a second dead letter.
+   * Adds a dead letter, before the group settles the message. If a crash prevents the settling, this method
+   * is called again, and the id of the entry prevents a second dead letter.
    */
   async put(
     at: { tenant: string; channel: string; group: string },

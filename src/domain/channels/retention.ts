@@ -7,8 +7,8 @@ import { channelEntry, entryAt, TOMBSTONE } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /**
- * On average, a channel is checked for old messages after at most this many appends. It may exceed its
- * maximum number of messages by about this number.
+ * On average, a channel is checked for old messages after at most this many appends. So a channel may exceed
+ * its maximum number of messages by about this number.
  */
 const EVERY_MAX = 64;
 /** Maximum number of channels that one call of `sweepSome` sweeps. */

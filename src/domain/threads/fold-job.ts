@@ -141,7 +141,8 @@ async function blameFold(
       if (!Array.isArray(value)) continue;
       meter.spend(value.length);
       const oldItems = Array.isArray(old) ? old : [];
-      // Fast path: most items are unchanged at the same index. This loop takes most of the fold's time.
+      // Fast path: most items are unchanged at the same index. This loop takes most of the time of
+      // `blameFold`.
       for (let index = 0; index < value.length; index++) {
         const item = value[index]!;
         const oldItem = oldItems[index] ?? null;

@@ -109,8 +109,9 @@ const VERB_HANDLERS: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   deleteArtifact: deleteArtifact,
   search: async (log, caller, id, q, o = {}) => {
     const { root, state } = await log.head(caller, id);
-    // Read this before the search. An artifact that is indexed between the two is then in `unsearched`. In
-    // the other order, it could be missing in both the hits and `unsearched`.
+    // Find out what is not indexed before the search itself. An artifact that is indexed between the two
+    // steps is then in `unsearched`. In the other order, it could be missing in both the hits and
+    // `unsearched`.
     const unsearched = await findUnsearched(log, caller, id);
     const hits = await searchArtifacts(log, caller, id, q, o);
     const items = searchState(state, q, o.limit);

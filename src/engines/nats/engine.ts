@@ -121,7 +121,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     now: () => store.env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
-      // Ignore the error of the previous sweep, which its own caller got.
+      // Ignore the error of the previous sweep: the caller of that sweep got it.
       sweeping = sweeping.catch(() => {}).then(sweep);
       return sweeping;
     },

@@ -244,7 +244,10 @@ export class NatsLogs implements Logs {
     }
   }
 
-  /** Purges the messages that match a subject filter: all of them, or only those before a position. */
+  /**
+   * Purges the messages that match a subject filter: all matching messages, or only the ones before a
+   * position.
+   */
   async #purge(filter: string, before?: number): Promise<void> {
     if (before !== undefined && before <= 1) return;
     const request = { filter, ...(before === undefined ? {} : { seq: before }) };

@@ -226,9 +226,9 @@ function unusable(address: Address, what: string, todo: string): RelayError {
 }
 
 /**
- * Metadata keys of a frozen stream. A frozen stream has other subjects than those to which the relay publishes, so no
- * process can write. The metadata contains the original configuration. After the freeze has expired, the next writer
- * thaws the stream.
+ * Metadata keys of a frozen stream. While a stream is frozen, it has other subjects, and JetStream rejects
+ * what the relay publishes to the usual subjects. The metadata contains the original configuration. After the
+ * freeze has expired, the next writer thaws the stream.
  */
 const TO = 'relay_moving_to';
 const UNTIL = 'relay_moving_until';

@@ -120,7 +120,7 @@ export class NatsSearchIndex implements SearchIndex {
 
   /** Updates the local index to the last document of the leader. */
   follow(): Promise<void> {
-    // Ignore the error of the previous update, which its own caller got.
+    // Ignore the error of the previous update: the caller of that update got it.
     this.#following = this.#following.catch(() => {}).then(() => this.#catchUp());
     return this.#following;
   }

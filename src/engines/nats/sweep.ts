@@ -29,10 +29,10 @@ interface Intent {
 }
 
 /**
- * Returns the sweep function of the store. JetStream deletes an expired message a minute after it expires. With
- * `scans`, the sweep reads everything and deletes expired messages at once. The chunks of an expired or deleted blob
- * are deleted at the time in their note. Chunks without a manifest and a note, such as those of an interrupted
- * upload, are deleted an hour after a sweep first found them.
+ * Returns the sweep function of the store. JetStream deletes an expired message a minute after it expires.
+ * With `scans`, the sweep reads everything and deletes expired messages at once. The chunks of an expired or
+ * deleted blob are deleted at the time in their note. Chunks that have neither a manifest nor a note, such as
+ * the chunks of an interrupted upload, are deleted an hour after a sweep first found them.
  */
 export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<SweepResult> {
   const { connection, env, name, streams } = store;

@@ -104,9 +104,9 @@ export class SecureDelete {
 }
 
 /**
- * Queues a deleted body for wiping. Must run inside the transaction that deletes its row. A body in a file of its own
- * is not queued, because the file is deleted at once. At a path of `Place`, the body may have been in its row before,
- * so the WAL is wiped.
+ * Queues a deleted body for wiping. Must run inside the transaction that deletes its row. A body in a file of
+ * its own is not queued, because the file is deleted at once. A body at a path of `Place` may have been in
+ * its row earlier, so the WAL may contain its bytes and is wiped.
  */
 export function queueForWipe({ db }: Pick<Store, 'db'>, { file, offset, size }: DeletedBody): void {
   const isFile = file !== null && offset === null;
