@@ -6,8 +6,8 @@ const HOUR = 3_600_000;
 /** Stream in which earlier versions stored the receipts of a pointer. */
 export const formerStream = (id: string) => `rcp.${id}`;
 /**
- * Stream in which earlier versions listed the pointers whose receipts expire in one hour. `hour` counts from
- * the epoch.
+ * Stream in which earlier versions listed the pointers whose receipts expire in one hour. `hour` is the
+ * number of hours since the epoch.
  */
 const dueStream = (hour: number) => `rcpdue.${hour}`;
 /** Record with the last hour whose listed receipts were deleted. */

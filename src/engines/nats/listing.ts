@@ -23,7 +23,7 @@ const SUBJECTS_OVERLAP = 1_000;
 const SMALL_FOLDER_KEYS = 1_000;
 /** Maximum number of attempts to read from a replica that lags. Then each message is read from the leader. */
 const REPLICA_ATTEMPTS = 3;
-/** Pause in ms before the next attempt, multiplied by the number of the attempt. */
+/** The pause before attempt n is n times this many ms. */
 const LAG_PAUSE_MS = 5;
 
 /**

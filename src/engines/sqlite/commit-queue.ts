@@ -194,7 +194,7 @@ export class CommitQueue {
     try {
       this.#db.sql('ROLLBACK').run();
     } catch {
-      // SQLite has already rolled back.
+      // Ignore the error of the rollback: SQLite has already rolled back by itself.
     }
   }
 }

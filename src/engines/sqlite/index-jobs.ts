@@ -47,7 +47,7 @@ async function applyChanges({ file, changes = [], yields }: IndexJob): Promise<v
     try {
       db.exec('ROLLBACK');
     } catch {
-      // SQLite has already rolled back.
+      // Ignore the error of the rollback: SQLite has already rolled back by itself.
     }
     throw error;
   }

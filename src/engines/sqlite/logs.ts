@@ -187,7 +187,9 @@ const WAKE_FILE = 'wake';
 /** Time in ms between two polls, which find commits whose wake-up was lost. */
 const POLL_INTERVAL_MS = 1000;
 
-/** Estimated cost of a poll in ms per followed stream. Polling takes at most half of the time. */
+/**
+ * Estimated cost of a poll in ms per followed stream. Polls are rare enough to take at most half of the time.
+ */
 const POLL_COST_MS = 0.02;
 
 /**

@@ -290,7 +290,10 @@ function linksAsText(text: string): string {
   return out.includes('<') ? out.replace(TAG, '< ') : out;
 }
 
-/** Start of an external address: a scheme, plain or encoded, or a host. Any other address stays on its own site. */
+/**
+ * Start of an external address: a scheme, plain or encoded, or a host. Any other address is relative and
+ * stays on the site that shows the text.
+ */
 const EXTERNAL = '[^\\s<>()`]{0,60}[:&]|[\\\\/]{2}';
 
 /**
