@@ -5,12 +5,15 @@ import type { FileInfo } from '../contract/files.ts';
 import type { FileSpace, FileWriteOptions } from '../sdk/files.ts';
 import type { KeptPointers } from './kept-pointers.ts';
 
-/** Time in the newest file name, in µs. Names of this process increase even if the clock does not. */
+/**
+ * Time in the newest file name, in µs. It makes sure that names in this process increase even if the clock
+ * does not.
+ */
 let last = 0;
 
 /**
- * An append-only list of JSON entries. Each append writes one file below a prefix and reads nothing first. The file
- * name is the time of the append, so appends of several processes are ordered by time.
+ * An append-only list of JSON entries. Each append writes a new file below a prefix and reads nothing. The
+ * file name is the time of the append, which gives the order of appends by several processes.
  */
 export class EntryLog<E> {
   readonly #files: FileSpace;
@@ -19,8 +22,8 @@ export class EntryLog<E> {
   readonly #pointers: KeptPointers;
 
   /**
-   * `prefix` ends with a slash. Each file gets `metadata` and expires after `ttl` seconds. `pointers` keeps the
-   * pointers that the entries mention alive.
+   * `prefix` ends with a slash. Each file has the metadata `metadata` and expires after `ttl` seconds.
+   * `pointers` renews the pointers that occur in entries, so that they do not expire first.
    */
   constructor(
     files: FileSpace,

@@ -4,7 +4,7 @@ import { utf8Bytes } from '../base/utf8.ts';
 import type { FileSpace, FileToWrite } from '../sdk/files.ts';
 
 /**
- * Maximum size in bytes of a name that is encoded whole. The relay allows 255 bytes per path segment. A longer name is
+ * Maximum size in bytes of an encoded name. The relay allows 255 bytes per path segment. A longer name is
  * replaced by its first bytes and a hash.
  */
 const SEGMENT_BYTES = 200;
@@ -27,8 +27,8 @@ export async function segments(texts: readonly string[]): Promise<string> {
 }
 
 /**
- * Encodes a text as a segment that sorts in reverse order of its UTF-8 bytes. If names grow with time, such as UUIDs
- * of version 6, a listing starts with the newest name.
+ * Encodes a text as a segment, so that segments sort in the reverse order of the texts. If names grow with
+ * time, as UUIDs of version 6 do, a listing starts with the newest name.
  */
 export function backwards(text: string): string {
   const digits = encoder
@@ -67,7 +67,10 @@ export class FileWriter {
     this.#space = space;
   }
 
-  /** Writes the files. Skips a file with `ifAbsent` that already exists. Throws if any other file fails. */
+  /**
+   * Writes the files. If a file with `ifAbsent` already exists, it is skipped. Throws if any other file
+   * cannot be written.
+   */
   async write(files: readonly FileToWrite[]): Promise<void> {
     const isLarge = ({ content }: FileToWrite) =>
       (typeof content === 'string' ? utf8Bytes(content) : content.byteLength) > TOGETHER_BYTES;

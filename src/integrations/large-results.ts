@@ -19,8 +19,8 @@ export interface LargeResultOptions {
   /** True to encrypt the results on the client. The model still sees a preview of each result. */
   readonly encrypted?: boolean;
   /**
-   * Seconds until a result expires; a day by default. A session, transcript or checkpoint that is stored on the relay
-   * extends this time for the results that it mentions.
+   * Seconds until a result expires; a day by default. If a session, transcript or checkpoint that is stored
+   * on the relay mentions the result, the result lives longer.
    */
   readonly ttl?: number;
   /** Names of tools whose results stay unchanged. */
@@ -75,7 +75,8 @@ export class LargeResults {
   async shown(text: string, tool: string, o: ReplaceOptions = {}): Promise<string> {
     const { signal } = o;
     const { maxBytes = RESULT_BYTES, except = [] } = this.#options;
-    // A UTF-16 code unit has at most three bytes in UTF-8, so a short text need not be measured.
+    // A UTF-16 code unit has at most three bytes in UTF-8. So a short text fits and need not be encoded to
+    // measure it.
     if (text.length * 3 <= maxBytes || isRelayTool(tool) || except.includes(tool)) return text;
     const bytes = new TextEncoder().encode(text);
     if (bytes.byteLength <= maxBytes) return text;
@@ -91,8 +92,9 @@ export class LargeResults {
   }
 
   /**
-   * Returns the blocks of a result for the model. All texts together count as one result. If it is too large, the
-   * replacement becomes the first text block and the other text blocks are removed. Images and other blocks stay.
+   * Returns the blocks of a result for the model. All texts together count as one result. If they are too
+   * large, the first text block becomes the replacement and the other text blocks are removed. Other blocks,
+   * such as images, stay.
    */
   async shownBlocks<B extends { readonly type?: unknown; readonly text?: unknown }>(
     blocks: readonly B[],
@@ -184,7 +186,7 @@ function warn(error: unknown): void {
 /** Number of bytes of a payload that are enough for a preview. */
 export const PREVIEW_BYTES = 16 * 1024;
 
-/** A part of a text to show, and the description of the part in the frame. */
+/** A part of a text to show. `what` describes the part in the frame. */
 interface ShownPart {
   readonly what: string;
   readonly text: string;
@@ -205,8 +207,9 @@ interface LargeText {
 }
 
 /**
- * Returns the replacement of a text that is too large for a prompt: its description, its token count, a part of it
- * framed as foreign data, and how to read more. Equal input gives equal bytes, so that prompt caches work.
+ * Returns the replacement of a text that is too large for a prompt. It has a description of the text, its
+ * token count, a part of it in a frame, and how to read more. Equal input gives equal bytes, so that prompt
+ * caches work.
  */
 async function describeLargeText(large: LargeText): Promise<string> {
   const { url, id, what, size, tokens, shown, by, at } = large;
@@ -225,8 +228,8 @@ async function describeLargeText(large: LargeText): Promise<string> {
 }
 
 /**
- * Returns the replacement of a payload that a model asked for and that is too large. Reads only the beginning that it
- * shows.
+ * Returns the replacement of a payload that a model asked for but that is too large. Only the beginning of
+ * the payload is read, because only this is shown.
  */
 export async function describePointer(
   relay: ContextRelay,

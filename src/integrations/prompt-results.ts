@@ -47,8 +47,8 @@ async function swapped(
 }
 
 /**
- * Replaces only the texts in a value, because every tool has its own result format. If no text was replaced, returns
- * the original value.
+ * Replaces only texts in a value, because each tool has its own format for results. Returns the original
+ * value if no text was replaced.
  */
 export async function swapTexts(
   value: unknown,

@@ -7,7 +7,7 @@ import { parsePartText } from '../text/parts/part-request.ts';
 import { cutNear } from '../text/preview/cut.ts';
 import { describePointer } from './large-results.ts';
 
-/** A tool in a form that no framework defines. It returns text for a model, even for errors. */
+/** A tool that is independent of any framework. It returns text for a model, even for errors. */
 export interface RelayTool {
   readonly name: string;
   readonly description: string;
@@ -144,7 +144,10 @@ function wrong(what: string): RelayError {
   return badRequest(what, 'See the schema of the tool.');
 }
 
-/** Returns the URL if it is a pointer. Throws otherwise, so that a model cannot read arbitrary URLs. */
+/**
+ * Returns the URL if it is a pointer. Throws for any other URL, because a model must not be able to read
+ * arbitrary URLs.
+ */
 function pointer(url: Json | undefined): string {
   const trimmed = (url as string).trim();
   parsePointer(trimmed);

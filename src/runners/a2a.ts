@@ -25,7 +25,7 @@ import type { ContextRelay } from '../sdk/context-relay.ts';
 import { collect } from '../sdk/payload.ts';
 import { endWhenAborted } from './processes.ts';
 
-/** Interval in ms at which a task of an agent that does not stream is polled. */
+/** Interval in ms at which a task is polled if its agent does not stream. */
 const POLL_MS = 1_000;
 
 /** The method of the SDK client that stores texts that are too large for a message. */
@@ -138,7 +138,10 @@ async function messageRequest(task: AgentTask, returnImmediately: boolean, relay
   };
 }
 
-/** Returns a text as a message part. With a relay, a long text is pushed and sent as a pointer. */
+/**
+ * Returns a text as a message part. If there is a relay, a long text is pushed to it, and the part is a
+ * pointer.
+ */
 async function textPart(text: string, relay?: Parcels): Promise<Part> {
   const large = new TextEncoder().encode(text).byteLength > ENVELOPE_PAYLOAD_BYTES;
   if (large && relay)
@@ -157,7 +160,7 @@ function attachment(url: string): Part {
   };
 }
 
-/** Parses `https://host`, `https://host/a2a/name` or the address of the card itself. */
+/** Parses the address of an agent: `https://host`, `https://host/a2a/name` or the address of its card. */
 function cardAddress(address: string): { base: string; path: string | undefined } {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -215,7 +218,10 @@ function isFinal(state: string): boolean {
   return ['completed', 'failed', 'canceled', 'rejected', 'input_required', 'auth_required'].includes(state);
 }
 
-/** Converts the outcome of a remote agent to an answer of the bridge (`src/client/bridge/answer.ts`). */
+/**
+ * Converts the outcome of a remote agent to the JSON in which an agent answers a bridge (see
+ * `src/client/bridge/answer.ts`).
+ */
 export function answerOf({ task_id, state, note, parts }: AgentOutcome): JsonObject {
   const outputParts = parts.map((part): JsonObject => {
     if ('text' in part || 'data' in part) return { ...part };
@@ -253,7 +259,8 @@ function noteOf(parts: readonly Part[] | undefined): string | null {
 type BridgeJob = Pick<Job, 'prompt' | 'signal' | 'message'>;
 
 /**
- * Maximum number of conversations that a bridge remembers. A forgotten conversation starts again at the remote agent.
+ * Maximum number of conversations that a bridge remembers. If the oldest is forgotten and continued later, it
+ * starts again at the remote agent.
  */
 const MAX_CONVERSATIONS = 1_000;
 
@@ -314,7 +321,7 @@ async function perform(agent: RemoteAgent, job: BridgeJob, talks: Map<string, Co
       failed: `The agent reports ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}`,
     };
   } catch (error) {
-    // Cancel the remote task, because nobody waits for it any more. Throw the error that ended the wait.
+    // Nobody waits for the remote task any more, so cancel it. The caller gets the error that ended the wait.
     if (job.signal.aborted && started !== null) await agent.cancel(started).catch(() => {});
     throw error;
   }

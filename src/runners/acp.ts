@@ -16,8 +16,8 @@ import type { AcpOptions, Job, Ran, Runner } from '../client/bridge/runner.ts';
 import { endWhenAborted, signalGroup, startSupervised, whyEnded } from './processes.ts';
 
 /**
- * Runs tasks with an agent that speaks the Agent Client Protocol: one process, one session per task. If the process
- * has ended, the next task starts it again.
+ * Runs tasks with an agent that speaks the Agent Client Protocol. One process runs all tasks, each in a new
+ * session. If the process has ended, the next task starts a new one.
  */
 export class AcpRunner implements Runner {
   readonly kind = 'acp';
@@ -30,7 +30,7 @@ export class AcpRunner implements Runner {
     this.target = o.command;
   }
 
-  /** Starts the agent before the first task, so that a missing agent is reported at once. */
+  /** Starts the agent before the first task, so that the user learns at once if it is missing. */
   async open(): Promise<void> {
     await this.#running();
   }
@@ -74,7 +74,7 @@ export class AcpRunner implements Runner {
   }
 }
 
-/** Stop reasons of the protocol that mean failure, with their messages. */
+/** Messages for the stop reasons of the protocol that mean failure. */
 const WHY_STOPPED: { readonly [reason: string]: string | undefined } = {
   cancelled: 'The agent was stopped.',
   refusal: 'The agent refused the task.',
@@ -83,8 +83,8 @@ const WHY_STOPPED: { readonly [reason: string]: string | undefined } = {
 };
 
 /**
- * Maximum time in ms for an agent to start and introduce itself. It is long, because some agents download themselves
- * first.
+ * Maximum time in ms until a started agent introduces itself. It is long, because some agents first download
+ * themselves.
  */
 const START_MS = 120_000;
 const STDERR_CHARS = 4_096;
@@ -110,7 +110,7 @@ class AcpProcess {
     child.stderr.on('data', (chunk) => {
       stderr = (stderr + chunk).slice(-STDERR_CHARS);
     });
-    // Ignore the error of a write to a process that has ended. `ended` reports the end.
+    // Ignore the error of writing to a process that has ended, because `ended` reports the end.
     child.stdin.on('error', () => {});
     this.ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(`The agent could not be started (${error.message}).`));
@@ -139,7 +139,7 @@ class AcpProcess {
       await agent.#waitFor(
         agent.#connection.agent.request(methods.agent.initialize, {
           protocolVersion: PROTOCOL_VERSION,
-          // Offer no file access, because the agent reads and writes files itself, as in a terminal.
+          // Offer the agent no access to files. It reads and writes them itself, as in a terminal.
           clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
         }),
         START_MS,

@@ -13,9 +13,15 @@ import type { PromptWay } from '../client/prompts/types.ts';
 import { findProgram } from './find-program.ts';
 import { type CommandLine, promptFile, runSupervised, Tail } from './processes.ts';
 
-/** How to run an installed coding agent non-interactively. A program without a profile needs a template. */
+/**
+ * How an installed coding agent is run without interaction. A program without a profile needs `{prompt}` or
+ * `{file}` in its arguments, or gets the prompt on stdin.
+ */
 interface CliProfile {
-  /** Arguments before the user's own. `{file}` is replaced by a file with the prompt, `{prompt}` by the prompt. */
+  /**
+   * Arguments that come before the user's own. `{prompt}` is replaced by the prompt, `{file}` by the path of
+   * a file with the prompt.
+   */
   readonly args: readonly string[];
   /** How the prompt is passed. */
   readonly prompt: PromptWay;
@@ -76,7 +82,7 @@ export async function commandLine(
   const profile = profileOf(choice.cli);
   const marked = choice.args.some((arg) => /\{(?:prompt|file)\}/.test(arg));
   const profileArgs = profile && !marked ? profile.args : [];
-  // A single dash means "prompt from stdin" and must stay the last argument.
+  // A single dash means that the prompt is on stdin. It must stay the last argument.
   const [before, last] = profileArgs.at(-1) === '-' ? [profileArgs.slice(0, -1), ['-']] : [profileArgs, []];
   const template = [...before, ...choice.args, ...last];
   const hasPlaceholder = template.some((arg) => arg.includes('{prompt}') || arg.includes('{file}'));
@@ -90,10 +96,13 @@ export async function commandLine(
   throw tooLarge('a prompt that is passed as an argument', ARGUMENT_BYTES, hint);
 }
 
-/** Folder and environment of a program, its abort signal, and the receiver of its output. */
+/** What a program gets to run: its folder, environment and abort signal, and the receiver of its output. */
 type ProgramPlace = { readonly env: NodeJS.ProcessEnv; readonly cwd: string } & Parameters<StepRunner>[1];
 
-/** Runs a step in the shell: the agent's command with the prompt on stdin, or else the prompt as the command. */
+/**
+ * Runs a step in the shell. If the agent has a command, the prompt is its input. Otherwise the prompt itself
+ * is the command.
+ */
 export function shellStep(
   call: StepCall<ShellAgent>,
   input: string,

@@ -6,8 +6,8 @@ import { promptFile, runSupervised, Tail, whyEnded } from './processes.ts';
 const STDERR_BYTES = 8 * 1024;
 
 /**
- * Runs a command per task, with the prompt on standard input and the answer on standard output. The command and all
- * processes that it started end with the bridge.
+ * Runs a command for each task. It gets the prompt on standard input and prints the answer to standard
+ * output. When the bridge ends, the command and all processes that it started end too.
  */
 export function execRunner(o: ExecOptions): Runner {
   return {

@@ -29,7 +29,7 @@ interface ProgramOptions {
 }
 
 interface ProgramEnd {
-  /** Exit code as in a shell: 128 plus the number of the signal if a signal ended the program. */
+  /** Exit code, as a shell reports it: if a signal ended the program, 128 plus the number of the signal. */
   readonly code: number;
   readonly signal: NodeJS.Signals | null;
 }
@@ -68,7 +68,7 @@ export function startPiped(
       throw notStarted(line, error);
     },
   );
-  // Ignore write errors: they mean that the program has ended, and `end` reports that.
+  // Ignore write errors. They mean that the program has ended, which `end` reports.
   child.stdin.on('error', () => {});
   return { input: child.stdin, output: child.stdout, end: end.finally(() => signals[Symbol.dispose]()) };
 }
@@ -200,7 +200,7 @@ async function drain(
     if (bytes === 0) return false;
     if (bytes !== null) {
       await onOutput(buffer.slice(0, bytes));
-      // Let timers and signal handlers run.
+      // Let timers and signal handlers run between two reads.
       await nextTurn();
       wait = 1;
       if (hasEnded()) restart();
@@ -323,7 +323,9 @@ export function whyEnded(who: string, code: number | null, signal: string | null
   return `The ${who} ${how}${lastLine === '' ? '.' : `: ${lastLine}`}`;
 }
 
-/** Signals that are passed on to the program. The program decides, and this process ends after it. */
+/**
+ * Signals that are passed on to the program. The program decides what to do, and this process ends after it.
+ */
 const PASSED: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
 /**
  * Signals that a terminal sends to all processes in the foreground, so the program gets them without our

@@ -103,16 +103,16 @@ export class ContextRelay {
   }
 
   /**
-   * Returns whether this client has the shared encryption key of a channel. Without it, an encrypted payload is
-   * announced without its payload key, and subscribers of the channel cannot decrypt it.
+   * Returns whether this client has the shared encryption key of a channel. If not, it announces encrypted
+   * payloads without their payload keys, and subscribers of the channel cannot decrypt them.
    */
   async hasChannelKey(channel: string): Promise<boolean> {
     return (await channelKey(this.#channelKeys, channel)) !== undefined;
   }
 
   /**
-   * Returns a message of a channel with the payload key in its URL, if this client has the key of the channel.
-   * Otherwise returns it unchanged. `subscribe` does this by itself.
+   * Adds the payload key to the URL of a message, if this client has the key of the channel. Otherwise
+   * returns the message unchanged. `subscribe` does this by itself.
    */
   async unseal(channel: string, message: Message): Promise<Message> {
     return message.sealed_key === undefined
@@ -209,8 +209,8 @@ export class ContextRelay {
   }
 
   /**
-   * Returns how many tokens a payload, or a part of it, costs a model. For an encrypted payload, this client reads it
-   * and counts with the `counter` option, which uses up no pull.
+   * Returns how many tokens a payload, or a part of it, costs a model. An encrypted payload is read by this
+   * client and counted with the option `counter`. This uses up no pull.
    */
   async cost(url: string, part?: PartRequest, options: CallOptions = {}): Promise<Cost> {
     const ref = parsePointer(url);
@@ -347,7 +347,8 @@ export class ContextRelay {
   }
 
   async #excerptOf(plain: Uint8Array, budget: number): Promise<string> {
-    // Few programs need an excerpt of an encrypted payload, so web pages do not load this code with the SDK.
+    // Load this code only here, so that web pages do not load it with the SDK. Few programs need an excerpt
+    // of an encrypted payload.
     const { excerpt } = await import('../text/excerpt/excerpt.ts');
     return (await excerpt([plain], { budget, counter: this.#counter })).text;
   }
@@ -419,7 +420,7 @@ export class ContextRelay {
     }
   }
 
-  /** Counts a pull after a look: pulls one byte, which uses the pull that the look has reserved. */
+  /** Counts the pull after a look. It pulls one byte, which uses the pull that the look has reserved. */
   async #countLook(ref: PointerRef, options: CallOptions): Promise<void> {
     const request = { range: { start: 0, end: 1 }, idempotency_key: uuid(systemEnv) };
     const { body } = await this.#ask(ref, options, 'pull', ({ pointers }, id) => pointers.pull(id, request));

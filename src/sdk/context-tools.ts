@@ -1,7 +1,7 @@
 /**
- * Names and descriptions of the three tools with which a model pushes, peeks and pulls, for the MCP server and all
- * framework integrations. They are part of every prompt, so keep them short. python/src/contextrelay/mcp.py has a
- * copy of them.
+ * Names and descriptions of the three tools with which a model pushes, peeks and pulls. The MCP server and
+ * all framework integrations use them. They are part of every prompt, so keep them short. A copy is in
+ * python/src/contextrelay/mcp.py.
  */
 export const PUSH_TOOL = {
   name: 'push_context',

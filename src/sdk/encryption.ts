@@ -33,14 +33,14 @@ function ownKey(keys: { readonly [channel: string]: string } | undefined, channe
   return keys && Object.hasOwn(keys, channel) ? keys[channel] : undefined;
 }
 
-/** Encrypts the encryption key of a payload with the encryption key of a channel. */
+/** Encrypts a payload key (the encryption key of one payload) with the encryption key of a channel. */
 export function sealKey(channelKey: string, payloadKey: string): Promise<string> {
   return fernetEncrypt(channelKey, new TextEncoder().encode(payloadKey), { now: systemEnv.now() });
 }
 
 /**
- * Decrypts the payload key in a message and appends it to the URL of the message. Returns the message unchanged
- * without the key of the channel.
+ * Decrypts the payload key in a message and appends it to the URL of the message. Without the key of the
+ * channel, returns the message unchanged.
  */
 export async function unsealMessage(message: Message, channelKey: string | undefined): Promise<Message> {
   const { url, sealed_key } = message;
@@ -57,8 +57,8 @@ export async function unsealMessage(message: Message, channelKey: string | undef
 }
 
 /**
- * Returns whether a ContextRelay client encrypted the payload. Does not recognize payloads that other tools
- * encrypted.
+ * Returns whether the payload was encrypted by a ContextRelay client. Encryption by other tools is not
+ * recognized.
  */
 export function isCiphertext({ content_type }: Pick<Inspected, 'content_type'>): boolean {
   return content_type === FERNET_CONTENT_TYPE;
@@ -92,8 +92,8 @@ function knowsNoPeek(error: unknown): boolean {
 }
 
 /**
- * Reads a pulled payload, and decrypts it if `key` is not null. Throws `key_missing` if `key` is null and the payload
- * is encrypted.
+ * Reads a pulled payload. With `key`, decrypts it. Without `key`, throws `key_missing` if the payload is
+ * encrypted.
  */
 export async function decryptPulled(pulled: Pulled, key: string | null): Promise<Uint8Array<ArrayBuffer>> {
   if (key === null && isCiphertext(pulled.about)) throw new RelayError('key_missing');

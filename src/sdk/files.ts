@@ -13,8 +13,8 @@ import type { WithSignal } from './signals.ts';
 /* Methods without a declared return type return what the API method returns. */
 
 /**
- * Maximum size in bytes of the files in one write request, as JSON: the limit of the relay, minus 1 KiB for the other
- * fields.
+ * Maximum size in bytes of the files in one write request. The request is JSON, so it is the limit of the
+ * relay for JSON, minus 1 KiB for the other fields.
  */
 const WRITE_BYTES = JSON_BODY_BYTES - 1024;
 
@@ -189,7 +189,7 @@ export class FileSpace {
     }
   }
 
-  /** Reads several files in few requests. Returns them by path, without the missing ones. */
+  /** Reads several files in few requests. Returns the files that exist, by path. */
   async read(paths: readonly string[], options: CallOptions = {}): Promise<Map<string, FileRead>> {
     const found = new Map<string, FileRead>();
     for (let wanted = [...paths]; wanted.length > 0; ) {
@@ -204,7 +204,8 @@ export class FileSpace {
         wanted.push(...left);
         continue;
       }
-      // The relay returned none of these files, so each is too large for a combined response. Read them one by one.
+      // The relay returned none of the remaining files. So each of them is too large for a combined response.
+      // Read them one by one.
       for (const path of left) {
         const { file, body } = await this.#api.get(this.name, path, {}, options);
         found.set(path, readOf(file, await collect(body, { bytes: STORED_BYTES, what: 'a file' })));

@@ -25,9 +25,9 @@ export interface HttpCall {
   readonly query?: URLSearchParams;
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array | ReadableStream<Uint8Array>;
-  /** True if the call may be sent again after a failure. It may not if the body is a stream. */
+  /** True if the call may be sent again after a failure. A call whose body is a stream may not. */
   readonly repeatable: boolean;
-  /** Name of the operation, for the error message if the caller aborts it. */
+  /** Name of the operation. The error message contains it if the caller aborts the operation. */
   readonly doing: string;
   readonly onAttempt?: () => void;
 }
@@ -46,9 +46,14 @@ const DEFAULT_RETRIES = 3;
  * of an upload is extended by the time that it takes at this speed.
  */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
-/** Size in bytes above which a response body may take longer than the timeout, as long as bytes arrive. */
+/**
+ * If a response body has more bytes than this, it may take longer than the timeout, as long as bytes arrive.
+ */
 const LARGE_BODY_BYTES = 1024 * 1024;
-/** Maximum pause between retries. If the server asks for a longer one (Retry-After), the call fails at once. */
+/**
+ * Maximum pause in ms between retries. If the server requests a longer pause (Retry-After), the call fails at
+ * once.
+ */
 const LONGEST_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 200;
 const ERROR_BODY_BYTES = 64 * 1024;
@@ -109,7 +114,7 @@ export class HttpClient {
     return deadline;
   }
 
-  /** Waits before the next attempt. Throws the error if there must be no further attempt. */
+  /** Waits before the next attempt. If no further attempt is allowed, throws the error. */
   async pause(
     call: Pick<HttpCall, 'repeatable' | 'doing'>,
     error: unknown,
@@ -237,7 +242,9 @@ function timeLimit(deadline: Deadline, signal: AbortSignal | undefined) {
 
 type TimeLimit = ReturnType<typeof timeLimit>;
 
-/** Builds the request body. If a stream fails, passes the reason to `broken`, because `fetch` does not report it. */
+/**
+ * Builds the request body. `fetch` does not report why a stream failed, so the reason is passed to `broken`.
+ */
 function requestBody(
   { body }: HttpCall,
   limit: { readonly stop: () => void; readonly start: () => unknown },
@@ -247,8 +254,8 @@ function requestBody(
   if (body instanceof Uint8Array) return { body: body as Uint8Array<ArrayBuffer> };
   const stream = readThrough(body, async (next) => {
     try {
-      // Do not limit the time in which the caller produces the next chunk. Limit only the time until the relay accepts
-      // the chunk or answers.
+      // The caller may take any time to produce the next chunk. So limit only the time until the relay
+      // accepts the chunk or answers.
       limit.stop();
       const chunk = await next();
       limit.start();
@@ -323,7 +330,10 @@ export function failureOf(status: number, headers: Headers, body: string, base: 
   return error;
 }
 
-/** Returns the error for a server that answers but is not a relay. It is final, because a retry cannot help. */
+/**
+ * Returns the error for a server that answers but is not a relay. The error is final, because a retry would
+ * not help.
+ */
 export function notARelay(base: string, what: string): RelayError {
   const error = new RelayError('unreachable', {
     what: base,
@@ -395,8 +405,8 @@ function retryAfter(headers: Headers): number | null {
 }
 
 /**
- * Removes control characters and limits the length, because the text may come from an untrusted server and be printed
- * in a terminal.
+ * Removes control characters and shortens the text. It may come from an untrusted server and be printed in a
+ * terminal.
  */
 function cleanText(text: string): string {
   const clean = text.replace(/\p{Cc}+/gu, ' ');
@@ -404,8 +414,8 @@ function cleanText(text: string): string {
 }
 
 /**
- * Returns the result of the promise, but rejects as soon as the signal aborts. An HTTP request with the signal stops
- * too. Other work continues, and its result is ignored.
+ * Returns the result of the promise. If the signal aborts first, rejects at once. HTTP requests with this
+ * signal are stopped. Any other work goes on, but its result is ignored.
  */
 export async function abortable<T>(
   promise: Promise<T>,
@@ -421,7 +431,7 @@ export async function abortable<T>(
     return await Promise.race([promise, ended.promise]);
   } finally {
     signal.removeEventListener('abort', stop);
-    // Ignore a later rejection of the promise. Without this handler it would be an unhandled rejection.
+    // The promise may reject later. Handle this, otherwise the runtime reports an unhandled rejection.
     promise.catch(() => {});
   }
 }

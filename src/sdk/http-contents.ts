@@ -31,15 +31,21 @@ import {
 } from './verb-calls.ts';
 
 /**
- * Maximum length of metadata in a header, in characters. Proxies reject long headers, so longer metadata is sent in a
- * JSON body.
+ * Maximum length of metadata in a header, in characters. Longer metadata is sent in a JSON body, because
+ * proxies reject long headers.
  */
 const METADATA_HEADER_CHARS = 8 * 1024;
-/** Maximum size of a response with a part: four bytes per character, doubled for line numbers. */
+/**
+ * Maximum size of a response with a part of a text: four bytes per character, twice as much because of line
+ * numbers.
+ */
 const PART_ANSWER_BYTES = 8 * PART_CHARS;
 const STORED = { bytes: STORED_BYTES, what: 'a payload' };
 
-/** Returns the pointer methods that send or receive payloads as bytes, with their description in the headers. */
+/**
+ * Returns the pointer methods that transfer payloads as bytes. Everything else about a payload is in the
+ * headers.
+ */
 export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
   const { client } = calls;
   const notRelay = (what: string) => notARelay(client.base, what);
@@ -105,7 +111,7 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
   };
 }
 
-/** Returns the file methods that send or receive contents as bytes, with their description in the headers. */
+/** Returns the file methods that transfer contents as bytes. Everything else about a file is in the headers. */
 export function httpFiles(calls: VerbCalls): HandWritten<typeof files> {
   const { client } = calls;
   const getCall = (space: string, path: string, fields: object) =>
@@ -289,12 +295,15 @@ function parseCount(text: string | null): number | null {
 }
 
 /**
- * Maximum size of a payload inside JSON. Escaping makes it longer, but prose and code stay below three times their
- * size.
+ * Maximum size of a payload in JSON. Escaping makes it longer, but prose and code by less than a factor of
+ * three.
  */
 const ENVELOPE_BYTES = 3 * STORED_BYTES;
 
-/** Description of a pointer on a server that returns only metadata, such as the original ContextRelay server. */
+/**
+ * Description of a pointer whose server returns only metadata, such as the original ContextRelay server.
+ * Everything is unknown.
+ */
 const UNKNOWN: Omit<Inspected, 'id' | 'metadata'> = {
   size: null,
   sha256: null,

@@ -16,7 +16,7 @@ import { followSocket } from './socket-follower.ts';
 import { buildCall, type HandWritten, toQuery, upload, VerbCalls } from './verb-calls.ts';
 
 type Parts = typeof VERBS;
-/** Hand-written methods by API group, without groups that have none. */
+/** Hand-written methods, by API group. Groups without such methods are left out. */
 type WrittenByHand = {
   readonly [P in keyof Parts as keyof HandWritten<Parts[P]> extends never ? never : P]: HandWritten<Parts[P]>;
 };

@@ -37,8 +37,8 @@ export interface ContextRelayOptions {
    */
   readonly apiKey?: string;
   /**
-   * Name of the agent that uses this client; `RELAY_AGENT` by default. On a relay without API keys, it is the sender
-   * of pushes and messages. With API keys, others see it next to the name of the key.
+   * Name of the agent that uses this client; `RELAY_AGENT` by default. On a relay without API keys, pushes
+   * and messages have this name as their sender. With API keys, others see it next to the name of the key.
    */
   readonly agent?: string;
   /** Replacement for the global `fetch`. */
@@ -53,7 +53,7 @@ export interface ContextRelayOptions {
   readonly retries?: number;
   /** Relay in the same process, which the client calls directly instead of over HTTP. */
   readonly relay?: ClientRelay;
-  /** Other base URLs of the relay that can occur in its pointers. */
+  /** Other base URLs of the same relay. Pointers may contain them. */
   readonly ownBases?: readonly string[];
   /** Counts the tokens of encrypted payloads, which the relay cannot read. */
   readonly counter?: TokenCounter;
@@ -73,7 +73,10 @@ export interface RequestReport {
   /** Name of the operation, for example `push` or `files.list`. */
   readonly operation: string;
   readonly method: string;
-  /** Path without the query. The path of a pointer contains its id, with which others may be able to pull it. */
+  /**
+   * Path without the query. It may contain the id of a pointer, with which others may be able to pull the
+   * payload.
+   */
   readonly path: string;
   /** 0 for the first request of a call, 1 for its first retry. */
   readonly attempt: number;
@@ -189,7 +192,7 @@ export interface CallOptions {
 export interface PublishOptions extends CallOptions {
   /** Delay in seconds, at most 30 days. The relay sends the message within a minute of that time. */
   readonly after?: number;
-  /** Sequence number of the message in the same channel that this message answers. */
+  /** Sequence number of the message that this message answers. Both are in the same channel. */
   readonly replyTo?: number;
   /** Idempotency key. Repeated calls with this key and an equal message publish the message once. */
   readonly idempotencyKey?: string;

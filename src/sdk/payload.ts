@@ -12,8 +12,8 @@ export interface Payload {
 }
 
 /**
- * Converts push data to bytes or a stream. Throws `too_large` if the data has more than `limit` bytes; a stream then
- * fails while it is read.
+ * Converts push data to bytes or a stream. Throws `too_large` if the data has more than `limit` bytes. A
+ * stream that is too long fails while it is read.
  */
 export async function toPayload(data: PushData, limit: number): Promise<Payload> {
   if (data instanceof Blob && data.size > limit) throw tooLarge();
@@ -53,7 +53,7 @@ export async function readPayload(body: Payload['body']): Promise<Uint8Array<Arr
 }
 
 /**
- * Compiles a pattern with the RegExp of the platform. Slow patterns are allowed here, because the pattern runs on the
+ * Compiles a pattern with the RegExp of the platform. A pattern may be slow here, because it runs on the
  * machine of the user who wrote it.
  */
 export const nativeMatcher: MatcherFactory = (pattern, { ignoreCase }) => {
@@ -61,7 +61,7 @@ export const nativeMatcher: MatcherFactory = (pattern, { ignoreCase }) => {
   try {
     return new RegExp(pattern, `u${flags}`);
   } catch {
-    // In Unicode mode, RegExp rejects some escapes that many patterns contain. Try again without it.
+    // Many patterns contain escapes that RegExp rejects in Unicode mode. So try again without this mode.
     return new RegExp(pattern, flags);
   }
 };
@@ -112,7 +112,7 @@ export async function collect(
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     size += next.value.byteLength;
     if (size > limit.bytes) {
-      // Ignore a failure to cancel, because it would hide the `too_large` error.
+      // Ignore a failure to cancel. The caller must get the `too_large` error instead.
       await reader.cancel().catch(() => {});
       throw refuse();
     }

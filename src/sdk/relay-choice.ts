@@ -32,8 +32,8 @@ export class RelayChoice {
   }
 
   /**
-   * Returns the relay that stores the pointer: the client's own relay, another relay, or a server that answers at a
-   * plain URL.
+   * Returns the relay that stores the pointer. This is the client's own relay, another relay, or for a plain
+   * URL the server at that URL.
    */
   relayFor(ref: PointerRef, signal?: AbortSignal): ClientRelay {
     if (ref.base === null || (ref.address === undefined && this.#ownBases.has(normalizeBase(ref.base))))

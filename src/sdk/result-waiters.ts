@@ -22,7 +22,7 @@ export type FoundResult = Pick<TaskResult, 'url' | 'status' | 'summary'>;
 
 interface Waiter {
   readonly id: string;
-  /** True if the waiter accepts a result without a task id, as old agents send it. */
+  /** True if the waiter accepts a result without a task id. Old agents send such results. */
   readonly unmarked: boolean;
   found(result: FoundResult): void;
 }
@@ -36,9 +36,9 @@ interface Unmarked {
 interface Listening {
   readonly subscription: Subscription;
   readonly waiters: Set<Waiter>;
-  /** Results without a task id that arrived before their waiter, newest last. */
+  /** Results without a task id that arrived before anybody waited for them, newest last. */
   readonly early: Unmarked[];
-  /** Number of `listen` calls that are not disposed yet. At 0 the subscription closes. */
+  /** Number of `listen` calls that are not disposed yet. When it becomes 0, the subscription is closed. */
   holders: number;
 }
 

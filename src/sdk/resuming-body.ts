@@ -65,7 +65,7 @@ function resumingBody(
   }
 
   async function next(): Promise<Uint8Array | null> {
-    // Limits the time without progress, over all attempts to resume.
+    // This deadline limits the time without progress. It covers all attempts to resume.
     const deadline = client.deadline();
     for (;;) {
       try {
@@ -115,8 +115,8 @@ export function rangeHeader({ start, end }: Range): string {
 }
 
 /**
- * Returns the offset of the first byte in a response: 0 if the response is complete, null if it is partial without a
- * Content-Range header.
+ * Returns the offset of the first byte in a response. It is 0 for a complete response. Returns null for a
+ * partial response without a Content-Range header.
  */
 function startOf({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null {
   if (status !== 206) return 0;

@@ -40,8 +40,8 @@ export function withSignal<Api extends object>(
 }
 
 /**
- * Returns whether the value contains options with a signal. A published message may have a field `signal` too, but it
- * is not an AbortSignal.
+ * Returns whether the value is an object with options that contain a signal. A published message may also
+ * have a field `signal`, but then it is no AbortSignal.
  */
 function hasSignal(value: unknown): value is CallOptions {
   if (typeof value !== 'object' || value === null || !('signal' in value)) return false;

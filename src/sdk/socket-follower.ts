@@ -28,8 +28,8 @@ const STABLE_MS = 5_000;
 const RESUME_MS = 5_000;
 
 /**
- * Yields the messages of a channel. After a lost connection, reconnects and continues after the last message. Throws
- * if the relay has never answered, because the address is then probably wrong.
+ * Yields the messages of a channel. After a lost connection, reconnects and continues after the last message.
+ * But if the relay has never answered, throws, because its address is probably wrong.
  */
 export async function* followSocket(
   calls: VerbCalls,
@@ -39,7 +39,7 @@ export async function* followSocket(
 ): AsyncGenerator<Message> {
   const { signal } = subscribeOptions;
   const streamCalls = new VerbCalls(streamClient(options, signal));
-  // If the relay has answered before, the address is right, and a failure means a lost connection.
+  // True if the relay has answered before. Then its address is right, and a failure means a lost connection.
   let connected = calls.client.answered;
   const wildcards = isPattern(channel);
   const position = () => calls.call<number>(channels.position, { name: channel });
@@ -131,7 +131,7 @@ async function openEvents(client: HttpClient, call: HttpCall): Promise<Connectio
   const body = await client.run(call, async (answer) => answer.body);
   const connection = {
     reason: new RelayError('unreachable', { what: client.base }),
-    // HTTP has backpressure: the relay sends only as fast as the consumer reads.
+    // This is never true, because HTTP has backpressure: the relay sends only as fast as the consumer reads.
     overflowed: false,
     async *frames() {
       try {
@@ -195,7 +195,7 @@ class SocketConnection implements Connection {
   #removeListener = () => {};
   #ended = false;
   #receivedSincePing = true;
-  /** Timer of the timeout until the socket is open, then of the ping interval. */
+  /** Timer: until the socket is open, for the timeout; afterwards, for the next ping. */
   #timer: ReturnType<typeof setTimeout>;
 
   /** Opens a socket. The signal closes it. */
@@ -224,7 +224,8 @@ class SocketConnection implements Connection {
       if (!this.#ended) this.reason = closeError(code, reason, host);
       this.close();
     });
-    // If the relay is unreachable, Node 22 emits only `error`. Other platforms then emit `close` too.
+    // If the relay is unreachable, Node 22 emits only `error` and no `close`. So close the connection here
+    // too.
     socket.addEventListener('error', () => this.close());
     socket.addEventListener('message', ({ data }) => this.#receive(data));
   }

@@ -25,8 +25,8 @@ export interface ReceivedMessage extends Message {
   /** Marks the message as handled. In a group or with `durable`, it is not delivered again. */
   ack(): Promise<void>;
   /**
-   * Gives the message back to the group. Returns whether it will be delivered again or has become a dead letter.
-   * Returns null outside a group.
+   * Gives a group message back. Returns whether it will be delivered again or has become a dead letter.
+   * Returns null if the message does not belong to a group.
    */
   nack(why?: string): Promise<Nacked | null>;
   /** Renews the lease of a group message. Rejects with `conflict` if another member has the lease now. */
@@ -66,7 +66,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       : this.#closing.signal;
     this.#cursor = options.durable === undefined ? null : cursorWriter(relay.inbox, options.durable, channel);
     this.#since = this.#begin();
-    // Ignore the error here, because `ready` and the message loop report it.
+    // Handle a rejection here. `ready` and the message loop report the error.
     this.#since.catch(() => {});
     this.#done = options.handler ? this.#handle(options.handler) : Promise.resolve();
     this.#done.catch((error) => {
@@ -82,7 +82,10 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     return this.#since.then(() => {});
   }
 
-  /** With a handler: resolves when the subscription is closed, and rejects when it or the handler fails. */
+  /**
+   * Resolves when a subscription with a handler is closed. Rejects when the subscription or the handler
+   * fails. Without a handler, it is already resolved.
+   */
   get done(): Promise<void> {
     this.#watched = true;
     return this.#done;
@@ -188,9 +191,9 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
 }
 
 /**
- * Renews the lease of a message three times per lease duration until `stop` is called. If another member has the
- * lease, stops renewing and calls `lost`. Ignores other errors, because the lease may still be valid when the relay
- * answers again.
+ * Renews the lease of a message three times per lease duration until `stop` is called. If another member has
+ * got the lease, it stops and calls `lost`. It ignores other errors: when the relay answers again, the lease
+ * may still be valid.
  */
 export function keepExtending(message: ReceivedMessage, lost?: () => void): { stop(): void } {
   const lease = (message.lease_until ?? 0) - Date.now();
@@ -242,7 +245,7 @@ function cursorWriter(inbox: InboxApi, agent: string, channel: string) {
   const move = (seq: number): void => {
     if (seq <= reached) return;
     reached = seq;
-    // If the relay is unreachable, the next message or `flush` writes the cursor.
+    // Ignore a failure: the next message or `flush` writes the cursor.
     timer ??= setTimeout(() => flush().catch(() => {}), WRITE_AFTER_MS);
   };
   return { move, flush };

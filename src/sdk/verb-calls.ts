@@ -33,7 +33,10 @@ export class VerbCalls {
     this.client = client;
   }
 
-  /** Returns the API of a verb group: the methods of `byHand`, and a generated method for every other row. */
+  /**
+   * Returns the API of a group of verbs. It has the methods in `byHand`, and a generated method for each
+   * other verb.
+   */
   api(verbs: Verbs, byHand: object | undefined): object {
     const api: { [method: string]: unknown } = { ...byHand };
     for (const [method, verb] of Object.entries(verbs)) {
@@ -96,8 +99,8 @@ export function toQuery(fields: object): URLSearchParams {
 }
 
 /**
- * Builds the body of an upload. Bytes can be sent again after a failure, so the request gets an idempotency key. A
- * stream cannot be sent again.
+ * Builds the body of an upload. Bytes can be sent again after a failure, so the request then has an
+ * idempotency key. A stream cannot be sent again.
  */
 export function upload(
   body: Uint8Array | ReadableStream<Uint8Array>,

@@ -29,9 +29,9 @@ export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions
 }
 
 /**
- * Middleware for `wrapLanguageModel`. Replaces tool results that are too large for the prompt by pointers; the
- * program's messages keep the full results. Give the model `pull_context` of `contextRelayTools`, so that it can read
- * what it needs.
+ * Middleware for `wrapLanguageModel`. Replaces tool results that are too large for the prompt by pointers.
+ * The messages of the program keep the full results. Give the model the tool `pull_context` of
+ * `contextRelayTools`, so that it can read what it needs.
  */
 export function largeResultMiddleware(
   relay: ContextRelay,

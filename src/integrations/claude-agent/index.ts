@@ -24,8 +24,9 @@ export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
 
 /**
- * Creates an in-process server for `mcpServers`, with `push_context`, `peek_context` and `pull_context`. Under the
- * name `contextrelay` the tools to allow are called `mcp__contextrelay__push_context` and so on.
+ * Creates a server for `mcpServers` that runs in this process and has the tools `push_context`,
+ * `peek_context` and `pull_context`. If it is registered as `contextrelay`, allow its tools under names such
+ * as `mcp__contextrelay__push_context`.
  */
 export function contextRelayServer(
   relay: ContextRelay,
@@ -78,8 +79,8 @@ export interface ContextRelaySessionStoreOptions {
 }
 
 /**
- * Stores transcripts as files of a relay. As the `sessionStore` of a query, it lets `resume` continue a session on
- * any machine that can reach the relay. The files are `<project>/<session>/main/…` and
+ * Stores transcripts as files of a relay. If a query uses it as its `sessionStore`, `resume` can continue a
+ * session on any machine that can reach the relay. The files are `<project>/<session>/main/…` and
  * `<project>/<session>/sub/<subpath>/…`.
  */
 export class ContextRelaySessionStore implements SessionStore {
@@ -97,7 +98,10 @@ export class ContextRelaySessionStore implements SessionStore {
     await (await this.#log(key)).append(entries);
   }
 
-  /** Returns the entries of a transcript without the duplicates that a retried append creates. */
+  /**
+   * Returns the entries of a transcript. A retried append may have stored entries twice; such duplicates are
+   * left out.
+   */
   async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     const entries = await (await this.#log(key)).read();
     const seen = new Set<string>();

@@ -4,8 +4,8 @@ type Step = { readonly many: boolean; readonly takes: (char: string) => boolean 
 const MOST_PATTERNS = 100;
 
 /**
- * Returns a matcher for a glob: `*` and `?` within a segment, `**` across segments, `[a-z]`, `{md,txt}`. The matcher
- * tries all alternatives at once, so no pattern takes long.
+ * Returns a function that matches paths with a glob: `*` and `?` within a segment, `**` across segments,
+ * `[a-z]`, `{md,txt}`. All alternatives are tried at once, so no pattern takes long.
  */
 export function globMatcher(glob: string): (path: string) => boolean {
   const patterns = expanded(glob).map(steps);

@@ -185,8 +185,9 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   }
 
   /**
-   * Returns the files below a folder whose relative path matches the glob. If the path is a file, returns that file.
-   * With `anywhere`, a glob without a slash matches at any depth.
+   * Returns the files in a folder, at any depth, whose path relative to the folder matches the glob. If the
+   * path is a file, returns this file. With `anywhere`, a glob without a slash is compared with the last
+   * segment only.
    */
   async #below(path: string, glob: string, anywhere: boolean): Promise<FileInfo[]> {
     const prefix = folder(path);
@@ -234,7 +235,7 @@ async function returnErrors<R>(path: string, work: () => Promise<R>): Promise<R 
     return await work();
   } catch (error) {
     if (!isRelayError(error)) throw error;
-    // The framework looks for exactly these words.
+    // The framework recognizes a missing file by exactly this text.
     if (error.code === 'not_found') return { error: `File '${path}' not found` };
     return { error: `Error: ${error.message} ${error.hintFor('mcp')}` };
   }

@@ -29,9 +29,9 @@ type State = Record<string, unknown>;
 const META = '/session.json';
 
 /**
- * Stores sessions as files of a relay, so any process that can reach the relay can continue them. The state of a
- * session is its initial state plus the changes in its events. State with the prefix `app:` or `user:` is in separate
- * files.
+ * Stores sessions as files of a relay, so that any process that can reach the relay can continue them. The
+ * state of a session is computed: its initial state plus the changes in its events. State with the prefix
+ * `app:` or `user:` is in separate files.
  */
 export class ContextRelaySessionService extends BaseSessionService {
   readonly #files: FileSpace;

@@ -90,7 +90,7 @@ async function swapMessage(
   return shown === content ? message : withContent(message, shown as Content);
 }
 
-/** Copies a message with other content. Each field is passed, because the constructor accepts no message to copy. */
+/** Copies a message with other content. The constructor cannot copy a message, so each field is passed. */
 function withContent(message: ToolMessage, content: Content): ToolMessage {
   const { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata } =
     message;
@@ -126,7 +126,8 @@ export interface ContextRelayCallbackOptions {
 }
 
 /**
- * Pushes the outputs of a run to a channel, for agents that wait there. The run waits until each output is stored.
+ * Pushes the outputs of a run to a channel, for agents that wait there. The run continues only after an
+ * output is stored.
  */
 export class ContextRelayCallbackHandler extends BaseCallbackHandler {
   name = 'ContextRelayCallbackHandler';
@@ -204,8 +205,9 @@ export interface ContextRelayRetrieverInput extends BaseRetrieverInput {
 }
 
 /**
- * Retrieves documents from a relay. A query that is a relay URL returns the payload. Any other query searches the
- * thread's artifacts and returns passages, best first, with their source in the metadata.
+ * Retrieves documents from a relay. If a query is a relay URL, the payload is returned. Any other query
+ * searches the artifacts of the thread and returns passages, best first. The metadata of a passage names its
+ * source.
  */
 export class ContextRelayRetriever extends BaseRetriever {
   lc_namespace: string[] = ['contextrelay', 'retrievers'];
@@ -236,7 +238,7 @@ export class ContextRelayRetriever extends BaseRetriever {
     const hits = await artifacts.search(query, { limit: this.#k });
     return Promise.all(
       hits.map(async ({ snippet, ...metadata }) => {
-        // The snippet has marks around the matches, so read the original lines for the document.
+        // The snippet has marks around the matches. So read the original lines for the document.
         const lines = `${metadata.line}-${metadata.line + snippet.split('\n').length - 1}`;
         const { text } = await artifacts.part(metadata.ref, { lines });
         return new Document({ pageContent: text, metadata });
@@ -247,7 +249,8 @@ export class ContextRelayRetriever extends BaseRetriever {
   async #pulled(url: string): Promise<Document> {
     const { metadata, size, created_at } = await this.#relay.inspect(url);
     const pageContent = await this.#relay.pull(url);
-    // The URL contains the key of an encrypted payload. The key must not reach the stores in which documents end up.
+    // Remove the key of an encrypted payload from the URL, because documents end up in stores that must not
+    // contain the key.
     const source = url.split('#')[0];
     return new Document({ pageContent, metadata: { ...metadata, source, size, created_at } });
   }
@@ -268,7 +271,10 @@ export interface ContextRelayByteStoreOptions {
   readonly ttl?: number;
 }
 
-/** Stores bytes under a key as files of a relay, wherever a `ByteStore` is needed, such as a cache of embeddings. */
+/**
+ * A `ByteStore` that stores bytes under a key as files of a relay. Such a store is used, for example, to
+ * cache embeddings.
+ */
 export class ContextRelayByteStore extends BaseStore<string, Uint8Array> {
   lc_namespace: string[] = ['contextrelay', 'stores'];
   readonly #files: FileSpace;

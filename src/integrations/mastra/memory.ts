@@ -17,7 +17,7 @@ interface Touched {
   readonly resources?: readonly string[];
 }
 
-/** What each method may read or write. Mastra treats methods that are not listed here as unsupported. */
+/** What each method may read or write. For Mastra, a method that is not listed here is not supported. */
 const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => Touched } = {
   getThreadById: ({ threadId }) => ({ threads: [threadId] }),
   saveThread: ({ thread }) => ({ threads: [thread.id] }),
@@ -94,7 +94,7 @@ class MemoryFiles {
   }
 
   /**
-   * Fills `db` with the content of all files that a call may use. Returns these files by path, with their content
+   * Fills `db` with the content of all files that a call may use. Returns these files by path, in the state
    * before the call.
    */
   async #load(
@@ -124,7 +124,7 @@ class MemoryFiles {
 
   async #save(db: InMemoryDB, before: Map<string, Loaded>): Promise<void> {
     const gone = new Set(before.keys());
-    // Write messages first, so that a thread never refers to missing messages.
+    // Write messages before threads, so that a thread never refers to messages that are missing.
     for (const kind of ['messages', 'resources', 'threads'] as const) {
       for (const row of (db[kind] as Map<string, Row>).values()) {
         const path = await pathOf(kind, row);

@@ -74,8 +74,8 @@ export interface ContextRelaySessionOptions {
   /** Seconds until entries expire; by default they never do. */
   readonly ttl?: number;
   /**
-   * If set, tool results that are too large are stored as pointers, which live as long as the session. By default
-   * they are stored in full.
+   * If this is set, tool results that are too large are stored as pointers, which live as long as the
+   * session. By default they are stored in full, in the session.
    */
   readonly largeResults?: LargeResultOptions;
 }

@@ -120,7 +120,7 @@ function assembleTurn(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<nu
   return { calls, turn };
 }
 
-/** Returns the token counts. All input is billed, cached or not. */
+/** Returns the token counts. Cached input is counted as input too, because it is billed. */
 function counts(usage: Usage = {}): Piece {
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage;
   if (input_tokens === undefined) return { output_tokens };

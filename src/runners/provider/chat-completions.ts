@@ -26,15 +26,17 @@ interface CallPiece {
 }
 
 /**
- * Chat completions, the API of OpenAI and compatible servers. Newer OpenAI models accept only
- * `max_completion_tokens`, most other servers only `max_tokens`.
+ * Format of chat completions, the API of OpenAI and of compatible servers. `limit` is the field for the
+ * maximum number of tokens: newer OpenAI models accept only `max_completion_tokens`, most other servers only
+ * `max_tokens`.
  */
 export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): Format {
   return {
     body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
       model,
       [limit]: maxTokens,
-      // Only OpenAI has `max_completion_tokens`, and only OpenAI accepts the cache key.
+      // This field is sent only to OpenAI, which alone accepts a cache key. Only OpenAI uses
+      // `max_completion_tokens`.
       ...(limit === 'max_completion_tokens' ? cacheKeyField(prompt) : {}),
       messages: [...systemAndUser(prompt), ...rounds.flatMap(turns)],
       ...(tools.length > 0 ? { tools: tools.map(functionTool) } : {}),
@@ -75,8 +77,8 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
 }
 
 /**
- * Adds a piece of a tool call. A server that sends a call in one piece may omit its index. Unknown fields are kept,
- * because they must be sent back.
+ * Adds a piece of a tool call. The index may be missing if a server sends the whole call in one piece.
+ * Unknown fields are kept, because they must be sent back.
  */
 function addCall(parts: Map<number, CallPiece>, piece: CallPiece): void {
   const { index = parts.size, ...fields } = piece;

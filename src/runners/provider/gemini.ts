@@ -22,7 +22,10 @@ interface Part {
   readonly functionCall?: { readonly id?: string; readonly name?: string; readonly args?: object };
 }
 
-/** Gemini's generateContent as a stream. The parts of an answer are sent back unchanged, because they are signed. */
+/**
+ * Format of Gemini's generateContent, as a stream. The parts of an answer are signed, so they are sent back
+ * unchanged.
+ */
 export const gemini: Format = {
   body: ({ prompt, maxTokens, tools, rounds, last }) => ({
     systemInstruction: { parts: [{ text: prompt.system }] },
@@ -74,7 +77,10 @@ function turns({ answer: { calls = [], turn }, results }: Round): object[] {
   ];
 }
 
-/** Returns the token counts. Each chunk contains the totals so far. Thoughts are billed as output. */
+/**
+ * Returns the token counts. Each chunk has the totals until then. Thoughts count as output, because they are
+ * billed as output.
+ */
 function counts(usage: Chunk['usageMetadata']): Piece {
   if (!usage) return {};
   const { promptTokenCount, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = usage;

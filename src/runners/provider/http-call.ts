@@ -5,18 +5,18 @@ import { pause } from '../../base/pause.ts';
 import { redact } from '../../base/redact.ts';
 import type { AnswerListener } from '../../client/prompts/types.ts';
 
-/** Address and headers of a provider, and the names that errors and hints use. */
+/** Address and headers of a provider, and its names for errors and hints. */
 export interface Connection {
   /** Name as in --provider: `anthropic`. */
   readonly provider: string;
   readonly url: string;
   readonly headers: { readonly [name: string]: string };
   readonly model: string;
-  /** Name of the environment variable with the key, for hints. */
+  /** Name of the environment variable with the API key. Hints mention it. */
   readonly keyName: string;
   /** Sentence that says how to list the models of the provider, for hints. */
   readonly models: string;
-  /** Time in ms without data after which the provider times out; 0 for no limit. */
+  /** Time in ms without data after which a request to the provider fails. 0 means no limit. */
   readonly timeoutMs?: number;
   /** Waits between attempts. Tests replace it. */
   pause?(ms: number, signal?: AbortSignal): Promise<void>;
@@ -112,7 +112,10 @@ function wait(attempt: number, retryAfter?: string | null): number {
   return 1000 * 2 ** attempt;
 }
 
-/** Returns a provider's error with the message from its JSON. Removes the key that was sent. */
+/**
+ * Returns the error of a provider, with the message from its JSON. The API key that was sent is removed from
+ * it.
+ */
 async function failureOf(
   response: Response,
   connection: Connection,
@@ -136,12 +139,12 @@ async function failureOf(
     if (secret.length > 7) plain = plain.replaceAll(secret, '…');
   }
   const what = `${status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`;
-  // Providers have no common error code for unsupported tools, so look for words about tools in the message.
+  // There is no common error code for unsupported tools. So look for words about tools in the message.
   const aboutTools = /\btools?\b|\btool_|function.call/i.test(String(message));
   if (withTools && aboutTools && ![401, 403, 429].includes(status))
     return new RelayError('tools_refused', { provider, model, what });
-  // OpenAI answers `model_not_found`, also for a model that this account may not use. Other providers answer 404 and
-  // name the model.
+  // Recognize an unknown model. OpenAI answers `model_not_found`, even if only this account may not use the
+  // model. Other providers answer 404 and name the model.
   if (code === 'model_not_found' || (status === 404 && String(message).includes(model)))
     return new RelayError('model_unknown', { provider, model, what, list: models });
   if (status === 401 || status === 403)

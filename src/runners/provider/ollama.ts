@@ -22,8 +22,8 @@ interface Called {
 }
 
 /**
- * Ollama's own chat API, with one JSON object per line. Ollama has no option to forbid tool calls, so the last round
- * has no tools.
+ * Format of Ollama's own chat API, which sends one JSON object per line. It has no option that forbids tool
+ * calls, so the last round is sent without tools.
  */
 export const ollama: Format = {
   body({ prompt, model, maxTokens, tools, rounds, last }) {
@@ -61,11 +61,12 @@ export const ollama: Format = {
 const MIN_WINDOW = 4096;
 
 /**
- * Returns the size in tokens of a context window that fits the request and the answer. Ollama silently drops the
- * beginning of a prompt that does not fit. It reloads the model when the size changes, so the size is a power of two.
+ * Returns a context window, in tokens, that fits the request and the answer. Ollama silently drops the
+ * beginning of a prompt that does not fit. The window is a power of two, because Ollama reloads the model
+ * whenever the size changes.
  */
 function contextWindow(bytes: number, answerTokens: number): number {
-  // A token has about four bytes of English, or three bytes of Chinese.
+  // A token is about four bytes of English or three bytes of Chinese.
   return Math.max(MIN_WINDOW, 2 ** Math.ceil(Math.log2(bytes / 3 + answerTokens)));
 }
 

@@ -22,7 +22,7 @@ export interface Preferences {
   readonly provider: string | null;
   /** Model by provider. */
   readonly models: { readonly [provider: string]: string };
-  /** Time in ms without data after which a model times out; 0 for no limit. */
+  /** Time in ms without data after which a request to a model fails. 0 means no limit. */
   readonly timeoutMs?: number;
 }
 
@@ -34,7 +34,7 @@ interface Wire {
   readonly path: string;
   headers(key: string): { readonly [name: string]: string };
   readonly format: Format;
-  /** Fallback for servers that do not have the path yet. */
+  /** Path and format for servers that do not know `path` yet. */
   readonly older?: { readonly path: string; readonly format: Format };
 }
 
@@ -66,9 +66,9 @@ const WIRES: { readonly [provider in ProviderName]: Wire } = {
 };
 
 /**
- * Opens the model that is selected by the choice, the environment, the preferences or the table of providers, in this
- * order. The default provider is Anthropic, or the first one whose variable is set. `found` contains installed
- * programs, which an error suggests instead.
+ * Opens a model. It is selected by the choice, the environment, the preferences or the table of providers, in
+ * this order. If nothing selects a provider, it is the first one whose variable is set, or Anthropic. `found`
+ * contains installed programs, which an error suggests instead.
  */
 export function openModel(
   choice: ModelChoice,
@@ -108,7 +108,7 @@ export function openModel(
 
 const NO_TOOLS: ToolUse = { tools: [], rounds: [], last: true };
 
-/** Returns a model that is called over HTTP. If the server does not know the path, uses `older` from then on. */
+/** Returns a model that is called over HTTP. If the server does not know `path`, uses `older` from then on. */
 export function providerModel(
   connection: Connection,
   format: Format,
@@ -167,7 +167,7 @@ function noKey(provider: string, key: string, found: readonly string[]): RelayEr
   return new RelayError('no_model', { what: `${key} is not set`, hint });
 }
 
-/** Adds the scheme to an address, because `OLLAMA_HOST` is often a bare host and port. */
+/** Adds the scheme to an address. `OLLAMA_HOST` often contains only a host and a port. */
 function address(base: string, name: string): string {
   const whole = /^https?:\/\//.test(base) ? base : `http://${base}`;
   if (URL.canParse(whole)) return whole.replace(/\/+$/, '');

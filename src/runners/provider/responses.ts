@@ -27,11 +27,15 @@ interface Item {
   readonly arguments?: string;
 }
 
-/** Matches models with reasoning. Other models reject requests for encrypted reasoning. */
+/**
+ * Matches models with reasoning. A request for encrypted reasoning is only sent to them, because other models
+ * reject it.
+ */
 const THINKING = /^(?:o\d|gpt-[5-9])(?!.*chat)/;
 
 /**
- * OpenAI's Responses API, without storage on the server: reasoning between two calls is sent back in encrypted form.
+ * Format of OpenAI's Responses API. Nothing is stored on the server. So the reasoning between two calls is
+ * sent back, in encrypted form.
  */
 export const responses: Format = {
   body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({

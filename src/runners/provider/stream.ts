@@ -14,7 +14,10 @@ export interface ModelRequest extends ToolUse {
   readonly maxTokens: number;
 }
 
-/** One piece of a stream, in a form that all providers share. A later field replaces an earlier one. */
+/**
+ * One piece of a stream, in a form for all providers. A field of a later piece replaces the same field of an
+ * earlier one.
+ */
 export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut' | 'refused'> {
   readonly text?: string;
   readonly input_tokens?: number;
@@ -26,19 +29,19 @@ export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut' | 'ref
 
 export const NO_MESSAGE = 'an error without a message';
 
-/** Returns OpenAI's field that makes prompts with an equal beginning use one cache. */
+/** Returns the field with which prompts that begin in the same way share one cache at OpenAI. */
 export function cacheKeyField({ cacheKey }: PromptText): { prompt_cache_key?: string } {
   return cacheKey === undefined ? {} : { prompt_cache_key: cacheKey };
 }
 
-/** Returns a tool in the format of OpenAI's chat API, which others have adopted. */
+/** Returns a tool in the format of OpenAI's chat API, which other providers use too. */
 export function functionTool({ name, description, parameters }: Tool) {
   return { type: 'function', function: { name, description, parameters } };
 }
 
 /**
- * Assembles an answer from its stream. Throws if the stream ends too early, so that a cut answer does not look
- * complete.
+ * Assembles an answer from its stream. If the stream ends too early, throws, so that an incomplete answer is
+ * not taken for a complete one.
  */
 export async function gather(
   provider: string,
@@ -112,7 +115,7 @@ export async function* streamLines(body: ReadableStream<Uint8Array>): AsyncGener
   if (rest !== '') yield rest;
 }
 
-/** Yields the data of server-sent events. Skips event names and comments, because the data repeats the name. */
+/** Yields the data of server-sent events. Event names and comments are skipped: the name is in the data too. */
 export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = [];
   for await (const line of streamLines(body)) {

@@ -6,9 +6,10 @@ import { promisify } from 'node:util';
 import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 
 /**
- * How to recognize a coding agent in a terminal, and whether it works, waits for input or asks a person. It is plain
- * data, and `agents.json` in the relay's home maps names to it. Patterns are regular expressions. They are matched
- * against the terminal's title and against its screen without trailing blank lines, so `$` is the end of the screen.
+ * How to recognize a coding agent in a terminal, and whether it works, waits for input or asks a person.
+ * Profiles are plain data, so `agents.json` in the relay's home can add some by name. Patterns are regular
+ * expressions for the terminal's title and for its screen. Trailing blank lines are removed before, so `$` is
+ * the end of the screen.
  */
 export interface AgentProfile {
   /** Matches the name of the program that is running. */
@@ -17,11 +18,11 @@ export interface AgentProfile {
   readonly screen?: string;
   /** Matches the screen while the agent works. */
   readonly busy?: string;
-  /** Matches the screen while the agent waits for input. A task is pasted, and can end, only in this state. */
+  /** Matches the screen while the agent waits for input. Only in this state a task is pasted and can end. */
   readonly ready?: string;
   /** Matches the screen while the agent waits for a person's decision. The first group is the question. */
   readonly asks?: string;
-  /** Set if the program also writes its state to a file, which is more reliable than the screen. */
+  /** Set if the program also writes its state to a file. The file is more reliable than the screen. */
   readonly status?: 'claude-code';
   /** Matches the placeholder that the screen shows for a long paste. */
   readonly pasted?: string;
@@ -30,12 +31,12 @@ export interface AgentProfile {
    * line with the pointer.
    */
   readonly multiline?: boolean;
-  /** Key that stops the work but not the program. Without it, no key is sent. */
+  /** Key that stops the current work without ending the program. Without it, nothing is pressed. */
   readonly interrupt?: string;
-  /** Time in ms for which the screen must be unchanged before it is evaluated. */
+  /** The screen is evaluated only after it was unchanged for this many ms. */
   readonly settle_ms?: number;
   /**
-   * Time in ms without a change of the screen after which a task is reported as stuck. `--stuck-after` overrides it.
+   * A task is reported as stuck if the screen did not change for this many ms. `--stuck-after` overrides it.
    */
   readonly quiet_ms?: number;
 }
@@ -65,7 +66,7 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     command: '^gemini',
     screen: 'Gemini CLI|Type your message or @path',
     busy: 'esc to cancel|^✦ +Working',
-    // The input box at the bottom, and at most the lines of the footer after it.
+    // The input box at the bottom of the screen, with at most four lines below it.
     ready: '▄{8}▄*\\n *[>!*] [^▄▀]*\\n▀{8}▀*(?:\\n[^\\n▀]*){0,4}$|Type your message',
     asks: '╭[^╭]*(?:╭[^╭╯]*╯[^╭]*)?● \\d+\\. [^●]*╯$|^✋ +Action Required',
     pasted: '\\[Pasted Text: \\d+',
@@ -93,7 +94,7 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
   },
   claude: {
     command: '^claude',
-    // Codex and Gemini CLI also show the shortcuts, so this profile comes after theirs.
+    // This profile must come after those of Codex and Gemini CLI, which also match `? for shortcuts`.
     screen: 'Claude Code|\\? for shortcuts',
     busy: 'esc to interrupt',
     // The input box: the prompt sign between the last two horizontal lines.
@@ -116,7 +117,7 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
 
 const SETTLE_MS = 1_500;
 const QUIET_MS = 60_000;
-/** Maximum number of lines from the input box to the bottom of the screen. */
+/** Maximum number of lines between the input box and the bottom of the screen. */
 const INPUT_LINES = 12;
 /** Maximum length of a question. */
 const QUESTION_CHARS = 400;
@@ -181,14 +182,14 @@ export function compileProfile(name: string, profile: AgentProfile) {
       const lines = screen.slice(above.length).trimEnd().split('\n').length;
       return lines <= INPUT_LINES ? above.trimEnd() : screen;
     },
-    /** Returns the placeholders of pastes on the screen as one text. The text changes with each new paste. */
+    /** Returns all placeholders for pasted text on the screen, as one text. It changes with each new paste. */
     pastes: (screen: string) => (pasted === null ? '' : [...screen.matchAll(pasted)].join('|')),
   };
 }
 
 /**
- * Returns a dialog as one line, without frames and choices. Cuts the start of a long one, because the question is at
- * its end.
+ * Returns a dialog as one line, without frames and choices. If it is too long, its start is cut, because the
+ * question is at the end.
  */
 function questionIn(dialog: string): string {
   const line = dialog
@@ -215,8 +216,8 @@ export function findAgent(
 }
 
 /**
- * Claude Code writes the state of each session to `sessions/<pid>.json` in its folder, and removes the file at its
- * end.
+ * Claude Code writes the state of each session to the file `sessions/<pid>.json` in its folder. When the
+ * session ends, it deletes the file.
  */
 
 type Environment = { readonly [name: string]: string | undefined };

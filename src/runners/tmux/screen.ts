@@ -1,6 +1,6 @@
 import { readOutcome } from '../../client/bridge/outcome.ts';
 
-/** Functions on screens, whatever program draws them. */
+/** Functions that read the screen of any program. */
 
 /**
  * Number of characters at the end of a prompt by which it is found on the screen. These characters are
@@ -13,12 +13,15 @@ const MARK_CHARS = 40;
  */
 const SURE_CHARS = 120;
 
-/** Removes white space, frames and prompt signs, because programs break lines at any place. */
+/**
+ * Removes white space, frames and prompt signs. Programs break lines at any place, so texts are compared in
+ * this form.
+ */
 export function squeezed(screen: string): string {
   return screen.replace(/[\s│┃║|╭╮╰╯─━═>❯›]+/gu, '');
 }
 
-/** Returns the end of a text as a mark, by which the text is found on a screen. */
+/** Returns the end of a text. By this mark, the text is found on a screen. */
 export function markOf(text: string): string {
   return squeezed(text).slice(-MARK_CHARS);
 }
@@ -53,8 +56,8 @@ export function outputBehind(now: ScreenText, text: string, before: ScreenText):
 }
 
 /**
- * Returns the text after one occurrence of the mark. `choose` gets the ends of all occurrences and selects one.
- * Returns null if there is none.
+ * Returns the text after an occurrence of the mark, or null if there is none. `choose` gets the end positions
+ * of all occurrences and returns the index of one.
  */
 function behindSight(
   screen: string,
@@ -84,7 +87,10 @@ function newest(screen: string, pasted: string, ends: readonly number[], old: nu
   return sight;
 }
 
-/** Removes the leading lines that `screen` shares with `before`. Used if the pasted text has scrolled out. */
+/**
+ * Removes the leading lines that `screen` shares with `before`. This gives the new output if the pasted text
+ * has scrolled out of view.
+ */
 function withoutBeginning(screen: string, before: string): string {
   const old = before.trimEnd().split('\n');
   const lines = screen.split('\n');

@@ -17,7 +17,7 @@ import { count, markOf, outputBehind, squeezed } from './screen.ts';
 import { agentGone, type Pane, type PaneView, Tmux } from './tmux.ts';
 
 const POLL_MS = 150;
-/** Time in ms for which the screen must be unchanged before the agent accepts input. */
+/** The agent accepts input only after its screen was unchanged for this many ms. */
 const STILL_MS = 500;
 /** Time in ms for which a blank screen counts as a program that is still starting. */
 const BLANK_MS = 10_000;
@@ -42,7 +42,10 @@ const UNSEEN_WORK_MS = 10_000;
  */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
-/** One observation: the screen, the state of the agent, and for how many ms the screen has not changed. */
+/**
+ * What was observed at one time: the screen, the state of the agent, and for how many ms the screen has not
+ * changed.
+ */
 interface Observation {
   readonly view: PaneView;
   readonly state: AgentState;
@@ -51,7 +54,7 @@ interface Observation {
 
 const SHELL = /^-?(?:ba|z|da|k|fi)?sh$/;
 
-/** Runs tasks with an agent that someone started in a terminal and may be watching. */
+/** Runs tasks with an agent that a person started in a terminal and may be watching there. */
 export class TmuxRunner implements Runner {
   readonly kind = 'tmux';
   readonly target: string;
@@ -134,7 +137,10 @@ export class TmuxRunner implements Runner {
     return pane;
   }
 
-  /** Waits until the agent accepts input, during slow starts and dialogs too, as long as the job has time. */
+  /**
+   * Waits until the agent accepts input. This may take long if it is still starting or shows a dialog. The
+   * wait ends when the job does.
+   */
   async #untilReady(pane: string, job: Job, over: AbortSignal): Promise<void> {
     await this.#watch(pane, over, (look) => {
       const { view, state, still } = look;
@@ -147,7 +153,10 @@ export class TmuxRunner implements Runner {
     job.stuck?.(null);
   }
 
-  /** Pastes the prompt and waits until it appears. If the paste leaves no trace, repeats it once. */
+  /**
+   * Pastes the prompt and waits until it appears. If the screen does not change at all, pastes it a second
+   * time.
+   */
   async #putIn(pane: string, job: Job, over: AbortSignal): Promise<void> {
     for (let attempt = 1; !over.aborted; ) {
       const before = await this.#tmux.capture(pane);
@@ -177,7 +186,10 @@ export class TmuxRunner implements Runner {
     );
   }
 
-  /** Presses Enter until the screen changes. Waits while a dialog is open, because Enter would answer it. */
+  /**
+   * Presses Enter until the screen changes. While a dialog is open, it waits, because Enter would answer the
+   * dialog.
+   */
   async #enter(pane: string, job: Job, over: AbortSignal): Promise<void> {
     await pause(BEFORE_ENTER_MS, over);
     const snapshot = async () => `${(await this.#tmux.pane(pane)).cursor} ${await this.#tmux.capture(pane)}`;
@@ -199,8 +211,9 @@ export class TmuxRunner implements Runner {
   }
 
   /**
-   * Waits until the agent is ready again, has printed an outcome, or the result came in another way. Returns the
-   * agent's output. An unchanged screen alone ends nothing, because the agent may be waiting for a person.
+   * Waits until the agent is ready again, has printed an outcome, or the result came in another way. Returns
+   * the output of the agent. If only the screen stops changing, the task has not ended: the agent may be
+   * waiting for a person.
    */
   async #untilDone(
     pane: string,
@@ -292,7 +305,8 @@ function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): typeof PROF
 }
 
 /**
- * Returns a target that matches only this session name. Otherwise tmux would use `workshop` if there is no `work`.
+ * Returns a target that matches only this session name. Without it, tmux would choose `workshop` if there is
+ * no `work`.
  */
 function exactly(target: string): string {
   if (/^[%@$=]/.test(target)) return target;

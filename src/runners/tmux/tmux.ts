@@ -39,7 +39,7 @@ export class Tmux {
     return `tmux has no target ${wanted}. A target is SESSION, SESSION:WINDOW or SESSION:WINDOW.PANE. ${list}`;
   }
 
-  /** Returns the title and the screen of a pane, captured by one command so that they match. */
+  /** Returns the title and the screen of a pane. One command captures both, so that they belong together. */
   async view(pane: string) {
     const title = ['display-message', '-p', '-t', pane, '#{pane_dead} #{pane_title}'];
     const answer = await this.#run([...title, ';', ...captureArgs(pane)]);
@@ -52,12 +52,12 @@ export class Tmux {
     return this.#run(['send-keys', '-t', pane, '-X', 'cancel']);
   }
 
-  /** Returns the visible text, or with `all` the whole history. Wrapped lines are joined. */
+  /** Returns the visible text, or the whole history with `all`. Lines that were wrapped are joined again. */
   capture(pane: string, o: { all?: boolean } = {}): Promise<string> {
     return this.#run([...captureArgs(pane), ...(o.all ? ['-S', '-'] : [])]);
   }
 
-  /** Pastes text. If the program supports bracketed paste, several lines are one input. */
+  /** Pastes text. If the program supports bracketed paste, it gets several lines as one input. */
   async paste(pane: string, text: string, buffer: string): Promise<void> {
     await this.#run(['load-buffer', '-b', buffer, '-'], text);
     await this.#run(['paste-buffer', '-p', '-d', '-b', buffer, '-t', pane]);
