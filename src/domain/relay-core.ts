@@ -337,8 +337,8 @@ export class RelayCore {
   /** Writes all data that is still in memory. The code that opened the store closes it afterwards. */
   async close(): Promise<void> {
     if (this.#threads) (await this.#threads).log.closing();
-    // Wait for background work such as recounts first, because it may use threads. The threads may then start
-    // more background work, so wait a second time.
+    // Wait for background work such as recounts first, because it may use the thread services. These may then
+    // start more background work, so wait for it a second time.
     await this.background.settle();
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();

@@ -14,8 +14,8 @@ export interface ChannelEntry
 }
 
 /**
- * Entry that is appended to an unused channel, so that its last message can be trimmed: the last entry of a
- * log cannot.
+ * Entry that is appended to an unused channel. The last entry of a log cannot be trimmed, so all messages can
+ * be trimmed only if another entry follows them.
  */
 export const TOMBSTONE: JsonObject = { gone: true };
 

@@ -88,8 +88,8 @@ function checkTouched({ doc, touched }: Patched): void {
 }
 
 /**
- * Fields for author and time of the items in a list, by list. The relay adds them to an item that a patch has
- * touched and that lacks them.
+ * For each list, the fields of its items for author and time. If a patch has touched an item that lacks such
+ * a field, the relay adds the field.
  */
 const SIGNED_FIELDS: { readonly [list in ListName]?: readonly ('at' | 'by')[] } = {
   facts: ['at', 'by'],

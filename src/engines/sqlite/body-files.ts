@@ -192,7 +192,8 @@ export async function writeBody(
   const file = await fs.promises.open(path, 'wx', 0o600);
   try {
     await file.writeFile(hashBody());
-    // Sync the file and its folder at once, so that the file system can combine both into one disk write.
+    // Sync the file and its folder concurrently, so that the file system can combine both into one disk
+    // write.
     await Promise.all([
       o.fsyncsFile ? file.datasync() : undefined,
       o.fsyncsFolder ? syncFolder(dirname(path)) : undefined,
