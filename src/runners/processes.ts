@@ -292,7 +292,7 @@ export function signalGroup({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.S
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
-    // The command has already ended.
+    // Ignore the error: the command has already ended.
   }
 }
 

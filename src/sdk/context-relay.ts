@@ -385,8 +385,8 @@ export class ContextRelay {
   /**
    * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. So if `use` fails
    * (wrong encryption key, bytes instead of text), the next pull sends the same idempotency key and is not
-   * counted again. With `counts`, a pull from a limited number is made as a look, which the relay does not
-   * count. It is counted afterwards if `counts` is a function and returns true.
+   * counted again. With `counts`, if the number of pulls is limited, the relay does not count this pull: it
+   * is only a look. If `counts` is a function and returns true afterwards, the pull is counted then.
    */
   async #pullAndUse<T>(
     url: string,

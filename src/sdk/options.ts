@@ -84,7 +84,7 @@ export interface RequestReport {
   readonly ms: number;
   /** HTTP status, if an answer was read. */
   readonly status?: number;
-  /** Why the request failed. */
+  /** Reason why the request failed. Undefined if it did not fail. */
   readonly error?: Error;
 }
 

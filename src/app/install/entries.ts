@@ -82,7 +82,9 @@ export function splitTools(line: readonly string[]): { words: readonly string[];
  */
 export class Occupied extends Error {}
 
-/** Returns the text with our entries added or corrected. Text that needs no change is returned as it is. */
+/**
+ * Returns the text with our entries added or corrected. If they are already correct, the text stays as it is.
+ */
 export function addEntries(text: string, entries: readonly Entry[], comments: boolean): string {
   const doc = new JsonDocument(text.trim() === '' ? '{}\n' : text, { comments });
   if (doc.root.kind !== 'object') throw new Occupied('it must contain a JSON object');

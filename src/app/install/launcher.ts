@@ -15,9 +15,10 @@ export interface Launcher {
 }
 
 /**
- * Returns the command for settings, the first of these that works: `relay` if our program is on the PATH; npx
- * with permission to download, if npx runs this program; npx without downloads, if the project depends on our
- * package; or the path of this program, which is valid only on this machine.
+ * Returns the command for settings. If our program is on the PATH, it is `relay`. If npx runs this program,
+ * it is an npx command that may download our package. If the project depends on our package, it is an npx
+ * command that downloads nothing. In all other cases it is the path of this program, which is valid only on
+ * this machine.
  */
 export function findLauncher(
   env: Environment,

@@ -122,8 +122,8 @@ function makeFolder(home: string): string {
 }
 
 /**
- * Returns an id of a pipe that both of its ends share on Linux. Returns null for other files, because their
- * inode numbers are soon reused.
+ * Returns an id of the pipe, or null if the file is not a pipe. On Linux, both ends of a pipe have the same
+ * id. Other files get no id, because their inode numbers are soon reused.
  */
 export function pipeId(fd: number): string | null {
   try {

@@ -49,7 +49,7 @@ export function readDecisions(text: string) {
   }));
 }
 
-/** Yields the lines outside of code fences and comments, with their index. */
+/** Yields the lines that are not in code fences or comments, each with its index. */
 function* openLines(lines: readonly string[]): Generator<{ line: string; number: number }> {
   let fence: string | null = null;
   let comment = false;

@@ -82,7 +82,10 @@ export interface Pull {
   readonly tokens: number;
 }
 
-/** Sums over all tool calls of one answer. They do not include the tokens of the prompt itself. */
+/**
+ * Token counts of all tool calls for one answer together. They do not include the tokens of the prompt
+ * itself.
+ */
 export interface Pulls {
   readonly calls: number;
   readonly tokens: number;

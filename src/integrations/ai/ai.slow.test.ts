@@ -18,13 +18,16 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-/** Mock model of version 4 of the model interface, or of version 3 in AI SDK 6, which has no version 4. */
+/** Mock model for version 4 of the model interface, or for version 3, the newest one in AI SDK 6. */
 const MockModel = mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV3;
 type MockModel = mocks.MockLanguageModelV4;
 type Call = Parameters<MockModel['doGenerate']>[0];
 type Move = { tool: string; input: object } | string;
 
-/** Returns a fake model that makes the moves in order. Each move is a function of the last tool result. */
+/**
+ * Returns a fake model that plays the moves in order. A move gets the last tool result and returns what the
+ * model answers.
+ */
 function playing(moves: ((shown: string) => Move)[]): MockModel {
   let turn = 0;
   return new MockModel({

@@ -162,7 +162,7 @@ test('the session store passes the contract tests of the framework', async () =>
 
 test('a hand-over costs as many tokens as the page says', () =>
   assertHandOver('claude-agent', async (result, options) => {
-    // Compares only the question and the tool result, because the prompt of Claude Code is much longer.
+    // Compare only the question and the tool result, because the whole prompt of Claude Code is much longer.
     const hook = largeResultHooks(scene.relay, options).PostToolUse![0]!.hooks[0]!;
     const before = { stdout: result, stderr: '' };
     const input = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_response: before };

@@ -35,7 +35,10 @@ const readLog = tool(async () => LARGE_LOG, {
   schema: { type: 'object', properties: {} },
 });
 
-/** Returns a turn of the model that calls a tool. The arguments depend on what the model saw last. */
+/**
+ * Returns a turn in which the model calls a tool. The arguments are computed from the text that the model saw
+ * last.
+ */
 function calling(name: string, args: (shown: string) => object) {
   return (messages: BaseMessage[]) =>
     new AIMessage({

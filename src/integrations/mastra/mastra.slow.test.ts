@@ -22,10 +22,13 @@ before(async () => {
 after(() => scene[Symbol.asyncDispose]());
 
 type Move = { tool: string; input: object } | string;
-/** Only the types of Mastra's mock are used: its code needs `msw`, which Mastra does not install. */
+/** Use only the types of Mastra's mock, because its code needs `msw`, which Mastra does not install. */
 type Call = Parameters<MastraLanguageModelV2Mock['doStream']>[0];
 
-/** Returns a model that makes the moves in turn. Each move receives the last tool result that the model saw. */
+/**
+ * Returns a model that plays the moves in order. A move gets the last tool result and returns what the model
+ * answers.
+ */
 function playing(moves: ((shown: string) => Move)[]): { model: object; calls: Call[] } {
   const calls: Call[] = [];
   const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };

@@ -13,7 +13,7 @@ export function asTyped(text: string, program: string, commands: readonly string
 }
 
 /**
- * Applies `typed` to the parts of a brief that we wrote: warnings, sources, closing lines and the `relay`
+ * Applies `typed` to those texts of a brief that we wrote: warnings, sources, closing lines and the `relay`
  * command of a hand-off.
  */
 export function draftAsTyped(draft: Draft, typed: (text: string) => string): Draft {

@@ -103,7 +103,7 @@ export interface AgentSession {
   readonly warned?: readonly string[];
 }
 
-/** Maintenance of the local store. */
+/** Operations on the local store as a whole. */
 export interface StoreHost {
   /** Address of the configured cluster, including its password. Null if the home folder is the store. */
   readonly engine: string | null;

@@ -40,7 +40,7 @@ interface Block {
  */
 const MARK = { cache_control: { type: 'ephemeral' } };
 
-/** Anthropic's Messages API. */
+/** Format of Anthropic's Messages API. */
 export const anthropic: Format = {
   body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
     model,
@@ -114,7 +114,7 @@ function assembleTurn(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<nu
       // Replace arguments that are invalid JSON with an empty object. The result of the call then tells the
       // model which arguments are missing.
       turn.push({ ...block, input: jsonObjectIn(written) ?? {} });
-      // The API rejects empty text.
+      // Leave out empty text, because the API rejects it.
     } else if (type !== 'text' || block.text?.trim()) turn.push(block);
   }
   return { calls, turn };

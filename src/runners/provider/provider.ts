@@ -20,7 +20,7 @@ import { gather } from './stream.ts';
 /** Settings of the configuration that concern models. */
 export interface Preferences {
   readonly provider: string | null;
-  /** Model by provider. */
+  /** Model that the configuration names for each provider. */
   readonly models: { readonly [provider: string]: string };
   /** Time in ms without data after which a request to a model fails. 0 means no limit. */
   readonly timeoutMs?: number;
@@ -66,9 +66,9 @@ const WIRES: { readonly [provider in ProviderName]: Wire } = {
 };
 
 /**
- * Opens a model. It is selected by the choice, the environment, the preferences or the table of providers, in
- * this order. If nothing selects a provider, it is the first one whose variable is set, or Anthropic. `found`
- * contains installed programs, which an error suggests instead.
+ * Opens a model. The choice, the environment or the preferences select its provider, in this order. If none
+ * of them does, the first provider is used whose variable is set. `found` contains installed programs, which
+ * the error for a missing API key suggests instead.
  */
 export function openModel(
   choice: ModelChoice,

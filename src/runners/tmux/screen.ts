@@ -8,8 +8,8 @@ import { readOutcome } from '../../client/bridge/outcome.ts';
  */
 const MARK_CHARS = 40;
 /**
- * Length of a longer mark. Agents often repeat the last line of a prompt, so this mark is longer than that
- * line.
+ * Number of characters of a second, longer mark. Agents often repeat the last line of a prompt, so this mark
+ * must be longer than that line.
  */
 const SURE_CHARS = 120;
 

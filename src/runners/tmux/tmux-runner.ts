@@ -103,8 +103,8 @@ export class TmuxRunner implements Runner {
     const before = await capture();
     const readOutput = async () => outputBehind(await capture(), job.prompt, before);
     await this.#putIn(pane.id, job, over);
-    // Text below the pasted input, such as the frame of an input box, is no answer. Remember it to compare it
-    // later.
+    // Remember the text below the pasted input, such as the frame of an input box. It is no answer of the
+    // agent.
     const idle = squeezed(await readOutput());
     if (over.aborted) return { output: '' };
     await this.#enter(pane.id, job, over);

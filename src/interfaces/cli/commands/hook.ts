@@ -516,8 +516,8 @@ async function saveBeforeCompaction(
   input: HookInput,
   client: HookClient,
 ): Promise<HookAnswer> {
-  // Gemini calls this hook at every prompt, even if no compaction follows. Only a manual compaction surely
-  // follows, so ignore all other calls.
+  // Gemini calls this hook at every prompt, even if it does not compact. A compaction is certain only if it
+  // was started by hand, so ignore all other calls.
   if (client === 'gemini' && input.trigger !== 'manual') return {};
   const { branch, commit, inFlight } = await project.git.status();
   await project.checkpoint({

@@ -2,8 +2,8 @@ import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../../ba
 import { JsonSchema } from '../../../formats/json-schema.ts';
 
 /**
- * Maximum number of characters of structured content that is kept whole. Only strings that repeat the text of
- * the result do not count and are replaced.
+ * If structured content has at most this many characters, it is kept whole. Strings that repeat the text of
+ * the result are not counted, because the excerpt replaces them.
  */
 const SMALL_CHARS = 400;
 
