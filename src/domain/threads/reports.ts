@@ -7,7 +7,7 @@ import { versionRef } from './state.ts';
 import { readFigures } from './tenant-totals.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { listThreads } from './threads.ts';
-import { sumStats, type ThreadFigures } from './token-ledger.ts';
+import { figuresOf, sumStats, type ThreadFigures } from './token-ledger.ts';
 
 /** Maximum number of artifacts listed in a report. */
 const MAX_ARTIFACTS = 1_000;
@@ -40,9 +40,7 @@ function tenantFigures(log: ThreadLog, tenant: string): Promise<ThreadFigures[]>
     async figures(id) {
       const found = await log.find(tenant, id);
       const head = found && (await log.heads.load(found.root));
-      if (!head) return null;
-      const { recent_prompts: _, ...stats } = await log.ledger.statsOf(head);
-      return stats;
+      return head && figuresOf(await log.ledger.statsOf(head));
     },
   });
 }

@@ -1,9 +1,10 @@
 import { toHex } from '../../base/ids.ts';
+import { mapConcurrent } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
 import { readText } from '../../base/utf8.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, recordsOf } from '../records.ts';
-import { SUMMED, type ThreadFigures } from './token-ledger.ts';
+import type { ThreadFigures } from './token-ledger.ts';
 
 /**
  * Minimum number of changed threads before the figures are saved again. For a large tenant the number is
@@ -21,8 +22,8 @@ const SETTLE_MS = 60_000;
  * figures that it corrects.
  */
 const SAVED_MS = 30 * 24 * 60 * 60 * 1000;
-/** Number of threads read per batch, before yielding to the event loop. */
-const BATCH_THREADS = 50;
+/** Maximum number of threads that are read at once. */
+const READ_AT_ONCE = 50;
 
 /**
  * Returns the prefix of the marks. A mark is a record for a thread that changed since the last save. Its
@@ -33,7 +34,7 @@ const marksPrefix = (tenant: string) => `ten.${tenant}/changed/`;
  * Returns the key of the record that names the blob with the saved figures. The number is the format
  * version: other formats are not read.
  */
-const savedKey = (tenant: string) => `ten.${tenant}/totals.3`;
+const savedKey = (tenant: string) => `ten.${tenant}/totals.4`;
 
 type Store = Pick<Deps, 'engine' | 'env'>;
 
@@ -74,20 +75,27 @@ export async function readFigures(store: Store, tenant: string, threads: Threads
   const marks = await Array.fromAsync(allRecords(recordsOf<number>(engine.records), prefix));
   const saved = await recordsOf<{ readonly blob: string }>(engine.records).get(savedKey(tenant));
   const found = saved && (await engine.blobs.get(saved.value.blob));
-  const rows = found ? (JSON.parse(await readText(found.body)) as Row[]) : [];
-  const figures = new Map(rows.map((row) => [row[0], fromRow(row)]));
+  const figures = new Map<string, ThreadFigures>(found ? JSON.parse(await readText(found.body)) : []);
+  const read = (ids: Iterable<string> | AsyncIterable<string>) =>
+    mapConcurrent(
+      ids,
+      async (id) => {
+        const current = await threads.figures(id);
+        if (current) figures.set(id, current);
+        else figures.delete(id);
+        // Yield to the event loop.
+        await pause(0);
+      },
+      READ_AT_ONCE,
+    );
   if (!found) {
     await deleteOldTotals(store, tenant);
-    await readThreads(figures, threads.all(), threads);
+    await read(threads.all());
   }
-  await readThreads(
-    figures,
-    marks.map(({ key }) => key.slice(prefix.length)),
-    threads,
-  );
+  await read(marks.map(({ key }) => key.slice(prefix.length)));
   const settled = marks.filter(({ value }) => value <= env.now() - SETTLE_MS);
   if (!found || settled.length >= Math.max(SAVE_EVERY, figures.size / 10)) {
-    const isSaved = await save(store, tenant, [...figures.values()], saved).catch(() => false);
+    const isSaved = await save(store, tenant, figures, saved).catch(() => false);
     // Delete marks only with the revision that was read. If a thread changed again meanwhile, its mark has
     // a new revision and stays.
     if (isSaved)
@@ -96,38 +104,16 @@ export async function readFigures(store: Store, tenant: string, threads: Threads
   return [...figures.values()];
 }
 
-async function readThreads(
-  figures: Map<string, ThreadFigures>,
-  ids: Iterable<string> | AsyncIterable<string>,
-  threads: Threads,
-): Promise<void> {
-  const readBatch = async (batch: readonly string[]) => {
-    const found = await Promise.all(batch.map((id) => threads.figures(id)));
-    for (const [i, id] of batch.entries()) {
-      if (found[i]) figures.set(id, found[i]);
-      else figures.delete(id);
-    }
-    await pause(0);
-  };
-  let batch: string[] = [];
-  for await (const id of ids) {
-    if (batch.push(id) < BATCH_THREADS) continue;
-    await readBatch(batch);
-    batch = [];
-  }
-  if (batch.length > 0) await readBatch(batch);
-}
-
 /** Saves the figures. Returns false if another process saved meanwhile. */
 async function save(
   { engine, env }: Store,
   tenant: string,
-  figures: readonly ThreadFigures[],
+  figures: ReadonlyMap<string, ThreadFigures>,
   before: { readonly value: { readonly blob: string }; readonly revision: number } | null,
 ): Promise<boolean> {
   const blob = `${savedKey(tenant)}/${toHex(env.randomBytes(8))}`;
   const expiresAt = env.now() + SAVED_MS;
-  const body = new TextEncoder().encode(JSON.stringify(figures.map(toRow)));
+  const body = new TextEncoder().encode(JSON.stringify([...figures]));
   await engine.blobs.put(blob, body, { expiresAt });
   const expect = before?.revision ?? 'absent';
   const isSaved = (await engine.records.put(savedKey(tenant), { blob }, { expect, expiresAt })) !== null;
@@ -143,34 +129,4 @@ async function deleteOldTotals({ engine }: Store, tenant: string): Promise<void>
   if (former) await engine.blobs.delete(former.value.blob);
   if (former) await engine.records.delete(key);
   await engine.logs.drop(`tch.${tenant}`);
-}
-
-/** Figures of one thread without field names. This form saves space if there are thousands of threads. */
-type Row = readonly [
-  id: string,
-  tokenizer: string,
-  estimated: boolean,
-  prompted: boolean,
-  ...figures: (readonly number[])[],
-];
-
-type Group = keyof typeof SUMMED;
-const GROUPS = Object.keys(SUMMED) as Group[];
-
-function toRow(stats: ThreadFigures): Row {
-  const { thread_id, tokenizer, estimated, prompts, breakdown, billed } = stats;
-  const all: { readonly [group in Group]: object } = { stats, breakdown, billed, prompts: prompts ?? {} };
-  const numbers = GROUPS.map((group) =>
-    SUMMED[group].map((field) => (all[group] as { readonly [field: string]: number })[field] ?? 0),
-  );
-  return [thread_id, tokenizer, estimated, prompts !== null, ...numbers];
-}
-
-function fromRow([thread_id, tokenizer, estimated, prompted, ...numbers]: Row): ThreadFigures {
-  const named = GROUPS.map((group, at) => [
-    group,
-    Object.fromEntries(SUMMED[group].map((field, i) => [field, numbers[at]![i]!])),
-  ]);
-  const { stats, breakdown, billed, prompts } = Object.fromEntries(named);
-  return { thread_id, ...stats, breakdown, tokenizer, estimated, billed, prompts: prompted ? prompts : null };
 }

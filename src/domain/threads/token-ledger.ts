@@ -188,11 +188,8 @@ function promptLedger(totals: Totals, read_tokens: number): PromptLedger | null 
   };
 }
 
-/** Figures of one thread, as needed for sums over threads. */
-export type ThreadFigures = Omit<Stats, 'recent_prompts'>;
-
 /** Fields that are summed over threads. */
-export const SUMMED = {
+const SUMMED = {
   stats: ['artifacts', 'naive_tokens', 'actual_tokens', 'avoided_tokens', 'cache_hits', 'session_cache_hits'],
   breakdown: [
     'headers',
@@ -221,27 +218,48 @@ export const SUMMED = {
   ],
 } as const;
 
+type Group = keyof typeof SUMMED;
+const GROUPS = Object.keys(SUMMED) as Group[];
+
+/**
+ * Figures of one thread for sums over threads. The numbers are in the order of `SUMMED`, without field names, which
+ * saves space if there are thousands of threads.
+ */
+export type ThreadFigures = readonly [tokenizer: string, estimated: boolean, numbers: readonly number[][]];
+
+export function figuresOf({
+  tokenizer,
+  estimated,
+  breakdown,
+  billed,
+  prompts,
+  ...stats
+}: Stats): ThreadFigures {
+  const groups: { readonly [group in Group]: object } = { stats, breakdown, billed, prompts: prompts ?? {} };
+  const numbersOf = (group: Group, figures: { readonly [field: string]: number }) =>
+    SUMMED[group].map((field) => figures[field] ?? 0);
+  return [tokenizer, estimated, GROUPS.map((group) => numbersOf(group, { ...groups[group] }))];
+}
+
 /** Sums the figures of several threads. */
 export function sumStats(all: readonly ThreadFigures[]): SumStats {
-  const recordPrompt = all.flatMap(({ prompts }) => prompts ?? []);
+  const prompts = sums(all, 'prompts');
   return {
     threads: all.length,
-    ...sums(all, SUMMED.stats),
-    breakdown: sums(
-      all.map(({ breakdown }) => breakdown),
-      SUMMED.breakdown,
-    ),
-    tokenizer: all[0]?.tokenizer ?? '',
-    estimated: all.some((stats) => stats.estimated),
-    billed: sums(
-      all.map(({ billed }) => billed),
-      SUMMED.billed,
-    ),
-    prompts: recordPrompt.length === 0 ? null : sums(recordPrompt, SUMMED.prompts),
+    ...sums(all, 'stats'),
+    breakdown: sums(all, 'breakdown'),
+    tokenizer: all[0]?.[0] ?? '',
+    estimated: all.some(([, estimated]) => estimated),
+    billed: sums(all, 'billed'),
+    prompts: prompts.prompts === 0 ? null : prompts,
   };
 }
 
-function sums<K extends string>(all: readonly { readonly [field in K]: number }[], fields: readonly K[]) {
-  const total = (field: K) => all.reduce((sum, one) => sum + one[field], 0);
-  return Object.fromEntries(fields.map((field) => [field, total(field)])) as { [field in K]: number };
+function sums<G extends Group>(all: readonly ThreadFigures[], group: G) {
+  const at = GROUPS.indexOf(group);
+  const totals = SUMMED[group].map((field, i) => [
+    field,
+    all.reduce((sum, [, , numbers]) => sum + numbers[at]![i]!, 0),
+  ]);
+  return Object.fromEntries(totals) as { [field in (typeof SUMMED)[G][number]]: number };
 }
