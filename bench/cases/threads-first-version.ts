@@ -16,7 +16,7 @@ export default {
     const { threads, core } = store;
     const id = await threadOfFacts(threads, 100);
     await grownTo(threads, id, VERSIONS);
-    await core.settle();
+    await core.log.settle();
     const times: number[] = [];
     for (let round = 0; round < rounds; round++) {
       for (const at of [1, VERSIONS / 2 + round]) {

@@ -28,7 +28,7 @@ export default {
 /** Measures a header after a change. The change itself is not measured. */
 async function freshHeader({ threads, core }: ThreadStore, id: string, round: number): Promise<number> {
   await timedPatch(threads, id, Math.abs(round));
-  await core.settle();
+  await core.log.settle();
   // Wait a moment for garbage collection after the change.
   await new Promise((resolve) => setTimeout(resolve, 5));
   const started = performance.now();

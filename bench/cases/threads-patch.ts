@@ -20,13 +20,13 @@ export default {
     for (let round = 0; round < rounds; round++) {
       const early = await threadOfFacts(threads, 100);
       await grownTo(threads, early, EARLY);
-      await core.settle();
+      await core.log.settle();
       const sum = { ours: 0, baseline: 0 };
       for (let i = 0; i < PATCHES; i++) {
         sum.ours += await timedPatch(threads, late, LATE + round * PATCHES + i);
         sum.baseline += await timedPatch(threads, early, EARLY + i);
       }
-      await core.settle();
+      await core.log.settle();
       measured.push({ ours: sum.ours / PATCHES, baseline: sum.baseline / PATCHES });
     }
     return summarise(

@@ -31,7 +31,7 @@ import { type StoragePart, storageParts } from './storage-parts.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
 import { Capabilities } from './threads/capabilities/capabilities.ts';
-import { threadEnds } from './threads/thread-removal.ts';
+import { quotaBytesOf, removeExpiredThreads, threadEnds } from './threads/thread-removal.ts';
 import { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Statistics } from './usage/statistics.ts';
@@ -280,7 +280,7 @@ export class RelayCore {
   recount(tenant: string): Promise<void> {
     const recount = async () => {
       if (this.#options.recount) return this.#options.recount(tenant);
-      await (await this.threads()).removeExpired();
+      await removeExpiredThreads((await this.threads()).log);
       await this.files.store.removeExpired();
       await this.storage.recount(tenant, async () => {
         let bytes = 0;
@@ -302,7 +302,7 @@ export class RelayCore {
    */
   async bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
     if (kind === 'channel') return this.channels.bytesOf(tenant, name);
-    if (kind === 'thread') return (await this.threads()).bytesIn(tenant, name, expires);
+    if (kind === 'thread') return quotaBytesOf((await this.threads()).log, { tenant, id: name, expires });
     const { store } = this.files;
     await store.removeOrphansIn({ tenant, space: name });
     return store.bytesIn({ tenant, space: name });
@@ -319,7 +319,7 @@ export class RelayCore {
     if (delayed) await this.channels.delayed.release(Math.ceil(most / 8));
     if (delayed && most < Number.POSITIVE_INFINITY) return false;
     const threads = await threadEnds(this.deps).hasDue();
-    if (threads) await (await this.threads()).removeExpired(Math.ceil(most / 8));
+    if (threads) await removeExpiredThreads((await this.threads()).log, Math.ceil(most / 8));
     if (threads && most < Number.POSITIVE_INFINITY) return false;
     const files = await fileEnds(this.deps).hasDue();
     if (files) await this.files.store.removeExpired(Math.ceil(most / 4));
@@ -340,7 +340,7 @@ export class RelayCore {
     // Wait for background work such as recounts first, because it may use the thread services. These may then
     // start more background work, so wait for it a second time.
     await this.background.settle();
-    if (this.#threads) await (await this.#threads).settle();
+    if (this.#threads) await (await this.#threads).log.settle();
     await this.background.settle();
     if (isMade(this, 'channels')) await this.channels.close();
     if (isMade(this, 'receipts')) await this.receipts.flush();

@@ -80,7 +80,7 @@ test('runs are listed newest first, without deleted runs', async () => {
     runs.unshift((await start(YAML.replace('name: review', `name: ${name}`))).run);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
-  await threads.core.settle();
+  await threads.core.log.settle();
   const list = async (o = {}) => (await threads.api.runs(o)).runs.map(({ run }) => run);
   assert.deepEqual(await list(), runs);
   assert.deepEqual(await list({ pipeline: 'other' }), [runs[1]]);

@@ -56,7 +56,7 @@ test('a thread moved to another machine has the same state, artifacts, events, h
   assert.deepEqual(await there.threads.artifacts(thread), await here.threads.artifacts(thread));
   assert.deepEqual(await there.threads.events(thread), await here.threads.events(thread));
   assert.equal((await there.threads.replay(thread)).sha256, (await here.threads.replay(thread)).sha256);
-  for (const store of [here, there]) await (await store.core.threads()).settle();
+  for (const store of [here, there]) await (await store.core.threads()).log.settle();
   assert.deepEqual(mirrored(other, thread), mirrored(home, thread));
   const files = (base: string) => {
     const folder = join(base, 'threads', thread, 'artifacts');

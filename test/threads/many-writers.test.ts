@@ -43,7 +43,7 @@ test('eight processes and eight HTTP clients patch one thread at once, and every
   assert.deepEqual(state.facts.map(({ id }) => id).toSorted(), expected.toSorted());
   assert.equal((await store.threads.replay(thread)).matches, true);
   await server.stop();
-  await (await store.core.threads()).settle();
+  await (await store.core.threads()).log.settle();
   const files = mirrored(home, thread);
   assert.equal(JSON.stringify(files.state), JSON.stringify(state), 'state.json equals the fold');
   assert.deepEqual(files.events, (await store.threads.events(thread)).events, 'events.log equals the log');

@@ -44,7 +44,7 @@ async function contentOf(threads: ThreadsApi, thread: string, ref: string): Prom
 async function agrees(home: string, thread: string): Promise<void> {
   await using store = await openLocal(home);
   await store.core.background.settle();
-  await (await store.core.threads()).settle();
+  await (await store.core.threads()).log.settle();
   const files = mirrored(home, thread);
   assert.deepEqual(files.state, await store.threads.state(thread));
   assert.deepEqual(files.events, (await store.threads.events(thread)).events);
@@ -73,7 +73,7 @@ describe('the readable files of a thread', () => {
       ['one', 'two', 'three'].map((name) => threads.putArtifact(thread, { body: text(name), name })),
     );
     for (const { ref, name } of made) assert.equal(await contentOf(threads, thread, ref), name);
-    await (await server.core.threads()).settle();
+    await (await server.core.threads()).log.settle();
     for (const { ref, name } of made) {
       assert.equal(readFileSync(fileOf(home, thread, ref), 'utf8'), name);
       assert.equal(await contentOf(threads, thread, ref), name);
@@ -153,7 +153,7 @@ describe('the readable files of a thread', () => {
       await using store = await openLocal(home, {}, (what) => warnings.push(what));
       writeFileSync(path, JSON.stringify(await store.threads.state(thread)));
       await store.threads.patch(thread, { ops: [fact('f2')] });
-      await (await store.core.threads()).settle();
+      await (await store.core.threads()).log.settle();
       writeFileSync(path, '');
       await store.threads.patch(thread, { ops: [fact('f3')] });
     }
@@ -192,7 +192,7 @@ describe('the readable files of a thread', () => {
       );
       await threads.patch(thread, { ops: [fact('f2')] });
       await store.threads.delete(thread);
-      await (await store.core.threads()).settle();
+      await (await store.core.threads()).log.settle();
       assert.equal(await contentOf(threads, thread, made.ref), 'of both');
       assert.equal(readFileSync(join(folder, 'artifacts', `${made.ref}.txt`), 'utf8'), 'of both');
     }
@@ -203,7 +203,7 @@ describe('the readable files of a thread', () => {
     assert.equal(hasStale(home), true);
     await using store = await openLocal(home);
     await store.core.background.settle();
-    await (await store.core.threads()).settle();
+    await (await store.core.threads()).log.settle();
     assert.equal(hasStale(home), false);
     const { state } = mirrored(home, `acme.${thread}`);
     assert.deepEqual([state.thread_id, state.facts.length], [thread, 2]);
@@ -214,7 +214,7 @@ describe('the readable files of a thread', () => {
     await using store = await openLocal(home);
     await store.threads.putArtifact(thread, { body: text('x') });
     await store.threads.delete(thread);
-    await (await store.core.threads()).settle();
+    await (await store.core.threads()).log.settle();
     assert.equal(existsSync(join(home, 'threads', thread)), false);
   });
 });

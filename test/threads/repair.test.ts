@@ -15,7 +15,7 @@ test('a repair rebuilds the files and the search index of every thread from the 
     const { ref } = await store.threads.putArtifact(thread, { body: text(`The words of ${name}.`), name });
     made.push({ thread, ref });
   }
-  await (await store.core.threads()).settle();
+  await (await store.core.threads()).log.settle();
   for (const { thread, ref } of made) {
     writeFileSync(join(home, 'threads', thread, 'events.log'), '{"id":"1"}\n{"id":"2"}\n');
     rmSync(join(home, 'threads', thread, 'state.json'));

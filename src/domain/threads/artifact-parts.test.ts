@@ -11,7 +11,7 @@ async function stored(content = LONG, name = 'report.txt') {
   const { thread_id } = await api.create();
   const { ref } = await api.putArtifact(thread_id, { body: text(content), name });
   const pulls = async () => {
-    await core.settle();
+    await core.log.settle();
     const { events } = await api.events(thread_id);
     return events.filter(({ type }) => type === 'artifact.pulled').map(({ payload }) => payload);
   };

@@ -90,7 +90,7 @@ describe('compaction', () => {
     const ops = Array.from({ length: AUTO_COMPACT_ACTIONS + 10 }, (_, i) => action(`step ${i}`));
     await api.patch(thread_id, { ops });
     for (let i = 0; i < 60; i++) await api.record(thread_id, 'test.step', {});
-    await core.settle();
+    await core.log.settle();
     assert.equal((await api.state(thread_id)).last_actions.length, 50);
   });
 });

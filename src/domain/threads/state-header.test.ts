@@ -202,7 +202,7 @@ describe('the JSON header of a state', () => {
     await api.patch(thread_id, { ops: [add('facts', { id: 'f1', key: 'k', value: { b: 1, a: 2 } })] });
     const first = JSON.stringify(await api.header(thread_id));
     await api.record(thread_id, 'note.made', { text: 'changes no state' });
-    await opened.core.settle();
+    await opened.core.log.settle();
     assert.equal(JSON.stringify(await opened.again().api.header(thread_id)), first);
     assert.equal(JSON.stringify(await api.header(thread_id)), first);
   });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
 import { openMemory } from '../../engines/memory/engine.ts';
 import type { Engine } from '../../kernel/engine.ts';
+import { removeExpiredThreads } from './thread-removal.ts';
 
 /** An engine that counts reads. */
 function counted() {
@@ -45,7 +46,7 @@ test('totals follow every change, also of other processes', async () => {
   assert.ok(naive_tokens > 0);
   assert.equal(artifacts, 1);
   await one.api.header(thread_id);
-  await one.core.settle();
+  await one.core.log.settle();
   assert.equal((await other.api.totals()).breakdown.header_reads, 1);
   await one.api.delete(gone.thread_id);
   assert.equal((await other.api.totals()).threads, 1);
@@ -107,7 +108,7 @@ test('an expired thread is in no total', async () => {
   await one.api.create({ ttl: 60 });
   assert.equal((await one.api.totals()).threads, 2);
   env.advance(61_000);
-  await one.again().core.removeExpired();
+  await removeExpiredThreads(one.again().core.log);
   assert.equal((await one.api.totals()).threads, 1);
 });
 

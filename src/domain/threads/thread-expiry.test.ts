@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { searchArtifacts } from './artifact-search.ts';
-import { threadEnds } from './thread-removal.ts';
+import { removeExpiredThreads, threadEnds } from './thread-removal.ts';
 
 describe('a thread with an expiry', () => {
   it('exists until it expires, and is then as if it never existed', async () => {
@@ -48,7 +48,7 @@ describe('a thread with an expiry', () => {
     assert.equal(await threadEnds(core.log.deps).hasDue(), false);
     env.advance(61_000);
     assert.equal(await threadEnds(core.log.deps).hasDue(), true);
-    await core.removeExpired();
+    await removeExpiredThreads(core.log);
     assert.equal(await threadEnds(core.log.deps).hasDue(), false);
     assert.deepEqual((await engine.blobs.list(`thr.${id}/`)).items, []);
     assert.deepEqual((await engine.records.list(`thr.${id}/`)).items, []);
@@ -65,7 +65,7 @@ describe('a thread with an expiry', () => {
     await api.delete(id);
     await api.import(bundle);
     env.advance(61_000);
-    await core.removeExpired();
+    await removeExpiredThreads(core.log);
     assert.equal((await api.get(id)).state_version, 1);
   });
 

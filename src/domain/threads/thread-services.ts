@@ -21,7 +21,7 @@ import { renderThread } from './render.ts';
 import { makeReport, recordShown, threadStats, totalStats } from './reports.ts';
 import { readHeader, searchState } from './state-view.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
-import { deleteThread, quotaBytesOf, removeExpiredThreads } from './thread-removal.ts';
+import { deleteThread } from './thread-removal.ts';
 import * as threads from './threads.ts';
 import { holdThread, releaseThread } from './threads.ts';
 
@@ -52,24 +52,6 @@ export class ThreadServices {
       (...args: unknown[]) => (verb as (log: ThreadLog, ...args: unknown[]) => unknown)(log, ...args),
     ]);
     this.verbs = Object.fromEntries(bound);
-  }
-
-  /**
-   * Returns how many bytes of the quota a thread uses. `expires` is its expiry time from the list of
-   * threads.
-   */
-  bytesIn(tenant: string, id: string, expires?: number): Promise<number> {
-    return quotaBytesOf(this.log, { tenant, id, expires });
-  }
-
-  /** Deletes the data of expired threads. */
-  removeExpired(most?: number): Promise<void> {
-    return removeExpiredThreads(this.log, most);
-  }
-
-  /** Waits for all background work. Call it before closing the store. */
-  settle(): Promise<void> {
-    return this.log.settle();
   }
 }
 

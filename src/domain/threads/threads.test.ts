@@ -170,7 +170,7 @@ describe('a thread', () => {
       await api.patch(thread_id, { ops });
       seen.push(JSON.stringify(await api.state(thread_id)));
     }
-    await opened.core.settle();
+    await opened.core.log.settle();
     const other = opened.again().api;
     for (const [i, state] of seen.entries()) {
       assert.equal(JSON.stringify(await other.state(thread_id, { at: `v${i + 1}` })), state);
@@ -203,7 +203,7 @@ describe('a thread', () => {
     const { api, engine } = opened;
     const { thread_id } = await api.create();
     for (let i = 0; i < 12; i++) await api.record(thread_id, 'test.noted', { text: 'x'.repeat(10_000) });
-    await opened.core.settle();
+    await opened.core.log.settle();
     let read = 0;
     const { logs } = engine;
     const readPage = logs.read.bind(logs);
@@ -273,7 +273,7 @@ describe('a thread', () => {
       await assert.rejects(reader.patch(thread_id, { ops: [fact('x')] }), missing);
       assert.deepEqual((await reader.list()).threads, []);
     }
-    await core.settle();
+    await core.log.settle();
     const left = await engine.usage();
     const { length: marks } = (await engine.records.list('ten.local/changed/')).items;
     const [freed, written] = (await engine.records.list('ten.local/storage/')).items;
@@ -306,7 +306,7 @@ describe('a thread', () => {
     const { thread_id } = await api.create();
     await engine.records.delete(`thr.${thread_id}/meta`);
     assert.deepEqual((await api.list()).threads, []);
-    await core.settle();
+    await core.log.settle();
     const sums = (await engine.records.list('ten.local/storage/')).items;
     const { length: marks } = (await engine.records.list('ten.local/changed/')).items;
     assert.deepEqual((await engine.usage()).records, sums.length + marks);

@@ -74,7 +74,7 @@ describe('the prompt ledger', () => {
     const { api, core } = opened;
     const { thread_id } = await api.create();
     core.log.ledger.recordPrompt(bareRoot(thread_id), { shown: counted(100), pasted: counted(1_000) });
-    await core.settle();
+    await core.log.settle();
     env.advance(1000);
     const tools = { tool_calls: 2, tool_call_tokens: 30 };
     const bill = { billed_input: 240, billed_output: 7, billed_cached_input: 64 };
