@@ -164,6 +164,21 @@ export function readThrough(
   );
 }
 
+/** Returns the stream unchanged, but fails with the error of `refuse` after more than `most` bytes. */
+export function limitBytes(
+  source: ReadableStream<Uint8Array>,
+  most: number,
+  refuse: () => Error,
+): ReadableStream<Uint8Array> {
+  let size = 0;
+  return readThrough(source, async (next) => {
+    const read = await next();
+    size += read.value?.byteLength ?? 0;
+    if (size > most) throw refuse();
+    return read;
+  });
+}
+
 /**
  * Returns the stream unchanged and counts its bytes. Calls `onEnd` once with the count when the stream ends, fails or
  * is cancelled, but only if something was read.

@@ -1,3 +1,4 @@
+import { concatBytes } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
@@ -92,14 +93,7 @@ function replaceBytes(body: Uint8Array, value: Uint8Array, mark: Uint8Array): Ui
     from = at + value.length;
   }
   if (parts.length === 0) return body;
-  parts.push(body.subarray(from));
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return concatBytes([...parts, body.subarray(from)]);
 }
 
 /** Fills `${NAME}` in environment variables with secrets, or with variables of the environment. */

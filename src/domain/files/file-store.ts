@@ -1,10 +1,10 @@
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { FILE_PAGE_BYTES, ORPHAN_AGE_MS, PAGE_ITEMS, PAGE_ITEMS_MAX } from '../../base/limits.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
+import { everyItem } from '../../base/pages.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { FileInfo, FilePage, ListOptions } from '../../contract/files.ts';
-import type { BlobItem, Blobs } from '../../kernel/blobs.ts';
 import { compareKeys } from '../../kernel/validate-input.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
@@ -199,7 +199,8 @@ export class FileStore {
       if (kept || createdAt(id) > before || value.at > before) bodies.add(value.blob);
       else await this.versions.delete(key);
     }
-    for await (const { key, at: written } of allBlobs(engine.blobs, blobsPrefix(at)))
+    const blobs = everyItem('items', (o) => engine.blobs.list(blobsPrefix(at), o));
+    for await (const { key, at: written } of blobs)
       if (written <= before && !bodies.has(key)) await engine.blobs.delete(key);
   }
 
@@ -243,15 +244,6 @@ export function fileNotFound({ space, path }: FilePlace): RelayError {
 /** Returns the creation time that an id contains, in ms since the epoch. */
 function createdAt(id: string): number {
   return Number.parseInt(id.slice(0, 12), 16);
-}
-
-async function* allBlobs(blobs: Blobs, prefix: string): AsyncGenerator<BlobItem> {
-  for (let after: string | undefined; ; ) {
-    const page = await blobs.list(prefix, { after, limit: PAGE_ITEMS_MAX });
-    yield* page.items;
-    if (page.next === undefined) return;
-    after = page.next;
-  }
 }
 
 /** Character that sorts after every character that a path can contain. */

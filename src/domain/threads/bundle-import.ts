@@ -1,4 +1,4 @@
-import { readBeginning, readBytes, readThrough, streamFrom } from '../../base/byte-streams.ts';
+import { limitBytes, readBeginning, readBytes, streamFrom } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isRef, toHex } from '../../base/ids.ts';
@@ -76,7 +76,8 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
   // A ZIP file is read from its end, so a large stream is stored in a blob first.
   const { engine, env } = log.deps;
   const key = `ten.${caller.tenant}/imports/${toHex(env.randomBytes(12))}`;
-  const beginning = await readBeginning(limitBytes(body, BUNDLE_BYTES), IN_MEMORY_BYTES);
+  const limited = limitBytes(body, BUNDLE_BYTES, () => tooLarge('a bundle', BUNDLE_BYTES));
+  const beginning = await readBeginning(limited, IN_MEMORY_BYTES);
   if (beginning instanceof Uint8Array) return importThread(log, caller, beginning);
   try {
     const { size } = await engine.blobs.put(key, beginning, { expiresAt: env.now() + ORPHAN_AGE_MS });
@@ -206,16 +207,6 @@ async function storeContents(
   for (const batch of contentBatches(artifacts))
     kept.push(...(await mapConcurrent(batch, storeArtifact)).flat());
   return kept;
-}
-
-function limitBytes(source: ReadableStream<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
-  let size = 0;
-  return readThrough(source, async (next) => {
-    const read = await next();
-    size += read.value?.length ?? 0;
-    if (size > limit) throw tooLarge('a bundle', limit);
-    return read;
-  });
 }
 
 type Bundle = Awaited<ReturnType<typeof readBundle>>;

@@ -1,4 +1,4 @@
-import { readThrough } from '../../base/byte-streams.ts';
+import { concatBytes, readThrough } from '../../base/byte-streams.ts';
 import { isRelayError, tooLarge } from '../../base/errors.ts';
 import { ARTIFACT_BYTES, PREVIEW_LOOK_BYTES, TOKEN_COUNT_CHARS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
@@ -48,16 +48,10 @@ export class ContentScan {
   /** Returns the result. Call once, after the body has been read. */
   result(): ScannedContent {
     this.#decode();
-    const start = new Uint8Array(this.#startBytes);
-    let at = 0;
-    for (const chunk of this.#start) {
-      start.set(chunk, at);
-      at += chunk.length;
-    }
     const lineCount = this.#breaks + (this.#lastByte === 0x0a ? 0 : 1);
     const isText = this.#isText;
     return {
-      start,
+      start: concatBytes(this.#start),
       size: this.#size,
       lineCount: isText ? lineCount : 0,
       isText,

@@ -83,12 +83,15 @@ export const indexKey = (tenant: string, id: string, ref: string) => `${indexSco
 /** Prefix of the list of threads of a tenant. */
 export const listPrefix = (tenant: string) => `ten.${tenant}/threads/`;
 
+export const listKey = (tenant: string, id: string, created: number) =>
+  newestFirstKey(listPrefix(tenant), id, created);
+
 /**
  * Returns the key of a list entry. It contains the creation time as a number that decreases with time,
- * because listings are ascending and the newest thread should come first.
+ * because listings are ascending and the newest entry should come first.
  */
-export function listKey(tenant: string, id: string, created: number): string {
-  return `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
+export function newestFirstKey(prefix: string, id: string, created: number): string {
+  return `${prefix}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
 }
 
 const ARTIFACT_BLOB = new RegExp(`^thr\\.([^/]+)/artifacts/(${REF}\\.[a-z0-9]{1,8})$`);

@@ -14,9 +14,9 @@ import { checkCount } from '../names.ts';
 import { allRecords, fromJson, recordsOf } from '../records.ts';
 import { type StoredEvent, toWire } from './event.ts';
 import type { Head } from './fold.ts';
-import { holdKey, idOf, metaKey, type ThreadRoot } from './keys.ts';
+import { holdKey, idOf, metaKey, newestFirstKey, type ThreadRoot } from './keys.ts';
 import { isoTime } from './state.ts';
-import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
+import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 const PAGE = 50;
 const PAGE_MAX = 100;
@@ -35,13 +35,6 @@ interface ListedRun {
 }
 
 const listPrefix = (tenant: string) => `ten.${tenant}/runs/`;
-/**
- * Returns the key of a list entry. It contains the creation time as a number that decreases with time,
- * because listings are ascending and the newest run should come first.
- */
-const listKey = ({ tenant, created }: ThreadMeta, id: string) =>
-  `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
-
 /** Updates the list of runs after an event. Runs in the background. */
 export async function updateRunList(
   log: ThreadLog,
@@ -52,7 +45,7 @@ export async function updateRunList(
   const meta = (await log.metas.get(metaKey(root)))?.value;
   if (!meta) return;
   const records = recordsOf<ListedRun>(log.deps.engine.records);
-  const key = listKey(meta, idOf(root));
+  const key = newestFirstKey(listPrefix(meta.tenant), idOf(root), meta.created);
   const known = (await records.get(key))?.value;
   const pipeline = known?.pipeline ?? String(payload.pipeline ?? '').slice(0, 200);
   const started = known?.started ?? at;

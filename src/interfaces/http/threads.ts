@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { fromBase64 } from '../../base/base64.ts';
-import { readThrough } from '../../base/byte-streams.ts';
+import { limitBytes } from '../../base/byte-streams.ts';
 import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
 import { isJsonObject, parseJson } from '../../base/json.ts';
 import { ARTIFACT_BYTES, BUNDLE_BYTES } from '../../base/limits.ts';
@@ -182,7 +182,10 @@ async function fromJson(request: Request, length: number, maxBytes?: number): Pr
   if (!(length <= WHOLE_JSON_BYTES)) {
     const { data, fields } = readJsonPush(request.body!, 'content');
     return {
-      body: maxBytes === undefined ? data : limitBytes(data, maxBytes),
+      body:
+        maxBytes === undefined
+          ? data
+          : limitBytes(data, maxBytes, () => tooLarge('an artifact in JSON', maxBytes, RAW_BODY_HINT)),
       late: () => {
         const rest = fields();
         if (rest.encoding === 'base64')
@@ -201,16 +204,6 @@ async function fromJson(request: Request, length: number, maxBytes?: number): Pr
   const body = encoding === 'base64' ? fromBase64(content as string) : encodeUtf8(content as string);
   if (!body) throw badRequest('"content" is not valid base64.');
   return { body, ...artifactFields(rest) };
-}
-
-function limitBytes(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
-  let left = maxBytes;
-  return readThrough(body, async (next) => {
-    const read = await next();
-    left -= read.value?.length ?? 0;
-    if (left < 0) throw tooLarge('an artifact in JSON', maxBytes, RAW_BODY_HINT);
-    return read;
-  });
 }
 
 async function fromForm(request: Request, type: string): Promise<ArtifactInput> {
