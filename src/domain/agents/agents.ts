@@ -95,9 +95,8 @@ export class Agents {
     if (!before) this.#tell(caller, 'agent.came', name, beat.task_channel);
   }
 
-  async enter(caller: Caller, wanted: string, input: Session): Promise<Entered> {
+  async enter(caller: Caller, wanted: string, session: Session): Promise<Entered> {
     const { tenant } = caller;
-    const session = checkSession(input);
     const before = await this.#parts.sessions.get(tenant, wanted);
     const name = await this.#parts.sessions.put(tenant, checkAgentName(wanted), session);
     if (before?.session !== session.session || before.ended)
@@ -244,58 +243,32 @@ function sessionState({ busy, waiting_for }: SeenSession, alive: boolean): NonNu
   return busy ? 'working' : 'idle';
 }
 
-/** Keeps only the known fields of a session. */
-function checkSession(input: Session): Session {
-  const { client, session, folder, project, machine, pid, reach, busy, works_on, waiting_for } = input;
-  const { inbound, named } = input;
-  return {
-    client,
-    session,
-    folder,
-    project,
-    machine,
-    pid,
-    reach,
-    busy,
-    works_on,
-    waiting_for,
-    inbound,
-    named,
-  };
-}
-
 function stateOf({ running, stuck }: Bridge, alive: boolean): NonNullable<Agent['state']> {
   if (running.length > 0) return alive && stuck === undefined ? 'working' : 'stuck';
   return alive ? 'idle' : 'silent';
 }
 
-/**
- * Keeps only the known fields and shortens long values, because every caller of the tenant can see the
- * record.
- */
+/** Checks names and shortens long values, because every caller of the tenant can see the record. */
 function checkBridge(bridge: Bridge): Bridge {
-  const { runner, target, concurrency, done, failed, started_at } = bridge;
-  const running = bridge.running.slice(0, BRIDGE_TASKS).map((id) => String(id).slice(0, 64));
+  const running = bridge.running.slice(0, BRIDGE_TASKS).map((id) => id.slice(0, 64));
   const stuck = Object.entries(bridge.stuck ?? {}).filter(([id]) => running.includes(id));
   return {
+    ...bridge,
     instance: checkInstance(bridge.instance),
-    runner: String(runner).slice(0, 64),
-    target: String(target).slice(0, 256),
+    runner: bridge.runner.slice(0, 64),
+    target: bridge.target.slice(0, 256),
     task_channel: checkChannelName(bridge.task_channel),
     done_channel: checkChannelName(bridge.done_channel),
-    concurrency: Number(concurrency),
     running,
-    ...(stuck.length > 0
-      ? { stuck: Object.fromEntries(stuck.map(([id, why]) => [id, String(why).slice(0, TASK_STUCK_CHARS)])) }
-      : {}),
-    done: Number(done),
-    failed: Number(failed),
-    started_at: String(started_at).slice(0, 40),
+    stuck:
+      stuck.length > 0
+        ? Object.fromEntries(stuck.map(([id, why]) => [id, why.slice(0, TASK_STUCK_CHARS)]))
+        : undefined,
+    started_at: bridge.started_at.slice(0, 40),
   };
 }
 
-function checkInstance(instance: unknown): string {
-  if (typeof instance === 'string' && instance !== '' && instance.length <= AGENT_INSTANCE_CHARS)
-    return instance;
+function checkInstance(instance: string): string {
+  if (instance !== '' && instance.length <= AGENT_INSTANCE_CHARS) return instance;
   throw badRequest(`"instance" must be a string of 1 to ${AGENT_INSTANCE_CHARS} characters.`);
 }
