@@ -2,9 +2,8 @@ import type { Json } from '../../base/json.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { OutputReport } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
-import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
-import { listOutputs, type PointerLookup, type PointerRecord } from './record.ts';
+import type { PointerList, PointerRecord } from './record.ts';
 
 /** Maximum number of outputs in the sums. If there are more, only the newest are used. */
 const MAX_OUTPUTS = 2_000;
@@ -19,13 +18,13 @@ type Figures = OutputReport['total'];
 
 /** Sums the tokens of stored outputs by command. It uses only data that pushes and receipts already store. */
 export async function reportOutputs(
-  { deps, lookup, receipts }: { deps: Deps; lookup: PointerLookup; receipts: Receipts },
+  { list, receipts }: { readonly list: PointerList; readonly receipts: Receipts },
   caller: Caller,
 ): Promise<OutputReport> {
   await receipts.flush();
   const commands = new Map<string, Figures>();
   let [total, since, counted, truncated] = [sum(null, NOTHING), null as string | null, 0, false];
-  for await (const { id, record } of listOutputs(deps, lookup, caller)) {
+  for await (const { id, record } of list.outputs(caller)) {
     truncated = counted++ === MAX_OUTPUTS;
     if (truncated) break;
     const command = String(record.metadata.command ?? '').slice(0, COMMAND_CHARS);

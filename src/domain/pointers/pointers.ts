@@ -274,7 +274,7 @@ export class Pointers {
   }
 
   outputs(caller: Caller): Promise<OutputReport> {
-    return reportOutputs(this.#parts, caller);
+    return reportOutputs({ ...this.#parts, list: this.#list }, caller);
   }
 
   renew(caller: Caller, ids: readonly string[], { ttl }: { ttl?: number } = {}): Promise<Renewed> {

@@ -388,45 +388,41 @@ export class PointerList {
     const prefix = listPrefix(caller.tenant);
     const after = o.after === undefined ? undefined : prefix + checkPlace(o.after);
     const words = wordFilter(o.q);
-    const look = async ({ key, value }: RecordOf<Listed>) => {
-      const next = key.slice(prefix.length);
+    const look = async (entry: RecordOf<Listed>) => {
+      const { key, value } = entry;
       const wanted =
         (o.q === undefined || words.matches(value.text ?? '')) &&
         (o.channel === undefined || value.channel === o.channel) &&
         (o.from === undefined || value.from === o.from);
-      if (!wanted || !reaches(caller, value)) return { next };
-      const id = next.slice(next.indexOf('.') + 1);
-      const record = await this.#lookup.find(id);
-      if (!record || listKey(record, id) !== key) return { next };
-      return { next, pointer: { ...describe(record, id), url: pointerUrl(caller.base, id) } };
+      return { next: key.slice(prefix.length), loaded: wanted ? await this.#load(caller, entry) : null };
     };
     const found: ListedPointer[] = [];
     let looked = 0;
     const { contains } = words;
     const entries = allRecords(this.#records, prefix, { after, limit: POINTERS_LISTED, contains });
-    for await (const { next, pointer } of lookUpAll(entries, look, limit)) {
-      if (pointer) found.push(pointer);
+    for await (const { next, loaded } of lookUpAll(entries, look, limit)) {
+      if (loaded)
+        found.push({ ...describe(loaded.record, loaded.id), url: pointerUrl(caller.base, loaded.id) });
       if (found.length === limit || ++looked === MAX_ENTRIES_READ) return { pointers: found, next };
     }
     return { pointers: found };
   }
-}
 
-/** Yields the outputs of commands that the caller may list, newest first. */
-export async function* listOutputs(
-  { engine }: Pick<Deps, 'engine'>,
-  lookup: PointerLookup,
-  caller: Caller,
-): AsyncGenerator<Omit<Loaded, 'revision'>> {
-  const prefix = listPrefix(caller.tenant);
-  const look = async ({ key, value }: RecordOf<Listed>) => {
-    if (value.kind !== OUTPUT || !reaches(caller, value)) return null;
+  /** Yields the outputs of commands that the caller may list, newest first. */
+  async *outputs(caller: Caller): AsyncGenerator<Omit<Loaded, 'revision'>> {
+    const entries = allRecords(this.#records, listPrefix(caller.tenant));
+    const look = async (entry: RecordOf<Listed>) =>
+      entry.value.kind === OUTPUT ? this.#load(caller, entry) : null;
+    for await (const loaded of lookUpAll(entries, look)) if (loaded) yield loaded;
+  }
+
+  /** Loads the pointer of an entry. Returns null if it no longer exists or the caller may not access it. */
+  async #load(caller: Caller, { key, value }: RecordOf<Listed>): Promise<Omit<Loaded, 'revision'> | null> {
+    if (!reaches(caller, value)) return null;
     const id = key.slice(key.lastIndexOf('.') + 1);
-    const record = await lookup.find(id);
+    const record = await this.#lookup.find(id);
     return record && listKey(record, id) === key ? { id, record } : null;
-  };
-  for await (const found of lookUpAll(allRecords(recordsOf<Listed>(engine.records), prefix), look))
-    if (found) yield found;
+  }
 }
 
 function checkPlace(after: string): string {
