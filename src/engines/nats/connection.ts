@@ -200,6 +200,22 @@ export class Connection {
   }
 
   /**
+   * Reads the messages of a subject from sequence `from` on: a batch from a replica, or only the next message from
+   * the leader if the replica has none.
+   */
+  async messagesFrom(
+    stream: string,
+    subject: string,
+    from: number,
+    limits: { readonly batch: number; readonly max_bytes: number },
+  ): Promise<Message[]> {
+    const found = await this.batch(stream, { seq: from, next_by_subj: subject, ...limits });
+    if (found && found.messages.length > 0) return found.messages;
+    const next = await this.next(stream, subject, from);
+    return next ? [next] : [];
+  }
+
+  /**
    * Like `batch`, but repeats the request until a replica answers. It is used for requests that cannot be
    * sent to the leader.
    */

@@ -13,10 +13,8 @@ import { freezeError, frozenConfig, isFrozen, parseMoveStatus, type Store, thawe
 import type { NatsRecords } from './records.ts';
 import type { NatsSearchIndex } from './search-index.ts';
 
-/** Maximum number of entries per batch request. */
-const PAGE_ENTRIES = 500;
-/** Maximum number of bytes per batch request. */
-const PAGE_BYTES = 4 * 1024 * 1024;
+/** Maximum number of entries and bytes per batch request. */
+const PAGE = { batch: 500, max_bytes: 4 * 1024 * 1024 };
 
 /** Pause in ms before a publish is repeated because its earlier attempt is undecided. */
 const UNDECIDED_MS = 100;
@@ -52,13 +50,6 @@ export function natsMoving(store: Store, ports: Ports): Moving {
   const lastMessages = async function* (stream: string, prefix: string): AsyncGenerator<Message> {
     const listing = new Listing(store, stream, prefix, () => null);
     for await (const { messages } of listing.all('>')) yield* messages;
-  };
-  const entriesFrom = async (subject: string, from: number): Promise<Message[]> => {
-    const request = { seq: from, next_by_subj: subject, batch: PAGE_ENTRIES, max_bytes: PAGE_BYTES };
-    const batch = await connection.batch(streams.logs, request);
-    if (batch && batch.messages.length > 0) return batch.messages;
-    const next = await connection.next(streams.logs, subject, from);
-    return next ? [next] : [];
   };
   return {
     exportBlobs: (prefix = '') => ports.blobs.export(prefix),
@@ -98,7 +89,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
       const last = await connection.last(streams.logs, subject);
       let from = await ports.logs.positionAfter(subject, after);
       while (last && from <= last.seq) {
-        const messages = await entriesFrom(subject, from);
+        const messages = await connection.messagesFrom(streams.logs, subject, from, PAGE);
         for (const message of messages) yield entryOf(message);
         if (messages.length === 0) return;
         from = messages.at(-1)!.seq + 1;

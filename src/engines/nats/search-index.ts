@@ -147,17 +147,8 @@ export class NatsSearchIndex implements SearchIndex {
     }
     const heads = `${this.#store.name}.d.*.0`;
     while (seq < last) {
-      const batch = await connection.batch(streams.documents, {
-        seq: seq + 1,
-        next_by_subj: heads,
-        batch: BATCH_DOCUMENTS,
-        max_bytes: 8 * PART_BYTES,
-      });
-      let messages = batch?.messages ?? [];
-      if (messages.length === 0) {
-        const next = await connection.next(streams.documents, heads, seq + 1);
-        messages = next ? [next] : [];
-      }
+      const limits = { batch: BATCH_DOCUMENTS, max_bytes: 8 * PART_BYTES };
+      const messages = await connection.messagesFrom(streams.documents, heads, seq + 1, limits);
       const documents = await Promise.all(messages.map((message) => this.#document(message)));
       const end = messages.at(-1)?.seq ?? last;
       const changes = documents.flatMap((document) => {
