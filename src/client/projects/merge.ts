@@ -209,18 +209,14 @@ function mergeDecisions({ base, ours, theirs }: Sides): string | null {
   for (const id of new Set([...our.records.keys(), ...their.records.keys()])) {
     const text = pick(before.records.get(id) ?? '', our.records.get(id) ?? '', their.records.get(id) ?? '');
     if (text === null) return null;
-    if (text !== '') records.push({ number: numberIn(id), text });
+    if (text !== '') records.push({ number: numberOf(id), text });
   }
-  const numbers = [...our.records.keys()].map(numberIn);
+  const numbers = [...our.records.keys()].map(numberOf);
   const inOrder = numbers.every((number, index) => index === 0 || number > numbers[index - 1]!);
   if (inOrder) records.sort((a, b) => a.number - b.number);
   const eol = /\r\n|\n|\r/.exec(ours)?.[0] ?? '\n';
   const parts = [head, ...records.map(({ text }) => text)].filter((part) => part.trim() !== '');
   return `${parts.join('\n\n').replaceAll('\n', eol)}${eol}`;
-}
-
-function numberIn(id: string): number {
-  return Number(/\d+/.exec(id)![0]);
 }
 
 type ParsedDecisions = ReturnType<typeof parseDecisions>;
