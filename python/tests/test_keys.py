@@ -172,3 +172,13 @@ def test_errors_do_not_show_the_key(listener: Listener) -> None:
     with pytest.raises(RelayError) as caught:
         ContextRelay(listener.url, "cr_live_mine", retries=0).push("x")
     assert "cr_live" not in repr(caught.value) + str(caught.value)
+
+
+def test_the_proxy_of_the_environment_is_used(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", listener.url)
+    monkeypatch.setenv("no_proxy", "direct.invalid")
+    assert ContextRelay("http://relay.invalid").pull(ID) == "old envelope"
+    assert listener.seen[0][1] == f"http://relay.invalid/pull/{ID}"
+    with pytest.raises(RelayError):
+        ContextRelay("http://direct.invalid", retries=0).pull(ID)
+    assert len(listener.seen) == 1

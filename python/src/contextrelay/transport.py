@@ -1,21 +1,38 @@
-"""HTTP over ``requests``: one session for all threads, timeouts, and retries of repeatable calls."""
+"""HTTP over ``urllib3``: one connection pool for all threads, timeouts, and retries of repeatable calls.
+
+The settings come from ``requests``: proxies, trusted certificates and default headers. A ``requests.Session`` would look them
+up for each request, which takes longer than sending it.
+"""
 
 from __future__ import annotations
 
+import functools
+import os
 import time
-from http.cookiejar import DefaultCookiePolicy
-from typing import Any, List
+from typing import Any, Dict, List
+from urllib.parse import urlencode, urljoin
 
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
+from requests.utils import (
+    DEFAULT_CA_BUNDLE_PATH,
+    default_headers,
+    get_environ_proxies,
+    prepend_scheme_if_needed,
+    select_proxy,
+)
+from urllib3.exceptions import HTTPError, NewConnectionError, SSLError
 
 from .connection import Connection, Deadline
 from .errors import RelayError, RelayHTTPError, RelayUnreachableError
+from .pointer_url import origin_of
 from .wire import Answer, Call, Flow, T
 
 _POOL = 32
 _PIECE = 64 * 1024
+_REDIRECTS = 30
+_HEADERS = dict(default_headers())
 
 
 class Transport:
@@ -23,11 +40,16 @@ class Transport:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._session = requests.Session()
-        # Never store cookies.
-        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        for scheme in ("http://", "https://"):
-            self._session.mount(scheme, HTTPAdapter(pool_connections=_POOL, pool_maxsize=_POOL))
+        bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+        trusted = bundle or DEFAULT_CA_BUNDLE_PATH
+        self._tls: Dict[str, Any] = {
+            "cert_reqs": "CERT_REQUIRED",
+            "ca_cert_dir" if os.path.isdir(trusted) else "ca_certs": trusted,
+        }
+        self._adapter = HTTPAdapter(pool_connections=_POOL, pool_maxsize=_POOL)
+        self._adapter.init_poolmanager(_POOL, _POOL, **self._tls)
+        # The proxy of an origin is looked up once.
+        self._pools = functools.lru_cache(maxsize=_POOL)(self._find_pools)
 
     def run(self, flow: Flow[T]) -> T:
         """Runs a flow: sends each call that the flow yields, and returns the result of the flow."""
@@ -69,32 +91,53 @@ class Transport:
 
     def close(self) -> None:
         """Closes the connections."""
-        self._session.close()
+        self._adapter.close()
+
+    def _find_pools(self, origin: str) -> urllib3.PoolManager:
+        """Returns the connection pools for an origin: direct ones, or those of the proxy in the environment."""
+        proxy = select_proxy(origin, get_environ_proxies(origin))
+        if not proxy:
+            return self._adapter.poolmanager  # type: ignore[no-any-return]
+        address = prepend_scheme_if_needed(proxy, "http")  # type: ignore[no-untyped-call]
+        return self._adapter.proxy_manager_for(address, **self._tls)  # type: ignore[no-any-return]
 
     def _once(self, call: Call, deadline: Deadline) -> Answer:
         base = call.base or self.connection.base
-        left = deadline.left()
-        if left <= 0:
-            raise deadline.late(base)
         url, headers, follow = self.connection.address(call)
+        if call.parameters:
+            url += "?" + urlencode(call.parameters)
         try:
-            with self._session.request(
-                call.method,
-                url,
-                params=call.parameters,
-                headers=headers,
-                data=call.body,
-                timeout=left,
-                allow_redirects=follow,
-                # Without `auth`, requests would replace the API key with credentials from the .netrc file of
-                # the user.
-                auth=_unchanged,
-                stream=True,
-            ) as response:
+            redirects = 0
+            while True:
+                left = deadline.left()
+                if left <= 0:
+                    raise deadline.late(base)
+                response = self._pools(origin_of(url)).urlopen(
+                    call.method,
+                    url,
+                    body=call.body,
+                    headers={**_HEADERS, **headers},
+                    redirect=False,
+                    retries=False,
+                    timeout=left,
+                    preload_content=False,
+                )
+                location = response.get_redirect_location() if follow and redirects < _REDIRECTS else None
+                if not location:
+                    break
+                response.close()
+                url = urljoin(url, location)
+                redirects += 1
+            try:
                 body = _read(response, call, deadline)
-                names = {name.lower(): value for name, value in response.headers.items()}
-                return Answer(response.status_code, names, body, base)
-        except requests.exceptions.SSLError as error:
+            finally:
+                # Returns the connection to its pool, or closes it if a part of the answer is unread.
+                response.close()
+            names = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(response.status, names, body, base)
+        except RelayError:
+            raise
+        except SSLError as error:
             untrusted = RelayUnreachableError(
                 f"The certificate of {base} is not trusted.",
                 code="untrusted_certificate",
@@ -102,33 +145,28 @@ class Transport:
             )
             untrusted.final = True
             raise untrusted from error
-        except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
-            raise deadline.late(base) from error
-        except RelayError:
-            raise
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+        except (requests.RequestException, HTTPError, OSError) as error:
+            # In urllib3 1, a refused connection is a TimeoutError too.
+            is_late = isinstance(error, (urllib3.exceptions.TimeoutError, TimeoutError))
+            if is_late and not isinstance(error, NewConnectionError):
+                raise deadline.late(base) from error
             hint = "Check the address. To start a relay on this machine: relay up"
             raise RelayUnreachableError(f"The relay at {base} does not answer.", hint=hint) from error
 
 
-def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    return request
-
-
-def _read(response: requests.Response, call: Call, deadline: Deadline) -> bytes:
+def _read(response: urllib3.BaseHTTPResponse, call: Call, deadline: Deadline) -> bytes:
     if call.is_large(response.headers.get("Content-Length")):
         deadline.only_progress()
-    raw = response.raw
     # `read1` returns what has arrived. `read` is only the fallback, because in an older urllib3 it waits for
     # a whole piece.
-    read = getattr(raw, "read1", raw.read)
+    read = getattr(response, "read1", response.read)
     pieces: List[bytes] = []
     size = 0
     while True:
         left = deadline.left()
         if left <= 0:
             raise deadline.late(call.base or "the relay")
-        _limit_socket(raw, left)
+        _limit_socket(response, left)
         piece = read(_PIECE, decode_content=True)
         if not piece:
             return b"".join(pieces)
@@ -140,8 +178,8 @@ def _read(response: requests.Response, call: Call, deadline: Deadline) -> bytes:
         pieces.append(piece)
 
 
-def _limit_socket(raw: Any, seconds: float) -> None:
+def _limit_socket(response: Any, seconds: float) -> None:
     """Sets the timeout of the socket for the next read. Otherwise each read could take the whole timeout again."""
-    connected = getattr(getattr(raw, "_connection", None), "sock", None)
+    connected = getattr(getattr(response, "_connection", None), "sock", None)
     if connected is not None:
         connected.settimeout(seconds)
