@@ -6,7 +6,6 @@ import json
 import operator
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Dict, List, Tuple, TypedDict
 from uuid import uuid4
@@ -25,7 +24,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
-from contextrelay import ContextRelay, NotFoundError, RequestReport
+from contextrelay import ContextRelay, NotFoundError
 from contextrelay.files import NewFile
 from contextrelay.integrations.kept_pointers import seconds_of
 from contextrelay.integrations.langgraph import ContextRelaySaver, pointer_wrapper
@@ -241,33 +240,6 @@ def test_a_longer_list_of_writes_adds_to_the_stored_one(relay: ContextRelay, spa
         ("task 2", "a", 2),
         ("task 2", "b", 2),
     ]
-
-
-def test_concurrent_writes_share_requests(server: RelayProcess, space: str) -> None:
-    requests: List[str] = []
-    first = threading.Event()
-    others = threading.Event()
-
-    def note(report: RequestReport) -> None:
-        requests.append(report.path)
-        # Hold the first request until the other writes have begun, so that the other writes share a request.
-        first.set()
-        assert others.wait(30)
-
-    saver = ContextRelaySaver(ContextRelay(server.url, on_request=note), space=space)
-    config = {"configurable": {**place_in("shared")["configurable"], "checkpoint_id": "1"}}
-    with ThreadPoolExecutor(9) as executor:
-        done = [executor.submit(saver.put_writes, config, [("a", 0)], "task 0")]
-        assert first.wait(30)
-        done += [executor.submit(saver.put_writes, config, [("a", n)], f"task {n}") for n in range(1, 9)]
-        deadline = time.monotonic() + 30
-        while len(saver._writer._next.files) < 8 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        others.set()
-    for each in done:
-        each.result()
-    assert len(requests) == 2
-    assert len(list(ContextRelay(server.url).files.space(space).all())) == 9
 
 
 def test_ancestors_of_a_delta_channel_live_as_long_as_the_newest_checkpoint(

@@ -36,7 +36,7 @@ from typing import (
 
 from ..client import ContextRelay
 from ..errors import NotFoundError, RelayHTTPError
-from ..files import BATCH, FileContent, FileError, FileInfo, NewFile, Space
+from ..files import BATCH, FileContent, FileInfo, NewFile
 from . import missing_extra
 from .entry_log import segment
 from .kept_pointers import KeptPointers
@@ -136,44 +136,6 @@ class _Write:
     path: Optional[str]
 
 
-class _Batch:
-    """Files that are written in one request, and the results."""
-
-    def __init__(self) -> None:
-        self.files: List[NewFile] = []
-        self.results: Future[List[Union[FileInfo, FileError]]] = Future()
-
-
-class _Writer:
-    """Writes files. Files that arrive while a request runs wait for its end and share the next request."""
-
-    def __init__(self, files: Space) -> None:
-        self._files = files
-        self._lock = threading.Lock()
-        self._sending = threading.Lock()
-        self._next = _Batch()
-
-    def write(self, files: Sequence[NewFile]) -> List[Union[FileInfo, FileError]]:
-        with self._lock:
-            # A request writes its files in any order, so it contains each path only once.
-            paths = {file.path for file in files}
-            if any(file.path in paths for file in self._next.files):
-                self._next = _Batch()
-            batch = self._next
-            start = len(batch.files)
-            batch.files.extend(files)
-        with self._sending:
-            if not batch.results.done():
-                with self._lock:
-                    if self._next is batch:
-                        self._next = _Batch()
-                try:
-                    batch.results.set_result(self._files.write(batch.files))
-                except BaseException as error:
-                    batch.results.set_exception(error)
-        return batch.results.result()[start : start + len(files)]
-
-
 class ContextRelaySaver(BaseCheckpointSaver[str]):
     """Checkpoint saver: ``builder.compile(checkpointer=ContextRelaySaver())``.
 
@@ -197,7 +159,6 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         super().__init__(serde=serde)
         client = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
         self._files = client.files.space(space)
-        self._writer = _Writer(self._files)
         self._ttl = ttl
         # Pointers live as long as the values that contain them. Values live longer than their checkpoint.
         self._pointers = KeptPointers(client, self._longer_ttl())
@@ -550,7 +511,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                     del recent.sent[path]
 
     def _write(self, files: Sequence[NewFile]) -> None:
-        for file, written in zip(files, self._writer.write(files) if files else []):
+        for file, written in zip(files, self._files.write(files) if files else []):
             conditional = file.if_absent or file.if_match is not None
             if isinstance(written, FileInfo):
                 self._note_expiry(file)
