@@ -140,7 +140,10 @@ async function checkProgramOnPath(own: string, env: Environment): Promise<Findin
   return warning(found, 'install the same version in both places, or remove one of them from the PATH');
 }
 
-/** Returns a finding if the home folder, or the folder in which it would be created, is not writable. */
+/**
+ * Checks whether the home folder is writable, or if it does not exist, the folder in which it would be
+ * created. Returns null if it is.
+ */
 function checkWritable(home: string): Finding | null {
   let folder = home;
   while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder);

@@ -133,8 +133,8 @@ function writeAll(fd: number, data: string | Uint8Array): boolean {
 }
 
 /**
- * Blocks the process for `ms`. It is used while a pipe is full. Such writes fail instead of waiting if the
- * process at the other end has made the pipe non-blocking.
+ * Blocks the process for `ms`. A write to a full pipe normally waits. But if the process at the other end has
+ * made the pipe non-blocking, the write fails, and this function waits before the next try.
  */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

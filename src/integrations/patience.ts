@@ -9,7 +9,7 @@ const PAUSE_MS = 60_000;
  * If the relay does not answer in this time, no call is made for a minute.
  */
 export class Patience {
-  /** Maximum time in ms for which a call to the relay may delay an agent's step. Only tests change it. */
+  /** Maximum time in ms that a call to the relay may delay an agent's step. Only tests change it. */
   static offloadMs = 5_000;
   #pausedUntil = 0;
 

@@ -29,7 +29,7 @@ export interface RelayToolOptions {
    * size, token count and beginning.
    */
   readonly maxBytes?: number;
-  /** Channel for pushes for which the model names no channel. */
+  /** Channel for pushes, if the model names none. */
   readonly channel?: string;
   /** Seconds until a push expires; a day by default. */
   readonly ttl?: number;

@@ -36,8 +36,8 @@ import {
  */
 const METADATA_HEADER_CHARS = 8 * 1024;
 /**
- * Maximum size of a response with a part of a text: four bytes per character, twice as much because of line
- * numbers.
+ * Maximum size of a response with a part of a text. A character has up to four bytes, and line numbers may
+ * double the size.
  */
 const PART_ANSWER_BYTES = 8 * PART_CHARS;
 const STORED = { bytes: STORED_BYTES, what: 'a payload' };

@@ -161,8 +161,8 @@ export interface PushOptions {
   /** True to count the tokens of the payload. `pushDetailed` returns the count. */
   readonly count?: boolean;
   /**
-   * Maximum number of tokens of an excerpt: the most important lines of the payload, with their numbers. `pushDetailed`
-   * returns the excerpt.
+   * Maximum number of tokens of an excerpt. An excerpt has the most important lines of the payload, with
+   * their line numbers. `pushDetailed` returns it.
    */
   readonly excerpt?: number;
   /** Aborts the push. */

@@ -22,14 +22,14 @@ import { knownSession, readJsonFile, seenInTranscript, wakeMark } from '../store
 
 /** Interval in ms at which `watchSessions` looks for messages. */
 const WATCH_MS = 3_000;
-/** Time in ms to wait until a message that was sent appears in the transcript of the session. */
+/** After a message was sent, its session's transcript is watched for this many ms until the message appears. */
 const EVIDENCE_MS = 3_000;
 const EVIDENCE_POLL_MS = 250;
-/** Time in ms after which a message that was sent, but does not appear in the transcript, is queued again. */
+/** If a message that was sent does not appear in the transcript after this many ms, it is queued again. */
 const LOST_MS = 120_000;
 const CODEX_MS = 15_000;
 const HTTP_MS = 10_000;
-/** Interval in ms at which a hook that waits for messages checks whether a sender has called it. */
+/** A hook that waits for messages checks at this interval (in ms) whether a sender has called it. */
 const CALL_POLL_MS = 1_000;
 /** Version of the inbox protocol of Claude Code that is supported. */
 const CLAUDE_PROTOCOL = 1;

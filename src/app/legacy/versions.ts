@@ -14,8 +14,8 @@ export interface LegacyVersion {
 }
 
 /**
- * Number of bytes of the state's size limit that are reserved for the fields that a relay adds: version, time
- * and metrics.
+ * Number of bytes of the state's maximum size that are reserved. A relay needs them for the fields that it
+ * adds: version, time and metrics.
  */
 const AROUND_BYTES = 1024;
 /** Maximum number of missing versions in a row. After a larger gap, no version is imported. */

@@ -34,7 +34,7 @@ interface Upstream {
   readonly exit: Promise<number>;
 }
 
-/** Time in ms that a server has to end after the client has closed the connection. */
+/** After the client has closed the connection, the server has this many ms to end. */
 const END_GRACE_MS = 2_000;
 
 /** Runs the proxy until the client or the server ends. Returns the exit code of the server. */

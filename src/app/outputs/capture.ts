@@ -27,8 +27,8 @@ const LAST_LINE_TOKENS = 100;
 /** Interval in ms at which output is written to the spool, a file that survives if this process is killed. */
 const SPOOL_MS = 1_000;
 /**
- * Number of bytes of output above which every further chunk is written to the spool at once, so that memory
- * stays bounded.
+ * If there are more bytes of output than this, every further chunk is written to the spool at once, so that
+ * memory stays bounded.
  */
 const HELD_BYTES = 1024 * 1024;
 const LINE_FEED = 0x0a;

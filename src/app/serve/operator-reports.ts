@@ -117,7 +117,7 @@ interface QueueOptions {
   readonly name: string;
   /** Maximum number of queued rows. */
   readonly most: number;
-  /** Time in ms that the first queued row waits for others, so that they are sent in one request. */
+  /** The first queued row waits this many ms for others, so that they are sent in one request. */
   readonly afterMs?: number;
   readonly log: Log;
 }

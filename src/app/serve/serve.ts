@@ -44,7 +44,7 @@ const TIMEOUTS = {
   /** Interval in ms at which the time limits above are checked. */
   checkMs: 5_000,
 } as const;
-/** Idle time in ms after which the system probes whether the other end of a connection still exists. */
+/** If a connection is idle for this many ms, the system probes whether the other end still exists. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS: ConnectionLimits = { total: 20_000, perAddress: 12_000 };
 const SWEEP_INTERVAL_MS = 60_000;

@@ -21,7 +21,7 @@ const KEPT_AFTER_EXPIRY_MS = 90 * 24 * 60 * 60 * 1000;
 interface Entry {
   readonly key: string;
   readonly created_at: string;
-  /** Time at which the pointer expired or will expire, as known when the key was stored. */
+  /** Time at which the pointer expires. It was known when the key was stored, and may have changed since. */
   readonly expires_at?: string;
 }
 

@@ -48,7 +48,10 @@ export class Mirror {
    */
   readonly #writing = new Map<ThreadRoot, boolean>();
   readonly #marks = new Map<ThreadRoot, string>();
-  /** Size, number of events and last sequence number of each events.log, after this process last wrote the file. */
+  /**
+   * For each events.log: its size, its number of events and its last sequence number, after this process last
+   * wrote it.
+   */
   readonly #ends = new Map<ThreadRoot, { size: number; count: number; seq: number }>();
   /**
    * Stamp of each state.json file from `stampOf`, taken when this process last wrote the file. If the file

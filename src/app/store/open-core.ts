@@ -22,12 +22,12 @@ export interface CoreOptions {
 }
 
 /**
- * Time in ms for which a server collects the commits of a thread before it writes the thread's files. Answers do
+ * A server collects the commits of a thread for this many ms before it writes the thread's files. Answers do
  * not wait for these files.
  */
 const SERVER_REST_MS = 25;
 
-/** Time in ms after its start at which a server indexes artifacts that earlier processes did not index. */
+/** This many ms after its start, a server indexes artifacts that earlier processes did not index. */
 const RESUME_MS = 2_000;
 
 /** Called with a full sentence about a problem that does not stop the operation. */

@@ -184,5 +184,5 @@ export async function announcedResult(client: ContextRelay, id: string, result: 
 }
 
 const SUMMARY_CHARS = 80;
-/** Time limit in ms for searching the done channel for the message about a past result. */
+/** Time limit in ms for searching the messages of the done channel for a past result. */
 const LOOK_BACK_MS = 10_000;

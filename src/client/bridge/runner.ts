@@ -106,8 +106,8 @@ export interface TmuxOptions {
   /** Arguments for tmux itself, such as `-L` with a socket name. */
   readonly tmuxArgs?: readonly string[];
   /**
-   * Time in ms without a change of the screen after which a task is reported as stuck. The default comes from
-   * the profile, and is usually 60 000.
+   * If the screen does not change for this many ms, the task is reported as stuck. The default comes from the
+   * profile, and is usually 60 000.
    */
   readonly stuckAfter?: number;
   /**

@@ -182,7 +182,7 @@ export interface Step {
   };
   readonly timeoutMs: number;
   /**
-   * Time in ms for which the result of an unchanged step is reused from the cache. Null if results are not
+   * Time in ms for which a cached result is used again if the step has not changed. Null if results are not
    * cached.
    */
   readonly cacheMs: number | null;

@@ -38,9 +38,9 @@ export interface LeaseOptions {
 /** Interval in ms at which a waiting process asks for the lease again. */
 const POLL_MS = 500;
 /**
- * Number of ms for which a write relies on the last renewal of the lease and does not ask the store again.
- * This saves requests when several steps end together. But a process that has lost its lease can still write
- * for at most this time.
+ * Within this many ms after a renewal of the lease, writes do not ask the store again. This saves requests
+ * when several steps end together. But a process that has lost its lease can still write for at most this
+ * time.
  */
 const CONFIRMED_MS = 1_000;
 /** Methods of the threads API that write to a run. */

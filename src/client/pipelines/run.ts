@@ -88,8 +88,8 @@ export class Run {
   }
 
   async #step(step: Step): Promise<void> {
-    // Wait one microtask, so that `#steps` contains the promise of this step before it starts the steps that
-    // it needs.
+    // Wait one microtask before starting the steps that this step needs. Then `#steps` contains the promise
+    // of this step.
     await Promise.resolve();
     const byId = new Map(this.#pipeline.steps.map((other) => [other.id, other]));
     await Promise.all(step.needs.map((need) => this.#begin(byId.get(need)!)));
@@ -112,9 +112,9 @@ export class Run {
   }
 
   /**
-   * Returns the id of a needed step because of which this step cannot run, or null. A failed step is
-   * preferred over a skipped one. If the condition of this step uses the status of a needed step, only an
-   * interruption of the needed step stops this step.
+   * Returns the id of a needed step that prevents this step from running, or null. A failed step is preferred
+   * over a skipped one. If the condition of this step uses the status of a needed step, that step prevents it
+   * only if it was interrupted.
    */
   #stopper(step: Step): string | null {
     const asked = new Set(

@@ -23,8 +23,8 @@ export function part(
   verb = '',
   at: number | string | null | undefined = null,
 ) {
-  // `more` is the number of further entries for which no lines were made, because there are too many for any
-  // brief.
+  // `more` counts entries that are so many that no brief could show them. No lines are made for these
+  // entries.
   return { title, source, at: typeof at === 'number' ? at : timeOf(at), verb, lines, more: 0 };
 }
 

@@ -413,8 +413,8 @@ function renumber(
 type Entries = readonly [all: readonly Numbered[], fresh: readonly Numbered[]];
 
 /**
- * Finds entries of this side to which the other side has given a new number since the base. Returns a map
- * from old to new numbers.
+ * Finds entries of this side that have got a new number on the other side since the base. Returns a map from
+ * old to new numbers.
  */
 function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, otherNew]: Entries) {
   const moved = new Map<string, string>();

@@ -37,7 +37,7 @@ interface PromptParts {
 export type PromptOutcome = Readonly<ReturnType<typeof outcome>> &
   Pick<ModelAnswer, 'billed' | 'cut'> & { readonly incomplete?: Incomplete };
 
-/** Agent name under which a thread is read to build a prompt, before it is known which model answers. */
+/** Agent name for building a prompt. At that time it is not known yet which model answers. */
 const PROMPT_AUTHOR = 'relay';
 
 /**

@@ -92,8 +92,8 @@ export interface Pulls {
   /** Number of tokens of the tool descriptions. */
   readonly tools_tokens: number;
   /**
-   * Number of tokens that the prompt would have needed in addition, if it had contained the whole artifacts
-   * that tool calls showed.
+   * Number of tokens of the artifacts that tool calls showed, as if they had been pasted whole into the
+   * prompt.
    */
   readonly pasted_tokens: number;
 }

@@ -99,7 +99,7 @@ export function a2aOverHttp(o: A2AOptions) {
     });
     return withHeartbeat(answering);
   };
-  /** Continues to notify webhooks of which earlier server processes did not finish the notification. */
+  /** Sends the webhook notifications that earlier server processes did not finish. */
   const resume = async (
     entries: Iterable<OutboxEntry> | AsyncIterable<OutboxEntry> = outboxEntries(o.core.deps),
   ) => {

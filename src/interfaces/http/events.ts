@@ -46,8 +46,8 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
     );
   });
 
-  // WebSocket upgrades do not reach this handler, so the request is no upgrade. If the query is wrong too,
-  // report the query first.
+  // This handler gets no WebSocket upgrades, so the upgrade is missing in the request. But if the query is
+  // wrong too, report this first.
   const upgrade = async (_relay: Relay, c: Context): Promise<Response> => {
     const options = checkQuery(c);
     const name = percentDecoded(c.req.path.replace(/^(?:\/v1)?\/ws\/?/, ''));

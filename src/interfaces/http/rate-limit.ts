@@ -9,7 +9,10 @@ export interface RateLimits {
   readonly perAddress: number;
   /** Maximum number of requests per second with all API keys of one tenant together. Default: no limit. */
   readonly perTenant?: number;
-  /** Size of a bucket, in seconds: a caller may send the requests of this many seconds at once. Default: 2. */
+  /**
+   * Size of a bucket. A caller may send as many requests at once as are allowed in this many seconds.
+   * Default: 2.
+   */
   readonly burst?: number;
 }
 

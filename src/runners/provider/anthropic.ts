@@ -36,7 +36,7 @@ interface Block {
 
 /**
  * Field that marks the end of the part of a prompt that the provider should cache. The next question or round
- * then costs less, because it begins with the same part.
+ * begins with the same part, so it costs less.
  */
 const MARK = { cache_control: { type: 'ephemeral' } };
 

@@ -19,7 +19,7 @@ import { agentGone, type Pane, type PaneView, Tmux } from './tmux.ts';
 const POLL_MS = 150;
 /** The agent accepts input only after its screen was unchanged for this many ms. */
 const STILL_MS = 500;
-/** Time in ms for which a blank screen counts as a program that is still starting. */
+/** For this many ms, a blank screen counts as a program that is still starting. */
 const BLANK_MS = 10_000;
 /** Maximum time in ms that a paste may take to appear on the screen. */
 const LAND_MS = 8_000;

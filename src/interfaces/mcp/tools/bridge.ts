@@ -12,7 +12,7 @@ import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts'
 const PROGRESS_MS = 5_000;
 /** Maximum timeout in seconds: one day. */
 const MAX_TIMEOUT_S = 86_400;
-/** Time in ms in which an agent that sends no heartbeats must take a task. Otherwise the call ends. */
+/** If no running bridge is known, somebody must take the task within this many ms. Otherwise the call ends. */
 const TAKEN_MS = 10_000;
 
 export const BRIDGE_TOOLS = [
@@ -87,7 +87,7 @@ async function answer(id: string, { url, status }: FoundResult, call: ToolCall):
   return { text: `The task ${how}: ${pulled.text}`, links, failed: true };
 }
 
-/** Returns a sentence that says that no bridge is alive to take a task, or an empty text. */
+/** Returns a sentence if no running bridge can take the task, otherwise an empty text. */
 async function nobodyListens(channel: string, to: string | undefined, { relay }: ToolCall): Promise<string> {
   // Older relays have no list of agents, and not every API key is allowed to read it.
   const listed = await relay.agents.list().catch(() => null);
@@ -100,7 +100,7 @@ async function nobodyListens(channel: string, to: string | undefined, { relay }:
   return ` No agent listens ${where}; a person can start one with: relay bridge start`;
 }
 
-/** Returns a signal that aborts if within `TAKEN_MS` nobody is notified of the task and nobody pulls it. */
+/** Returns a signal that aborts after `TAKEN_MS` if nobody was notified of the task or pulled it until then. */
 function signalIfUntaken(url: string, { client }: ToolCall): { signal: AbortSignal; stop(): void } {
   const untaken = new AbortController();
   const timer = setTimeout(async () => {

@@ -48,7 +48,7 @@ export function splitResult(result: JsonObject, schema: JsonObject | undefined):
 }
 
 /**
- * Maximum number of strings in the structured content that are tried as the place of the excerpt. The longest
+ * Maximum number of strings that are tried as the place of the excerpt in the structured content. The longest
  * string is tried first.
  */
 const PLACES = 5;
