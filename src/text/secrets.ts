@@ -1,5 +1,5 @@
 import { SECRET_FINDINGS, SECRET_SCAN_CHARS } from '../base/limits.ts';
-import { CREDENTIAL_FORMATS, REDACTED, URL_PASSWORD } from '../base/redact.ts';
+import { credentialFormats, REDACTED, URL_PASSWORD } from '../base/redact.ts';
 
 /** Kind and line of a secret, without the secret itself. */
 export interface SecretFinding {
@@ -16,7 +16,7 @@ export interface SecretFinding {
 export function findSecrets(text: string): SecretFinding[] {
   const scanned = text.slice(0, SECRET_SCAN_CHARS);
   const found: { kind: string; at: number }[] = [];
-  for (const [kind, pattern] of CREDENTIAL_FORMATS) {
+  for (const { kind, pattern } of credentialFormats(scanned)) {
     for (const match of scanned.matchAll(pattern)) {
       if (!isPlaceholder(match[0])) found.push({ kind, at: match.index });
       if (found.length >= MAX_MATCHES) break;
@@ -37,13 +37,16 @@ export function findSecrets(text: string): SecretFinding[] {
 
 /** Masks everything that `findSecrets` finds, in the whole text. */
 export function maskSecrets(text: string): string {
-  // Mask the whole block of a private key, not only its first line.
-  let masked = text.replace(PRIVATE_KEY_BLOCK, REDACTED);
-  for (const [, pattern] of CREDENTIAL_FORMATS) {
+  let masked = text;
+  for (const { kind, pattern } of credentialFormats(text)) {
+    // Mask the whole block of a private key, not only its first line.
+    if (kind === 'private key') masked = masked.replace(PRIVATE_KEY_BLOCK, REDACTED);
     masked = masked.replace(pattern, (match) =>
       isPlaceholder(match) ? match : `${match.startsWith('#key=') ? '#key=' : ''}${REDACTED}`,
     );
   }
+  // A plain check is faster than compiling the patterns below.
+  if (!/:\/\/|pass|secret|key|token|bearer|basic/i.test(masked)) return masked;
   return masked
     .replace(URL_PASSWORD, (all, before: string, password: string) =>
       isPlaceholder(password) || PLAIN_WORD.test(password) ? all : `${before}:${REDACTED}@`,

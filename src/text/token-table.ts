@@ -167,9 +167,20 @@ function charClass(code: number): number {
 
 const CONTRACTION = /'(?:[sdmt]|ll|ve|re)/iy;
 
+/** Pieces of this length or longer are left to the code for all characters. */
+const LONG_PIECE = 60;
+
 /**
- * Splits a text into pieces. Implements the tokenizer's regular expression by hand, because compiling it takes longer
- * than counting a page. Cuts pieces that are longer than TOKEN_SLICE_CHARS.
+ * Matches a piece of ASCII characters: a word, digits, symbols or white space. If white space ends before another
+ * character than a visible ASCII one, nothing matches. The repeats are bounded so that a long run takes linear time.
+ */
+const ASCII_PIECE =
+  /[\t\v\f -/:-@[-`{-~]?(?:[A-Z]{0,60}[a-z]{1,60}|[A-Z]{1,60})(?:'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE]))?|[0-9]{1,3}| ?[!-/:-@[-`{-~]{1,60}[\r\n/]{0,60}|[\t-\r ]{0,60}[\r\n]{1,60}(?=[\t\v\f ]{0,60}[!-~])|[\t\v\f ]{1,60}(?=[\t\v\f ][!-~])|[\t\v\f ](?=[!-~])/y;
+
+/**
+ * Splits a text into pieces. `ASCII_PIECE` finds most of them. For other characters, the tokenizer's regular expression
+ * is implemented by hand, because compiling its Unicode classes takes longer than counting a page. Cuts pieces that are
+ * longer than TOKEN_SLICE_CHARS.
  */
 export class TokenPieces {
   readonly #text: string;
@@ -187,6 +198,14 @@ export class TokenPieces {
   /** Returns the end of the piece that begins at `from`. */
   end(from: number): number {
     const text = this.#text;
+    ASCII_PIECE.lastIndex = from;
+    if (ASCII_PIECE.test(text)) {
+      const end = ASCII_PIECE.lastIndex;
+      const next = text.charCodeAt(end);
+      // Another next character, or the end of the text, could change the piece.
+      if (end - from < LONG_PIECE && ((next >= 0x20 && next < 0x7f) || (next >= 0x09 && next <= 0x0d)))
+        return end;
+    }
     this.#limit = Math.min(from + TOKEN_SLICE_CHARS, text.length);
     const first = this.#kind(from);
     const isPrefix = (first & (OTHER | MARK | SPACE)) !== 0;

@@ -94,7 +94,7 @@ const PHRASES: readonly (readonly [needs: readonly string[], phrase: string])[] 
   [['mode'], '(?:enter|enable|activate) (?:dan|jailbreak|god|unrestricted) mode'],
   // From now on you must obey.
   [
-    ['now'],
+    ['from'],
     'from now on you (?:(?:must|will|shall|are|should|only|to|always|no longer) ){1,3}(?:act|behave|respond|answer|ignore|obey|pretend|speak)',
   ],
   // New instructions: … System override: …
