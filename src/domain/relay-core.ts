@@ -5,7 +5,6 @@ import type { SpendingReport } from '../contract/activity.ts';
 import { actingAs, type Caller, type CallerAt, doneBy } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { SweepResult } from '../kernel/engine.ts';
-import { Activities } from './activity/activity.ts';
 import { ActivityLog, writeStorage } from './activity/activity-log.ts';
 import { Agents } from './agents/agents.ts';
 import { Claims } from './agents/claims.ts';
@@ -30,9 +29,9 @@ import { methodsFor, relayBinder, type Services } from './relay-binding.ts';
 import { type StoragePart, storageParts } from './storage-parts.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
-import { Capabilities } from './threads/capabilities/capabilities.ts';
+import type { Capabilities } from './threads/capabilities/capabilities.ts';
 import { quotaBytesOf, removeExpiredThreads, threadEnds } from './threads/thread-removal.ts';
-import { ThreadServices } from './threads/thread-services.ts';
+import type { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Statistics } from './usage/statistics.ts';
 import { Storage } from './usage/storage.ts';
@@ -192,7 +191,10 @@ export class RelayCore {
           ...methodsFor(VERBS.agents, this.messages),
           ...methodsFor(VERBS.agents, this.claims),
         }),
-        activity: () => new Activities(deps, deps.activity, o.prices),
+        activity: () => async () => {
+          const { Activities } = await import('./activity/activity.ts');
+          return new Activities(deps, deps.activity, o.prices);
+        },
         shares: () => this.keys.shares,
         projects: () => new Projects(o.projects ?? null),
         questions: () => this.questions,
@@ -238,6 +240,7 @@ export class RelayCore {
   /** Returns the thread services. They are created at first use. */
   threads(): Promise<ThreadServices> {
     const load = async () => {
+      const { ThreadServices } = await import('./threads/thread-services.ts');
       const threads = new ThreadServices(this.deps, this.storage);
       await this.#options.onThreads?.(threads);
       return threads;
@@ -253,6 +256,7 @@ export class RelayCore {
   #loadCapabilities(): Promise<Capabilities> {
     const load = async () => {
       const [{ log }, added] = await Promise.all([this.threads(), this.deps.capabilities?.()]);
+      const { Capabilities } = await import('./threads/capabilities/capabilities.ts');
       return new Capabilities(log, added);
     };
     this.#capabilities ??= load().catch((error) => {

@@ -1,10 +1,5 @@
 import { readText } from '../../base/utf8.ts';
-import { WorkMeter } from '../../base/work-meter.ts';
 import type { TextWork } from '../../domain/text-work.ts';
-import { runFold } from '../../domain/threads/fold-job.ts';
-import { excerpt } from '../../text/excerpt/excerpt.ts';
-import { takePart } from '../../text/parts/take-part.ts';
-import { makePreview } from '../../text/preview/preview.ts';
 import { countTokens } from './token-counter.ts';
 
 /**
@@ -17,15 +12,21 @@ export const ownTextWork: TextWork = {
   },
   async part(body, request) {
     // The regular expression library is large and few commands need it, so load it only here.
+    const { takePart } = await import('../../text/parts/take-part.ts');
     const { re2Matcher } = await import('../../text/parts/re2-matcher.ts');
     return takePart(body, request, re2Matcher);
   },
-  excerpt: (body, { budget }) =>
-    excerpt(body instanceof Uint8Array ? [body] : body, { budget, counter: ownTextWork }),
+  async excerpt(body, { budget }) {
+    const { excerpt } = await import('../../text/excerpt/excerpt.ts');
+    return excerpt(body instanceof Uint8Array ? [body] : body, { budget, counter: ownTextWork });
+  },
   async preview(kind, content) {
+    const { makePreview } = await import('../../text/preview/preview.ts');
     return makePreview(kind, content);
   },
   async fold(load) {
+    const { runFold } = await import('../../domain/threads/fold-job.ts');
+    const { WorkMeter } = await import('../../base/work-meter.ts');
     const { job, events } = await load();
     return runFold(job, events, new WorkMeter());
   },

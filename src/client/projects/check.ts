@@ -10,6 +10,7 @@ import {
   rewrittenSince,
   SEAL_FILE,
 } from './decisions.ts';
+import { faults } from './faults.ts';
 import {
   conflictLine,
   DECISIONS_MD,
@@ -19,7 +20,7 @@ import {
   STATE_JSON,
   TODOS_JSON,
 } from './files.ts';
-import { commentNotes, faults, missingFiles, type ProjectView } from './project-view.ts';
+import { commentNotes, missingFiles, type ProjectView } from './project-view.ts';
 
 export interface Finding {
   readonly file: string;

@@ -363,7 +363,7 @@ export function todosJson(at: string): string {
 }
 
 /** Returns a new decisions.md. It lists existing decision files with their paths and does not copy them. */
-export function decisionsMd(_at: string, adopted: readonly AdoptedDecision[] = []): string {
+function decisionsMd(_at: string, adopted: readonly AdoptedDecision[] = []): string {
   const records = adopted.map(({ id, title, status, date, path }) =>
     [
       `\n## ${id}: ${title}`,
@@ -378,3 +378,6 @@ export function decisionsMd(_at: string, adopted: readonly AdoptedDecision[] = [
 function json(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
+
+/** Functions that return the text of each new file, except PROJECT.md. */
+export const TEMPLATES = { [STATE_JSON]: stateJson, [TODOS_JSON]: todosJson, [DECISIONS_MD]: decisionsMd };

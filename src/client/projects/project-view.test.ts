@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import TODOS_SCHEMA from '../../../schemas/todos.schema.json' with { type: 'json' };
+import { faults } from './faults.ts';
 import { openJsonFile } from './files.ts';
 import { stateJson, todosJson } from './new-project.ts';
-import { faults } from './project-view.ts';
 import { PRIORITIES, TODO_STATUSES } from './todos.ts';
 
 const AT = '2026-04-20T10:00:00+08:00';

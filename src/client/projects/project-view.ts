@@ -1,9 +1,5 @@
-import STATE_SCHEMA from '../../../schemas/state.schema.json' with { type: 'json' };
-import TODOS_SCHEMA from '../../../schemas/todos.schema.json' with { type: 'json' };
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { type Json, jsonObjectIn } from '../../base/json.ts';
-import type { JsonDocument } from '../../formats/json-document.ts';
-import { JsonSchema } from '../../formats/json-schema.ts';
+import { jsonObjectIn } from '../../base/json.ts';
 import { readDecisions } from './decisions.ts';
 import {
   conflictLine,
@@ -18,7 +14,6 @@ import {
   STATE_JSON,
   TODOS_JSON,
   textAt,
-  timeOf,
 } from './files.ts';
 import { isProjectState, readHandoffs, readState } from './state.ts';
 import { readTodos, todosIn } from './todos.ts';
@@ -34,14 +29,13 @@ export interface ReadOptions {
   readonly quick?: boolean;
 }
 
-/** Maximum number of problems that are listed per file. */
-const MAX_FAULTS = 3;
-
 /**
  * Reads the project files. With `unchecked`, they are not validated against the schemas. With `quick`, they
  * are not validated either, and todos have no line numbers.
  */
 export async function readProject(files: ProjectFiles, now: number, o: ReadOptions = {}) {
+  // Load the validation only if it is needed.
+  const schemas = o.quick || o.unchecked ? null : await import('./faults.ts');
   const broken: string[] = [];
   const found = new Map<string, FileText>();
   for (const name of PROJECT_FILES) {
@@ -63,7 +57,7 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     try {
       const doc = openJsonFile(placed(name, files.place), file.text);
       if (jsonObjectIn(file.text.replace(/^\uFEFF/, '')) === null) commented.push(placed(name, files.place));
-      if (!o.quick && !o.unchecked) broken.push(...faults(name, doc));
+      if (schemas) broken.push(...schemas.faults(name, doc));
       return doc;
     } catch (error) {
       broken.push(sentence(error));
@@ -91,7 +85,7 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
      */
     commented,
     /** Names of project files that another program uses in the project folder. */
-    foreign: await foreignFiles(files),
+    foreign: await foreignFiles(files, found),
     identity: projectMd ? readProjectMd(projectMd.text) : null,
     state: state && isProjectState(state) ? readState(state) : null,
     handoffs: state ? readHandoffs(state) : [],
@@ -103,10 +97,11 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
   };
 }
 
-async function foreignFiles(files: ProjectFiles): Promise<string[]> {
+/** `found` contains the files of `files.place`, which need not be read again if that is the project folder. */
+async function foreignFiles(files: ProjectFiles, found: ReadonlyMap<string, FileText>): Promise<string[]> {
   const names: string[] = [];
   for (const name of [STATE_JSON, TODOS_JSON]) {
-    const file = await files.read(`./${name}`).catch(() => null);
+    const file = files.place === '' ? found.get(name) : await files.read(`./${name}`).catch(() => null);
     if (file && !isOurs(name, file.text)) names.push(name);
   }
   return names;
@@ -128,27 +123,6 @@ export function foreignNotes({ foreign, place }: ProjectView): string[] {
 export function missingFiles({ modified, broken }: ProjectView): string[] {
   return PROJECT_FILES.filter((name) => !modified.has(name) && !broken.some((what) => what.includes(name)));
 }
-
-/**
- * Returns the schema violations of a file as sentences, in the order of the file. Lists at most `most` of
- * them.
- */
-export function faults(name: string, doc: JsonDocument, most: number = MAX_FAULTS): string[] {
-  const rules = (name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA) as Json;
-  const schema = new JsonSchema(rules, { formats: FORMATS });
-  const found = schema
-    .problems(doc.get()!)
-    .map((problem) => ({ ...problem, at: doc.find(problem.path)!.start }))
-    .sort((a, b) => a.at - b.at);
-  const told = found.slice(0, most).map(({ path, what }) => {
-    const place = [`${name}, line ${doc.place(path).line}`, ...(path.length > 0 ? [path.join('/')] : [])];
-    return `${place.join(', ')}: ${what}.`;
-  });
-  if (found.length > most) told.push(`${name}: ${found.length - most} more; see relay project check`);
-  return told;
-}
-
-const FORMATS = { 'date-time': (text: string) => timeOf(text) !== null };
 
 function sentence(error: unknown): string {
   return isRelayError(error) ? error.message : `Reading failed: ${(error as Error).message}`;

@@ -2,7 +2,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { HANDOFF_POLL_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
-import { acceptRewrites, checkProject, type Finding } from './check.ts';
+import type { Finding } from './check.ts';
 import {
   appendDecision,
   digestDecisions,
@@ -28,8 +28,7 @@ import {
   TODOS_JSON,
   timeOf,
 } from './files.ts';
-import { mergeFolder, mergeOne, type WrittenMerge } from './merge.ts';
-import { decisionsMd, discover, projectMd, stateJson, todosJson } from './new-project.ts';
+import type { WrittenMerge } from './merge.ts';
 import { type ProjectView, type ReadOptions, readProject } from './project-view.ts';
 import {
   type Checkpoint,
@@ -61,7 +60,6 @@ export interface Sync extends StateChange {
   readonly decisions?: readonly NewDecision[];
 }
 
-const TEMPLATES = { [STATE_JSON]: stateJson, [TODOS_JSON]: todosJson, [DECISIONS_MD]: decisionsMd };
 type JsonFile = typeof STATE_JSON | typeof TODOS_JSON;
 
 /**
@@ -81,6 +79,7 @@ export class Project {
 
   /** Writes the missing project files. With `force`, overwrites all of them. */
   async init(o: { readonly force?: boolean } = {}): Promise<{ written: string[]; kept: string[] }> {
+    const { discover, projectMd, TEMPLATES } = await import('./new-project.ts');
     const facts = await discover(this.files, this.git);
     const at = stamp(this.#now());
     return this.files.locked(async () => {
@@ -221,6 +220,7 @@ export class Project {
   }
 
   async check(o: { readonly accept?: boolean } = {}): Promise<Finding[]> {
+    const { acceptRewrites, checkProject } = await import('./check.ts');
     if (o.accept) {
       await this.files.locked(async () => {
         const acceptance = await acceptRewrites(this.files, this.git);
@@ -231,12 +231,14 @@ export class Project {
   }
 
   /** Merges the project files if they have conflict markers or repeated numbers. */
-  merge(): Promise<WrittenMerge> {
+  async merge(): Promise<WrittenMerge> {
+    const { mergeFolder } = await import('./merge.ts');
     return this.files.locked(() => mergeFolder(this.files, this.git));
   }
 
   /** Merges one project file for git. If the file cannot be parsed, merges it line by line, as git would. */
   async mergeFile(name: string, sides: Sides): Promise<MergedFile> {
+    const { mergeOne } = await import('./merge.ts');
     const known = PROJECT_FILES.find((each) => each === name);
     const merged = known && mergeOne(this.git, known, sides).catch(() => null);
     return (await merged) ?? this.git.mergeLines(sides);
@@ -272,10 +274,10 @@ export class Project {
   }
 
   /** Returns the text of a file, or its template if the file is missing. Throws if no project file exists. */
-  async #text(name: keyof typeof TEMPLATES, at: string): Promise<string> {
+  async #text(name: JsonFile | typeof DECISIONS_MD, at: string): Promise<string> {
     const file = await this.files.read(name);
     if (!file && (await this.#present()).length === 0) throw this.#missing();
-    return file?.text ?? TEMPLATES[name](at);
+    return file?.text ?? (await import('./new-project.ts')).TEMPLATES[name](at);
   }
 
   async #append(decision: NewDecision): Promise<string> {

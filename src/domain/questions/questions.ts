@@ -29,7 +29,6 @@ import { newAnswerToken } from '../keys/secrets.ts';
 import { checkCount } from '../names.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';
-import { idempotentRequest } from '../threads/fold.ts';
 import type { ThreadLog } from '../threads/thread-log.ts';
 
 /**
@@ -283,6 +282,7 @@ export class Questions implements Serves<typeof questions> {
     if (thread_id === null) return;
     const log = await this.#log();
     const relay: Caller = { ...LOCAL_CALLER, tenant, asRelay: true };
+    const { idempotentRequest } = await import('../threads/fold.ts');
     const retry = (await idempotentRequest(`question.${what}`, id, () => sha256Hex(id)))!;
     const event = {
       type: `question.${what}`,

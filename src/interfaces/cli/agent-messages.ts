@@ -1,5 +1,7 @@
-import { type AgentMessage, senderOf } from '../../contract/agents.ts';
+import { type AgentClaim, type AgentMessage, senderOf } from '../../contract/agents.ts';
+import { minutesLeft } from '../../domain/agents/claims.ts';
 import { type FrameSecret, frame } from '../../text/frame.ts';
+import { printable } from './human.ts';
 
 /**
  * Formats messages of other agents for a model. Each message has a frame, which names the sender and says
@@ -30,4 +32,9 @@ export async function framedMessages(
 /** Returns the ids of the messages that a text made by `framedMessages` contains. */
 export function messageIds(text: string): string[] {
   return Array.from(text.matchAll(/relay message (k?[0-9a-f]{25,26}),/g), ([, id]) => id!);
+}
+
+/** Formats a claim: `codex-hono holds src/auth/** for 12 more minutes`. */
+export function claimLine({ by, what, until }: AgentClaim): string {
+  return `${printable(by)} holds ${printable(what)} for ${minutesLeft(Date.parse(until), Date.now())}`;
 }

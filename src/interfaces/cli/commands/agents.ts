@@ -1,8 +1,8 @@
 import { AGENT_MESSAGE_BYTES, AGENT_RECIPIENTS, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { pause } from '../../../base/pause.ts';
-import type { AgentClaim, AgentMessage } from '../../../contract/agents.ts';
+import type { AgentMessage } from '../../../contract/agents.ts';
 import type { Relay } from '../../../contract/relay.ts';
-import { minutesLeft } from '../../../domain/agents/claims.ts';
+import { claimLine } from '../agent-messages.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import { moment, parseMilliseconds, parseSpan, plural, printable } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -201,10 +201,5 @@ const claims = answerCommand({
   },
   print: ({ claims: held }) => held.map((each) => claimLine(each)).join('\n') || 'no claims',
 });
-
-/** Formats a claim: `codex-hono holds src/auth/** for 12 more minutes`. */
-export function claimLine({ by, what, until }: AgentClaim): string {
-  return `${printable(by)} holds ${printable(what)} for ${minutesLeft(Date.parse(until), Date.now())}`;
-}
 
 export const commands = { send, conversations, claim, release, claims };

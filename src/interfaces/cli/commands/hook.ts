@@ -16,12 +16,11 @@ import { isLoopback } from '../../../contract/pointer-url.ts';
 import { overlaps } from '../../../domain/agents/claims.ts';
 import { frame } from '../../../text/frame.ts';
 import { neutralise } from '../../../text/sanitize/neutralise.ts';
-import { framedMessages } from '../agent-messages.ts';
+import { claimLine, framedMessages } from '../agent-messages.ts';
 import { draftAsTyped } from '../as-typed.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import type { Input, Io } from '../io.ts';
-import { claimLine } from './agents.ts';
 import { inProject } from './project-call.ts';
 
 const CODEX_EVENTS = {
