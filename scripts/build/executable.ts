@@ -137,7 +137,7 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
       '--min-chunk-size=16384',
       // Compiles functions to machine code later, because most commands are short. `runMain` restores the normal policy for
       // commands that run longer.
-      '--compile-jit-policy=8',
+      '--compile-jit-policy=30',
       ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
       ...['--no-compile-autoload-package-json', '--no-compile-autoload-tsconfig'],
       '--entry-naming=[name].[ext]',
