@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { duration } from '../../src/base/format.ts';
@@ -100,4 +103,38 @@ test('the error for an unknown tmux target shows the format and the existing tar
     new Tmux(socket).pane('=nope'),
     /no target "nope".*SESSION:WINDOW\.PANE\. The panes are: desk:0\.0 \(\w+\)/,
   );
+});
+
+test('an inbox warns if the messages of other agents cannot be read, but not on an older relay or without the scope', async () => {
+  let refusal = '';
+  const server = createServer((request, answer) => {
+    const isInbox = request.url!.startsWith('/inbox/');
+    const inbox = { agent: 'ada', messages: [], cursors: {}, following: ['news'], more: false };
+    const failed = { error: 'It failed.', code: refusal, hint: '' };
+    answer.writeHead(isInbox ? 200 : 400, { 'Content-Type': 'application/json' });
+    answer.end(JSON.stringify(isInbox ? inbox : failed));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const told = async (code: string) => {
+    refusal = code;
+    const { code: exit, stderr } = await run(['inbox', '--as', 'ada', '--url', `http://127.0.0.1:${port}`]);
+    assert.equal(exit, 0, stderr);
+    return stderr;
+  };
+  try {
+    assert.match(
+      await told('store_damaged'),
+      /^warning The messages of other agents cannot be read: It failed\./,
+    );
+    assert.equal(await told('no_route'), '');
+    assert.equal(await told('forbidden'), '');
+  } finally {
+    server.close();
+  }
+});
+
+test('allowing a sender says how long the permission lasts', async () => {
+  const { stdout } = await run(['inbox', '--as', 'ada', '--allow', 'bob']);
+  assert.equal(stdout, 'ada receives messages of bob for 30 days\n');
 });

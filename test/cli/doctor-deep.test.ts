@@ -58,9 +58,10 @@ test('doctor --deep reads all data and lists missing, cut or altered payloads wi
       refers: `artifact ${ref} of thread ${thread}`,
     },
   ]);
-  assert.equal(checks.filter((check: { name: string }) => check.name === 'body').length, 4);
+  assert.equal(checks.filter((check: { name: string }) => check.name === 'payload').length, 4);
 
   const shown = await run(['doctor', '--deep']);
+  assert.match(shown.stdout, /\d payloads read, .*; 4 damaged/);
   assert.match(shown.stdout, new RegExp(`${file} is altered; used by artifact ${ref} of thread ${thread}`));
   const got = await run(['artifact', 'get', ref, '-t', thread]);
   assert.equal(got.code, 1);

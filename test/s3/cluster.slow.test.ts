@@ -77,7 +77,7 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       assert.deepEqual(part, { status: 206, bytes: bytes.subarray(1_000_000, 2_000_001) });
       assert.match(await stdoutOf('du'), /in the bucket +3 MiB in s3:\/\/bodies/);
       assert.match(await stdoutOf('status'), /engine +NATS .*\/one, large payloads in s3:\/\/bodies/);
-      assert.match(await stdoutOf('doctor', '--deep'), /2 bodies read, 3 MiB, none damaged/);
+      assert.match(await stdoutOf('doctor', '--deep'), /2 payloads read, 3 MiB, none damaged/);
 
       faults.isOut = true;
       assert.equal((await pull(id)).status, 503);

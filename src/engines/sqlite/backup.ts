@@ -261,7 +261,7 @@ async function stageCopy(
 function damagedBackupError(from: string, lost: readonly string[]): RelayError {
   const some = lost.slice(0, 3).join(', ') + (lost.length > 3 ? ', …' : '');
   return new RelayError('store_damaged', {
-    what: `${from}: ${lost.length} bodies are missing or damaged (${some})`,
+    what: `${from}: ${lost.length} payloads are missing or damaged (${some})`,
     hint: 'Use another backup, or restore the intact part of this one with relay restore --partial.',
   });
 }

@@ -91,16 +91,16 @@ async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGen
     }
   }
   for (const { file, key, fault, refers } of damaged) {
-    const what = `${file ?? `the body ${key}`} is ${fault}`;
+    const what = `${file ?? `the payload ${key}`} is ${fault}`;
     yield {
-      name: 'body',
+      name: 'payload',
       state: 'wrong',
       found: `${what}; ${refers ? `used by ${refers}` : 'nothing refers to it'}`,
     };
   }
-  const all = `${plural(read, 'body', 'bodies')} read, ${bytes(size)}`;
-  if (damaged.length === 0) yield { name: 'bodies', state: 'ok', found: `${all}, none damaged` };
-  else yield { name: 'bodies', state: 'wrong', found: `${all}; ${damaged.length} damaged`, fix: RESTORE };
+  const all = `${plural(read, 'payload')} read, ${bytes(size)}`;
+  if (damaged.length === 0) yield { name: 'payloads', state: 'ok', found: `${all}, none damaged` };
+  else yield { name: 'payloads', state: 'wrong', found: `${all}; ${damaged.length} damaged`, fix: RESTORE };
 }
 
 /** Returns the last line of the output: the number of failed checks, or else the number of warnings. */

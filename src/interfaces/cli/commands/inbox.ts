@@ -1,4 +1,5 @@
-import { INBOX_MESSAGES } from '../../../base/limits.ts';
+import { isRelayError } from '../../../base/errors.ts';
+import { AGENT_MESSAGES_KEPT_MS, INBOX_MESSAGES } from '../../../base/limits.ts';
 import type { AgentMessage } from '../../../contract/agents.ts';
 import type { Inbox } from '../../../contract/channels.ts';
 import type { Relay } from '../../../contract/relay.ts';
@@ -10,6 +11,9 @@ import type { Io } from '../io.ts';
 import { messageRow } from './agents.ts';
 import { messageContent, messageLine } from './message-line.ts';
 
+/** Number of days after which a permission of --allow ends. */
+const ALLOWED_DAYS = AGENT_MESSAGES_KEPT_MS / 86_400_000;
+
 const inbox = defineCommand({
   usage: '--as NAME',
   details: `Shows messages that other agents sent to the agent (relay send), then messages from the channels that it follows, oldest
@@ -18,7 +22,10 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
     as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
     'mark-read': { help: 'mark the shown messages as read' },
     ack: { value: 'ID', multiple: true, help: 'acknowledge a message of another agent' },
-    allow: { value: 'NAME', help: 'show messages of this sender to the agent; see relay help guide agents' },
+    allow: {
+      value: 'NAME',
+      help: `show messages of this sender to the agent for ${ALLOWED_DAYS} days; see relay help guide agents`,
+    },
     limit: { short: 'n', value: 'N', help: `show at most N messages (${INBOX_MESSAGES})` },
   },
   examples: `
@@ -31,7 +38,10 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
     const { relay } = await open();
     if (flags.allow !== undefined) {
       await relay.agents.allow(agent, flags.allow);
-      io.result({ agent, allowed: flags.allow }, () => `${agent} receives messages of ${flags.allow}`);
+      io.result(
+        { agent, allowed: flags.allow },
+        () => `${agent} receives messages of ${flags.allow} for ${ALLOWED_DAYS} days`,
+      );
       return host.agents.wake(relay, [agent]).then(() => 0);
     }
     if (flags.ack !== undefined) {
@@ -40,7 +50,7 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
       return 0;
     }
     const inbox = await unsealMessages(host, await relay.inbox.read(agent, { limit }));
-    const sent = await sentMessages(relay, agent, limit);
+    const sent = await sentMessages(io, relay, agent, limit);
     io.result({ ...inbox, ...(sent.length > 0 ? { direct: sent } : {}) }, () => {
       const { messages, following } = inbox;
       if (!io.interactive) {
@@ -77,11 +87,22 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
 });
 
 /**
- * Returns the messages that other agents sent to this agent. Returns none if they cannot be read, for example
- * from an older relay.
+ * Returns the messages of other agents to this agent. Returns none if the relay is too old to have them, or if the key
+ * lacks the scope. Warns about any other error, so that the messages of channels are still shown.
  */
-async function sentMessages(relay: Relay, agent: string, limit?: number): Promise<readonly AgentMessage[]> {
-  return (await relay.agents.messages(agent, { limit }).catch(() => ({ messages: [] }))).messages;
+async function sentMessages(
+  io: Io,
+  relay: Relay,
+  agent: string,
+  limit?: number,
+): Promise<readonly AgentMessage[]> {
+  try {
+    return (await relay.agents.messages(agent, { limit })).messages;
+  } catch (error) {
+    if (!isRelayError(error, 'no_route') && !isRelayError(error, 'forbidden'))
+      io.warn(`The messages of other agents cannot be read: ${(error as Error).message}`);
+    return [];
+  }
 }
 
 /** Adds the payload key to the pointers of encrypted messages, if this machine has the channel key. */

@@ -175,7 +175,7 @@ const copy = answerCommand({
   exit: ({ lost }) => (lost.length > 0 ? EXIT.failed : EXIT.ok),
   print: (copied) =>
     [
-      `copied ${copied.from} to ${copied.to}: ${plural(copied.blobs, 'body', 'bodies')} with ${bytes(copied.bytes)}, ${plural(copied.records, 'record')}, ${count(copied.entries)} entries in ${plural(copied.logs, 'log')}`,
+      `copied ${copied.from} to ${copied.to}: ${plural(copied.blobs, 'payload')} with ${bytes(copied.bytes)}, ${plural(copied.records, 'record')}, ${count(copied.entries)} entries in ${plural(copied.logs, 'log')}`,
       `writes were rejected for ${span(copied.frozen_ms)}; the store is now ${copied.to}`,
     ].join('\n'),
 });
