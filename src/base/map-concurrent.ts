@@ -29,7 +29,8 @@ export async function mapConcurrent<T, R>(
       throw error;
     }
   };
-  const outcomes = await Promise.allSettled(Array.from({ length: width }, worker));
+  const length = Array.isArray(items) ? Math.min(width, items.length) : width;
+  const outcomes = await Promise.allSettled(Array.from({ length }, worker));
   const failure = outcomes.find((outcome) => outcome.status === 'rejected');
   if (!failure) return results;
   await iterator.return?.();
