@@ -251,8 +251,9 @@ function wireOptions(options: FileWriteOptions) {
 }
 
 function inJson(content: string | Uint8Array): { content: string; encoding: 'utf8' | 'base64' } {
-  if (typeof content === 'string') return { content, encoding: 'utf8' };
-  return { content: toBase64(content), encoding: 'base64' };
+  const text = typeof content === 'string' ? content : decodeUtf8(content);
+  if (text !== null) return { content: text, encoding: 'utf8' };
+  return { content: toBase64(content as Uint8Array), encoding: 'base64' };
 }
 
 function readOf(file: FileInfo, bytes: Uint8Array): FileRead {
