@@ -9,6 +9,7 @@ import {
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint';
 import { fromBase64, toBase64 } from '../../base/base64.ts';
+import { concatBytes } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
@@ -16,9 +17,9 @@ import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
 import { backwards, FileWriter, segment } from '../file-names.ts';
 import type { KeptPointers } from '../kept-pointers.ts';
 
-/** A serialized value: text, base64, or the SHA-256 hash that names the file with its content. */
+/** A serialized value: text, bytes, base64, or the SHA-256 hash that names the file with its content. */
 type Dumped =
-  | readonly [type: string, data: string]
+  | readonly [type: string, data: string | Uint8Array]
   | readonly [type: string, data: string, encoding: 'base64' | 'file'];
 
 /**
@@ -76,6 +77,11 @@ interface Recent {
   /** Large values that are stored or being sent, by hash. `id` is the newest checkpoint that uses the value. */
   readonly sent: Map<string, { id: string; readonly writing: Promise<void> }>;
   /**
+   * Serialized form of large strings. A checkpoint often has the string that a write has just stored, and need not
+   * serialize it again. Only strings are remembered, because other values can change.
+   */
+  readonly strings: Map<string, Dumped>;
+  /**
    * The last call that serializes values. The next call waits for it, because it must know which values are being
    * sent.
    */
@@ -89,13 +95,20 @@ const PAGE = 50;
  * and writes share.
  */
 const INLINE_BYTES = 4 * 1024;
+/**
+ * Maximum size in bytes of a new value below the first line of its checkpoint, so that a checkpoint is one request. The
+ * value gets its own file as soon as a second checkpoint has it.
+ */
+const BELOW_BYTES = 256 * 1024;
+const NEWLINE = 10;
 /** Maximum number of namespaces whose recent values are remembered. */
 const MAX_RECENT = 256;
 
 /**
  * The files of a saver. For each thread and namespace:
- * - `<thread>/c/<namespace>/<checkpoint>`: a checkpoint with its small values. The names sort newest first.
- * - `<thread>/v/<namespace>/<hash>`: a large value, stored once.
+ * - `<thread>/c/<namespace>/<checkpoint>`: a checkpoint as one line of JSON with its small values, and below it the
+ *   larger new values. The names sort newest first.
+ * - `<thread>/v/<namespace>/<hash>`: a large value that several checkpoints and writes share.
  * - `<thread>/w/<namespace>/<checkpoint>/<task>/<index>`: the pending writes of a task.
  * A checkpoint is written after its large values, in one step, so it exists with all of them or not at all.
  */
@@ -216,7 +229,7 @@ export class CheckpointFiles {
         const isChanged = Object.hasOwn(changed, channel);
         if (value === undefined || (parent === undefined && !isChanged)) continue;
         const known = isChanged ? undefined : recent.values.get(versionKey(channel, version));
-        values[channel] = known ?? (await this.#dumpValue(value, folder, files));
+        values[channel] = known ?? (await this.#dumpValue(value, folder, recent, files, isChanged));
       }
     });
     const hashes = Object.values(values).flatMap(([, hash, encoding]) => (encoding === 'file' ? hash : []));
@@ -233,7 +246,8 @@ export class CheckpointFiles {
       checkpoint: await this.#dump(rest),
       metadata: await this.#dump(metadata),
     };
-    await this.#write([json((await folderOf(thread, 'c', namespace)) + backwards(id), file)]);
+    const path = (await folderOf(thread, 'c', namespace)) + backwards(id);
+    await this.#write([{ path, content: checkpointBytes(file), keep: 0 }]);
     this.#remember(folder, rest, values);
   }
 
@@ -244,10 +258,11 @@ export class CheckpointFiles {
   ): Promise<void> {
     const values = await folderOf(thread, 'v', namespace);
     const folder = `${await folderOf(thread, 'w', namespace)}${backwards(id)}/${await segment(task)}/`;
+    const recent = this.#recentOf(values);
     await this.#send(values, id, async (files) => {
       const ordinary: (readonly [channel: string, value: Dumped])[] = [];
       for (const [channel, value] of writes) {
-        const dumped = await this.#dumpValue(value, values, files);
+        const dumped = await this.#dumpValue(value, values, recent, files);
         const special = WRITES_IDX_MAP[channel];
         if (special === undefined) ordinary.push([channel, dumped]);
         // A later error, interrupt or resumption replaces an earlier one.
@@ -339,6 +354,7 @@ export class CheckpointFiles {
     const recent = this.#recent.get(folder) ?? {
       values: new Map(),
       sent: new Map(),
+      strings: new Map(),
       turn: Promise.resolve(),
     };
     this.#recent.delete(folder);
@@ -362,12 +378,14 @@ export class CheckpointFiles {
       recent.sent.set(value[1], { id, writing });
     }
     for (const [hash, sent] of recent.sent) if (sent.id < id) recent.sent.delete(hash);
+    for (const [text, [, hash]] of recent.strings) if (!recent.sent.has(hash)) recent.strings.delete(text);
   }
 
   async #write(files: readonly FileToWrite[]): Promise<void> {
     await this.#writer.write(files);
+    const decoder = new TextDecoder();
     await this.#pointers.keep(
-      ...files.flatMap(({ content }) => (typeof content === 'string' ? content : [])),
+      ...files.map(({ content }) => (typeof content === 'string' ? content : decoder.decode(content))),
     );
   }
 
@@ -383,7 +401,7 @@ export class CheckpointFiles {
   }
 
   async #parseCheckpoint(read: FileRead): Promise<Stored> {
-    const file = JSON.parse(read.text());
+    const file = parseCheckpointBytes(read.bytes);
     const isOld = file.values === undefined || Array.isArray(file.values);
     return {
       thread: file.thread_id,
@@ -483,28 +501,71 @@ export class CheckpointFiles {
     return { parsed: await this.#serde.loadsTyped(source[0], file.bytes) };
   }
 
-  /** Serializes a value. Adds the file of a large value to `files`. */
-  async #dumpValue(value: unknown, folder: string, files: FileToWrite[]): Promise<Dumped> {
+  /**
+   * Serializes a value. Adds the file of a large value to `files`. With `mayBeBelow`, returns a large value that is not
+   * stored yet as bytes.
+   */
+  async #dumpValue(
+    value: unknown,
+    folder: string,
+    recent: Recent,
+    files: FileToWrite[],
+    mayBeBelow = false,
+  ): Promise<Dumped> {
+    const known = typeof value === 'string' ? recent.strings.get(value) : undefined;
+    if (known && recent.sent.has(known[1])) return known;
     const [type, bytes] = await this.#serde.dumpsTyped(value);
-    const text = decodeUtf8(bytes);
-    if (bytes.byteLength <= INLINE_BYTES) return dumped(type, bytes, text);
+    if (bytes.byteLength <= INLINE_BYTES) return dumped(type, bytes);
     const hash = await sha256Hex(bytes as Uint8Array<ArrayBuffer>);
-    files.push({ path: folder + hash, content: text ?? bytes, keep: 0 });
-    return [type, hash, 'file'];
+    if (mayBeBelow && bytes.byteLength <= BELOW_BYTES && !recent.sent.has(hash)) return [type, bytes];
+    files.push({ path: folder + hash, content: bytes, keep: 0 });
+    const stored = [type, hash, 'file'] as const;
+    if (typeof value === 'string') recent.strings.set(value, stored);
+    return stored;
   }
 
   async #dump(value: unknown): Promise<Dumped> {
     const [type, bytes] = await this.#serde.dumpsTyped(value);
-    return dumped(type, bytes, decodeUtf8(bytes));
+    return dumped(type, bytes);
   }
 
   async #loads<T>([type, data, encoding]: Dumped): Promise<T> {
+    if (typeof data !== 'string') return this.#serde.loadsTyped(type, data);
     return this.#serde.loadsTyped(type, encoding === 'base64' ? fromBase64(data)! : encodeUtf8(data));
   }
 }
 
-function dumped(type: string, bytes: Uint8Array, text: string | null): Dumped {
+function dumped(type: string, bytes: Uint8Array): Dumped {
+  const text = decodeUtf8(bytes);
   return text === null ? [type, toBase64(bytes), 'base64'] : [type, text];
+}
+
+/** Returns a checkpoint as a line of JSON. In the line, bytes are replaced by their number, and they follow it. */
+function checkpointBytes(file: { readonly values: Readonly<Record<string, Dumped>> }): Uint8Array {
+  const below: Uint8Array[] = [];
+  const values = Object.entries(file.values).map(([channel, value]) => {
+    const [type, data] = value;
+    if (typeof data === 'string') return [channel, value];
+    below.push(data);
+    return [channel, [type, data.byteLength]];
+  });
+  const line = JSON.stringify({ ...file, values: Object.fromEntries(values) });
+  return concatBytes([encodeUtf8(`${line}\n`), ...below]);
+}
+
+/** Parses a checkpoint. Checkpoints of earlier versions have no bytes below the line. */
+function parseCheckpointBytes(bytes: Uint8Array) {
+  const lineEnd = bytes.indexOf(NEWLINE);
+  let at = lineEnd < 0 ? bytes.byteLength : lineEnd;
+  const file = JSON.parse(decodeUtf8(bytes.subarray(0, at))!);
+  at++;
+  for (const value of Object.values<unknown[]>(file.values ?? {})) {
+    if (typeof value[1] !== 'number') continue;
+    const end = at + value[1];
+    value[1] = bytes.subarray(at, end);
+    at = end;
+  }
+  return file;
 }
 
 /** Returns the path of the value's file, or nothing if the value has no file. */

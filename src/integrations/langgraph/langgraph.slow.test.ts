@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { Annotation, Command, DeltaValue, interrupt, StateGraph, StateSchema } from '@langchain/langgraph';
+import type { SerializerProtocol } from '@langchain/langgraph-checkpoint';
 import { createAgent, fakeModel } from 'langchain';
 import * as z from 'zod';
 import checkpointsOf020 from '../../../test/fixtures/langgraph-checkpoints-0.2.0.json' with { type: 'json' };
@@ -143,7 +145,7 @@ test('a checkpoint with a missing value is an error, and is not read as complete
   await assert.rejects(graph.invoke({ turn: 7 }, inThread('missing')), told);
 });
 
-test('a large value is stored once, and a listing reads only as many checkpoints as it was asked for', async () => {
+test('a large value is shared, and a listing reads only as many checkpoints as it was asked for', async () => {
   const requests: string[] = [];
   const relay = new ContextRelay({
     baseUrl: scene.server.url,
@@ -164,8 +166,8 @@ test('a large value is stored once, and a listing reads only as many checkpoints
     { text: '', constant: 'constant '.repeat(10_000), turn: 0 },
     { ...inThread('once'), recursionLimit: 100 },
   );
-  // 22 values: the input, the constant and the text of each of the 20 steps.
-  assert.deepEqual(await filesOf('stored-once'), { c: 22, v: 22, w: 21 });
+  // 21 values: the constant and the text of each of the 20 steps. The input is in the first checkpoint.
+  assert.deepEqual(await filesOf('stored-once'), { c: 22, v: 21, w: 21 });
   requests.length = 0;
   const turns: number[] = [];
   for await (const { checkpoint } of saver.list(inThread('once'), { limit: 3 }))
@@ -183,6 +185,29 @@ test('a large value is stored once, and a listing reads only as many checkpoints
   assert.deepEqual(await filesOf('stored-once'), { c: 1, v: 2, w: 0 });
   const { values } = await graph.getState(inThread('once'));
   assert.deepEqual([values.turn, values.text.length, values.constant.length], [20, 30_000, 90_000]);
+});
+
+test('new large values are in the file of their checkpoint, whatever bytes they have', async () => {
+  const zipped: SerializerProtocol = {
+    dumpsTyped: async (value) => ['zip', gzipSync(JSON.stringify(value), { level: 0 })],
+    loadsTyped: async (_, data) => JSON.parse(gunzipSync(data).toString()),
+  };
+  const State = Annotation.Root({ one: Annotation<string[]>, other: Annotation<string[]> });
+  for (const [space, serde] of [
+    ['below', undefined],
+    ['below-zipped', zipped],
+  ] as const) {
+    const values = { one: [`${'ünusual\n'.repeat(2_000)}`], other: ['x'.repeat(40_000)] };
+    const graph = new StateGraph(State)
+      .addNode('end', () => ({}))
+      .addEdge('__start__', 'end')
+      .compile({ checkpointer: new ContextRelaySaver(scene.relay, { space, serde }) });
+    await graph.invoke(values, { ...inThread('new'), durability: 'exit' });
+    assert.deepEqual(await filesOf(space), { c: 1, v: 0, w: 0 });
+    const elsewhere = new ContextRelaySaver(embedded(scene.server), { space, serde });
+    const found = await elsewhere.getTuple(inThread('new'));
+    assert.deepEqual(found?.checkpoint.channel_values, values);
+  }
 });
 
 test('a thread that another process has deleted can be started again with the same large value', async () => {
