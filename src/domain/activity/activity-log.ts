@@ -20,12 +20,6 @@ interface Store {
   readonly env: Pick<Env, 'now'>;
 }
 
-interface Waiting {
-  readonly items: ActivityEntry['items'];
-  readonly leftOut: number;
-  readonly figures: Figures;
-}
-
 /**
  * Records what happens in each tenant, for people who watch. No caller waits for a write to this log:
  * entries are collected in memory and written in batches shortly afterwards. A crash loses the entries that
@@ -35,7 +29,7 @@ interface Waiting {
 export class ActivityLog {
   readonly #deps: Store;
   /** Entries that are not written yet, by tenant. */
-  readonly #behind: WriteBehind<Waiting>;
+  readonly #behind: WriteBehind<ActivityEntry>;
   /** Tenants that were active in this process since their storage size was last written. */
   readonly activeTenants = new Set<string>();
   #spending: Spending | null = null;
@@ -46,14 +40,14 @@ export class ActivityLog {
       delayMs: ACTIVITY_WRITE_MS,
       most: ACTIVITY_WAITING,
       merge: joined,
-      write: (tenant, waiting) => this.#write(tenant, waiting),
+      write: (tenant, entry) => this.#write(tenant, entry),
     });
   }
 
   note(tenant: string, what: Happening, figures: Figures = {}): void {
     this.activeTenants.add(tenant);
     const items = [{ ...what, at: this.#deps.env.now() }];
-    this.#behind.note(tenant, { items, leftOut: 0, figures: addFigures(figuresOf(what), figures) });
+    this.#behind.note(tenant, { items, figures: addFigures(figuresOf(what), figures) });
   }
 
   /** Token counts of prompts. The object is created at first use, because most processes record no prompts. */
@@ -67,10 +61,9 @@ export class ActivityLog {
     await Promise.all([this.#behind.flush(), this.#spending?.flush()]);
   }
 
-  async #write(tenant: string, { items, leftOut, figures }: Waiting): Promise<void> {
+  async #write(tenant: string, entry: ActivityEntry): Promise<void> {
     const { logs } = this.#deps.engine;
     const stream = activityStream(tenant);
-    const entry: ActivityEntry = { items, ...(leftOut > 0 ? { left_out: leftOut } : {}), figures };
     const seq = await logs.append(stream, asJson(entry));
     if (!isOneIn(TRIM_EVERY, seq!)) return;
     // Ignore errors of the trim: the entry is already in the log, and the check after a later write trims
@@ -86,14 +79,12 @@ export class ActivityLog {
 }
 
 /** Joins two batches. Items beyond the limit of one entry are dropped; only their number is kept. */
-function joined(older: Waiting, newer: Waiting): Waiting {
+function joined(older: ActivityEntry, newer: ActivityEntry): ActivityEntry {
   const items = [...older.items, ...newer.items];
   const beyond = items.splice(ACTIVITY_BATCH).reduce((sum, { count }) => sum + (count ?? 1), 0);
-  return {
-    items,
-    leftOut: older.leftOut + newer.leftOut + beyond,
-    figures: addFigures(older.figures, newer.figures),
-  };
+  const left_out = (older.left_out ?? 0) + (newer.left_out ?? 0) + beyond;
+  const figures = addFigures(older.figures ?? {}, newer.figures ?? {});
+  return { items, ...(left_out > 0 ? { left_out } : {}), figures };
 }
 
 /** An event without its id and its time. */
