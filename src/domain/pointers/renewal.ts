@@ -1,13 +1,12 @@
 import { badRequest, isRelayError } from '../../base/errors.ts';
 import { isUuid, toHex } from '../../base/ids.ts';
-import { MAX_TTL_MS, MIN_TTL_MS, RENEWED_POINTERS } from '../../base/limits.ts';
+import { MAX_TTL_MS, MIN_TTL_MS } from '../../base/limits.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { handleOf } from '../../contract/pointer-url.ts';
 import type { Renewed } from '../../contract/pointers.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/records.ts';
-import { wrong } from '../bodies.ts';
 import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
@@ -47,10 +46,9 @@ interface Lifetimes {
 export async function renewPointers(
   parts: RenewalParts,
   caller: Caller,
-  ids: unknown,
-  ttl: unknown,
+  ids: readonly string[],
+  ttl?: number,
 ): Promise<Renewed> {
-  const wanted = checkIds(ids);
   const { maxTtlMs } = await parts.allowance.terms(caller);
   const asked = checkTtl(ttl);
   const lifetimes = {
@@ -59,7 +57,7 @@ export async function renewPointers(
   };
   const records = recordsOf<PointerRecord>(parts.deps.engine.records);
   const pointers = new Map<string, Renewed['pointers'][number]>();
-  for (const name of wanted) {
+  for (const name of ids) {
     const id = await parts.lookup.idOf(caller, name).catch(ifMissing);
     // Skip a name that is no pointer. A caller may collect the names from a text, and some of them may only
     // look like ids.
@@ -143,22 +141,13 @@ export async function openPayload(
   return renewed.body;
 }
 
-function checkIds(ids: unknown): string[] {
-  if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string')) throw wrong('ids', 'an array', ids);
-  if (ids.length > RENEWED_POINTERS)
-    throw badRequest(`"ids" has ${ids.length} ids; at most ${RENEWED_POINTERS} can be renewed at once.`);
-  return ids as string[];
-}
-
 /** Returns an empty text, which is no id, if a handle is mistyped or does not exist. Throws any other error. */
 function ifMissing(error: unknown): string {
   if (isRelayError(error, 'not_found') || isRelayError(error, 'bad_url')) return '';
   throw error;
 }
 
-function checkTtl(ttl: unknown): number {
-  if (ttl === undefined || ttl === null) return MAX_TTL_MS;
-  if (typeof ttl !== 'number' || !Number.isFinite(ttl)) throw wrong('ttl', 'a number of seconds', ttl);
+function checkTtl(ttl = MAX_TTL_MS / 1000): number {
   if (ttl * 1000 >= MIN_TTL_MS && ttl * 1000 <= MAX_TTL_MS) return Math.round(ttl * 1000);
   throw badRequest(`"ttl" is ${ttl} seconds; it must be from ${MIN_TTL_MS / 1000} to ${MAX_TTL_MS / 1000}.`);
 }
