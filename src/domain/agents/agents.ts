@@ -125,11 +125,8 @@ export class Agents {
 
   /** Lists bridges first, then sessions and then followers. Each kind is sorted by name. */
   async list(caller: Caller): Promise<{ agents: Agent[] }> {
-    const sessions = await this.#sessions(caller);
-    const all = [...(await this.others(caller)), ...sessions];
-    const order = ['bridge', 'session', 'follower'];
-    all.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
-    const seen = all.map((agent) => ({
+    const kinds = [this.#present(caller), this.#sessions(caller), this.#followers(caller)];
+    const seen = (await Promise.all(kinds)).flat().map((agent) => ({
       ...agent,
       channels: agent.channels.filter((channel) => mayUseChannel(caller, channel)),
     }));

@@ -77,7 +77,9 @@ export class GroupDelivery {
     while (this.#again && this.#members.size > 0) {
       this.#again = false;
       try {
-        await this.#round();
+        const { again, due } = await this.#rounds.round(this.#members);
+        if (again) this.#again = true;
+        else if (due !== null) this.#wakeIn(due - this.#deps.env.now());
       } catch {
         // The store did not answer. Look again later; until then the members get no work.
         this.#wakeIn(RETRY_MS);
@@ -85,12 +87,6 @@ export class GroupDelivery {
       }
     }
     this.#running = false;
-  }
-
-  async #round(): Promise<void> {
-    const { again, due } = await this.#rounds.round(this.#members);
-    if (again) this.#again = true;
-    else if (due !== null) this.#wakeIn(due - this.#deps.env.now());
   }
 
   #wakeIn(ms: number): void {
