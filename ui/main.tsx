@@ -17,8 +17,8 @@ applyTheme();
 // address.
 const shared = readShareToken();
 followLinks();
-// Only for visitors without a link: load the caller and follow the activity. A visitor with a link to a
-// pointer or a thread may see only this object.
+// Load the caller and follow the activity, except for visitors with a link: they may see only the linked
+// pointer or thread.
 if (!shared && segments.peek()[0] !== 'pull') {
   loadSelf();
   followActivity();

@@ -92,7 +92,10 @@ export function Search() {
   );
 }
 
-/** Returns the attributes to spread, because the JSX types accept this role only together with `list`. */
+/**
+ * Returns the attributes of the search field. They are spread as an object, because the JSX types accept the role
+ * `combobox` only together with `list`.
+ */
 function comboboxProps(active: string | undefined): object {
   const aria = {
     'aria-expanded': active !== undefined,

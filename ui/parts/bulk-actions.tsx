@@ -17,8 +17,8 @@ export interface BulkAction<T> {
 }
 
 /**
- * Bar above a list with the actions for selected rows. If the action fails for a row, it goes on with the
- * others.
+ * Bar above a list with the actions for selected rows. If an action fails for one row, it still runs for the
+ * other rows.
  */
 export function BulkBar<T>(o: {
   selection: Selection<T>;

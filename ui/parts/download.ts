@@ -1,6 +1,6 @@
 /**
- * Saves bytes as a file. A plain link cannot send the API key in a header, so the bytes are fetched before
- * and saved from memory.
+ * Saves bytes as a file. A plain link cannot send the API key in a header, so the caller fetches the
+ * bytes, and this function saves them from memory.
  */
 export async function saveAs(
   name: string,

@@ -147,10 +147,11 @@ export function ValueFilter({
   return <SelectFilter {...o} options={{ '': all, ...Object.fromEntries(labels) }} />;
 }
 
-/** A text field that filters when the person stops typing, because each filtering sends a request. */
+/** A text field that filters when the person stops typing, because each change of a filter sends a request. */
 export function TextFilter(o: { label: string; param: string; grow?: boolean }) {
   const [value, set] = useParam(o.param);
-  // Keep the text as typed, also with a space at its end, until something else changes the address.
+  // Show the text as typed, including a space at its end. Replace it only if the address changes otherwise, for
+  // example because the person goes back.
   const [draft, setDraft] = useState(value);
   const sent = useRef(value);
   useEffect(() => {

@@ -96,8 +96,8 @@ interface Props<T> {
   readonly keyOf: (row: T) => string;
   readonly rowHeight?: number;
   /**
-   * Called when the last rows are visible or almost visible. While this is so, it is called again on each
-   * scroll and each change of the rows.
+   * Called when the last rows are visible or almost visible, and then again on each scroll and each change of
+   * the rows until they are out of sight.
    */
   readonly onEnd?: () => void;
   readonly chosen?: (row: T) => boolean;
@@ -112,7 +112,7 @@ interface Props<T> {
 const NoMatch = ({ what }: { what: string }) => <Empty title={`No ${what} matches these filters.`} />;
 
 const ROW_HEIGHT = 40;
-/** Number of rows left below the visible ones at which further rows are loaded. */
+/** Further rows are loaded when at most this many rows are left below the visible ones. */
 const ROWS_AHEAD = 8;
 
 /** A table of any length. Only the visible rows are in the DOM. */
@@ -121,8 +121,8 @@ export function Table<T>(o: Props<T>) {
   const columns = selection ? [selectColumn(selection, o.keyOf), ...o.columns] : o.columns;
   const isChosen = selection ? (row: T) => selection.rows.has(o.keyOf(row)) : o.chosen;
   const virtual = useVirtualRows(rows.length, rowHeight);
-  // Read the scroll position from the element, because the virtual list learns it only with the next frame. It
-  // misses a scroll by the person that the code below undoes before that frame.
+  // Read the scroll position from the element. The virtual list updates its copy only once per frame, so it misses
+  // a scroll that the layout effect below undoes within the same frame.
   const checkEnd = () => {
     const body = virtual.scroller.current;
     if (!o.onEnd || !body?.clientHeight) return;

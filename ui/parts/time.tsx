@@ -18,8 +18,8 @@ export function Ago({ at }: { at: string | number | null | undefined }) {
 }
 
 /**
- * Displays a time as `14:03:07`, or as `16 Nov, 14:03` if it is on another day. With `short`, another day
- * is displayed without the time of day. For lists in which the order within a minute matters.
+ * Displays a time as `14:03:07`, or as `16 Nov, 14:03` if it is on another day. With `short`, a time on
+ * another day is displayed as `16 Nov`. For lists in which the order within a minute matters.
  */
 export function Clock({ at, short = false }: { at: string | number; short?: boolean }) {
   const moment = new Date(at);
@@ -60,7 +60,7 @@ export function formatDistance(ms: number): string {
   return ms < 0 ? `${amount} ago` : `in ${amount}`;
 }
 
-/** Formats `1.4 s` or `2 min 5 s`. */
+/** Formats a duration, such as `1.4 s` or `2 min 5 s`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;

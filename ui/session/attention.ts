@@ -23,8 +23,8 @@ export interface AttentionItem {
 }
 
 /**
- * The newest list; null before the first read. The overview displays this list, and the health panel shows
- * its length.
+ * The items that `readAttention` found last; null before the first read. The overview lists them, and the
+ * health panel shows their number.
  */
 export const attention = signal<readonly AttentionItem[] | null>(null);
 
@@ -110,8 +110,8 @@ async function runItems(relay: Relay): Promise<AttentionItem[]> {
 }
 
 /**
- * Returns whether a run still needs a person. A run that did not succeed counts for a day, and up to a week
- * if it is still running or if its pipeline has not succeeded since.
+ * Returns whether a run that did not succeed still needs a person. A run that has ended
+ * counts for one day, or for a week if its pipeline has not succeeded since. A running run counts for a week.
  */
 function isUnsolved(
   { status, pipeline, started_at, finished_at }: RunItem,

@@ -6,7 +6,7 @@ export interface HealthReport {
   readonly healthy: boolean;
   readonly ready: boolean;
   readonly version: string | null;
-  /** A message of the relay, such as that it should be restarted. */
+  /** A message of the relay, such as the advice to restart it; null if there is none. */
   readonly note: string | null;
   /** Problems of the store, one sentence each. */
   readonly warnings: readonly string[];

@@ -5,7 +5,7 @@ import { pause } from '../../src/base/pause.ts';
 import type { Activity } from '../../src/contract/activity.ts';
 import { connectionState, needsKey, relay } from './session.ts';
 
-/** Recent activity, newest first. Older entries are not here, but in the relay's log. */
+/** Recent activity, newest first. Pages request older entries from the relay. */
 export const recentActivity = signal<readonly Activity[]>([]);
 const RECENT_ENTRIES = 200;
 /** Interval in ms at which new entries are delivered in a batch. */
@@ -42,7 +42,7 @@ async function watchActivity(current: typeof relay.value, signal: AbortSignal): 
       }
     } catch (error) {
       if (signal.aborted) return;
-      // A key that may not follow activity is no error: its pages are displayed without live updates.
+      // Not an error: the key may not read activity. The pages then have no live updates.
       if (isRelayError(error) && [401, 403, 404].includes(error.status)) {
         connectionState.value = 'idle';
         return;

@@ -78,7 +78,8 @@ function storedKey(): string | null {
 }
 
 /**
- * Returns undefined if the browser's storage is disabled, because the browser then throws on every access.
+ * Calls `use` with the storage of the tab. Returns undefined if the browser has disabled storage, because every
+ * access then throws.
  */
 function storage<T>(use: (kept: Storage) => T): T | undefined {
   try {

@@ -27,7 +27,7 @@ export class LinkifyIt {
 
 /**
  * `entities`: the original has a table of 2 231 names, which is as large as the whole Markdown renderer.
- * This one decodes numeric and common entities. Others stay as written.
+ * This replacement decodes numeric and common entities. Other entities stay as written.
  */
 const NAMES: { readonly [name: string]: string } = {
   amp: '&',

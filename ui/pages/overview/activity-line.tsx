@@ -20,9 +20,8 @@ export interface FeedLine {
 const TOGETHER_MS = 60_000;
 
 /**
- * Returns the key of the line to which an entry is added. Changes of one thread share a line, no matter who
- * makes them. Messages of a group share a line if the same member handles them. Null for an entry with its
- * own line.
+ * Returns a key. Entries with equal keys share a line: all changes of one thread, all claims of one member in a
+ * group, and all its acknowledgements. Returns null for an entry that gets its own line.
  */
 function joinedBy({ kind, thread, by, channel, group }: Activity): string | null {
   if (kind === 'thread.patched') return thread ?? null;
@@ -51,7 +50,7 @@ export function joinEntries(entries: readonly Activity[]): FeedLine[] {
   return lines;
 }
 
-/** A line of the feed as a sentence. Objects are links, with their texts from `names`. */
+/** A line of the feed as a sentence. Objects are links. `names` has their labels by id. */
 export function ActivityLine({ line: { entry, times, authors }, names }: { line: FeedLine; names: Names }) {
   return (
     <span class="activity-line">

@@ -116,7 +116,7 @@ const SUBJECTS = {
   pipeline: 'pipelines',
   key: 'keys and links',
 };
-/** Subject of the filter → first parts of the kinds of activity that the filter shows for this subject. */
+/** Choice of the filter → activity kinds to show, by the part before the dot: `thread` for `thread.created`. */
 const SUBJECT_KINDS: { readonly [subject: string]: readonly string[] } = {
   pointer: ['pointer'],
   thread: ['thread', 'artifact'],
@@ -184,8 +184,8 @@ function ActivityFeed() {
 }
 
 /**
- * Describes the storage figure. If the plan has a limit, this is the limit. Otherwise the operator sees the
- * size of the store, and others see what the figure includes.
+ * Returns the text below the storage figure: the limit of the plan. Without a limit, the operator sees the
+ * contents of the store, and others see what the figure counts.
  */
 function describeStorage({ store, storage }: UsageReport): string {
   if (storage.limit !== null) return `of ${bytes(storage.limit)}`;

@@ -68,7 +68,7 @@ export function RunPage({ id }: { id: string }) {
 function Body({ run }: { run: PipelineRun }) {
   const wanted = query.value.get('step');
   const chosen = run.instances.find(({ step }) => step === wanted) ?? defaultInstance(run.instances);
-  // Older runs did not record their steps. Derive the steps, without their needs, from the instances.
+  // Runs of earlier versions did not record their steps. Take the steps from the instances, without dependencies.
   const ids = [...new Set(run.instances.map(({ of }) => of))];
   const steps = run.steps.length > 0 ? run.steps : ids.map((id) => ({ id, agent: null, needs: [] }));
   const choose = (step: string) => setParam('step', step);

@@ -102,8 +102,8 @@ export function Payload({ client, url, about }: Props) {
 }
 
 /**
- * Returns the reason why the payload cannot be read with the key in the address. Null if there is no
- * reason, undefined until this is known. This check uses up no pull.
+ * Returns why the payload cannot be read with the key in the address, or null if it can be read. Returns
+ * undefined until the check is done. The check uses up no pull.
  */
 function useObstacle(url: string, about: Inspected): string | null | undefined {
   const [obstacle, setObstacle] = useState<string | null | undefined>(undefined);

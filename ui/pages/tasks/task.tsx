@@ -18,7 +18,7 @@ import { ReceiptStages } from '../pointers/receipt-stages.tsx';
 
 export const OPEN_STATES: ReadonlySet<string> = new Set(['queued', 'running', 'acked']);
 
-/** Returns the agent that has the task or has ended it. Null if nobody took the task. */
+/** Returns the agent that has the task or reported its result. Null if there is none. */
 export const agentOf = ({ agent, result, state }: TaskInfo) =>
   agent ?? (state === 'canceled' ? null : (result?.by ?? null));
 

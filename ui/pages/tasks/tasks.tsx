@@ -63,8 +63,8 @@ const STATES = {
 };
 
 /**
- * Actions for selected tasks: cancel open tasks. If the key allows it, also send failed or canceled tasks
- * again.
+ * Actions for selected tasks: cancel open tasks, and send failed or canceled tasks again if the key's scopes
+ * allow it.
  */
 function bulkActions(): BulkAction<TaskInfo>[] {
   const cancel: BulkAction<TaskInfo> = {

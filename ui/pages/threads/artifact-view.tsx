@@ -13,7 +13,7 @@ import { useAction, useAsked } from '../../session/asking.ts';
 import { relay } from '../../session/session.ts';
 import { ContentView, readStart } from '../../viewers/content-view.tsx';
 
-/** One artifact in its viewer. This read is not counted, because a person and no model reads the artifact. */
+/** One artifact in its viewer. The token ledger does not count this read, because no model gets the artifact. */
 export function ArtifactView({
   id,
   artifact: ref,
@@ -23,7 +23,7 @@ export function ArtifactView({
   id: string;
   artifact: string;
   readOnly: boolean;
-  /** True if this view is embedded in another one, so that it has no close button. */
+  /** True if another view contains this one. Then there is no close button. */
   inside?: boolean;
 }) {
   const artifact = useAsked((relay) => relay.threads.artifact(id, ref, { counted: false }), [id, ref]);

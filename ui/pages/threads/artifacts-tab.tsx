@@ -120,7 +120,7 @@ function Hits({ id, searched }: { id: string; searched: string }) {
 }
 
 function Hit({ hit: { ref, name, line, snippet } }: { hit: SearchHit }) {
-  // The relay encloses each match in two pairs of asterisks. So every second part is a match.
+  // The relay encloses each match in `**`, so every second part is a match.
   const parts = snippet.split('**');
   return (
     <>
