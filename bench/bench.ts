@@ -38,7 +38,7 @@ export interface Skipped {
   readonly failed?: true;
 }
 
-/** Returns a limit as text. "At most 0.83 times slower" is printed as "at least 1.2 times as fast". */
+/** Returns a limit as text. A limit below 1 is printed as its inverse: 0.83 as "at least 1.2 times as many". */
 export function claimOf(limit: number | null): string | null {
   if (limit === null) return null;
   return limit < 1 ? `at least ${(1 / limit).toFixed(1)} times as many` : `at most ${limit}×`;

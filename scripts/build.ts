@@ -54,8 +54,8 @@ try {
 }
 
 /**
- * Compiles the SDK and the integrations. The integrations are compiled without a type check, because a build
- * does not need their frameworks. Their tests check the types.
+ * Compiles the SDK and the integrations. The integrations are compiled without a type check, which would
+ * need their frameworks. Their tests check the types.
  */
 async function emitLibrary(outDir: string): Promise<void> {
   for (const project of ['tsconfig.build.json', 'src/integrations/tsconfig.build.json'])

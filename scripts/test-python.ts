@@ -52,8 +52,8 @@ interface Environment {
   readonly extras: readonly string[];
   readonly packages: readonly string[];
   /**
-   * Requirement of the original package. If set, that package is installed instead of our wheel, and the same tests run
-   * with it.
+   * pip requirement of the first ContextRelay's Python package. If set, the same tests run with that package instead of
+   * our wheel.
    */
   readonly instead?: string;
   /** Pages whose examples run before `packages` are installed. A page also has the install command of its extra. */
@@ -169,7 +169,7 @@ async function main(): Promise<number> {
   try {
     for (const environment of chosen) await test(uv, relay.url, environment);
   } finally {
-    // Stop the relay before printing the totals: it prints while it stops, and the totals must be the last line.
+    // Stop the relay before printing the totals. It prints lines while it stops, and the totals must be the last line.
     await relay.stop();
     rmSync(DIST, { recursive: true, force: true });
   }

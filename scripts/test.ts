@@ -138,7 +138,7 @@ function testFiles(o: {
   return all.filter((path) => {
     const slow = /\.(slow|full)\.test\.ts$/.test(path);
     if (filters.length === 0) return o.full || (slow === Boolean(o.slow) && !path.endsWith('.full.test.ts'));
-    // A slow file runs only if its exact path is given.
+    // Without --slow or --full, a slow file runs only if its exact path is given.
     if (slow && !o.slow && !o.full) return filters.includes(path);
     return filters.some((filter) => path.includes(filter));
   });

@@ -7,7 +7,7 @@ import { median } from '../statistics.ts';
 
 const BUDGET_MS = 50;
 
-/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
+/** Time from a push by a command to a socket of the server. The ratio is this time divided by its budget. */
 export default {
   name: 'channels-store',
   claim: 'less than 50 ms',

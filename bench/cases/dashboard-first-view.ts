@@ -12,7 +12,7 @@ const BUDGET_MS = 1_000;
 const LIVE_MS = 5_000;
 const LIVE_EVERY_MS = 20;
 
-/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
+/** Time until the first page is readable. The ratio is this time divided by its budget. */
 export default {
   name: 'dashboard-first-view',
   claim: null,

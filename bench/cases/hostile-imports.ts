@@ -13,7 +13,7 @@ const ATTACKERS = 8;
 const TIMES = 5;
 const FACTS = 4_000;
 
-/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
+/** Latency of `/health` while clients import a foreign thread. The ratio is this latency divided by its budget. */
 export default {
   name: 'hostile-imports',
   claim: 'less than 250 ms',

@@ -13,7 +13,7 @@ const SETTLE_MS = 5_000;
  */
 const WATCH_MS = 65_000;
 
-/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
+/** Memory and CPU time of an idle server. The ratio is its memory divided by the budget for memory. */
 export default {
   name: 'idle',
   claim: 'less than 90 MB and 0.5 % of a core',

@@ -12,7 +12,7 @@ const MOST_SLOWER = 1.2;
 const BUDGET_START_MS = 1000;
 const BUDGET_REQUEST_MS = 250;
 
-/** Checks two budgets: the slowdown of a push, and the start time. The ratio is the larger used share of a budget. */
+/** Slowdown of a push, and start time. Each is divided by its budget; the ratio is the larger of the two results. */
 const pushAndStart = {
   name: 'large-store',
   claim: 'a push at most 1.2×, a start in less than 1 s',

@@ -9,7 +9,7 @@ const BYTES = 25_000_000;
 const BUDGET_MB = 150;
 const LOOK_MS = 20;
 
-/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
+/** Memory that concurrent large pushes add to a server. The ratio is this memory divided by its budget. */
 export default {
   name: 'memory-loaded',
   claim: 'less than 150 MB above idle',

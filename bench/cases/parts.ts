@@ -7,8 +7,8 @@ import { summarise } from '../statistics.ts';
 const PARTS = { lines: 'lines=100-140', grep: 'grep=relays&context=0', outline: 'outline=1', cost: 'cost=1' };
 
 /**
- * Compares a partial pull with the same number of bytes from memory. The relay reads the whole payload and sends a small
- * part of it.
+ * Compares a partial pull with an answer of the same size that the bare server sends from memory. The relay reads the
+ * whole payload and sends a small part of it.
  */
 export default Object.entries(PARTS).flatMap(([part, query]) =>
   [PAYLOAD_BYTES, 5_000_000].map((bytes) => ({

@@ -30,7 +30,7 @@ const WORDS =
     ' ',
   );
 
-/** Stores 25 MiB of text in five artifacts of a watched relay and measures the time until all of it is searchable. */
+/** Stores 25 MiB of text in five artifacts and measures the time until all of it is searchable. */
 async function fill(relay: Server): Promise<{ thread: string; seconds: number; growth: number }> {
   const database = () =>
     ['relay.db', 'relay.db-wal'].reduce(
@@ -91,7 +91,7 @@ async function watched<T>(work: (relay: Server, slice: () => number) => Promise<
   }
 }
 
-/** Compares each figure with its budget, not with another program. The ratio is the largest figure divided by its budget. */
+/** Each measured value is divided by its budget. The ratio is the largest of the results. */
 export default [
   {
     name: 'search-indexing',

@@ -6,7 +6,7 @@ const BYTES = 25_000_000;
 /** Memory limit of an isolate on Cloudflare. */
 const BUDGET_MB = 128;
 
-/** Compares the figure with a budget, not with another program. The ratio is the figure divided by the budget. */
+/** Memory that a payload of 25 MB adds to a Worker. The ratio is this memory divided by its budget. */
 export default {
   name: 'worker-memory',
   claim: 'less than 128 MB above idle',

@@ -25,8 +25,8 @@ export async function buildDashboard(outDir: string): Promise<Metafile> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfigRaw: {},
-    // Replace these packages with a small file. They are half of the size of the Markdown renderer, and the dashboard
-    // does not need their features.
+    // Replace these packages with a small file. The packages make up half of the Markdown renderer, and the
+    // dashboard does not need their features.
     alias: Object.fromEntries(
       ['linkify-it', 'entities', 'uc.micro', 'punycode.js'].map((name) => [
         name,

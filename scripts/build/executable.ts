@@ -133,9 +133,9 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
     const args = [
       ...['build', '--compile', '--bytecode', '--format=esm', '--splitting'],
       ...['--minify-syntax', '--minify-whitespace'],
-      // Use fewer and larger modules, with which a command starts faster.
+      // Use fewer and larger modules, so that a command starts faster.
       '--min-chunk-size=16384',
-      // Compiles functions to machine code later, because most commands are short. `runMain` restores the normal policy for
+      // Compile functions to machine code later, because most commands are short. `runMain` restores Bun's default for
       // commands that run longer.
       '--compile-jit-policy=30',
       ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],

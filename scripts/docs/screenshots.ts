@@ -1,6 +1,6 @@
 /**
- * npm run docs:screenshots [-- FOLDER [PAGE…]]: takes the screenshots of the dashboard for docs/images, with the tests'
- * content. With FOLDER, it takes these pages (default: all) in all themes and widths.
+ * npm run docs:screenshots [-- FOLDER [PAGE…]]: takes the screenshots in docs/images, of a dashboard with the tests'
+ * content. With FOLDER, takes screenshots of each PAGE (default: all pages) in two widths and two themes into FOLDER.
  */
 import { join } from 'node:path';
 import { openDemo } from '../../test/ui/demo/content.ts';
@@ -8,7 +8,7 @@ import { everyPage } from '../../test/ui/pages.ts';
 
 const [folder = join(import.meta.dirname, '../../docs/images'), ...wanted] = process.argv.slice(2);
 
-/** Screenshots in docs/images: the page by the name of the file. */
+/** Screenshots in docs/images: name of the file → name of the page. */
 const DOCS: { readonly [name: string]: string } = {
   'dashboard-overview': 'overview',
   'dashboard-run': 'run',
