@@ -5,7 +5,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** A violation: what is wrong, where, and the reason of the rule. */
+/** A violation of a rule: where it is (`path`, with the line if there is one), and what is wrong. */
 export interface Finding {
   readonly path: string;
   readonly what: string;
@@ -15,7 +15,7 @@ export function isCode(path: string): boolean {
   return /\.(?:tsx?|mts|mjs|js)$/.test(path);
 }
 
-/** Unit tests next to a source may import anything. */
+/** Returns whether a file is a test. Tests may import anything. */
 export function isTest(path: string): boolean {
   return /\.test\.(?:ts|mjs)$/.test(path);
 }

@@ -70,7 +70,7 @@ test('every command shows stored content without its escape codes at a terminal'
     const { stdout } = await atTerminal(line, { home });
     if (name === 'search' || name === 'state header') {
       // These texts were sanitized for models when they were created, so the output lacks the escaped form of ESC.
-      // Append it.
+      // Append it, because `assertHarmless` requires it.
       assert.match(stdout, /before/, name);
       assertHarmless(name, `${stdout}\\u001b`);
     } else assertHarmless(name, stdout);

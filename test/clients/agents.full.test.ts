@@ -226,7 +226,7 @@ class JsonRpc {
   }
 }
 
-/** Waits until the condition holds. A busy machine may need long. */
+/** Waits until the condition holds, for up to 90 s, because a busy machine is slow. */
 async function until(condition: () => unknown, why: () => string = () => ''): Promise<void> {
   for (let tries = 0; tries < 900; tries++) {
     if (await Promise.resolve(condition()).catch(() => false)) return;

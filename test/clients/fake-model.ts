@@ -20,7 +20,7 @@ type Json = { readonly [name: string]: unknown };
 interface Offered {
   readonly name: string;
   readonly namespace?: string;
-  /** True if the tool takes a text instead of arguments: `input`. */
+  /** True if the tool takes one text, named `input`, instead of JSON arguments. */
   readonly custom?: boolean;
 }
 

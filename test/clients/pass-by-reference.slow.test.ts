@@ -24,7 +24,7 @@ const PACKAGES = {
   '@modelcontextprotocol/server-filesystem': '2026.8.31',
 };
 
-/** Reason why the public servers cannot be installed from npm, or false. */
+/** Installs the public servers from npm. Returns the reason if that fails, or false. */
 function installServers(): string | false {
   mkdirSync(SERVERS, { recursive: true });
   const names = Object.keys(PACKAGES);

@@ -91,7 +91,7 @@ test('the line of the background hook wakes only for messages of relay', async (
   assert.equal(asyncRewake, true);
   folder.write('bin/relay', '');
   chmodSync(join(folder.path, 'bin/relay'), 0o755);
-  /** Runs the line with a program that prints to both streams and ends with a code. */
+  /** Runs the hook line with a fake relay that prints to both streams and exits with `code`. */
   const ran = (code: number) => {
     folder.write('bin/relay', `#!/bin/sh\necho text\necho noise >&2\nexit ${code}\n`);
     const line = command.replace(/(?<=; ).*?(?= hook)/, join(folder.path, 'bin/relay'));

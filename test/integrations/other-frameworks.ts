@@ -5,7 +5,7 @@ import { Patience } from '../../src/integrations/patience.ts';
 import { ROOT } from '../package/processes.ts';
 
 /**
- * Preload it with --import to run the tests of an integration with the frameworks of the folder FRAMEWORKS. Packages that
+ * Preload this file with --import to run the tests of an integration with the frameworks of the folder FRAMEWORKS. Packages that
  * are not in this folder, such as test tools, come from src/integrations/node_modules.
  */
 const elsewhere = pathToFileURL(join(process.env.FRAMEWORKS!, 'importer.js')).href;

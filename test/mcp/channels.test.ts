@@ -73,7 +73,8 @@ for (const [way, era, connect] of ways) {
         const modern = era === '2026-07-28';
         const listening = modern ? await mcp.client.listen({ resourceSubscriptions: [uri] }) : null;
         if (!modern) await mcp.client.subscribeResource({ uri });
-        // The server watches the channel only shortly after it confirmed. So publish until the first notification arrives.
+        // The server begins to watch the channel only after it has confirmed the subscription. So publish until the first
+        // notification arrives.
         const first = new Promise<void>((done) => {
           heard = done;
         });

@@ -86,7 +86,7 @@ class Blows {
     this.#scene = scene;
   }
 
-  /** Freezes a node or kills something. */
+  /** Freezes a node, or kills a node or a server. */
   some(): Promise<string> {
     return this.#random() < 0.2 ? this.freeze() : this.kill();
   }

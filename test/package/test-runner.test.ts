@@ -109,7 +109,10 @@ test('a hanging file is killed with its children, and the running test is named'
   assert.equal(stateOf(pid), 'gone');
 });
 
-/** A killed process stays in the process list as a zombie until its parent waits for it. */
+/**
+ * Returns the state of a process, or `gone` if it has ended. A zombie has ended too: it stays in the process list until
+ * its parent waits for it.
+ */
 function stateOf(pid: number): string {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   const state = stdout.trim();

@@ -163,7 +163,7 @@ test('the brief has every heading that a person added, and the commands before d
   assert.match(stdout, /- Not filled in yet: House style\n/);
   assert.ok(!stdout.includes('```'));
 
-  // A small budget drops lines from the end of this order first.
+  // With a smaller token budget, the brief drops the last lines of `order` first.
   const { draft, now } = await coldStart(openProject(folder.path), null);
   const ranked = order.filter((line) => line.startsWith('-') && !line.includes('Sells')).slice(0, 9);
   for (const max of [100, 130, 160, 200, 250]) {

@@ -43,7 +43,7 @@ test('with git, a decision that was rewritten since the last commit or in an ear
   assert.ok(!folder.git('ls-files').includes('.relay'), 'the local folder ignores itself');
   await project.decide(decision('Second'));
   folder.git('commit', '-qam', 'two');
-  // Delete the seal, which does not exist on another machine.
+  // Delete the local folder with the seal (digests of known decisions): a clone on another machine does not have it.
   rmSync(join(folder.path, '.relay'), { recursive: true });
   assert.deepEqual(await findErrors(folder), []);
 

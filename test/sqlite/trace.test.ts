@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryHome } from './home.ts';
 
-/** System calls of each write. The script writes a byte after each acknowledgement, which separates them. */
+/** System calls by write. The script writes a byte after each acknowledgement; these bytes separate the writes. */
 interface Trace {
   /** System calls of the first writes, which also create files and folders. */
   readonly first: string[];
@@ -124,7 +124,7 @@ function traced(t: TestContext, options: { bytes: number; place?: string; role?:
   };
 }
 
-/** Joins the two lines into which strace splits a call that another thread interrupts. The call counts where it ended. */
+/** Joins the two lines into which strace splits a call that another thread interrupts, at the place of the second line. */
 function joined(lines: readonly string[]): string[] {
   const begun = new Map<string, string>();
   const whole: string[] = [];

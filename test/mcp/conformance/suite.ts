@@ -6,7 +6,7 @@ const VERSION = '0.2.0-alpha.12';
 const FOLDER = join(import.meta.dirname, '../../../node_modules/.cache/mcp-conformance');
 const SUITE = join(FOLDER, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
 
-/** Reason why the suite cannot run, or false. */
+/** Installs the suite from npm. Returns the reason if that fails, or false. */
 export async function installSuite(): Promise<string | false> {
   if (existsSync(SUITE)) return false;
   mkdirSync(FOLDER, { recursive: true });

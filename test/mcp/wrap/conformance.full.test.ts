@@ -16,7 +16,7 @@ const env = cleanEnv({ home });
 const SERVER = [NODE, join(import.meta.dirname, 'conformance-server.ts')];
 const WRAP = [NODE, ENTRY, 'mcp', 'wrap'];
 
-/** Names of the scenarios that fail for a stdio server. */
+/** Runs the suite against a stdio server and returns the names of the scenarios that fail. */
 async function failures(command: readonly string[], era: string): Promise<string[]> {
   await using bridge = new HttpBridge(command, env);
   const { failed, output } = await runSuite(await bridge.start(), era);
