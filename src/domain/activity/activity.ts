@@ -1,11 +1,5 @@
 import { badRequest } from '../../base/errors.ts';
-import type {
-  Activity,
-  ActivityPage,
-  activity,
-  FiguresReport,
-  SpendingReport,
-} from '../../contract/activity.ts';
+import type { Activity, activity, FiguresReport, SpendingReport } from '../../contract/activity.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller, Scope } from '../../contract/caller.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
@@ -46,10 +40,7 @@ export class Activities implements Serves<typeof activity> {
     this.#prices = prices;
   }
 
-  async list(
-    caller: Caller,
-    o: { after?: string; limit?: number; kind?: Activity['kind'] } = {},
-  ): Promise<ActivityPage> {
+  async list(caller: Caller, o: { after?: string; limit?: number; kind?: Activity['kind'] } = {}) {
     const limit = checkCount('limit', o.limit ?? PAGE, PAGE_MAX);
     await this.#log.flush();
     const { logs } = this.#deps.engine;
@@ -93,10 +84,7 @@ export class Activities implements Serves<typeof activity> {
     }
   }
 
-  async figures(
-    caller: Caller,
-    o: { hours?: number; step?: FiguresReport['step'] } = {},
-  ): Promise<FiguresReport> {
+  async figures(caller: Caller, o: { hours?: number; step?: FiguresReport['step'] } = {}) {
     const hours = checkCount('hours', o.hours ?? 24, HOURS_MAX);
     const step = o.step ?? 'hour';
     await this.#log.flush();

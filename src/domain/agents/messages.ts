@@ -107,12 +107,7 @@ export class Messages {
     this.#conversations = recordsOf(parts.deps.engine.records);
   }
 
-  async send(
-    caller: CallerAt,
-    to: string | readonly string[] | null,
-    text: string,
-    o: MessageOptions = {},
-  ): Promise<{ messages: AgentMessage[] }> {
+  async send(caller: CallerAt, to: string | readonly string[] | null, text: string, o: MessageOptions = {}) {
     const sender = caller.agent ?? caller.name;
     // A client states its agent name freely. So a key with a channel prefix may act only for agents whose
     // channel name begins with this prefix.
@@ -287,11 +282,7 @@ export class Messages {
   }
 
   /** Lists the messages that wait for an agent, oldest first. */
-  async messages(
-    caller: Caller,
-    rawName: string,
-    o: { limit?: number } = {},
-  ): Promise<{ messages: AgentMessage[] }> {
+  async messages(caller: Caller, rawName: string, o: { limit?: number } = {}) {
     const name = checkAgentName(rawName);
     const limit = checkCount('limit', o.limit ?? AGENT_MESSAGES_LISTED, AGENT_MESSAGES_LISTED);
     const waiting = await this.#waiting(caller.tenant, name);
@@ -299,11 +290,7 @@ export class Messages {
   }
 
   /** Leases messages to the caller, which shows them to the session. */
-  async take(
-    caller: Caller,
-    rawName: string,
-    o: { limit?: number } = {},
-  ): Promise<{ messages: AgentMessage[] }> {
+  async take(caller: Caller, rawName: string, o: { limit?: number } = {}) {
     const name = checkAgentName(rawName);
     const limit = checkCount('limit', o.limit ?? AGENT_MESSAGES_SHOWN, AGENT_MESSAGES_LISTED);
     const messages: AgentMessage[] = [];
@@ -321,11 +308,7 @@ export class Messages {
     return { messages };
   }
 
-  async mark(
-    caller: Caller,
-    rawName: string,
-    { ids, as, route }: MessageMark,
-  ): Promise<{ messages: AgentMessage[] }> {
+  async mark(caller: Caller, rawName: string, { ids, as, route }: MessageMark) {
     const name = checkAgentName(rawName);
     const messages: AgentMessage[] = [];
     for (const id of ids) {
@@ -364,10 +347,7 @@ export class Messages {
     await records.put(knownKey(tenant, agent, sender), at, { expiresAt: at + AGENT_MESSAGES_KEPT_MS });
   }
 
-  async conversations(
-    caller: Caller,
-    o: { limit?: number } = {},
-  ): Promise<{ conversations: Conversation[] }> {
+  async conversations(caller: Caller, o: { limit?: number } = {}) {
     const limit = checkCount('limit', o.limit ?? CONVERSATIONS_LISTED, CONVERSATIONS_LISTED);
     const conversations: Conversation[] = [];
     for await (const { value } of allRecords(this.#conversations, conversationsPrefix(caller.tenant))) {
@@ -377,10 +357,7 @@ export class Messages {
     return { conversations };
   }
 
-  async conversation(
-    caller: Caller,
-    id: string,
-  ): Promise<{ conversation: Conversation; messages: AgentMessage[] }> {
+  async conversation(caller: Caller, id: string) {
     const { value } = await this.#conversation(caller, id);
     const found = await Promise.all(
       value.messages.map((each) => this.#records.get(messageKey(caller.tenant, each))),

@@ -35,10 +35,7 @@ export class DeadLetters {
   }
 
   /** Returns the dead letters that nobody has retried or dropped, oldest first. */
-  async deadLetters(
-    { tenant, base }: Pick<CallerAt, 'tenant' | 'base'>,
-    name: string,
-  ): Promise<{ letters: BuriedMessage[] }> {
+  async deadLetters({ tenant, base }: Pick<CallerAt, 'tenant' | 'base'>, name: string) {
     const channel = checkChannelName(name);
     const target = deadLetterChannel(channel);
     if (target === null) return { letters: [] };

@@ -174,12 +174,7 @@ export class Groups {
     return again === 0 ? { seq, dead: true } : { seq, dead: false, retry_at: again };
   }
 
-  async extend(
-    caller: Caller,
-    channel: string,
-    group: string,
-    { seq, token }: Claim,
-  ): Promise<{ seq: number; lease_until: number }> {
+  async extend(caller: Caller, channel: string, group: string, { seq, token }: Claim) {
     const { log } = this.#openGroup(caller, channel, group);
     let until = 0;
     await log.propose((state, now) => {
@@ -190,12 +185,7 @@ export class Groups {
     return { seq, lease_until: until };
   }
 
-  async setGroup(
-    caller: Caller,
-    channel: string,
-    group: string,
-    { retry }: GroupOptions = {},
-  ): Promise<Required<GroupOptions>> {
+  async setGroup(caller: Caller, channel: string, group: string, { retry }: GroupOptions = {}) {
     const { log } = this.#openGroup(caller, channel, group);
     if (retry && (retry.length > GROUP_ATTEMPTS || !retry.every(isWait))) {
       throw badRequest(

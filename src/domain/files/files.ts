@@ -7,15 +7,7 @@ import { FILE_VERSIONS, FILES_AT_ONCE, FILES_READ_BYTES } from '../../base/limit
 import { mapConcurrent } from '../../base/map-concurrent.ts';
 import { decodeUtf8, encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
 import { type Caller, doneBy } from '../../contract/caller.ts';
-import type {
-  FileContent,
-  FileDraft,
-  FileInfo,
-  FileInput,
-  FileRefused,
-  FileText,
-  files,
-} from '../../contract/files.ts';
+import type { FileDraft, FileInfo, FileInput, FileText, files } from '../../contract/files.ts';
 import type { Cost, LocalOptions, Part, PartRequest } from '../../contract/pointers.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet, type Staged } from '../../kernel/records.ts';
@@ -128,12 +120,7 @@ export class Files implements Serves<typeof files> {
     }
   }
 
-  async get(
-    caller: Caller,
-    space: string,
-    path: string,
-    o: Version & { range?: ByteRange } = {},
-  ): Promise<FileContent> {
+  async get(caller: Caller, space: string, path: string, o: Version & { range?: ByteRange } = {}) {
     const at = toFilePlace(caller, space, path);
     let range: ByteRange | undefined;
     const { head, version, body } = await this.#open(at, o.version, ({ size }) => {
@@ -168,13 +155,7 @@ export class Files implements Serves<typeof files> {
     return versions.map((version) => toFileInfo(at, head, version));
   }
 
-  async part(
-    caller: Caller,
-    space: string,
-    path: string,
-    part: PartRequest,
-    o: Version & LocalOptions = {},
-  ): Promise<Part> {
+  async part(caller: Caller, space: string, path: string, part: PartRequest, o: Version & LocalOptions = {}) {
     const at = toFilePlace(caller, space, path);
     const partText = await this.#readPart(caller, at, part, o);
     this.#noteRead(caller, utf8Bytes(partText.text));
@@ -252,11 +233,7 @@ export class Files implements Serves<typeof files> {
    * Writes several files independently. If one file fails, the answer contains its error, and the other
    * files are still written.
    */
-  async write(
-    caller: Caller,
-    space: string,
-    drafts: readonly FileDraft[],
-  ): Promise<{ files: (FileInfo | FileRefused)[] }> {
+  async write(caller: Caller, space: string, drafts: readonly FileDraft[]) {
     checkBatch(drafts);
     checkSpace(space);
     return {
@@ -273,11 +250,7 @@ export class Files implements Serves<typeof files> {
   }
 
   /** Deletes files by path or below a prefix. */
-  async remove(
-    caller: Caller,
-    space: string,
-    o: { paths?: readonly string[]; prefix?: string },
-  ): Promise<{ deleted: number; more?: true }> {
+  async remove(caller: Caller, space: string, o: { paths?: readonly string[]; prefix?: string }) {
     checkSpace(space);
     if ((o.paths === undefined) === (o.prefix === undefined))
       throw badRequest(
@@ -296,7 +269,7 @@ export class Files implements Serves<typeof files> {
       ),
     );
     const deleted = done.reduce((sum: number, one) => sum + one, 0);
-    return { deleted, ...(page?.next === undefined ? {} : { more: true }) };
+    return { deleted, ...(page?.next === undefined ? {} : { more: true as const }) };
   }
 
   /**

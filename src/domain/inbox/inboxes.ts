@@ -2,7 +2,7 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { INBOX_CHANNELS, INBOX_FOLLOWS, INBOX_MESSAGES } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
-import type { Followed, Inbox, InboxMessage, Since } from '../../contract/channels.ts';
+import type { Followed, InboxMessage, Since } from '../../contract/channels.ts';
 import { compareAndSet } from '../../kernel/records.ts';
 import type { Background } from '../background.ts';
 import type { Channels } from '../channels/channels.ts';
@@ -102,11 +102,7 @@ export class Inboxes {
     await this.#parts.deps.engine.records.add(followsKey(caller.tenant), -1);
   }
 
-  async read(
-    caller: CallerAt,
-    rawAgent: string,
-    o: { limit?: number; newest?: boolean } = {},
-  ): Promise<Inbox> {
+  async read(caller: CallerAt, rawAgent: string, o: { limit?: number; newest?: boolean } = {}) {
     const agent = checkAgentName(rawAgent);
     const limit = checkCount('limit', o.limit ?? INBOX_MESSAGES, INBOX_MESSAGES);
     const all = await this.#following(caller, agent);
@@ -129,11 +125,7 @@ export class Inboxes {
     };
   }
 
-  async markRead(
-    caller: Caller,
-    rawAgent: string,
-    cursors: { readonly [channel: string]: number },
-  ): Promise<void> {
+  async markRead(caller: Caller, rawAgent: string, cursors: { readonly [channel: string]: number }) {
     const agent = checkAgentName(rawAgent);
     for (const [name, seq] of Object.entries(cursors)) {
       const channel = checkChannelName(name);

@@ -224,12 +224,7 @@ export class Pointers {
     return { about: describe(record, loaded.id), body, ...(range ? { range } : {}) };
   }
 
-  async part(
-    caller: Caller,
-    id: string,
-    part: PartRequest,
-    o: PullOptions & LocalOptions = {},
-  ): Promise<Part> {
+  async part(caller: Caller, id: string, part: PartRequest, o: PullOptions & LocalOptions = {}) {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const taken = await this.#take(caller, loaded, part, o);
     const bytes = encodeUtf8(taken.text).byteLength;
