@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts';
+import { everyItem } from '../base/pages.ts';
 import type { Entry, Logs } from '../kernel/logs.ts';
 import type { Records, Staged } from '../kernel/records.ts';
 
@@ -42,17 +43,16 @@ export function recordsOf<T extends Plain<T>>(records: Records): RecordsOf<T> {
  * Yields all records whose keys begin with `prefix`, in key order. If `after` is given, it yields only the
  * records after this key. It reads `limit` records per page, and passes `contains` to `Records.list`.
  */
-export async function* allRecords<T>(
+export function allRecords<T>(
   records: RecordsOf<T>,
   prefix: string,
-  o: { after?: string; limit?: number; contains?: string } = {},
+  { limit, ...o }: { after?: string; limit?: number; contains?: string } = {},
 ): AsyncGenerator<RecordOf<T>> {
-  for (let { after } = o; ; ) {
-    const page = await records.list(prefix, { ...o, after, limit: o.limit ?? 1000 });
-    yield* page.items;
-    if (page.next === undefined) return;
-    after = page.next;
-  }
+  return everyItem(
+    'items',
+    ({ after = o.after, ...page }) => records.list(prefix, { ...o, ...page, after }),
+    limit,
+  );
 }
 
 /**

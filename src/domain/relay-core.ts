@@ -1,5 +1,6 @@
 import type { Env } from '../base/env.ts';
 import { isRelayError } from '../base/errors.ts';
+import { lazily } from '../base/lazily.ts';
 import { pause } from '../base/pause.ts';
 import type { SpendingReport } from '../contract/activity.ts';
 import { actingAs, type Caller, type CallerAt, doneBy } from '../contract/caller.ts';
@@ -29,7 +30,6 @@ import { methodsFor, relayBinder, type Services } from './relay-binding.ts';
 import { type StoragePart, storageParts } from './storage-parts.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
-import type { Capabilities } from './threads/capabilities/capabilities.ts';
 import { quotaBytesOf, removeExpiredThreads, threadEnds } from './threads/thread-removal.ts';
 import type { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
@@ -102,7 +102,6 @@ export class RelayCore {
     actingAs(caller, agent, this.#options.auth !== 'keys');
   readonly #options: CoreOptions;
   #threads: Promise<ThreadServices> | null = null;
-  #capabilities: Promise<Capabilities> | null = null;
   /**
    * Running recounts by tenant. A second call for the same tenant waits for the running recount and does not
    * start another one.
@@ -181,7 +180,12 @@ export class RelayCore {
         inbox: () => this.inboxes,
         receipts: () => this.receipts,
         threads: () => async () => (await this.threads()).verbs,
-        capabilities: () => () => this.#loadCapabilities(),
+        capabilities: () =>
+          lazily(async () => {
+            const [{ log }, added] = await Promise.all([this.threads(), deps.capabilities?.()]);
+            const { Capabilities } = await import('./threads/capabilities/capabilities.ts');
+            return new Capabilities(log, added);
+          }),
         files: () => this.files,
         keys: () => this.keys,
         usage: () => this.usage,
@@ -250,20 +254,6 @@ export class RelayCore {
       throw error;
     });
     return this.#threads;
-  }
-
-  /** Loads the capabilities of threads at first use. */
-  #loadCapabilities(): Promise<Capabilities> {
-    const load = async () => {
-      const [{ log }, added] = await Promise.all([this.threads(), this.deps.capabilities?.()]);
-      const { Capabilities } = await import('./threads/capabilities/capabilities.ts');
-      return new Capabilities(log, added);
-    };
-    this.#capabilities ??= load().catch((error) => {
-      this.#capabilities = null;
-      throw error;
-    });
-    return this.#capabilities;
   }
 
   /**

@@ -22,7 +22,7 @@ import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { partlyShown } from '../../contract/threads.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import { StoreSecret } from '../../domain/store-secret.ts';
+import { storeSecret } from '../../domain/store-secret.ts';
 import { inProject } from '../../interfaces/cli/commands/project-call.ts';
 import type { AgentWork, OpenClient, Programs } from '../../interfaces/cli/host.ts';
 import type { Records } from '../../kernel/records.ts';
@@ -52,12 +52,11 @@ export async function openAgentWork(
   const relays = relaysOf(config, core);
   const threads: ThreadsAs = (who) => relays(who).threads;
   const { engine, texts: tokens, env: storeEnv } = core.deps;
-  const secret = new StoreSecret(core.deps);
   const shared = {
     threads,
     env: systemEnv,
     cache: answerCache(engine.records, storeEnv),
-    frameSecret: () => secret.bytes(),
+    frameSecret: storeSecret(core.deps),
     project: inProject(cwd).project,
   };
   const prompts = new Prompts({ ...shared, tokens });

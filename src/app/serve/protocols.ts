@@ -1,5 +1,6 @@
+import { lazily } from '../../base/lazily.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import { StoreSecret } from '../../domain/store-secret.ts';
+import { storeSecret } from '../../domain/store-secret.ts';
 import { hasOutboxEntries, type OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
@@ -26,15 +27,13 @@ export interface ProtocolOptions {
 export function mcpProtocol(o: Omit<ProtocolOptions, 'webhooks'>, stopping: AbortSignal): Protocol {
   const loaded = lazily(async () => {
     const { mcpOverHttp } = await import('../../interfaces/mcp/http.ts');
-    const { texts } = o.core.deps;
-    const secret = new StoreSecret(o.core.deps);
-    const frameSecret = () => secret.bytes();
+    const { deps } = o.core;
     return mcpOverHttp({
       ...o,
       stopping,
       extend: o.extendMcp,
-      texts,
-      frameSecret,
+      texts: deps.texts,
+      frameSecret: storeSecret(deps),
       onError: warner(o, 'mcp'),
     });
   });
@@ -66,15 +65,6 @@ export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
       if (entries || (await hasOutboxEntries(o.core.deps))) await (await loaded()).resume(entries);
     },
   } satisfies Protocol & { resume(entries?: Iterable<OutboxEntry>): Promise<void> };
-}
-
-/** Calls `load` at the first call and memoizes its result. */
-function lazily<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | null = null;
-  return () => {
-    loading ??= load();
-    return loading;
-  };
 }
 
 function warner({ log }: Pick<ProtocolOptions, 'log'>, event: string): (error: unknown) => void {

@@ -6,11 +6,10 @@ import {
   ACTIVITY_WRITES_KEPT,
   FIGURES_KEPT_MS,
 } from '../../base/limits.ts';
-import type { Activity, FiguresPoint, FiguresReport } from '../../contract/activity.ts';
+import type { Activity, FiguresPoint, FiguresReport, SpendingRow } from '../../contract/activity.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import { allRecords, asJson, entriesBehind, fromJson, isOneIn, recordsOf } from '../records.ts';
-import { WriteBehind } from '../write-behind.ts';
-import { Spending } from './spending.ts';
+import { SumRecords, WriteBehind } from '../write-behind.ts';
 
 /** The log is checked for trimming after this many writes on average. */
 const TRIM_EVERY = 64;
@@ -32,10 +31,12 @@ export class ActivityLog {
   readonly #behind: WriteBehind<ActivityEntry>;
   /** Tenants that were active in this process since their storage size was last written. */
   readonly activeTenants = new Set<string>();
-  #spending: Spending | null = null;
+  /** Token counts of prompts. */
+  readonly spending: Spending;
 
   constructor(deps: Store) {
     this.#deps = deps;
+    this.spending = new Spending(deps);
     this.#behind = new WriteBehind(deps.engine, {
       delayMs: ACTIVITY_WRITE_MS,
       most: ACTIVITY_WAITING,
@@ -50,15 +51,9 @@ export class ActivityLog {
     this.#behind.note(tenant, { items, figures: addFigures(figuresOf(what), figures) });
   }
 
-  /** Token counts of prompts. The object is created at first use, because most processes record no prompts. */
-  get spending(): Spending {
-    this.#spending ??= new Spending(this.#deps);
-    return this.#spending;
-  }
-
   /** Writes all waiting entries. Called before activity is read and before the store is closed. */
   async flush(): Promise<void> {
-    await Promise.all([this.#behind.flush(), this.#spending?.flush()]);
+    await Promise.all([this.#behind.flush(), this.spending.flush()]);
   }
 
   async #write(tenant: string, entry: ActivityEntry): Promise<void> {
@@ -254,4 +249,56 @@ function emptyPoint(name: string): FiguresPoint {
   const at = new Date(name.length === 10 ? name : `${name}:00Z`).toISOString();
   const zeros = Object.fromEntries(COUNTED.map((what) => [what, 0])) as { [what in Counted]: number };
   return { at, ...zeros, avoided_tokens: null, storage_bytes: null };
+}
+
+/** The figures of a row of spending, in the order in which they are stored. */
+const SPENT = [
+  'prompts',
+  'input_tokens',
+  'cached_input_tokens',
+  'output_tokens',
+  'pasted_tokens',
+  'shown_tokens',
+] as const satisfies readonly (keyof SpendingRow)[];
+
+const spendingPrefix = (tenant: string) => `ten.${tenant}/spending/`;
+const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+
+/** Tokens of prompts by day, thread, agent, model and project: one record per thread and day. */
+class Spending {
+  readonly #deps: Store;
+  readonly #sums: SumRecords;
+
+  constructor(deps: Store) {
+    this.#deps = deps;
+    this.#sums = new SumRecords(deps, { keptMs: FIGURES_KEPT_MS });
+  }
+
+  note(tenant: string, { thread, agent, model, project, ...figures }: Omit<SpendingRow, 'day'>): void {
+    const key = `${spendingPrefix(tenant)}${dayOf(this.#deps.env.now())}/${thread}`;
+    this.#sums.add(key, {
+      [JSON.stringify([agent, model, project])]: SPENT.map((name) => figures[name]),
+    });
+  }
+
+  flush(): Promise<void> {
+    return this.#sums.flush();
+  }
+
+  /** Returns the figures of the last `days` days, the oldest day first. */
+  async rows(tenant: string, days: number): Promise<SpendingRow[]> {
+    await this.flush();
+    const prefix = spendingPrefix(tenant);
+    const after = prefix + dayOf(this.#deps.env.now() - (days - 1) * 86_400_000);
+    const rows: SpendingRow[] = [];
+    for await (const { key, value } of this.#sums.all(prefix, { after })) {
+      const [day, thread] = key.slice(prefix.length).split('/') as [string, string];
+      for (const [names, figures] of Object.entries(value)) {
+        const [agent, model, project = ''] = JSON.parse(names) as [string, string, string?];
+        const named = Object.fromEntries(SPENT.map((name, at) => [name, figures[at] ?? 0]));
+        rows.push({ day, thread, agent, model, project, ...named } as SpendingRow);
+      }
+    }
+    return rows;
+  }
 }

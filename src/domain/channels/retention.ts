@@ -23,8 +23,6 @@ export class Retention {
   readonly #directory: Directory;
   readonly #groups: Groups;
   readonly #every: number;
-  /** Streams of the channels that are being swept because of an append. */
-  readonly #running = new Set<string>();
   /** The channel that was swept last, by tenant. */
   readonly #reached = new Map<string, string>();
 
@@ -41,11 +39,8 @@ export class Retention {
    */
   appended(tenant: string, channel: string): void {
     const chance = this.#deps.env.randomBytes(1)[0]! / 256;
-    const stream = channelStream(tenant, channel);
-    if (chance * this.#every >= 1 || this.#running.has(stream)) return;
-    this.#running.add(stream);
     // Nothing depends on this sweep. If it fails, a later append starts another sweep.
-    this.#deps.engine.defer(() => this.#sweep(tenant, channel).finally(() => this.#running.delete(stream)));
+    if (chance * this.#every < 1) this.#deps.engine.defer(() => this.#sweep(tenant, channel));
   }
 
   /**

@@ -54,8 +54,6 @@ export class FileStore {
   readonly heads: RecordsOf<FileHead>;
   readonly versions: RecordsOf<FileVersion>;
   readonly ends: EndIndex<FilePlace>;
-  /** Keys of spaces that this process has already added to, or found in, the list of their tenant. */
-  readonly #listed = new Set<string>();
 
   constructor(parts: FileParts) {
     this.parts = parts;
@@ -130,10 +128,8 @@ export class FileStore {
   /** Adds a space to its tenant's list. Call it before the space gets its first file. */
   async list({ tenant, space }: FilePlace): Promise<void> {
     const key = spaceKey({ tenant, space });
-    if (this.#listed.has(key)) return;
     const { records } = this.parts.deps.engine;
     if (!(await records.get(key))) await records.put(key, {}, { expect: 'absent' });
-    this.#listed.add(key);
   }
 
   /** Deletes the data of expired files. */

@@ -36,7 +36,7 @@ import type { Deps } from '../deps.ts';
 import { receiptsKey } from '../names.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
-import { StoreSecret } from '../store-secret.ts';
+import { storeSecret } from '../store-secret.ts';
 import type { TaskResults } from '../tasks/results.ts';
 import { workFor } from '../text-work.ts';
 import { reportOutputs } from './output-report.ts';
@@ -86,13 +86,13 @@ interface PointerParts {
 export class Pointers {
   readonly #parts: PointerParts;
   readonly #records: RecordsOf<PointerRecord>;
-  readonly #secret: StoreSecret;
+  readonly #secret: ReturnType<typeof storeSecret>;
   readonly #list: PointerList;
 
   constructor(parts: PointerParts) {
     this.#parts = parts;
     this.#records = recordsOf(parts.deps.engine.records);
-    this.#secret = new StoreSecret(parts.deps);
+    this.#secret = storeSecret(parts.deps);
     this.#list = new PointerList(parts.deps, parts.lookup);
   }
 
@@ -141,7 +141,7 @@ export class Pointers {
     };
     const early = input.late ? null : await checked(input);
     const repeatable = checkIdempotencyKey(input.idempotency_key);
-    const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
+    const id = repeatable ? await derivedId(await this.#secret(), caller, repeatable) : uuid(env);
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;

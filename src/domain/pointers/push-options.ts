@@ -7,7 +7,6 @@ import type { Caller } from '../../contract/caller.ts';
 import type { Peeked, PushOptions, Visibility } from '../../contract/pointers.ts';
 import { checkMetadata, shortText, wrong } from '../bodies.ts';
 import { checkChannelName } from '../names.ts';
-import type { StoreSecret } from '../store-secret.ts';
 
 /** Limits and defaults for a caller's pushes. */
 export interface Terms {
@@ -104,8 +103,12 @@ export function countPush(
  * Derives a pointer id from the tenant and an idempotency key. The same key always gives the same id. Nobody
  * can predict the id without the secret of the store.
  */
-export async function derivedId(secret: StoreSecret, caller: Caller, key: string): Promise<string> {
-  return uuidFrom(await hmacSha256(await secret.bytes(), `push\n${caller.tenant}\n${key}`));
+export async function derivedId(
+  secret: Uint8Array<ArrayBuffer>,
+  caller: Caller,
+  key: string,
+): Promise<string> {
+  return uuidFrom(await hmacSha256(secret, `push\n${caller.tenant}\n${key}`));
 }
 
 /**

@@ -28,7 +28,7 @@ import { artifactFrame, FRAMES_ARE_DATA, oneLine } from '../../text/frame.ts';
 import { cutNear } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { checkCount } from '../names.ts';
-import { StoreSecret } from '../store-secret.ts';
+import { storeSecret } from '../store-secret.ts';
 import { workFor } from '../text-work.ts';
 import { findPassages, type Passage } from './artifact-search.ts';
 import { listArtifacts, readLiveArtifact } from './artifacts.ts';
@@ -77,11 +77,9 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     most,
     turns,
   });
-  const store = new StoreSecret(log.deps);
+  const secret = storeSecret(log.deps);
   const framed = (all: readonly ShownPreview[]) =>
-    Promise.all(
-      all.map(({ artifact, lines: _, ...shown }) => artifactFrame(artifact, () => store.bytes(), shown)),
-    );
+    Promise.all(all.map(({ artifact, lines: _, ...shown }) => artifactFrame(artifact, secret, shown)));
   const system = `${customSystem || DEFAULT_SYSTEM}\n\n${FRAMES_ARE_DATA}`;
   const task = words === '' ? [] : [`Your task:\n${words}`];
   const start = [...(await framed(pinned)), view.text].filter((part) => part !== '').join('\n\n');
@@ -214,16 +212,6 @@ interface PreviewRequest {
   readonly turns: readonly Turn[];
 }
 
-interface Previews {
-  readonly pinned: readonly ShownPreview[];
-  readonly chosen: readonly ShownPreview[];
-  /**
-   * Other artifacts, newest first. The prompt only contains their names. Empty if only pinned artifacts are
-   * wanted.
-   */
-  readonly others: readonly Artifact[];
-}
-
 /**
  * Chooses the artifacts that a prompt shows. First come the beginnings of pinned artifacts. Then come
  * passages that match the question, from sources before derived artifacts. Then comes the last answer,
@@ -235,7 +223,7 @@ async function choosePreviews(
   caller: Caller,
   { id, root, state }: Head,
   { words, refs, most, turns }: PreviewRequest,
-): Promise<Previews> {
+) {
   const pins = await Promise.all(refs.map((ref) => readLiveArtifact(log, root, ref)));
   const pinned = previewBeginnings(pins);
   const passages =
@@ -265,6 +253,7 @@ async function choosePreviews(
   return {
     pinned,
     chosen: [...groupPassages(best), ...previewBeginnings(begun, bytes)],
+    // The prompt only names the other artifacts, newest first. It names none if only pinned artifacts are wanted.
     others: most > refs.length ? others.filter((one) => !begun.includes(one) && !isReport(one)) : [],
   };
 }

@@ -34,7 +34,6 @@ export class TokenLedger {
   readonly #log: Log;
   /** Increments of counters that are not written yet, by thread. */
   readonly #reads: WriteBehind<ReadonlyMap<string, number>>;
-  readonly #counting = new Set<Promise<void>>();
   /** Token counts of answers, by the digest of the answer. */
   readonly #cachedCounts = new Map<string, number>();
 
@@ -69,13 +68,10 @@ export class TokenLedger {
 
   /** Counts the tokens of an answer in the background and records the read of the answer. */
   countRead(root: ThreadRoot, kind: ReadKind, answer: unknown): void {
-    const counting: Promise<void> = this.#count(JSON.stringify(answer))
-      .then((tokens) => this.recordRead(root, kind, tokens))
-      // If the count fails, the read is missing in the figures. The answer is not affected.
-      .catch(() => {})
-      .finally(() => this.#counting.delete(counting));
-    this.#counting.add(counting);
-    this.#log.deps.engine.defer(() => counting);
+    // If the count fails, the read is missing in the figures. The answer is not affected.
+    this.#log.background.run(async () =>
+      this.recordRead(root, kind, await this.#count(JSON.stringify(answer))),
+    );
   }
 
   /** Records a read outside prompts in the counters of the thread. */
@@ -139,9 +135,8 @@ export class TokenLedger {
 
   /** Writes all increments that are still in memory. */
   async flush(): Promise<void> {
-    await Promise.all(this.#counting);
-    await this.#reads.flush();
     await this.#log.background.settle();
+    await this.#reads.flush();
   }
 
   /**

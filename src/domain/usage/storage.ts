@@ -31,8 +31,6 @@ export class Storage {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #plans: Pick<Plans, 'of'> | null;
   readonly #sums: RecordsOf<number>;
-  /** Tenants whose storage was measured at least once, as far as this process knows. */
-  readonly #counted = new Set<string>();
   /** Tenants whose writes this process has checked against a limit. */
   readonly limited = new Set<string>();
   /** Called when a recount is due. No caller waits for the recount. */
@@ -105,14 +103,11 @@ export class Storage {
    * yet.
    */
   async isCounted(tenant: string): Promise<boolean> {
-    if (!this.#counted.has(tenant) && (await this.#sums.get(storageKey(tenant, 'counted'))))
-      this.#counted.add(tenant);
-    return this.#counted.has(tenant);
+    return (await this.#sums.get(storageKey(tenant, 'counted'))) !== null;
   }
 
   /** Forgets the time of the last recount, so that a recount is due now. */
   async forgetCount(tenant: string): Promise<void> {
-    this.#counted.delete(tenant);
     await this.#sums.delete(storageKey(tenant, 'counted'));
   }
 
@@ -148,7 +143,6 @@ export class Storage {
       if (isRight) break;
     }
     await this.#sums.put(storageKey(tenant, 'counted'), this.#deps.env.now());
-    this.#counted.add(tenant);
   }
 
   async #both(tenant: string) {
