@@ -33,8 +33,8 @@ export interface Asker extends Disposable {
 }
 
 /**
- * The warm-up ends after this many rounds or ms. Its results are discarded, because the JIT still compiles the code.
- * Large bodies need many rounds.
+ * The warm-up ends after this many rounds or this many ms. Its results are discarded, because the JIT still compiles the
+ * code.
  */
 const WARMUP_ROUNDS = 25;
 const WARMUP_MS = 5_000;

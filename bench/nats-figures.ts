@@ -9,7 +9,7 @@ const TIMES = 30;
 /** Measurements of a cluster, by name. Times are in ms, memory in MB. */
 export type Figures = Record<string, number>;
 
-/** Starts and fills a cluster. It does not sync writes, because filling it would otherwise take too long. */
+/** Starts and fills a cluster. The cluster does not sync writes, because filling it would otherwise take too long. */
 export async function filledCluster(amounts: Amounts): Promise<Cluster> {
   const cluster = await startCluster({ fsync: false });
   await using relay = await startRelay('--engine', cluster.url);

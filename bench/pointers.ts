@@ -1,7 +1,7 @@
 import { compareRequests, type Side } from './compare-requests.ts';
 import { summarise } from './statistics.ts';
 
-/** Size of a model's context of about 30 000 tokens. Most payload figures use it. */
+/** Size in bytes of a text of about 30 000 tokens. Most benchmarks use payloads of this size. */
 export const PAYLOAD_BYTES = 125_000;
 
 /** A server that supports push, pull and peek, and the API key it requires, if any. */
@@ -35,7 +35,7 @@ export async function pushOne({ url, key }: Peer, bytes = PAYLOAD_BYTES): Promis
   return `${url}/pull/${answer.url.split('/').at(-1)}`;
 }
 
-/** Returns how to request this shape from a relay. */
+/** Returns the URL, body and key with which a client sends this kind of request to a relay. */
 export async function relaySide(peer: Peer, { verb, form, bytes }: Shape): Promise<Side> {
   const { key } = peer;
   if (verb === 'push')
@@ -45,7 +45,7 @@ export async function relaySide(peer: Peer, { verb, form, bytes }: Shape): Promi
   return form === 'raw' ? { url: `${url}?raw=1`, answerBytes: bytes, key } : { url, key };
 }
 
-/** Returns how to request the equivalent from the bare server. */
+/** Returns the URL and body of a request to the bare server that moves as many bytes. */
 export async function bareSide(bareUrl: string, shape: Shape, ours: Side): Promise<Side> {
   if (shape.verb === 'push') return { url: `${bareUrl}/push`, bodyBytes: shape.bytes };
   const bytes =

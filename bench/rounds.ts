@@ -26,7 +26,7 @@ export async function blockOf(
   return { figure, work: (processorMs(pid) - before) / requests };
 }
 
-/** Measures the relay and the baseline in rounds. They take turns in going first. */
+/** Measures the relay and the baseline in rounds. In every second round, the baseline is measured first. */
 export async function inTurn(
   ours: () => Promise<Took>,
   baseline: () => Promise<Took>,

@@ -19,7 +19,10 @@ export interface Attack {
   prepare(relay: Server): Promise<() => Promise<unknown>>;
 }
 
-/** Measures a relay during an attack: latency of `/health`, memory and blocked time. The ratio is the largest used share. */
+/**
+ * Measures a relay during an attack: latency of `/health`, memory and blocked time. Each is divided by its budget; the
+ * ratio is the largest of the results.
+ */
 export async function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: Attack): Promise<Measured> {
   const folder = benchFolder();
   const figures = join(folder, 'longest');

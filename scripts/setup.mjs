@@ -53,8 +53,8 @@ const SOURCES = [
  */
 const LOCK_WAIT_MS = 15 * 60_000;
 /**
- * Age in ms from which a lock folder without an owner file counts as stale. A process writes this file microseconds after
- * it creates the folder, so a killed process left the folder.
+ * Age in ms from which a lock folder without an owner file counts as stale. A process writes this file microseconds
+ * after it creates the folder, so an older folder was left by a killed process.
  */
 const OWNERLESS_MS = 10_000;
 

@@ -46,7 +46,8 @@ const REPORTER = fileURLToPath(new URL('./test-events.mjs', import.meta.url));
  */
 const OUTPUT_CHARS = 200_000;
 /**
- * Time in ms to wait for output after the test file has exited. A process outside of its group may keep the pipe open.
+ * Time in ms to wait for output after the test file has exited. A process outside of the file's process group may
+ * keep the pipe open.
  */
 const LATE_OUTPUT_MS = 2000;
 

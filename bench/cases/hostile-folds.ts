@@ -7,7 +7,7 @@ const PATCHES = 150;
 const MOVES = 2_000;
 const AT_ONCE = 20;
 
-/** Creates a thread that respects all limits. In an earlier version its log took 12 to 19 s to fold. */
+/** Creates a thread that respects all limits. An earlier version took 12 to 19 s to compute its state from its log. */
 async function costlyThread({ url }: Server): Promise<string> {
   const { thread_id } = (await (await postJson(`${url}/threads`, {})).json()) as { thread_id: string };
   const patch = `${url}/threads/${thread_id}/state/patch`;
@@ -24,9 +24,9 @@ async function costlyThread({ url }: Server): Promise<string> {
   return thread_id;
 }
 
-/** Minimum number of requests that must cause a fold. A busy server may reject the others with 503. */
+/** Minimum number of requests for which the relay computes the state. A busy server may reject the others with 503. */
 const MIN_FOLDS = 5;
-/** Statuses of answers after a fold: 200, or 422 if the fold is too costly. */
+/** Statuses of answers for which the relay computed the state: 200, or 422 if computing it was too costly. */
 const FOLDED: ReadonlySet<number> = new Set([200, 422]);
 const RESETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'UND_ERR_SOCKET']);
 

@@ -65,7 +65,7 @@ export function avoided(
   return 1 - of(way)[by] / of('pasting')[by];
 }
 
-/** Returns a claim that does not hold, or null. */
+/** Returns a sentence about a claim that does not hold, or null. */
 export function brokenClaim({ all }: Bill): string | null {
   const ours = all.find(({ way }) => way === 'ours')!;
   const share = ours.right / ours.asked;

@@ -41,7 +41,7 @@ export function sumStates(rows: readonly StateRow[]): StateLine[] {
   });
 }
 
-/** Returns a claim about states that does not hold, or null. */
+/** Returns a sentence about a claim on states that does not hold, or null. */
 export function brokenStateClaim(rows: readonly StateRow[]): string | null {
   const large = rows.find(({ view }) => view > VIEW_TOKENS);
   if (large) return `${large.name}: the view of the state has ${large.view} tokens`;

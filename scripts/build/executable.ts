@@ -162,8 +162,8 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
 }
 
 /**
- * Copies the assets into a folder and returns the paths of the folder's entries. Bun keeps the paths of files inside a
- * folder, but of a single file it keeps only the name.
+ * Copies the assets into a folder and returns the paths of the folder's entries. Bun embeds the files of a folder
+ * with their paths, but a single file only with its name.
  */
 function stageAssets(folder: string): string[] {
   for (const path of globSync(ASSETS)) {

@@ -15,8 +15,9 @@ interface Line {
 }
 
 /**
- * Assumed number of calls for a push of 1 KB to a channel and for its pull, including write-behind. Measured: 4.3 and
- * 2.7 calls in bursts; 6 and 6 calls if requests come one at a time, so that nothing is batched.
+ * Assumed number of calls to Durable Objects for a push of 1 KB to a channel and for its pull, including
+ * write-behind. Measured: 4.3 and 2.7 calls in bursts; 6 and 6 calls if requests come one at a time, so that nothing
+ * is batched.
  */
 export const CALLS = { push: 8, pull: 8 };
 /**

@@ -66,8 +66,8 @@ function exports(): [name: string, file: string][] {
 }
 
 /**
- * Returns the declaration of a name without method bodies and private members. Finds the end of a body or member by the
- * indentation of the formatter.
+ * Returns the declaration of a name without method bodies and private members. A body or member ends where the
+ * formatter's indentation ends.
  */
 function declaration(source: string, name: string): string {
   if (name.endsWith('Api')) return verbTable(source, name);

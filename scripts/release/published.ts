@@ -14,8 +14,8 @@ In a project, \`npm install contextrelay\` installs the SDK, and \`npx --no-inst
 ];
 
 /**
- * Makes the program and docs/install.md name the npm package, after it was published. Edits src/base/installing.ts and
- * docs/install.md in the clone at `root`. Only git can undo the change.
+ * Makes the program and docs/install.md mention the npm package. Call it when the package has been published. Edits
+ * src/base/installing.ts and docs/install.md in the clone at `root`. Only git can undo the change.
  */
 export function namePublished(root = '.'): void {
   rewrite(join(root, 'src/base/installing.ts'), (text) =>

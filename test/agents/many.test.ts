@@ -5,7 +5,7 @@ import { AGENT_TAKEN_MS, CLAIM_MS } from '../../src/base/limits.ts';
 import { pause } from '../../src/base/pause.ts';
 import { BASE, callerNamed, openTestCore } from '../channels/core.ts';
 
-/** Simulates several processes with several cores on one store. `many.full.test.ts` starts real processes. */
+/** Simulates several processes: each is a `RelayCore` on the same store. `many.full.test.ts` starts real processes. */
 
 test('eight processes claim 40 todos: each is held by one at a time, none is lost, lapsed claims come back', async () => {
   await using under = openTestCore();

@@ -31,7 +31,8 @@ const RULES: readonly Rule[] = [
     what: 'leaves something for later; do it, or open an issue',
   },
   {
-    // Matches only installs by name. A path (./contextrelay-1.0.0.tgz, ./python) works, and `npx --no-install` fetches nothing.
+    // Matches only installs by name. A path (./contextrelay-1.0.0.tgz, ./python) is allowed, and so is `npx --no-install`,
+    // which downloads nothing.
     pattern:
       /\b(?:(?:npx(?! --no-install )|bunx|uvx)(?: -\S+)*|(?:npm|pnpm|yarn|bun|pipx?|pip3|uv) (?:i|install|add|exec|dlx|run)(?: [^\s`]+)*?) ["']?contextrelay(?:-runtime)?(?![\w./-])/,
     what: 'installs a package that may not be published; link docs/install.md',

@@ -10,14 +10,14 @@ import { openUnderTest } from '../engine-under-test.ts';
 
 export const BASE = 'http://relay.test';
 
-/** A core on the memory engine, with a clock that the test can move. */
+/** A `RelayCore` on the engine under test (by default memory), with a clock that the test can move. */
 export interface CoreUnderTest extends AsyncDisposable {
   readonly core: RelayCore;
   readonly engine: Engine;
   readonly relay: Relay;
   /** Returns the relay API on this store for another caller. */
   as(name: string, tenant?: string): Relay;
-  /** Opens another core on the same store. To the domain it looks like another process. */
+  /** Opens another `RelayCore` on the same store. To the domain it looks like another process. */
   another(): RelayCore;
   advance(ms: number): void;
   /** Number of ms by which the clock has been moved. */

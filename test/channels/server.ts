@@ -24,7 +24,7 @@ export interface ServerUnderTest extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** A real server on a real port with its own core. */
+/** A real server on a real port with its own `RelayCore`. */
 export async function startTestServer(
   o: {
     channels?: Partial<ChannelSettings>;

@@ -47,7 +47,7 @@ export async function startRelay(o: RelayOptions = {}): Promise<RelayUnderTest> 
   };
 }
 
-/** Serves a core on a loopback port and keeps its log lines. */
+/** Serves a `RelayCore` on a loopback port and keeps its log lines. */
 export async function serve(
   core: RelayCore,
   o: Partial<ServerOptions> = {},

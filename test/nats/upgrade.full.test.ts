@@ -11,7 +11,7 @@ import { Load } from './load.ts';
 
 const run = promisify(execFile);
 
-/** An old commit: without metrics of the cluster, records of due chunks, and reads that avoid a frozen replica. */
+/** An old commit. It lacks cluster metrics, notes about chunks to delete, and reads that avoid a frozen replica. */
 const OLD = '2c9b38c6';
 /** Duration in ms of each phase: with two old servers, with one of each, and with two new ones. */
 const PHASE_MS = 10_000;

@@ -122,7 +122,7 @@ test('files about the task come first, with hunks and functions, and all counts 
   folder.write('logo.png', '\0\u0002');
   for (let n = 0; n < 46; n++) folder.write(`many/${n}.txt`, 'y\n');
   folder.git('mv', 'old.ts', 'new.ts');
-  // Change only the time of this file, which is no modification.
+  // Change only the time of this file. That does not count as a modification.
   utimesSync(join(folder.path, 'same.png'), 1, 1);
   folder.write('src/addresses.ts', 'new\n');
 

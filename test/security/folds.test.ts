@@ -17,7 +17,7 @@ after(() => rmSync(home, { recursive: true, force: true }));
 
 const FACTS = 4_900;
 
-/** A thread within all limits whose log is slow to fold. */
+/** A thread within all limits. Computing its state from its log is slow. */
 async function costlyThread(threads: ThreadsApi): Promise<string> {
   const { thread_id } = await threads.create();
   const value = Array.from({ length: FACTS }, (_, i) => ({ id: `f${i}`, key: 'k', value: i }));

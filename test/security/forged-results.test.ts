@@ -121,7 +121,8 @@ test('a caller that may not settle tasks cannot end an A2A task', async () => {
   await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id } });
   const state = async () => (await rpc('GetTask', { id })).json.result.status.state;
   assert.equal(await state(), 'TASK_STATE_SUBMITTED');
-  // The relay stores a result under its own idempotency key. A caller that may write to the thread must not take that key.
+  // The relay stores a result under its own idempotency key. A caller that may write to the
+  // thread must not be able to use that key first.
   const thread = json.result.task.contextId;
   const taken = await relay.ask('POST', `/threads/${thread}/artifacts`, {
     key: stranger,

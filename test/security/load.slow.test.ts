@@ -56,7 +56,7 @@ async function heapAfterCollection(inspector: string): Promise<number> {
 
 test('200 clients at full speed for a minute get only answers and 429, and leak no memory', async () => {
   const { url, inspector } = await start();
-  // All clients share one key, so that they reach its limit on a slow machine too.
+  // All clients share one key, so that they reach its rate limit even on a slow machine.
   const keys = await makeKeys([process.execPath, ENTRY], place.home, ['clients']);
   const job = { url, keys, clients: CLIENTS, pauseMs: 0, bodyBytes: 2_000 };
   // Warm up the compiler and the caches first.

@@ -8,7 +8,7 @@ import { again } from './trouble.ts';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** Number of facts of the thread for the fold attack. The thread respects all limits, but its log is slow to fold. */
+/** Number of facts in the thread of the attack `folds`. The thread is within all limits. Its state is slow to compute. */
 const FACTS = 4_900;
 const PATCHES = 20;
 const MOVES = 2_000;

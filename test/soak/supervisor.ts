@@ -3,7 +3,8 @@ import { type Running, start } from '../channels/programs.ts';
 import type { SoakHome } from './home.ts';
 
 /**
- * Times in ms after which a server that does not listen, or is not ready, is restarted, as a service manager would do.
+ * Times in ms after which a server is restarted if it does not listen, or is not ready. A service manager does the
+ * same.
  */
 const START_MS = 20_000;
 const READY_MS = 15_000;

@@ -35,7 +35,8 @@ export async function again(
 }
 
 /**
- * Runs all disturbances of the server concurrently. They end when `over` fires, the kills already when `killsOver` fires.
+ * Runs all disturbances of the server concurrently. They end when `over` fires. The kills end earlier, when
+ * `killsOver` fires.
  */
 export function trouble(
   o: {

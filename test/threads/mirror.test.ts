@@ -148,8 +148,8 @@ describe('the readable files of a thread', () => {
     const editedCopies = () => readdirSync(folder).filter((name) => name.startsWith('state.edited-'));
     const warnings: string[] = [];
     {
-      // Two cases are no edit: a file that another program wrote with the same content, and a file that a power cut
-      // emptied.
+      // Two changes do not count as edits: another program writes the file with the same content, and a power cut
+      // empties the file.
       await using store = await openLocal(home, {}, (what) => warnings.push(what));
       writeFileSync(path, JSON.stringify(await store.threads.state(thread)));
       await store.threads.patch(thread, { ops: [fact('f2')] });

@@ -8,7 +8,10 @@ import { buildPages } from './dashboard.ts';
 import { openDemo } from './demo/content.ts';
 
 const LIMIT = 180 * 1024;
-/** Scripts that do not count: the highlighter and its languages, which load on demand, and `excerpt`, which no page loads. */
+/**
+ * Scripts that are not part of the measured size. The highlighter and its languages load on demand, and no page loads
+ * `excerpt`.
+ */
 const HIGHLIGHTER = /^(?:excerpt|highlight|typescript|python|shellscript|yaml|go|rust|sql|css)-/;
 
 let pages: Awaited<ReturnType<typeof buildPages>>;

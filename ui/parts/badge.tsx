@@ -39,7 +39,7 @@ export function toneOf(word: string): Tone {
   return TONES[word] ?? 'quiet';
 }
 
-/** A status as a word. Its colour only repeats the word, so that nobody needs to see colours. */
+/** A status as a word. Its colour only repeats the word, for people who cannot tell the colours apart. */
 export function Badge({
   word,
   tone,

@@ -15,7 +15,7 @@ export interface VirtualRows {
   /** Height of all rows in pixels. */
   readonly height: number;
   readonly toRow: (index: number) => void;
-  /** Measures a row whose height is unknown before it is rendered. */
+  /** Measures a rendered row, for lists whose rows have different heights. */
   readonly measure: (element: Element | null) => void;
 }
 

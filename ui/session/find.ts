@@ -17,7 +17,7 @@ const SPACES = 10;
 
 type Source = (relay: Relay, q: string) => Promise<readonly Found[]>;
 
-/** Short lists. They are read once per search dialog and filtered here. */
+/** Short lists. The browser reads them once per search dialog and filters them itself. */
 class ShortLists {
   readonly #read = new Map<string, Promise<readonly Found[]>>();
 
@@ -60,7 +60,7 @@ export function finder(relay: Relay): (q: string, show: (group: FoundGroup) => v
 }
 
 /**
- * Finds the object with a handle or an id. If no other object has the id, it is taken as the id of a
+ * Finds the object with a handle or an id. If no run, task or thread has the id, it may be the id of a
  * pointer.
  */
 async function jump(relay: Relay, q: string): Promise<readonly Found[]> {

@@ -21,7 +21,7 @@ const VALUE_CHARS = 2_000;
 
 /** A collapsible JSON tree. Only the visible nodes are in the DOM. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
-  // Nodes that the person has opened or closed, so that they differ from their initial state.
+  // Nodes that are not in their initial state (open or closed), because the person has clicked them.
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => [...rowsOf(value, toggled)], [value, toggled]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);

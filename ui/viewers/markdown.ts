@@ -53,7 +53,7 @@ export function renderMarkdown(text: string): DocumentFragment {
     link.rel = 'noopener noreferrer nofollow';
     if (link.href) link.title = link.href;
   }
-  // Lower the levels of headings, because the page has its own first heading.
+  // Move headings down by two levels, because the page has headings of its own above this text.
   for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) {
     const level = Math.min(Number(heading.tagName[1]) + 2, 6);
     const lower = document.createElement(`h${level}`);

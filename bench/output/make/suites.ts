@@ -1,6 +1,6 @@
 import { type Recipe, TOOLS } from './recipe.ts';
 
-/** Words for the names of tests. Each pair gives a different sentence. */
+/** Beginnings and ends of the names of tests. Each combination gives a different sentence. */
 const SUBJECTS = [
   'cart',
   'invoice',

@@ -65,8 +65,8 @@ export function ActivityLine({ line: { entry, times, authors }, names }: { line:
 }
 
 /**
- * Kind of activity → verb phrases before and after the object's name. The name of any other kind is
- * displayed unchanged.
+ * Kind of activity → verb phrases before and after the object's name. A kind that is not listed is displayed
+ * with spaces instead of dots and underscores.
  */
 const ACTIVITY_PHRASES: {
   readonly [kind in ActivityKind]?: readonly [before: string, preposition?: string];
@@ -168,8 +168,8 @@ function renderSubject(e: Activity, preposition: string | undefined, names: Name
     const run = /^(?:pipeline|step)\./.test(e.kind);
     const artifact =
       e.artifact === undefined ? '' : `?tab=artifacts&artifact=${encodeURIComponent(e.artifact)}`;
-    // For events of a pipeline or thread, the name is the thread's own. For other events, it names something
-    // in the thread.
+    // In entries `pipeline.*` and `thread.*`, `name` is the name of the thread. In other entries, it is the name
+    // of something in the thread, such as a step.
     const isThreadName = /^(?:pipeline\.|thread\.)/.test(e.kind);
     return (
       <>

@@ -75,8 +75,8 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
 }
 
 /**
- * The prompt of a step, read from the log of the run. If the agent is a model, it also got the results in
- * the step's context.
+ * The prompt of a step, read from the log of the run. If the agent is a model, it was also shown the results
+ * that the step's `context` names.
  */
 function Prompt({ run, event }: { run: string; event: string }) {
   const asked = useAsked(

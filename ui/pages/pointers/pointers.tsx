@@ -24,7 +24,7 @@ const KINDS = {
   binary: 'binary',
 };
 
-/** Returns the properties of a pointer that deserve a mark, such as `encrypted` and `one-time`. */
+/** Returns the marks of a pointer in the list, such as `encrypted` and `one-time`. */
 function marksOf({ content_type, max_pulls, metadata, text }: ListedPointer): string[] {
   const encrypted = content_type === FERNET_CONTENT_TYPE;
   return [

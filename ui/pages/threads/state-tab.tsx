@@ -175,8 +175,8 @@ function StateDiff({ id, state, newest }: { id: string; state: State; newest: nu
 }
 
 /**
- * Returns `value` after it has not changed for `ms` milliseconds. So a slider does not request every
- * version on its way.
+ * Returns `value` after it has not changed for `ms` milliseconds. So a slider that is dragged does not
+ * request every version that it passes.
  */
 function useDebounced<T>(value: T, ms = 120): T {
   const [debounced, setDebounced] = useState(value);
