@@ -62,12 +62,7 @@ export function startPiped(
   const shell = process.platform === 'win32';
   const child = spawn(line.command, line.args, { env, shell, stdio: ['pipe', 'pipe', 'inherit'] });
   const signals = passSignals(child);
-  const end = once(child, 'close').then(
-    (ended) => endOf(ended as ExitArguments),
-    (error) => {
-      throw notStarted(line, error);
-    },
-  );
+  const end = endOf(child, line);
   // Ignore write errors. They mean that the program has ended, which `end` reports.
   child.stdin.on('error', () => {});
   return { input: child.stdin, output: child.stdout, end: end.finally(() => signals[Symbol.dispose]()) };
@@ -92,10 +87,7 @@ export async function runCaptured(
   const [readEnd, output] = pipe ?? [null, 'pipe' as const];
   const child = spawn(line.command, line.args, { env: o.env(readEnd), stdio: ['inherit', output, output] });
   using _ = passSignals(child);
-  const ended = once(child, pipe ? 'exit' : 'close');
-  // Handle a rejection here, otherwise the runtime reports it as unhandled. The error is thrown below, after
-  // the output was read.
-  ended.catch(() => {});
+  const ended = endOf(child, line, pipe ? 'exit' : 'close');
   let isOpen = false;
   if (pipe) {
     // Close our copy of the write end. The program has its own copies, and reading ends when all copies are
@@ -109,11 +101,7 @@ export async function runCaptured(
         for await (const chunk of stream) await o.onOutput(chunk);
       }),
     );
-  try {
-    return { ...endOf((await ended) as ExitArguments), isOpen };
-  } catch (error) {
-    throw notStarted(line, error as NodeJS.ErrnoException);
-  }
+  return { ...(await ended), isOpen };
 }
 
 /**
@@ -130,10 +118,7 @@ export async function runSupervised(
 }
 
 async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOptions): Promise<ProgramEnd> {
-  const ended = once(child, 'close');
-  // If the program could not be started, this is reported below. Handle the rejection here, otherwise it
-  // would end this process.
-  ended.catch(() => {});
+  const ended = endOf(child, line);
   // Ignore write errors, because a program may end without reading its input.
   child.stdin?.on('error', () => {});
   child.stdin?.end(line.input ?? '');
@@ -143,17 +128,31 @@ async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOption
   } catch {
     // Ignore the error of a broken stream. The exit code says how the program ended.
   }
-  try {
-    return endOf((await ended) as ExitArguments);
-  } catch (error) {
-    throw notStarted(line, error as NodeJS.ErrnoException);
-  }
+  return await ended;
 }
 
 type ExitArguments = [code: number | null, signal: NodeJS.Signals | null];
 
-function endOf([code, signal]: ExitArguments): ProgramEnd {
-  return { code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), signal };
+/**
+ * Resolves when the program has ended. Rejects if it could not be started. A caller may await the promise later,
+ * because its rejection is already handled here.
+ */
+function endOf(
+  child: ChildProcess,
+  line: CommandLine,
+  event: 'exit' | 'close' = 'close',
+): Promise<ProgramEnd> {
+  const ended = (once(child, event) as Promise<ExitArguments>).then(
+    ([code, signal]): ProgramEnd => ({
+      code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
+      signal,
+    }),
+    (error) => {
+      throw notStarted(line, error);
+    },
+  );
+  ended.catch(() => {});
+  return ended;
 }
 
 /**
