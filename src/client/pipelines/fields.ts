@@ -30,12 +30,11 @@ export class Fields {
   }
 
   /**
-   * Reports an error in the map, or at a path inside the map. Returns null, so that a caller can write
+   * Reports an error in the map, or at a path inside the map. Returns undefined, so that a caller can write
    * `return fields.error(…)`.
    */
-  error(what: string, ...at: Path): null {
+  error(what: string, ...at: Path): undefined {
     this.#report([...this.#path, ...at], what);
-    return null;
   }
 
   /** Reports a warning in the map, or at a path inside the map. */
@@ -48,22 +47,28 @@ export class Fields {
     return new Fields(this.#report, [...this.#path, key], value, what, keys);
   }
 
+  /** Returns whether the file has a value at a key. A key with the value null is treated as missing. */
+  has(key: string): boolean {
+    return (this.raw[key] ?? undefined) !== undefined;
+  }
+
   /**
    * Returns the map at a key, or undefined if the key is missing. Instead of a map, the file may contain a
-   * text, which is then the value of the first of `keys`.
+   * single value of the type `scalar`, which is then the value of the first of `keys`.
    */
-  shorthand(key: string, keys: readonly string[], what = `"${key}"`): Fields | undefined {
-    const value = this.raw[key] ?? undefined;
-    if (value === undefined) return undefined;
-    return this.map(key, keys, what, typeof value === 'string' ? { [keys[0]!]: value } : value);
+  shorthand(
+    key: string,
+    keys: readonly string[],
+    scalar: 'string' | 'number' = 'string',
+  ): Fields | undefined {
+    if (!this.has(key)) return undefined;
+    const value = this.raw[key]!;
+    return this.map(key, keys, `"${key}"`, typeof value === scalar ? { [keys[0]!]: value } : value);
   }
 
   /** Returns a text. Numbers and booleans become texts. */
   text(key: string, what = `"${key}"`): string | undefined {
-    const value = this.raw[key] ?? undefined;
-    if (value === undefined || typeof value === 'string') return value;
-    if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-    return this.error(`${what} must be a string`, key) ?? undefined;
+    return this.#parse(key, parseText, `${what} must be a string`);
   }
 
   /** Returns the texts at a key as a list. A single text becomes a list with one item. */
@@ -79,15 +84,13 @@ export class Fields {
   oneOf<const T extends string>(key: string, choices: readonly T[]): T | undefined {
     const value = this.text(key);
     if (value === undefined || choices.includes(value as T)) return value as T | undefined;
-    return this.error(`"${key}" must be ${choices.join(' or ')}`, key) ?? undefined;
+    return this.error(`"${key}" must be ${choices.join(' or ')}`, key);
   }
 
   /** Returns a number above 0. */
   amount(key: string): number | undefined {
-    const value = this.raw[key] ?? undefined;
-    if (value === undefined || (typeof value === 'number' && value > 0 && Number.isFinite(value)))
-      return value;
-    return this.error(`"${key}" must be a number above 0`, key) ?? undefined;
+    const parse = (value: Json) => (Number.isFinite(value) && Number(value) > 0 ? Number(value) : undefined);
+    return this.#parse(key, parse, `"${key}" must be a number above 0`);
   }
 
   /** Returns the map of environment variables at a key. */
@@ -104,21 +107,30 @@ export class Fields {
 
   /** Returns a whole number from `min` to `max`. */
   count(key: string, min: number, max: number, what = `"${key}"`): number | undefined {
-    const value = this.raw[key] ?? undefined;
-    if (value === undefined) return undefined;
-    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-    return this.error(`${what} must be a whole number from ${min} to ${max}`, key) ?? undefined;
+    const parse = (value: Json) =>
+      Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined;
+    return this.#parse(key, parse, `${what} must be a whole number from ${min} to ${max}`);
   }
 
   /** Parses a duration into ms: `90s`, `15m`, `2h`, `7d`, `500ms`, or a number of seconds. */
   span(key: string): number | undefined {
-    const value = this.raw[key] ?? undefined;
-    if (value === undefined) return undefined;
-    const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(String(value));
-    const ms = match ? Number(match[1]) * UNITS[match[2] ?? 's']! : 0;
-    if (ms > 0 && ms <= 2 ** 31 - 1) return ms;
-    return this.error(`"${key}" must be a time such as 90s, 15m or 2h`, key) ?? undefined;
+    return this.#parse(key, parseSpan, `"${key}" must be a time such as 90s, 15m or 2h`);
   }
+
+  /** Returns the value at a key. Reports an error if the file has a value that `parse` does not accept. */
+  #parse<T>(key: string, parse: (value: Json) => T | undefined, error: string): T | undefined {
+    return this.has(key) ? (parse(this.raw[key]!) ?? this.error(error, key)) : undefined;
+  }
+}
+
+function parseText(value: Json): string | undefined {
+  return typeof value === 'object' ? undefined : String(value);
+}
+
+function parseSpan(value: Json): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(String(value));
+  const ms = match ? Number(match[1]) * UNITS[match[2] ?? 's']! : 0;
+  return ms > 0 && ms <= 2 ** 31 - 1 ? ms : undefined;
 }
 
 const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -5,18 +5,37 @@ import {
   PIPELINE_PARALLEL,
   PIPELINE_PARALLEL_MAX,
   PIPELINE_STEPS,
+  QUESTION_CHOICES,
+  QUESTION_TTL_MAX_S,
   STEP_BACKOFF_MS,
   STEP_CACHE_MS,
   STEP_PULL_ROUNDS,
   STEP_PULL_TOKENS,
   STEP_RETRIES_MAX,
+  STEP_ROUNDS,
+  STEP_ROUNDS_MAX,
   STEP_TIMEOUT_MS,
 } from '../../base/limits.ts';
 import type { ArtifactType } from '../../contract/threads.ts';
 import { readYaml } from '../../formats/yaml.ts';
 import { PROVIDER_LIST, PROVIDER_NAMES, type ProviderName } from '../prompts/providers.ts';
 import { PROMPT_WAYS, type PromptWay } from '../prompts/types.ts';
-import type { Agent, AgentKind, Input, Pipeline, PipelineFile, Problem, Step } from './definition.ts';
+import { nextTime } from './cron.ts';
+import type {
+  Agent,
+  AgentKind,
+  Budget,
+  Input,
+  Notify,
+  PersonAgent,
+  Pipeline,
+  PipelineAgent,
+  PipelineFile,
+  Problem,
+  Secret,
+  Step,
+  Trigger,
+} from './definition.ts';
 import {
   evaluate,
   parseExpression,
@@ -28,15 +47,6 @@ import {
 } from './expression.ts';
 import { didYouMean, Fields, type Report } from './fields.ts';
 import { findCycle } from './graph.ts';
-import {
-  readBudget,
-  readConcurrency,
-  readNotify,
-  readOwnAgent,
-  readSecrets,
-  readTriggers,
-  readUntil,
-} from './read-automation.ts';
 
 type Inputs = { [name: string]: Input };
 
@@ -267,7 +277,7 @@ function readAgents(agents: Fields): { [name: string]: Agent } {
   return found;
 }
 
-function readAgent(name: string, kind: NamedKind, fields: Fields): Agent | null {
+function readAgent(name: string, kind: NamedKind, fields: Fields): Agent | undefined {
   const itself = fields.text(kind);
   if (kind === 'shell') {
     const command = fields.raw.shell === true ? null : itself;
@@ -325,7 +335,7 @@ function readStep(
   fields: Fields,
   agents: { readonly [name: string]: Agent },
   pipelineCacheMs: number | null,
-): ReadStep | null {
+): ReadStep | undefined {
   const id = fields.text('id');
   if (id === undefined) return fields.error('a step has no "id"');
   if (!NAME.test(id))
@@ -373,9 +383,9 @@ function readStep(
  * cached.
  */
 function readCache(fields: Fields, otherwise: number | null): number | null {
-  const value = fields.raw.cache ?? undefined;
-  if (value === undefined) return otherwise;
-  if (typeof value === 'boolean') return value ? STEP_CACHE_MS : null;
+  const { cache } = fields.raw;
+  if (!fields.has('cache')) return otherwise;
+  if (typeof cache === 'boolean') return cache ? STEP_CACHE_MS : null;
   return fields.span('cache') ?? null;
 }
 
@@ -390,29 +400,22 @@ function readForEach(fields: Fields): Step['forEach'] {
   const value = fields.raw.for_each ?? undefined;
   if (value === undefined || Array.isArray(value)) return value;
   if (typeof value === 'string') return /^\s*\{\{\s*([\w.-]+)\s*\}\}\s*$/.exec(value)?.[1] ?? value.trim();
-  return (
-    fields.error('"for_each" must be a list, or a reference such as steps.plan.output', 'for_each') ??
-    undefined
-  );
+  return fields.error('"for_each" must be a list, or a reference such as steps.plan.output', 'for_each');
 }
 
 /** Parses the field `pulls`: a number of rounds, or an object with rounds and tokens. */
 function readPulls(fields: Fields): Step['pulls'] {
-  const value = fields.raw.pulls;
-  const whole = typeof value === 'number' ? { rounds: value } : value;
-  const pulls = fields.map('pulls', ['rounds', 'tokens'], '"pulls"', whole);
-  const rounds = pulls.count('rounds', 0, STEP_PULL_ROUNDS, '"pulls"');
-  const tokens = pulls.count('tokens', 1, STEP_PULL_TOKENS, 'the tokens of "pulls"');
+  const pulls = fields.shorthand('pulls', ['rounds', 'tokens'], 'number');
+  const rounds = pulls?.count('rounds', 0, STEP_PULL_ROUNDS, '"pulls"');
+  const tokens = pulls?.count('tokens', 1, STEP_PULL_TOKENS, 'the tokens of "pulls"');
   return { ...(rounds === undefined ? {} : { rounds }), ...(tokens === undefined ? {} : { tokens }) };
 }
 
 function readRetry(fields: Fields): Step['retry'] {
-  const value = fields.raw.retry;
-  const whole = typeof value === 'number' ? { max: value } : value;
-  const retry = fields.map('retry', ['max', 'backoff'], '"retry"', whole);
+  const retry = fields.shorthand('retry', ['max', 'backoff'], 'number');
   return {
-    max: retry.count('max', 0, STEP_RETRIES_MAX, '"retry"') ?? 0,
-    backoffMs: retry.span('backoff') ?? STEP_BACKOFF_MS,
+    max: retry?.count('max', 0, STEP_RETRIES_MAX, '"retry"') ?? 0,
+    backoffMs: retry?.span('backoff') ?? STEP_BACKOFF_MS,
   };
 }
 
@@ -425,15 +428,13 @@ const OUTPUT_TYPES: { readonly [kind in AgentKind]?: ArtifactType } = {
 };
 
 function readOutput(fields: Fields, id: string, agent: Agent | undefined): Step['output'] {
-  const value = fields.raw.output;
-  const whole = typeof value === 'string' ? { type: value } : value;
-  const output = fields.map('output', ['type', 'name'], '"output"', whole);
-  const said = output.text('type', 'the type of "output"') as ArtifactType | undefined;
+  const output = fields.shorthand('output', ['type', 'name']);
+  const said = output?.text('type', 'the type of "output"') as ArtifactType | undefined;
   if (said !== undefined && !TYPES.includes(said))
-    output.error(`"${said}" is not a type of output; the types are ${TYPES.join(', ')}`, 'type');
+    output!.error(`"${said}" is not a type of output; the types are ${TYPES.join(', ')}`, 'type');
   return {
     type: said ?? OUTPUT_TYPES[agent?.kind ?? 'cli'] ?? 'markdown',
-    name: output.text('name', 'the name of "output"') ?? id,
+    name: output?.text('name', 'the name of "output"') ?? id,
   };
 }
 
@@ -473,4 +474,146 @@ function isNever(when: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Reads the agent that a step defines with `approve` or `uses`. Returns null if the step has neither field. */
+function readOwnAgent(fields: Fields, id: string): PersonAgent | PipelineAgent | null {
+  const kinds = ['agent', 'approve', 'uses'].filter((key) => fields.has(key));
+  if (kinds.length > 1)
+    fields.error(`the step "${id}" has ${kinds.join(' and ')}; it must have one of them`, kinds[1]!);
+  if (fields.raw.with !== undefined && !kinds.includes('uses')) fields.error('"with" needs "uses"', 'with');
+  if (kinds[0] === 'uses')
+    return { kind: 'pipeline', uses: fields.text('uses') ?? '', args: fields.map('with').raw };
+  return kinds[0] === 'approve' ? readApprove(fields) : null;
+}
+
+function readApprove(fields: Fields): PersonAgent {
+  const approve = fields.shorthand('approve', [
+    'question',
+    'choices',
+    'who',
+    'default',
+    'timeout',
+    'notify',
+  ])!;
+  const question = approve.text('question')?.trim() ?? '';
+  if (question === '') approve.error('"approve" needs a "question"');
+  const choices = approve.raw.choices === undefined ? ['approve', 'reject'] : approve.texts('choices');
+  if (choices.length > QUESTION_CHOICES)
+    approve.error(`"approve" has at most ${QUESTION_CHOICES} choices`, 'choices');
+  const fallback = approve.text('default');
+  if (fallback !== undefined && choices.length > 0 && !choices.includes(fallback))
+    approve.error(`the default "${fallback}" is not one of the choices`, 'default');
+  const timeoutMs = approve.span('timeout');
+  if (timeoutMs !== undefined && timeoutMs > QUESTION_TTL_MAX_S * 1000)
+    approve.error('"timeout" is at most 90 days', 'timeout');
+  const notify = readNotify(approve);
+  return {
+    kind: 'person',
+    question,
+    choices,
+    who: approve.texts('who'),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(notify ? { notify } : {}),
+  };
+}
+
+/** Reads `notify`: a command, or an object with a command, a webhook and a channel. */
+function readNotify(fields: Fields): Notify | undefined {
+  const notify = fields.shorthand('notify', ['command', 'webhook', 'channel']);
+  if (notify === undefined) return undefined;
+  const [command, webhook, channel] = ['command', 'webhook', 'channel'].map((key) => notify.text(key));
+  if (webhook !== undefined && !/^https?:\/\//.test(webhook))
+    notify.error('"webhook" must be an http:// or https:// address', 'webhook');
+  return { command, webhook, channel };
+}
+
+/**
+ * Reads `until`: a condition, or an object. If the object has a `check`, the condition is by default that
+ * this command exits with 0.
+ */
+function readUntil(fields: Fields): Step['until'] {
+  const until = fields.shorthand('until', ['condition', 'max', 'check']);
+  if (until === undefined) return undefined;
+  const check = until.text('check');
+  const condition = until.text('condition') ?? (check === undefined ? undefined : 'exit_code == 0');
+  if (condition === undefined) return until.error('"until" needs a "condition" or a "check"');
+  const max = until.count('max', 1, STEP_ROUNDS_MAX) ?? STEP_ROUNDS;
+  return { condition, max, ...(check === undefined ? {} : { check }) };
+}
+
+/** Reads `budget`, which must set at least one limit. */
+function readBudget(fields: Fields): Budget | undefined {
+  if (!fields.has('budget')) return undefined;
+  const budget = fields.map('budget', ['tokens', 'money', 'minutes', 'on_limit']);
+  const [tokens, money, minutes] = ['tokens', 'money', 'minutes'].map((key) => budget.amount(key));
+  if (tokens === undefined && money === undefined && minutes === undefined)
+    budget.error('"budget" needs "tokens", "money" or "minutes"');
+  return { tokens, money, minutes, onLimit: budget.oneOf('on_limit', ['ask', 'fail']) ?? 'fail' };
+}
+
+/**
+ * Reads `secrets`: the source of each secret, by name. A source that is a text is the name of an environment
+ * variable.
+ */
+function readSecrets(fields: Fields): { [name: string]: Secret } {
+  const found: { [name: string]: Secret } = {};
+  const secrets = fields.map('secrets');
+  for (const [name, raw] of Object.entries(secrets.raw)) {
+    if (!/^[A-Za-z_]\w{0,127}$/.test(name)) secrets.error(`"${name}" is not a valid name for a secret`, name);
+    const whole = typeof raw === 'string' ? { env: raw } : raw;
+    const secret = secrets.map(name, ['env', 'file', 'command'], `the secret "${name}"`, whole ?? {});
+    const [env, file, command] = ['env', 'file', 'command'].map((key) => secret.text(key));
+    if ([env, file, command].filter((source) => source !== undefined).length !== 1)
+      secret.error(`the secret "${name}" needs exactly one of env, file and command`);
+    found[name] = { env, file, command };
+  }
+  return found;
+}
+
+/** Reads `concurrency`: a key, or an object with a key and a mode. */
+function readConcurrency(fields: Fields): Pipeline['concurrency'] {
+  const concurrency = fields.shorthand('concurrency', ['key', 'mode']);
+  if (concurrency === undefined) return undefined;
+  const key = concurrency.text('key');
+  if (!key) return concurrency.error('"concurrency" needs a "key"');
+  return { key, mode: concurrency.oneOf('mode', ['queue', 'cancel']) ?? 'queue' };
+}
+
+const TRIGGER_KEYS = {
+  channel: ['channel', 'filter', 'inputs'],
+  schedule: ['schedule', 'timezone', 'missed', 'inputs'],
+  webhook: ['webhook', 'secret', 'inputs'],
+};
+
+/** Reads `triggers`: one trigger or a list. */
+function readTriggers(fields: Fields, report: Report): Trigger[] {
+  const value = fields.raw.triggers ?? [];
+  const list = Array.isArray(value) ? value : [value];
+  return list.flatMap((raw, at): Trigger[] => {
+    const kinds = Object.keys(TRIGGER_KEYS).filter((kind) => isJsonObject(raw) && Object.hasOwn(raw, kind));
+    const on = kinds[0] as Trigger['on'] | undefined;
+    const trigger = new Fields(report, ['triggers', at], raw, 'a trigger', on && TRIGGER_KEYS[on]);
+    if (on === undefined || kinds.length > 1)
+      return trigger.error('a trigger must have exactly one of channel, schedule and webhook') ?? [];
+    const inputs = trigger.variables('inputs');
+    const source = trigger.text(on) ?? '';
+    if (source === '') trigger.error(`"${on}" is empty`, on);
+    if (on === 'channel') return [{ on, channel: source, filter: trigger.map('filter').raw, inputs }];
+    if (on === 'webhook') {
+      const secret = trigger.text('secret') ?? '';
+      const secrets = isJsonObject(fields.raw.secrets) ? Object.keys(fields.raw.secrets) : [];
+      if (!secrets.includes(secret)) trigger.error('"secret" must name a secret of this file', 'secret');
+      return [{ on, path: source, secret, inputs }];
+    }
+    const timezone = trigger.text('timezone') ?? 'UTC';
+    try {
+      nextTime(source, timezone, Date.now());
+    } catch (error) {
+      trigger.error((error as Error).message, on);
+    }
+    const missed = trigger.oneOf('missed', ['skip', 'last', 'all']) ?? 'last';
+    return [{ on, cron: source, timezone, missed, inputs }];
+  });
 }
