@@ -38,15 +38,10 @@ export interface RunOptions extends LeaseOptions {
   onStart?(run: string, pipeline: Pipeline): void;
 }
 
-export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition' | 'budget'> {
-  /** Tokens and cost of the run's model calls. `money` leaves out models whose prices are unknown. */
-  readonly spent: { readonly tokens: number; readonly money: number };
+export type RunSummary = Readonly<ReturnType<typeof summary>> & {
   /** Values of the pipeline's `outputs`. They are set only in the process that finished the run. */
   readonly outputs?: { readonly [name: string]: string };
-  readonly steps: readonly StepRecord[];
-  /** Results of the steps that no other step needs. */
-  readonly results: readonly { readonly step: string; readonly ref: string }[];
-}
+};
 
 const THREAD_NAME = 'pipeline ';
 const threadName = ({ name }: Pick<Pipeline, 'name'>) => `${THREAD_NAME}${name}`.slice(0, 200);
@@ -57,10 +52,6 @@ const TURN_POLL_MS = 500;
 interface Secrets {
   readonly mask: Mask;
   readonly values: { readonly [name: string]: string };
-}
-
-function usesOf({ uses_ref }: RunRecord): { [field: string]: string } {
-  return uses_ref === undefined ? {} : { uses_ref };
 }
 
 /**
@@ -205,9 +196,10 @@ export class Pipelines {
     const pipeline = soundPipeline(stored, o.only);
     const secrets = await this.#secrets(pipeline);
     const threads = secrets.mask.guard(this.#parts.threads)('pipeline');
-    const { hash, definition } = record;
+    const { hash, definition, uses_ref } = record;
     const same = (await sha256Hex(stored.text)) === hash;
-    const kept = same ? { hash, ...definition, ...usesOf(record) } : await this.#keep(run, stored);
+    const uses: { [field: string]: string } = uses_ref === undefined ? {} : { uses_ref };
+    const kept = same ? { hash, ...definition, ...uses } : await this.#keep(run, stored);
     const known = await this.#recordedResults(record);
     if (!same) await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.resumed', {
@@ -292,14 +284,14 @@ export class Pipelines {
     };
     const execution = new Run(parts, pipeline, known);
     let status: RunRecord['status'] = await execution.go();
-    const outputs = status === 'done' ? await execution.outputs() : undefined;
+    const outputs = status === 'done' ? { outputs: await execution.outputs() } : {};
     await lease.confirm();
     const isCancelled = status === 'interrupted' && turn?.lost.aborted;
     if (isCancelled) status = 'cancelled';
     const end: JsonObject = { status };
     if (isCancelled) end.why = 'a newer run has the same concurrency key';
     await threads('pipeline').record(run, 'pipeline.finished', end);
-    return { ...summary(await this.#record(run), pipeline), ...(outputs ? { outputs } : {}) };
+    return { ...summary(await this.#record(run), pipeline), ...outputs };
   }
 
   /**
@@ -436,7 +428,7 @@ export class Pipelines {
   }
 }
 
-function summary(record: RunRecord, pipeline: Pipeline | null): RunSummary {
+function summary(record: RunRecord, pipeline: Pipeline | null) {
   const last = new Set(pipeline ? lastSteps(pipeline.steps).map(({ id }) => id) : []);
   const order = new Map(pipeline?.steps.map(({ id }, index) => [id, index]));
   const place = ({ step }: StepRecord) => order.get(stepOf(step)) ?? 0;
@@ -446,7 +438,14 @@ function summary(record: RunRecord, pipeline: Pipeline | null): RunSummary {
   const results = steps.filter(isResult).map(({ step, ref }) => ({ step, ref: ref! }));
   const { definition: _, budget, ...rest } = record;
   const { tokens, money } = [...budget.steps.values()].reduce(addSpent, NOTHING_SPENT);
-  return { ...rest, steps, results, spent: { tokens, money } };
+  return {
+    ...rest,
+    steps,
+    /** Results of the steps that no other step needs. */
+    results,
+    /** Tokens and cost of the run's model calls. `money` leaves out models whose prices are unknown. */
+    spent: { tokens, money },
+  };
 }
 
 /** Returns the step id of an instance id: `review` for `review[3]`. */

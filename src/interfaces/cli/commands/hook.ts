@@ -20,6 +20,7 @@ import { claimLine, framedMessages } from '../agent-messages.ts';
 import { draftAsTyped } from '../as-typed.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
+import { plural } from '../human.ts';
 import type { Input, Io } from '../io.ts';
 import { inProject } from './project-call.ts';
 
@@ -128,45 +129,26 @@ two reminders of the stop hook (30), or off. The hook wait ends with the exit co
     }
     io.stdout.write(renderAnswer(client, event, answer));
     await answer.shown?.().catch(() => {});
-    if (event === 'session-start') await indexSessions(io, host);
+    // Update the index of sessions in the background, because the session need not wait for it. Ignore an error:
+    // the configuration is broken, which the hook has already reported.
+    if (event === 'session-start') await host.indexSessions(io.cwd).catch(() => {});
     // A pending read of stdin would keep the process alive, so exit now. The output is already written.
     if (waiting) process.exit(EXIT.ok);
   },
 });
-
-/**
- * Input that a client sends to its hook on stdin. Clients and their versions differ, so any field may be
- * missing.
- */
-interface HookInput {
-  readonly cwd: string | null;
-  readonly session: string | null;
-  /** Cause of a compaction: `manual` or `auto`. */
-  readonly trigger: string | null;
-  /** True if the session starts again after its client has compacted it. */
-  readonly compacted: boolean;
-  /**
-   * True if this agent already continues because of a stop hook. Then it must not be made to continue again.
-   */
-  readonly continuing: boolean;
-  readonly prompt: string | null;
-  readonly transcript: string | null;
-  /** True if a sub-agent runs the hook. A sub-agent is not registered as an agent. */
-  readonly subAgent: boolean;
-  /** True if the session still works on a prompt. */
-  readonly busy: boolean;
-  /** Address of the server of OpenCode. */
-  readonly server: string | null;
-  /** Files that the tool is about to change. */
-  readonly edits: readonly string[];
-}
 
 /** Maximum size of the input in bytes. Clients send far less. */
 const INPUT_BYTES = 4 * 1024 * 1024;
 /** Maximum time to wait for the input, in ms. Some clients send nothing and keep the pipe open. */
 const INPUT_MS = 1_000;
 
-function hookInput(fields: JsonObject): HookInput {
+type HookInput = Readonly<ReturnType<typeof hookInput>>;
+
+/**
+ * Reads the input that a client sends to its hook on stdin. Clients and their versions differ, so any field may be
+ * missing.
+ */
+function hookInput(fields: JsonObject) {
   const text = (name: string) => {
     const field = fields[name];
     return typeof field === 'string' && field !== '' ? field : null;
@@ -176,14 +158,23 @@ function hookInput(fields: JsonObject): HookInput {
     // Cursor sends the folders of its window instead of the working directory. Use the first folder.
     cwd: text('cwd') ?? (Array.isArray(roots) && typeof roots[0] === 'string' ? roots[0] : null),
     session: text('session_id') ?? text('sessionId') ?? text('conversation_id'),
+    /** Cause of a compaction: `manual` or `auto`. */
     trigger: text('trigger'),
+    /** True if the session starts again after its client has compacted it. */
     compacted: text('source') === 'compact',
+    /**
+     * True if this agent already continues because of a stop hook. Then it must not be made to continue again.
+     */
     continuing: fields.stop_hook_active === true,
     prompt: text('prompt'),
     transcript: text('transcript_path'),
+    /** True if a sub-agent runs the hook. A sub-agent is not registered as an agent. */
     subAgent: text('agent_id') !== null,
+    /** True if the session still works on a prompt. */
     busy: fields.busy === true,
+    /** Address of the server of OpenCode. */
     server: text('server'),
+    /** Files that the tool is about to change. */
     edits: isJsonObject(fields.tool_input) ? editedFiles(fields.tool_input) : [],
   };
 }
@@ -226,10 +217,11 @@ function after(ms: number): Promise<'late'> {
   return new Promise((resolve) => setTimeout(resolve, ms, 'late').unref());
 }
 
-/** Returns the result of `work`, or `late` after `ms`. A later failure of `work` is ignored. */
-function within<T>(ms: number, work: Promise<T>): Promise<T | 'late'> {
+/** Returns the result of `work`, or `otherwise` after `ms`. A later failure of `work` is ignored. */
+async function within<T>(ms: number, work: Promise<T>, otherwise: T): Promise<T> {
   work.catch(() => {});
-  return Promise.race([work, after(ms)]);
+  const result = await Promise.race([work, after(ms)]);
+  return result === 'late' ? otherwise : result;
 }
 
 /** Returns whether the relay is on this machine. */
@@ -293,7 +285,7 @@ async function warnBeforeEdit(
     await using open = await host.relay.open();
     return (await open.relay.agents.claims({ project: inProject(folder).project })).claims.length > 0;
   };
-  if ((await within(local ? HOOK_EDIT_MS : HOOK_REMOTE_MS, anyClaim())) !== true) return {};
+  if (!(await within(local ? HOOK_EDIT_MS : HOOK_REMOTE_MS, anyClaim(), false))) return {};
   const warning = async (): Promise<HookAnswer> => {
     const o = { client, session, folder, busy: true, transcript: transcript ?? undefined };
     const attended = await host.agents.attend(o);
@@ -311,8 +303,7 @@ async function warnBeforeEdit(
       },
     };
   };
-  const answer = await within(local ? HOOK_EDIT_MS : 3 * HOOK_REMOTE_MS, warning());
-  return answer === 'late' ? {} : answer;
+  return within(local ? HOOK_EDIT_MS : 3 * HOOK_REMOTE_MS, warning(), {});
 }
 
 /**
@@ -370,8 +361,7 @@ async function attendSession(
   };
   // `work` sends up to three requests one after the other. So a remote relay gets three times the limit of
   // one request.
-  const answer = await within(isLocal(host) ? HOOK_LOCAL_MS : 3 * HOOK_REMOTE_MS, work());
-  return answer === 'late' ? {} : answer;
+  return within(isLocal(host) ? HOOK_LOCAL_MS : 3 * HOOK_REMOTE_MS, work(), {});
 }
 
 /**
@@ -422,8 +412,8 @@ async function sessionContext(
 ): Promise<HookAnswer> {
   if (event === 'prompt-submit') return inboxContext(io, host, io.env.RELAY_AGENT || client, input.session);
   if (event === 'session-start') return startContext(project, input, { io, host });
-  const say = event === 'pre-compact' ? saveBeforeCompaction : event === 'stop' ? remindOfSync : null;
-  return project === null || say === null ? {} : say(project, input, client, { io, host });
+  if (project !== null && event === 'pre-compact') await saveBeforeCompaction(project, input, client);
+  return project !== null && event === 'stop' ? remindOfSync(project, input, io) : {};
 }
 
 /**
@@ -475,15 +465,6 @@ async function* until<T>(items: AsyncIterable<T>, end: number): AsyncGenerator<T
   }
 }
 
-/** Updates the index of sessions in the background, because the session need not wait for it. */
-async function indexSessions(io: Io, host: Host): Promise<void> {
-  try {
-    await host.indexSessions(io.cwd);
-  } catch {
-    // The configuration is broken. The hook has already reported this.
-  }
-}
-
 /**
  * Returns the unread messages that this session has not seen yet, newest first. Returns no messages if the
  * relay is too slow.
@@ -510,14 +491,10 @@ async function inboxContext(io: Io, host: Host, agent: string, session: string |
   return { context: [title, await frame(list, source, now, host.relay.frameSecret), how, ''].join('\n') };
 }
 
-async function saveBeforeCompaction(
-  project: Project,
-  input: HookInput,
-  client: HookClient,
-): Promise<HookAnswer> {
+async function saveBeforeCompaction(project: Project, input: HookInput, client: HookClient): Promise<void> {
   // Gemini calls this hook at every prompt, even if it does not compact. A compaction is certain only if it
   // was started by hand, so ignore all other calls.
-  if (client === 'gemini' && input.trigger !== 'manual') return {};
+  if (client === 'gemini' && input.trigger !== 'manual') return;
   const { branch, commit, inFlight } = await project.git.status();
   await project.checkpoint({
     client,
@@ -527,16 +504,10 @@ async function saveBeforeCompaction(
     commit: commit?.slice(0, 12) ?? null,
     files_in_flight: inFlight.slice(0, FILES_NOTED).map(({ path }) => path),
   });
-  return {};
 }
 
 /** Returns a reminder to sync, if work was done since the last sync and the last reminder is old enough. */
-async function remindOfSync(
-  project: Project,
-  input: HookInput,
-  _client: HookClient,
-  { io: { typed, env } }: Program,
-): Promise<HookAnswer> {
+async function remindOfSync(project: Project, input: HookInput, { typed, env }: Io): Promise<HookAnswer> {
   const gap = reminderGap(env.RELAY_REMINDER);
   if (input.continuing || gap === null) return {};
   const now = Date.now();
@@ -547,9 +518,10 @@ async function remindOfSync(
     project.git.status(),
   ]);
   if (commits.length === 0 && inFlight.length === 0) return {};
-  const what = [count(commits.length, 'commit'), count(inFlight.length, 'changed file')]
-    .filter(Boolean)
-    .join(' and ');
+  const what = [
+    ...(commits.length > 0 ? [plural(commits.length, 'commit')] : []),
+    ...(inFlight.length > 0 ? [plural(inFlight.length, 'changed file')] : []),
+  ].join(' and ');
   return {
     message: `relay: ${what} since the last sync (${ago(since, now)}). Before you stop, run: ${typed('relay project sync --done "…" --next "…"')}`,
   };
@@ -574,10 +546,6 @@ async function wasReminded(
   if (last && last.text === note && now - last.modifiedAt < gap) return true;
   await project.files.locked(() => project.files.write(REMINDED, note));
   return false;
-}
-
-function count(n: number, noun: string): string {
-  return n === 0 ? '' : `${n} ${noun}${n === 1 ? '' : 's'}`;
 }
 
 export const commands = { hook };
