@@ -43,8 +43,6 @@ const POLL_MS = 500;
  * time.
  */
 const CONFIRMED_MS = 1_000;
-/** Methods of the threads API that write to a run. */
-const WRITES: ReadonlySet<string | symbol> = new Set(['patch', 'record', 'putArtifact']);
 /** Interval in ms at which the holder renews its lease: a third of the lease's duration. */
 const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
@@ -102,16 +100,12 @@ export class RunLease implements AsyncDisposable {
 
   /** Returns the threads API with guarded writes: a write throws if another process has taken the run. */
   fence(threads: ThreadsAs): ThreadsAs {
-    const get = (api: ThreadsApi, name: string | symbol) => {
-      const method = Reflect.get(api, name, api);
-      if (typeof method !== 'function') return method;
-      if (!WRITES.has(name)) return method.bind(api);
-      return async (...args: unknown[]) => {
-        await this.confirm(CONFIRMED_MS);
-        return method.apply(api, args);
-      };
-    };
-    return (who) => new Proxy(threads(who), { get });
+    const confirm = () => this.confirm(CONFIRMED_MS);
+    return withMethods(threads, (api) => ({
+      patch: (...args) => confirm().then(() => api.patch(...args)),
+      record: (...args) => confirm().then(() => api.record(...args)),
+      putArtifact: (...args) => confirm().then(() => api.putArtifact(...args)),
+    }));
   }
 
   /**
@@ -160,4 +154,17 @@ export class RunLease implements AsyncDisposable {
     this.#renewedAt = asked;
     return null;
   }
+}
+
+/** Returns the threads API with other functions in place of some of its methods. */
+export function withMethods(
+  threads: ThreadsAs,
+  replaced: (api: ThreadsApi) => Partial<ThreadsApi>,
+): ThreadsAs {
+  return (who) => {
+    const api = threads(who);
+    return new Proxy(replaced(api), {
+      get: (own, name) => Reflect.get(own, name) ?? Reflect.get(api, name, api)?.bind(api),
+    }) as ThreadsApi;
+  };
 }

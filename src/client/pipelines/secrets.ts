@@ -1,8 +1,8 @@
 import { concatBytes } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
-import type { ThreadsApi } from '../../contract/threads.ts';
 import type { ThreadsAs } from '../prompts/types.ts';
+import { withMethods } from './run-lease.ts';
 
 /** Minimum length of a secret that is masked. A shorter text would occur in outputs by chance. */
 const MIN_CHARS = 4;
@@ -61,26 +61,15 @@ export class Mask {
   /** Returns the threads API with masked events, patches and artifacts. */
   guard(threads: ThreadsAs): ThreadsAs {
     if (this.isEmpty) return threads;
-    return (who) => {
-      const api = threads(who);
-      return new Proxy(api, {
-        get: (_, name: keyof ThreadsApi) => {
-          if (name === 'record')
-            return (id: string, type: string, payload = {}) => api.record(id, type, this.json(payload));
-          if (name === 'patch')
-            return (id: string, input: Parameters<ThreadsApi['patch']>[1]) => api.patch(id, this.json(input));
-          if (name !== 'putArtifact') {
-            const method = Reflect.get(api, name, api) as unknown;
-            return typeof method === 'function' ? method.bind(api) : method;
-          }
-          return (id: string, { body, ...rest }: Parameters<ThreadsApi['putArtifact']>[1]) =>
-            api.putArtifact(id, {
-              ...this.json(rest),
-              body: body instanceof Uint8Array ? this.bytes(body) : body,
-            });
-        },
-      });
-    };
+    return withMethods(threads, (api) => ({
+      record: (id, type, payload = {}) => api.record(id, type, this.json(payload)),
+      patch: (id, input) => api.patch(id, this.json(input)),
+      putArtifact: (id, { body, ...rest }) =>
+        api.putArtifact(id, {
+          ...this.json(rest),
+          body: body instanceof Uint8Array ? this.bytes(body) : body,
+        }),
+    }));
   }
 }
 

@@ -195,7 +195,7 @@ class ThreadTools {
       done = await this.#do(call.name, jsonObjectIn(call.arguments) ?? {});
     } catch (error) {
       if (!isRelayError(error)) throw error;
-      done = { text: `Not done: ${error.message}`, what: `${oneLine(call.name, 40)}, refused` };
+      done = refused(error.message, oneLine(call.name, 40));
     }
     const counted = await this.#parts.tokens.count(`${call.arguments}\n${done.text}`);
     const pull = { what: done.what, tokens: counted.tokens };
@@ -210,11 +210,7 @@ class ThreadTools {
   }
 
   async #do(name: string, given: ToolArguments): Promise<{ text: string; what: string }> {
-    if (this.left <= 0)
-      return {
-        text: 'Not done: the token limit for tool results of one answer is reached.',
-        what: `${name}, refused`,
-      };
+    if (this.left <= 0) return refused('the token limit for tool results of one answer is reached.', name);
     if (name === 'search' && typeof given.query === 'string' && given.query.trim() !== '')
       return this.#search(given.query);
     if (name === 'list') return this.#list();
@@ -222,7 +218,7 @@ class ThreadTools {
     const how = TOOLS.map(
       (tool) => `${tool.name}(${Object.keys(tool.parameters.properties as object).join(', ')})`,
     );
-    return { text: `Not done: call ${how.join(' or ')}.`, what: `${oneLine(name, 40)}, refused` };
+    return refused(`call ${how.join(' or ')}.`, oneLine(name, 40));
   }
 
   async #search(query: string): Promise<{ text: string; what: string }> {
@@ -281,10 +277,7 @@ class ThreadTools {
     const list = STATE_LISTS.find((one) => one === name.replace(/^\//, ''));
     const ref = list ?? this.#names.get(name) ?? (await this.#findRef(name));
     if (!list && (!isRef(ref) || !this.#isAllowed(ref)))
-      return {
-        text: 'Not done: this artifact does not exist. Use list or search to find refs.',
-        what: 'pull, refused',
-      };
+      return refused('this artifact does not exist. Use list or search to find refs.', 'pull');
     const artifact = list ? null : await this.#loadArtifact(ref);
     const what = oneLine(`pull ${artifact?.name ?? list} ${which.join(' ')}`, 120).trim();
     const taken = list
@@ -336,6 +329,10 @@ class ThreadTools {
     const source = { what: `artifact ${ref} "${oneLine(name)}"`, by: provenance.created_by, at };
     return datedFrame(words, source, this.#parts.frameSecret);
   }
+}
+
+function refused(why: string, call: string): { text: string; what: string } {
+  return { text: `Not done: ${why}`, what: `${call}, refused` };
 }
 
 type ToolArguments = { readonly [name: string]: unknown };

@@ -99,20 +99,25 @@ function shortFile(name: string, path: string): Uint8Array | null {
   throw badUsage(`${name} is a folder.`, `Pack it into one file first: tar cz ${name} | relay push`);
 }
 
-function unreadable(name: string, { code }: NodeJS.ErrnoException): RelayError {
+/** Returns why a file operation failed. */
+function whyFailed({ code = '' }: NodeJS.ErrnoException, missing: 'file' | 'folder'): string {
   const why: { [code: string]: string } = {
-    ENOENT: 'there is no such file',
+    ENOENT: `there is no such ${missing}`,
     EACCES: 'permission denied',
     ENOTDIR: 'a part of its path is not a folder',
     ELOOP: 'its symbolic links form a loop',
   };
-  return new RelayError('failed', {
-    what: `${name} cannot be read: ${why[code ?? ''] ?? code}.`,
-    hint:
-      code === 'ENOENT' && /\s/.test(name)
-        ? 'Check the file name. To push a text, use: echo "…" | relay push'
-        : 'Check the file name, or use - for standard input.',
-  });
+  return why[code] ?? code;
+}
+
+function unreadable(name: string, error: NodeJS.ErrnoException): RelayError {
+  return refusal(
+    'failed',
+    `${name} cannot be read: ${whyFailed(error, 'file')}.`,
+    error.code === 'ENOENT' && /\s/.test(name)
+      ? 'Check the file name. To push a text, use: echo "…" | relay push'
+      : 'Check the file name, or use - for standard input.',
+  );
 }
 
 /**
@@ -201,16 +206,9 @@ async function toFile(
   io.result({ out: path, size: written, ...about }, io.interactive ? `wrote ${name}, ${bytes(written)}` : '');
 }
 
-function unwritable(name: string, { code }: NodeJS.ErrnoException): RelayError {
-  const why: { [code: string]: string } = {
-    ENOENT: 'there is no such folder',
-    EACCES: 'permission denied',
-  };
-  return refusal(
-    'failed',
-    `${name} cannot be written: ${why[code ?? ''] ?? code}.`,
-    'Choose another path for --out.',
-  );
+function unwritable(name: string, error: NodeJS.ErrnoException): RelayError {
+  const what = `${name} cannot be written: ${whyFailed(error, 'folder')}.`;
+  return refusal('failed', what, 'Choose another path for --out.');
 }
 
 function chunksOf(body: Body): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
