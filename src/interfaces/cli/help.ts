@@ -7,6 +7,7 @@ import {
   type Group,
   type Sections,
 } from './command.ts';
+import { describedName, folded } from './human.ts';
 import type { Io, Style } from './io.ts';
 
 /** Colors and width of the terminal that shows the help. */
@@ -67,35 +68,18 @@ export function commandHelp(
   return lines.join('\n');
 }
 
-function flagRows(flags: Flags, style: Style, columns: number): string[] {
-  const names = Object.entries(flags).map(([key, flag]) => {
-    const value = flag.value ? ` ${flag.value}` : '';
-    return `${flag.short ? `-${flag.short}, ` : ''}--${key}${value}`;
-  });
-  const width = Math.max(...names.map((name) => name.length)) + 2;
-  const hanging = `\n${' '.repeat(width + 2)}`;
-  return Object.values(flags).map((flag, i) => {
-    const help = wrap(flagHelp(flag), Math.max(30, columns - width - 2)).replaceAll('\n', hanging);
-    return `  ${style.cyan(names[i]!.padEnd(width))}${help}`;
-  });
+function flagRows(flags: Flags, style: Style, width: number): string[] {
+  const names = Object.entries(flags).map(([key, { short, value }]) =>
+    [short && `-${short},`, `--${key}`, value].filter(Boolean).join(' '),
+  );
+  const indent = Math.max(...names.map((name) => name.length)) + 4;
+  return Object.values(flags).map((flag, i) =>
+    describedName(style.cyan, names[i]!, flagHelp(flag), { indent, width }),
+  );
 }
 
 /** Wraps paragraphs to lines of `width` characters. Indented lines stay unchanged. */
 function wrap(text: string, width: number): string {
-  const lines: string[] = [];
-  let open = false;
-  for (const line of text.trim().split('\n')) {
-    const isVerbatim = line.trim() === '' || /^\s/.test(line);
-    if (isVerbatim) lines.push(line.trimEnd());
-    else {
-      for (const word of line.trim().split(/\s+/)) {
-        const fits = open && lines.at(-1)!.length + 1 + word.length <= width;
-        if (fits) lines[lines.length - 1] += ` ${word}`;
-        else lines.push(word);
-        open = true;
-      }
-    }
-    if (isVerbatim) open = false;
-  }
-  return lines.join('\n');
+  const paragraphs = /^\S.*(?:\n\S.*)*/gm;
+  return text.trim().replace(paragraphs, (paragraph) => folded(paragraph, width).join('\n'));
 }

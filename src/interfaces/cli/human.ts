@@ -202,6 +202,20 @@ export function rows(paint: (label: string) => string, entries: readonly Row[]):
   return visible.map(([label, value]) => `${paint(label.padEnd(width))}${value}`).join('\n');
 }
 
+/**
+ * Formats a name with its description. The description starts at the column `indent` and is wrapped to the width of
+ * the terminal.
+ */
+export function describedName(
+  paint: (name: string) => string,
+  name: string,
+  about: string,
+  { indent, width }: { readonly indent: number; readonly width: number },
+): string {
+  const lines = folded(about, Math.max(30, width - indent));
+  return `  ${paint(name.padEnd(indent - 2))}${lines.join(`\n${' '.repeat(indent)}`)}`;
+}
+
 /** Wraps a paragraph to lines of at most `width` characters. A longer word gets its own line. */
 export function folded(text: string, width: number): string[] {
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { GuideSection, Guides } from '../host.ts';
-import { folded } from '../human.ts';
+import { describedName, folded } from '../human.ts';
 import type { Io, Style } from '../io.ts';
 import { suggest } from '../suggest.ts';
 
@@ -39,17 +39,16 @@ have the same name, relay help NAME shows the command and relay help guide NAME 
 });
 
 function list({ index }: Guides, { style, interactive, width: columns }: Io): string {
-  const width = Math.max(...index.flatMap(({ guides }) => guides.map(({ topic }) => topic.length))) + 2;
-  const hanging = `\n${' '.repeat(width + 2)}`;
-  const wrapAbout = (about: string) =>
-    interactive ? folded(about, Math.max(30, columns - width - 2)).join(hanging) : about;
+  const topics = index.flatMap(({ guides }) => guides.map(({ topic }) => topic));
+  const indent = Math.max(...topics.map((topic) => topic.length)) + 4;
+  const width = interactive ? columns : Number.POSITIVE_INFINITY;
   return index
-    .map(({ title, guides }) =>
-      [
-        style.bold(title),
-        ...guides.map(({ topic, about }) => `  ${style.cyan(topic.padEnd(width))}${wrapAbout(about)}`),
-      ].join('\n'),
-    )
+    .map(({ title, guides }) => {
+      const rows = guides.map(({ topic, about }) =>
+        describedName(style.cyan, topic, about, { indent, width }),
+      );
+      return [style.bold(title), ...rows].join('\n');
+    })
     .join('\n\n');
 }
 

@@ -65,8 +65,7 @@ const get = answerCommand({
     const seen = settings.show().find((setting) => setting.name === name)!;
     return { name, value: flags.reveal ? value : seen.value, from: seen.from };
   },
-  print: ({ value }) =>
-    value === null ? '' : printable(typeof value === 'string' ? value : JSON.stringify(value)),
+  print: ({ value }) => (value === null ? '' : settingText(value)),
 });
 
 /** Maximum number of values for an option that is a list. */

@@ -32,21 +32,18 @@ import {
   writePayload,
 } from './payload.ts';
 
-interface FileArgument {
-  readonly space: string;
-  /** Path within the space. Empty if the argument names only a space. */
-  readonly path: string;
-}
-
-/** Splits `notes/src/main.ts` into the space `notes` and the path `src/main.ts`. */
-function fileArgument(text: string): FileArgument {
+/**
+ * Splits `notes/src/main.ts` into the space `notes` and the path `src/main.ts`. The path is empty if the argument
+ * names only a space.
+ */
+function fileArgument(text: string) {
   const slash = text.indexOf('/');
   if (slash < 0) return { space: text, path: '' };
   return { space: text.slice(0, slash), path: text.slice(slash + 1) };
 }
 
 /** Like `fileArgument`, but throws if the argument names no file. */
-function requireFile(text: string, name: string): FileArgument {
+function requireFile(text: string, name: string) {
   const file = fileArgument(text);
   if (file.path !== '') return file;
   throw badUsage(`"${text}" is a space, not a file.`, `Use: ${name} SPACE/PATH, such as notes/plan.md`);
@@ -137,13 +134,6 @@ you need. --json prints everything except the content: version, size, hash, type
   },
 });
 
-interface Listed {
-  readonly spaces: string[];
-  readonly folders: string[];
-  readonly files: FileInfo[];
-  readonly more?: true;
-}
-
 const ls = answerCommand({
   usage: '[space[/prefix]]',
   details: `Without an argument it lists the spaces. Without --recursive it shows each subfolder as one line. In a pipe each line
@@ -159,26 +149,28 @@ has version, bytes and path of a file.`,
   async ask({ args, flags, open }) {
     const most = parseMost(flags, PAGE_ITEMS);
     const { files } = (await open()).relay;
-    const found: Listed = { spaces: [], folders: [], files: [] };
+    const spaces: string[] = [];
+    const folders: string[] = [];
+    const found: FileInfo[] = [];
     const { space, path: prefix } = fileArgument(args[0] ?? '');
     const delimiter = flags.recursive ? undefined : ('/' as const);
-    for (let after: string | undefined; ; ) {
-      const left = most - found.spaces.length - found.folders.length - found.files.length;
+    let left = most;
+    let after: string | undefined;
+    do {
       const o = { after, limit: Math.min(PAGE_ITEMS_MAX, left) };
       if (space === '') {
         const page = await files.spaces(o);
-        found.spaces.push(...page.spaces.map((one) => one.space));
+        spaces.push(...page.spaces.map((one) => one.space));
         after = page.next;
       } else {
         const page = await files.list(space, { prefix, delimiter, ...o });
-        found.files.push(...page.files);
-        found.folders.push(...(page.prefixes ?? []));
+        found.push(...page.files);
+        folders.push(...(page.prefixes ?? []));
         after = page.next;
       }
-      const count = found.spaces.length + found.folders.length + found.files.length;
-      if (after === undefined) return found;
-      if (count >= most) return { ...found, more: true };
-    }
+      left = most - spaces.length - folders.length - found.length;
+    } while (after !== undefined && left > 0);
+    return { spaces, folders, files: found, ...(after === undefined ? {} : { more: true }) };
   },
   print({ spaces, folders, files, more }, { interactive, style, typed }) {
     if (spaces.length + folders.length + files.length === 0)

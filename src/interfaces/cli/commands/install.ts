@@ -1,5 +1,5 @@
 import { isRelayError, type RelayError } from '../../../base/errors.ts';
-import { badUsage, defineCommand } from '../command.ts';
+import { badUsage, defineCommand, type Flags, type FlagValues } from '../command.ts';
 import type { InstallReport, InstallRequest } from '../host.ts';
 import { oneOf } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -8,30 +8,32 @@ import { LINKS_FLAG } from './project-call.ts';
 
 const PARTS = ['skill', 'hooks', 'mcp'] as const;
 
+const FLAGS = {
+  project: { help: 'install for this folder (default)' },
+  user: { help: 'install for you, in all folders' },
+  'dry-run': { help: 'show the changes without making them' },
+  check: { help: 'list missing or changed entries; exit code 1 if there are any' },
+  remove: { help: 'remove what was installed' },
+  'approve-tools': { help: 'let Codex or Gemini CLI call the relay tools without asking' },
+  tools: {
+    value: 'GROUPS',
+    help: 'also offer these groups of MCP tools: agents, ask, resources, sessions',
+  },
+  agent: { value: 'NAME', help: 'name of the sessions of this client in this folder; see relay send' },
+  tee: { help: 'show this agent excerpts of long tool outputs, in all your folders' },
+  'no-tee': { help: 'undo --tee' },
+  wrap: { value: 'NAME', help: 'run the MCP server NAME of this agent through relay mcp wrap' },
+  unwrap: { value: 'NAME', help: 'undo --wrap' },
+  only: { multiple: true, value: PARTS.join('|'), help: 'install only this part' },
+  ...LINKS_FLAG,
+} as const satisfies Flags;
+
 const install = defineCommand({
   usage: '<claude|codex|gemini|opencode|openclaw|cursor|vscode|git>…',
   details: `Changes only its own entries in the settings of the agent; other entries, comments and order are kept. A settings file
 that does not parse is not changed. Installing a second time changes nothing. --remove deletes these entries.
 A file that nobody has edited since then gets its earlier content back.`,
-  flags: {
-    project: { help: 'install for this folder (default)' },
-    user: { help: 'install for you, in all folders' },
-    'dry-run': { help: 'show the changes without making them' },
-    check: { help: 'list missing or changed entries; exit code 1 if there are any' },
-    remove: { help: 'remove what was installed' },
-    'approve-tools': { help: 'let Codex or Gemini CLI call the relay tools without asking' },
-    tools: {
-      value: 'GROUPS',
-      help: 'also offer these groups of MCP tools: agents, ask, resources, sessions',
-    },
-    agent: { value: 'NAME', help: 'name of the sessions of this client in this folder; see relay send' },
-    tee: { help: 'show this agent excerpts of long tool outputs, in all your folders' },
-    'no-tee': { help: 'undo --tee' },
-    wrap: { value: 'NAME', help: 'run the MCP server NAME of this agent through relay mcp wrap' },
-    unwrap: { value: 'NAME', help: 'undo --wrap' },
-    only: { multiple: true, value: PARTS.join('|'), help: 'install only this part' },
-    ...LINKS_FLAG,
-  },
+  flags: FLAGS,
   takes: { min: 1, max: 8 },
   examples: `
     relay install claude  # install for this folder; commit the files
@@ -98,13 +100,7 @@ A file that nobody has edited since then gets its earlier content back.`,
   },
 });
 
-function extraOf(flags: {
-  tee?: boolean;
-  'no-tee'?: boolean;
-  wrap?: string;
-  unwrap?: string;
-  remove?: boolean;
-}): InstallRequest['extra'] {
+function extraOf(flags: FlagValues<typeof FLAGS>): InstallRequest['extra'] {
   const { tee, 'no-tee': noTee, wrap, unwrap, remove } = flags;
   const given = [tee, noTee, wrap, unwrap, remove].filter((flag) => flag !== undefined);
   if (given.length > 1)
@@ -129,7 +125,7 @@ const VERBS = {
 function render(
   { client, changes, notes }: { client: string } & InstallReport,
   io: Io,
-  o: { 'dry-run'?: boolean; check?: boolean; remove?: boolean; scope: string },
+  o: FlagValues<typeof FLAGS> & { scope: string },
 ): string {
   const { style } = io;
   const lines = [style.bold(`${client} (${o.scope === 'user' ? 'for you' : 'for this folder'})`)];

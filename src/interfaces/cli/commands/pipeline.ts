@@ -15,11 +15,26 @@ import type { Progress } from '../../../client/pipelines/step-runner.ts';
 import { PIPELINE_RUNNER } from '../../../contract/tasks.ts';
 import { promptWarnings } from '../../../contract/threads.ts';
 import { readYaml } from '../../../formats/yaml.ts';
-import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
+import { answerCommand, badUsage, defineCommand, type Flags, type FlagValues, refusal } from '../command.ts';
 import type { AgentWork, Host } from '../host.ts';
 import { columns, moment, parseCount, plural, printable, rows, span } from '../human.ts';
 import { ESCAPE, INTERRUPTED, type Io, interruption, type Style } from '../io.ts';
 import { findThread } from './thread-choice.ts';
+
+const RUN_FLAGS = {
+  input: { value: 'NAME=VALUE', multiple: true, short: 'i', help: 'set an input of the pipeline' },
+  'max-parallel': { value: 'N', help: 'run at most N steps at once' },
+  resume: { help: 'continue the newest unfinished run of this pipeline' },
+  run: { value: 'ID', help: 'continue this run' },
+  of: {
+    value: 'RUN',
+    help: 'start a new run; reuse the results of RUN for all steps not repeated by --from',
+  },
+  from: { value: 'STEP', help: 'with --of: repeat this step and all steps that depend on it' },
+  'take-over': { help: 'continue a run at once, even if another process holds its lease' },
+  only: { value: 'STEP', multiple: true, help: 'run only this step and the steps it needs' },
+  'dry-run': { help: 'estimate calls, tokens and cost of FILE, and run nothing' },
+} as const satisfies Flags;
 
 const run = defineCommand({
   usage: 'FILE | --run ID | --of RUN --from STEP',
@@ -32,20 +47,7 @@ wait. The output of the last steps goes to standard output, everything else to s
 
 A step whose prompt showed only a part of its context, or whose model gave an empty, refused or cut answer, gets a warning
 at the end. The exit code is 6 if the run is done and an answer is incomplete.`,
-  flags: {
-    input: { value: 'NAME=VALUE', multiple: true, short: 'i', help: 'set an input of the pipeline' },
-    'max-parallel': { value: 'N', help: 'run at most N steps at once' },
-    resume: { help: 'continue the newest unfinished run of this pipeline' },
-    run: { value: 'ID', help: 'continue this run' },
-    of: {
-      value: 'RUN',
-      help: 'start a new run; reuse the results of RUN for all steps not repeated by --from',
-    },
-    from: { value: 'STEP', help: 'with --of: repeat this step and all steps that depend on it' },
-    'take-over': { help: 'continue a run at once, even if another process holds its lease' },
-    only: { value: 'STEP', multiple: true, help: 'run only this step and the steps it needs' },
-    'dry-run': { help: 'estimate calls, tokens and cost of FILE, and run nothing' },
-  },
+  flags: RUN_FLAGS,
   takes: { max: 1 },
   examples: `
     relay pipeline run review.yaml --input branch=main  # start a run
@@ -103,13 +105,7 @@ at the end. The exit code is 6 if the run is done and an answer is incomplete.`,
   },
 });
 
-function checkRerun(flags: {
-  readonly of?: string;
-  readonly from?: string;
-  readonly run?: string;
-  readonly resume?: boolean;
-  readonly input?: string[];
-}): void {
+function checkRerun(flags: FlagValues<typeof RUN_FLAGS>): void {
   if ((flags.of === undefined) !== (flags.from === undefined))
     throw badUsage(
       '--of RUN and --from STEP must be used together.',
@@ -128,7 +124,7 @@ function checkRerun(flags: {
 async function runToResume(
   work: AgentWork,
   file: PipelineFile | null,
-  flags: { readonly run?: string; readonly resume?: boolean; readonly input?: string[] },
+  flags: FlagValues<typeof RUN_FLAGS>,
 ): Promise<string | null> {
   const isResume = flags.run !== undefined || flags.resume;
   if (flags.run !== undefined && flags.resume)
@@ -753,24 +749,20 @@ async function outputOf(
   { step, ref, failures = [], attempts }: StepRecord,
   attempt?: number,
 ): Promise<{ attempt: number; why: string | null; text: string }> {
-  const failed =
-    attempt === undefined
-      ? ref
-        ? undefined
-        : failures.at(-1)
-      : failures.find((one) => one.attempt === attempt);
+  const last = ref ? undefined : failures.at(-1);
+  const failed = attempt === undefined ? last : failures.find((one) => one.attempt === attempt);
   const number = attempt ?? failed?.attempt ?? attempts;
-  const stored = failed ? failed.output_ref : number === attempts || attempt === undefined ? ref : undefined;
+  const stored = failed ? failed.output_ref : number === attempts ? ref : undefined;
   if (!failed && stored === undefined)
     throw refusal(
       'missing',
       `attempt ${number} of ${printable(step)}`,
       `The step had ${plural(attempts, 'attempt')}.`,
     );
-  if (stored === undefined)
-    return { attempt: number, why: failed?.why ?? null, text: `It printed nothing. ${failed?.why ?? ''}` };
+  const why = failed?.why ?? null;
+  if (stored === undefined) return { attempt: number, why, text: `It printed nothing. ${why ?? ''}` };
   const { body } = await work.threads.content(run, stored, { counted: false });
-  return { attempt: number, why: failed?.why ?? null, text: await readText(body) };
+  return { attempt: number, why, text: await readText(body) };
 }
 
 /** Number of lines at the end of a failed output that `why` prints. */

@@ -162,6 +162,12 @@ const review = defineCommand({
   },
 });
 
+function findTodo(todos: readonly Todo[], wanted: string): Todo {
+  const found = todos.find(({ id }) => sameId('TODO', id, wanted));
+  if (found) return found;
+  throw refusal('not_found', `the todo ${wanted}`, 'List the todos with: relay todo list');
+}
+
 const claim = projectCommand({
   usage: '[id]',
   details: `A claim is a lease of 15 minutes, which the hooks of your session renew. Without an id it claims the first pending todo
@@ -174,11 +180,10 @@ that nobody holds; the exit code is 1 if there is none. After a claim has expire
     const { project: name } = inProject(io.cwd);
     const { todos } = await project.read();
     const wanted = args[0];
-    const candidates = sortTodos(todos).filter((todo) =>
-      wanted === undefined ? todo.status === 'pending' : sameId('TODO', todo.id, wanted),
-    );
-    if (wanted !== undefined && candidates.length === 0)
-      throw refusal('not_found', `the todo ${wanted}`, 'List the todos with: relay todo list');
+    const candidates =
+      wanted === undefined
+        ? sortTodos(todos).filter(({ status }) => status === 'pending')
+        : [findTodo(todos, wanted)];
     const { claims } = await relay.agents.claims({ project: name });
     const held = new Set(claims.map(({ what }) => what));
     for (const todo of candidates) {
@@ -201,8 +206,7 @@ const release = projectCommand({
   examples: 'relay todo release TODO-003  # let others claim it',
   async ask(project, { io, args, open }) {
     const { todos } = await project.read();
-    const todo = todos.find(({ id }) => sameId('TODO', id, args[0]!));
-    if (!todo) throw refusal('not_found', `the todo ${args[0]}`, 'List the todos with: relay todo list');
+    const todo = findTodo(todos, args[0]!);
     await (await open()).relay.agents.release(inProject(io.cwd).project, todo.id);
     return todo;
   },
