@@ -20,6 +20,7 @@ import { fileEnds } from './files/record.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { KeyUse } from './keys/key-use.ts';
 import { Keys } from './keys/keys.ts';
+import { withLease } from './lease.ts';
 import { Pointers } from './pointers/pointers.ts';
 import { type Allowance, OPEN_ALLOWANCE } from './pointers/push-options.ts';
 import { Handles, PointerLookup, releasePointer } from './pointers/record.ts';
@@ -263,10 +264,11 @@ export class RelayCore {
    */
   async sweepStore(tenants: Iterable<string> = []): Promise<SweepResult> {
     await unlessFull(() => this.keys.use.flush());
-    await underSweepLease(this.deps, async () => {
+    const sweep = async () => {
       await unlessFull(() => this.sweepSome());
       await unlessFull(() => this.#sweepTenants(tenants));
-    });
+    };
+    await withLease(this.deps, SWEEP_LEASE, sweep, { frees: true });
     return this.deps.engine.sweep();
   }
 
@@ -392,30 +394,5 @@ async function unlessFull(work: () => Promise<unknown>): Promise<void> {
   });
 }
 
-const LEASE = 'sys/tidying';
-
-/**
- * Duration of the sweep lease in ms. If the server that sweeps is killed, the other servers wait at most this
- * long.
- */
-const SWEEP_LEASE_MS = 120_000;
-
-/**
- * Runs `work`, unless another server with the same store is running it. The next sweep continues unfinished
- * work.
- */
-async function underSweepLease({ engine, env }: Deps, work: () => Promise<void>): Promise<void> {
-  const { records } = engine;
-  const expiresAt = env.now() + SWEEP_LEASE_MS;
-  const revision = await records.put(LEASE, null, { expect: 'absent', expiresAt }).catch((error) => {
-    // If the store has no room for the lease, sweep without one: the sweep frees space.
-    if (isRelayError(error, 'store_full')) return undefined;
-    throw error;
-  });
-  if (revision === null) return;
-  try {
-    await work();
-  } finally {
-    if (revision !== undefined) await records.delete(LEASE, { expect: revision });
-  }
-}
+/** Key of the lease of the server that sweeps. The next sweep continues unfinished work. */
+const SWEEP_LEASE = 'sys/tidying';

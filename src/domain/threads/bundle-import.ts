@@ -15,6 +15,7 @@ import { pause } from '../../base/pause.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { ARTIFACT_TYPE, type Artifact, type ImportAnswer } from '../../contract/threads.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
+import { type HeldLease, withLease } from '../lease.ts';
 import { fromJson } from '../records.ts';
 import { isSearchResult } from './artifact-index.ts';
 import { artifactKind, MEDIA_TYPE } from './artifact-kind.ts';
@@ -49,13 +50,14 @@ import {
   COUNTERS,
   type Counters,
   counterKey,
+  lockKey,
   metaKey,
   rootsFor,
   type ThreadRoot,
 } from './keys.ts';
 import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
-import { clearThread, type RootLock, withRootLock } from './thread-removal.ts';
+import { clearThread } from './thread-removal.ts';
 import { writeThreadRecords } from './threads.ts';
 
 /** Number of characters that are parsed before yielding to the event loop. */
@@ -102,7 +104,7 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
   const [first, second] = rootsFor(tenant, id);
   const owner = await log.ownerOf(first);
   const root = owner === undefined || owner === tenant ? first : second;
-  const answer = await withRootLock(log, root, async (lock) => {
+  const answer = await withLease(log.deps, lockKey(root), async (lock) => {
     // Checking the bundle takes long, so first check whether the thread already exists.
     if (await log.find(tenant, id)) {
       throw new RelayError('conflict', {
@@ -123,7 +125,7 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
  */
 async function storeBundle(
   log: ThreadLog,
-  { caller, root, lock }: { caller: Caller; root: ThreadRoot; lock: RootLock },
+  { caller, root, lock }: { caller: Caller; root: ThreadRoot; lock: HeldLease },
   zip: ZipArchive,
   bundle: Bundle,
 ): Promise<ImportAnswer> {

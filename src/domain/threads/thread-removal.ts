@@ -1,8 +1,8 @@
-import { isRelayError } from '../../base/errors.ts';
-import { isRef, toHex } from '../../base/ids.ts';
+import { isRef } from '../../base/ids.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Deps } from '../deps.ts';
 import { EndIndex } from '../end-index.ts';
+import { withLease } from '../lease.ts';
 import { allRecords } from '../records.ts';
 import {
   idOf,
@@ -122,62 +122,7 @@ async function clearUnownedRoot(log: ThreadLog, tenant: string, root: ThreadRoot
     if ((await log.ownerOf(root)) === undefined) await clearThread(log, tenant, root);
     return true;
   };
-  return (await withRootLock(log, root, work, { frees: true })) ?? false;
-}
-
-/**
- * Time in ms after which the lock expires if it is not renewed. The holder renews it every quarter of this
- * time.
- */
-const LOCK_MS = 60_000;
-
-/** A lock on a root, held by an import or a deletion. */
-export interface RootLock {
-  /** Returns false if the lock was not renewed in time, so that another process may hold it now. */
-  isHeld(): Promise<boolean>;
-}
-
-/**
- * Runs `work` under the lock of a root, so that an import and a deletion cannot run at the same time. If
- * another process or call holds the lock, returns undefined and does not run `work`. After a crash the lock
- * expires. `frees` marks a deletion, which works even in a full store.
- */
-export async function withRootLock<T>(
-  log: ThreadLog,
-  root: ThreadRoot,
-  work: (turn: RootLock) => Promise<T>,
-  o: { readonly frees?: boolean } = {},
-): Promise<T | undefined> {
-  const { engine, env } = log.deps;
-  const { records } = engine;
-  const key = lockKey(root);
-  const holder = toHex(env.randomBytes(8));
-  const putLock = (expect: 'absent' | number) =>
-    records.put(key, holder, { ...o, expect, expiresAt: env.now() + LOCK_MS });
-  let revision = await putLock('absent').catch(async (error) => {
-    if (!o.frees || !isRelayError(error, 'store_full')) throw error;
-    // The store has no room for a lock record, so no import can start now. But an import that started
-    // earlier may hold the lock, so check for its record.
-    return (await records.get(key)) === null ? undefined : null;
-  });
-  if (revision === null) return undefined;
-  if (revision === undefined) return work({ isHeld: async () => true });
-  let renewing: Promise<unknown> = Promise.resolve();
-  const renew = async () => {
-    revision = (await putLock(revision!)) ?? revision;
-  };
-  const timer = setInterval(() => {
-    // If a renewal fails, the next interval tries again. `isHeld` detects a renewal that came too late.
-    renewing = renewing.then(renew).catch(() => {});
-  }, LOCK_MS / 4);
-  try {
-    return await work({ isHeld: async () => (await records.get(key))?.value === holder });
-  } finally {
-    clearInterval(timer);
-    await renewing;
-    // Ignore errors: the work is done, and the lock expires by itself.
-    await records.delete(key, { expect: revision }).catch(() => {});
-  }
+  return (await withLease(log.deps, lockKey(root), work, { frees: true })) ?? false;
 }
 
 /** Deletes everything under a root, except the lock record. */
