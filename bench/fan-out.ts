@@ -14,7 +14,7 @@ export interface FanOut {
   readonly pids?: readonly [ours: number, theirs: number];
 }
 
-/** Measures on two servers in turn how long a push takes until the last socket has its message. */
+/** Measures the time from a push until the last socket has the message, on two servers in turn. */
 export async function compareAudiences(
   ours: Audience,
   theirs: Audience,

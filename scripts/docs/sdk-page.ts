@@ -37,7 +37,8 @@ export function sdkPage(): string {
 }
 
 /**
- * Returns the text of a file. A line that re-exports types of `src/schemas` is replaced by their plain declarations.
+ * Returns the text of a file. A line that re-exports types of `src/schemas` is replaced by plain declarations
+ * of these types.
  */
 function sourceOf(file: string, plain: ReadonlyMap<string, string>): string {
   const source = readFileSync(file, 'utf8').replaceAll('shapes.', '');

@@ -51,7 +51,7 @@ function declared(tokens: readonly Token[], i: number): Import | undefined {
   return { specifier: from.text, line, kind: typed ? 'type' : 'value' };
 }
 
-/** Returns the string after `from`, if only names come before it. */
+/** Returns the module name after `from`. Returns undefined if anything but a list of names comes before `from`. */
 function fromClause(tokens: readonly Token[], start: number): Token | undefined {
   if (DECLARATIONS.has(tokens[start]?.text ?? '')) return undefined;
   for (let i = start; i < tokens.length; i++) {

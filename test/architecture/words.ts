@@ -8,7 +8,7 @@ interface Rule {
   readonly except?: (path: string) => boolean;
 }
 
-/** The file that says whether the packages are published, and the page that depends on it. */
+/** Files that may contain commands that install the published packages by name. */
 const INSTALLING = [
   'src/base/installing.ts',
   'scripts/release/published.ts',

@@ -49,11 +49,11 @@ test('the tarball contains only the published files', async () => {
     /^dist\/cli\/[\w-]+\.c?js$/,
     /^dist\/cli\/o200k\.br$/,
     /^dist\/ui\/(?:assets\/)?[\w.-]+\.(?:js|css|html|svg)\.br$/,
-    // The guides, which `relay help` prints, but not images and decision records.
+    // Allow the guides, which `relay help` prints, but not images and decision records.
     /^docs\/(?:integrations\/)?[\w-]+\.md$/,
-    // Declarations of the types that are inferred from schemas, but not the schemas.
+    // Allow declarations of the types that are inferred from schemas, but not the schemas.
     /^dist\/src\/schemas\/[\w-]+\.d\.ts$/,
-    // The SDK, the integrations, and the files of other layers whose types they use.
+    // Allow the SDK, the integrations, and the files of other layers whose types they use.
     /^dist\/src\/(public|integrations|sdk|client|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
   ];
   const strange = files.filter(

@@ -4,7 +4,7 @@ import { dashboardProjects } from '../../src/app/projects/dashboard-projects.ts'
 import { runHere } from '../cli/in-process.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 
-/** Assembled at run time, so that no scanner reports this file as a leak. */
+/** The secrets are assembled at run time, so that no scanner reports this file as a leak. */
 const TOKEN = `ghp_${'a1B2c3D4'.repeat(5)}`;
 const PASSWORD = 'hunter2hunter9!';
 const BODY = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC';

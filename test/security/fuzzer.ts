@@ -72,7 +72,7 @@ export class Fuzzer {
         ? 'application/json'
         : this.#pick(['text/plain', 'multipart/form-data', '', 'application/json; charset=latin1']);
     if (dice > 0.95) return Uint8Array.from({ length: this.#below(200) }, () => this.#below(256));
-    // A body without a JSON schema is binary, so it may be any JSON text.
+    // A body without a JSON schema may have any bytes. Send any JSON value then.
     const schema = spec.content['application/json']?.schema ?? {};
     const text = JSON.stringify(this.#value(schema, 0)) ?? '';
     if (this.#chance(0.05)) return text.slice(0, this.#below(text.length + 1));

@@ -8,7 +8,7 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { readRecording, restoreSession, writeTranscript } from './recordings.ts';
 import { OWN_SCRIPTS } from './scripts-own.ts';
 
-/** Assembled at run time, so that no scanner reports this file as a leak. */
+/** The secrets are assembled at run time, so that no scanner reports this file as a leak. */
 const SECRETS = [
   `ghp_${'a1B2c3D4e5F6'.repeat(3)}`,
   `AKIA${'Q4ZT7NWXPLM2VKRB'}`,

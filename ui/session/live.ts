@@ -17,7 +17,7 @@ const RETRY_MS = 3_000;
 type Listener = (entries: readonly Activity[]) => void;
 const listeners = new Set<Listener>();
 
-/** Keeps one connection for live updates open, which all pages share. Opens it again after each sign-in. */
+/** Keeps one connection open for the live updates of all pages. Opens it again after each sign-in. */
 export function followActivity(): void {
   effect(() => {
     const current = relay.value;

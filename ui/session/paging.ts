@@ -78,7 +78,7 @@ export function usePages<K extends string, T>(
     (from: PagingState<T>, shown = from) => {
       const request = ++latestRequest.current;
       const set = (now: PagingState<T>) => {
-        // Set this before the next render, so that a second call sees that a page is loading.
+        // Set `latest` now, not at the next render, so that a second call of `more` sees that a page is loading.
         latest.current = now;
         setState(now);
       };
