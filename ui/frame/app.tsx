@@ -44,8 +44,8 @@ const PAGES: { readonly [first: string]: Page } = {
 export function App() {
   const [first = '', ...parts] = segments.value;
   const Page = Object.hasOwn(PAGES, first) ? PAGES[first] : undefined;
-  // A pointer with the visibility `link` and a shared thread can be opened without a key. These pages ask for
-  // a key only when the visitor chooses to sign in.
+  // Pointers with the visibility `link`, and shared threads, can be opened without a key. Their pages ask for a
+  // key only when the visitor chooses to sign in.
   const byLink = first === 'pull' || first === 'share';
   if (byLink ? wantsKey.value : needsKey.value) {
     return (

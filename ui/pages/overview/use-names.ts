@@ -5,7 +5,7 @@ import { hasScope } from '../../session/self.ts';
 /** Number of newest items to look up. This is enough for the items in the newest activity. */
 const LOOKUP_LIMIT = 100;
 
-/** Returns names of the newest threads, pointers and tasks by id, because the activity log has no metadata. */
+/** Returns names of the newest threads, pointers and tasks by id. Activity entries often contain only the ids. */
 export function useNames(): ReadonlyMap<string, string> {
   const threads = useAsked(
     async (relay) => (hasScope('threads') ? (await relay.threads.list({ limit: LOOKUP_LIMIT })).threads : []),
