@@ -3,7 +3,7 @@ import { percentile } from './statistics.ts';
 
 /** Duration in ms of the measurement, in which requests of all kinds run concurrently. */
 const RUN_MS = 20_000;
-/** Time in ms between two requests of one kind. Other kinds use `SHORT_PAUSE_MS`. */
+/** Time in ms between two requests of a kind. Kinds that are not listed use `SHORT_PAUSE_MS`. */
 const PAUSE_MS: { readonly [kind: string]: number } = { stats: 1_000, metrics: 500, usage: 1_000 };
 const SHORT_PAUSE_MS = 20;
 

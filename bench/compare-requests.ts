@@ -8,7 +8,7 @@ export interface Side {
   readonly url: string;
   /** If set, the request is a POST with this many bytes; otherwise a GET. */
   readonly bodyBytes?: number;
-  /** Sends the bytes as the field `data` of JSON. */
+  /** True to send the bytes in the field `data` of a JSON body. */
   readonly asJson?: true;
   /** Expected size of the answer in bytes. With another size the benchmark fails, because the comparison is invalid. */
   readonly answerBytes?: number;

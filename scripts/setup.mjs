@@ -33,7 +33,7 @@ const PACKAGES = {
   '--cloudflare': join(root, 'deploy', 'cloudflare'),
 };
 
-/** Input of the build. A change in any of these makes dist outdated. */
+/** Inputs of the build. A change in any of these files makes dist outdated. */
 const SOURCES = [
   'bin',
   'src',

@@ -6,7 +6,7 @@ import type { Bench } from '../bench.ts';
 import { benchFolder, plainEnv, RELAY } from '../servers.ts';
 import { median, type Round, summarise } from '../statistics.ts';
 
-/** Loads each command and prints its help. Every call of a command pays at least this time. */
+/** Loads each command and prints its help. Every use of a command takes at least this time. */
 export default {
   name: 'commands',
   claim: null,

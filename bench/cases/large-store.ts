@@ -12,7 +12,10 @@ const MOST_SLOWER = 1.2;
 const BUDGET_START_MS = 1000;
 const BUDGET_REQUEST_MS = 250;
 
-/** Slowdown of a push, and start time. Each is divided by its budget; the ratio is the larger of the two results. */
+/**
+ * Compares a push into a large and a small store, and measures the start on the large store. Each of the two results
+ * is divided by its budget; the ratio is the larger quotient.
+ */
 const pushAndStart = {
   name: 'large-store',
   claim: 'a push at most 1.2×, a start in less than 1 s',

@@ -14,7 +14,10 @@ const WARMUPS = 5;
 
 type Run = (relay: Server, url: string, scale: Scale) => Promise<Measured>;
 
-/** Compares a relay on three nodes with a plain NATS client of these nodes, which sync every write. Informational. */
+/**
+ * Compares a relay on three nodes with a plain NATS client of the same nodes. The nodes sync every write.
+ * Informational.
+ */
 function onCluster(name: string, run: Run): Bench {
   return {
     name: `nats-${name}`,

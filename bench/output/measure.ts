@@ -33,7 +33,7 @@ export interface Measurement {
   readonly asked: WayResult;
   /** The excerpt, which is made without the question, plus one pull of a part that suits the question. */
   readonly pulled: WayResult;
-  /** The excerpt, which is made without the question, plus one search for words of the question. */
+  /** The excerpt, which is made without the question, plus one search in the output for words of the question. */
   readonly grepped: WayResult;
   readonly headAndTail: WayResult;
   readonly contextMode: {

@@ -21,7 +21,7 @@ export interface StateRow {
   /** Number of tokens of the largest view of the state that was shown in a prompt. */
   readonly view: number;
   readonly lines: readonly StateLine[];
-  /** Questions that were answered wrongly with our way. */
+  /** Questions that were answered wrongly from our view of the state. */
   readonly wrong: readonly string[];
 }
 

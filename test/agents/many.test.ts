@@ -32,7 +32,7 @@ test('eight processes claim 40 todos: each is held by one at a time, none is los
       assert.equal(holders.get(todo), undefined, `${todo} is held by one`);
       holders.set(todo, name);
       await pause(0);
-      // In the first turn some processes die here: they release nothing.
+      // In the first turn some processes die here, before they release their claims.
       if (turn === 0 && abandoned.size < 8 && Math.random() < 0.3) {
         abandoned.add(todo);
         continue;

@@ -59,7 +59,7 @@ test('an answer without a task id that arrives before anybody waits for it is no
   const task = await relay.pushDetailed('hello', { channel: 'agent-tasks' });
   const other = await relay.pushDetailed('another', { channel: 'agent-tasks' });
   const answer = await relay.pushDetailed('old style: hello', { channel: 'agent-done' });
-  // This result follows the old answer on the channel. When it arrives, the answer has arrived too.
+  // The channel delivers in order: when this result has arrived, the old answer has arrived too.
   await relay.tasks.done(other.id, { summary: 'done' });
   await listening.wait(other.id, { signal });
   const found = await listening.wait(task.id, { signal, unmarked: true });

@@ -14,7 +14,7 @@ after(() => {
   for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
 });
 
-/** Starts `relay up` and returns its output once it listens or has ended. */
+/** Starts `relay up` and returns its output once the server listens or has ended. */
 async function up(home: string, port: number): Promise<{ child: ChildProcess; said: string }> {
   const child = spawn(NODE, [ENTRY, 'up', '--port', String(port)], {
     env: cleanEnv({ home }),

@@ -71,7 +71,7 @@ const LONG = `yes "${'ten chars '.repeat(100)}" | head -n 30000 | cat -n`;
 
 test('an output above the size of a payload is one handle, and its lines are read across parts', async () => {
   const whole = (await shell(LONG, o)).bytes;
-  // The first part ends with the last whole line that fits.
+  // The output is stored in parts. The first part ends with the last whole line that fits into a payload.
   const first = whole.lastIndexOf('\n', PAYLOAD_BYTES - 1);
   const line = Number(/(\d+)\t[^\n]*$/.exec(whole.toString('latin1', first - 1100, first))![1]);
   await using server = await startRelay();

@@ -7,7 +7,7 @@ import { collect, patterned } from './bodies.ts';
 import type { Case } from './case.ts';
 import { range } from './keys.ts';
 
-/** These cases do not process texts. */
+/** The cases never call text work, such as search. */
 const NO_TEXTS = {} as TextWork;
 
 /** Cases about the relay's background work on any engine: write-behind and the sweep that runs every minute. */
@@ -68,8 +68,8 @@ export const writtenBehindCases: readonly Case[] = [
       await push();
       await minute();
       const few = await minute();
-      // In a minute, up to 20 more records than `few` may be listed, because write-behind may fall into this minute or
-      // the next. If the sweep listed all pointers, there would be at least 150 more.
+      // Write-behind may fall into this minute or the next, so a minute may list up to 20 records more than `few`. A
+      // sweep that listed all pointers would list at least 150 more.
       const isNoLonger = async (when: string) => {
         const many = await minute();
         ok(many < few + 20, `${when}: ${many} where it was ${few}`);

@@ -83,7 +83,7 @@ test('only the owning tenant can renew a pointer, up to the limit of its plan', 
 
 const PLAN = { pushes: null, pulls: null, keys: 10, payloadBytes: 1_000_000 };
 
-/** Replaces a method of an engine. Its next call first runs the function that `take` returns. */
+/** Wraps an engine. Each call of the method first runs the function that `between` returns, if there is one. */
 function interrupted<P extends 'blobs' | 'records'>(
   part: P,
   method: keyof Engine[P],

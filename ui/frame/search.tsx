@@ -11,7 +11,7 @@ import { navigate } from './router.ts';
 const opened = signal<'search' | 'keys' | null>(null);
 
 const WAIT_MS = 120;
-/** Order in which the groups are displayed. The order of their arrival does not matter. */
+/** Order in which the groups of results are displayed, whatever their order of arrival. */
 const ORDER = ['Go to', 'Threads', 'Artifacts', 'Pointers', 'Tasks', 'Runs', 'Channels', 'Files', 'Agents'];
 
 const KEYS: readonly (readonly [keys: readonly string[], about: string])[] = [
@@ -193,8 +193,8 @@ function SearchForm({ close }: { close: () => void }) {
 }
 
 /**
- * Searches a moment after the last key. The groups for the previous text stay until the first group for the
- * new text arrives.
+ * Searches a moment after the last key press. The results for the previous text stay until the first results for the
+ * new text arrive.
  */
 function useFound(q: string): { groups: readonly FoundGroup[]; pending: boolean } {
   const current = relay.value;

@@ -17,7 +17,7 @@ export function PageHead({
   actions,
 }: {
   title: string;
-  /** Link to the parent page: `Threads`. */
+  /** Label and address of the link to the parent page. */
   above?: { title: string; href: string };
   children?: ComponentChildren;
   actions?: ComponentChildren;
@@ -62,7 +62,7 @@ export function Facts({
   );
 }
 
-/** A named figure. */
+/** A number or another value with its name. */
 export function Figure({
   name,
   value,

@@ -96,14 +96,14 @@ interface Props<T> {
   readonly keyOf: (row: T) => string;
   readonly rowHeight?: number;
   /**
-   * Called when the last rows are visible or almost visible, and then again on each scroll and each change of
-   * the rows until they are out of sight.
+   * Called when the last rows are visible or almost visible. While these rows stay visible, each scroll and each
+   * change of the rows calls it again.
    */
   readonly onEnd?: () => void;
   readonly chosen?: (row: T) => boolean;
   /** Adds a column of checkboxes. */
   readonly selection?: Selection<T> | false;
-  /** Number of rows above the first one that were dropped from memory. */
+  /** Number of rows that were dropped from memory, above the first row of `rows`. */
   readonly skipped?: number;
   /** Word for a row, such as `task`. It is used in the message that no row matches the filters. */
   readonly what?: string;
@@ -121,8 +121,8 @@ export function Table<T>(o: Props<T>) {
   const columns = selection ? [selectColumn(selection, o.keyOf), ...o.columns] : o.columns;
   const isChosen = selection ? (row: T) => selection.rows.has(o.keyOf(row)) : o.chosen;
   const virtual = useVirtualRows(rows.length, rowHeight);
-  // Read the scroll position from the element. The virtual list updates its copy only once per frame, so it misses
-  // a scroll that the layout effect below undoes within the same frame.
+  // Read the scroll position from the element: the virtual list copies it only once per frame. Within one frame, a
+  // person may scroll and the layout effect below may scroll back.
   const checkEnd = () => {
     const body = virtual.scroller.current;
     if (!o.onEnd || !body?.clientHeight) return;

@@ -20,7 +20,7 @@ export function Tabs({ tabs: all, label }: { tabs: readonly (Tab | false)[]; lab
   const choose = (tab: Tab) => setParam('tab', tab === tabs[0] ? null : tab.name);
   useEffect(() => {
     document.getElementById(`tab-${chosen.name}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    // Scroll again when a count changes: counts arrive late and make the tabs wider.
+    // When a count changes, scroll to the selected tab again: counts arrive late and make the tabs wider.
   }, [chosen.name, tabs.map((tab) => tab.count).join()]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

@@ -18,8 +18,8 @@ export function Ago({ at }: { at: string | number | null | undefined }) {
 }
 
 /**
- * Displays a time as `14:03:07`, or as `16 Nov, 14:03` if it is on another day. With `short`, a time on
- * another day is displayed as `16 Nov`. For lists in which the order within a minute matters.
+ * Displays a time as `14:03:07`, or as `16 Nov, 14:03` if it is on another day. With `short`, a time on another day
+ * is displayed as `16 Nov`. Lists use it if the order within a minute matters.
  */
 export function Clock({ at, short = false }: { at: string | number; short?: boolean }) {
   const moment = new Date(at);

@@ -30,14 +30,14 @@ export const attention = signal<readonly AttentionItem[] | null>(null);
 
 const DAY_MS = 86_400_000;
 const KEY_EXPIRES_MS = 7 * DAY_MS;
-/** Share of a limit above which its use is reported. */
+/** Fraction of a limit above which the usage is reported. */
 const NEARLY_FULL = 0.9;
 /** Maximum number of runs and channels whose details are read. */
 const LOOKED_AT = 10;
 
 /**
- * Reads everything that needs a person, most urgent first. If some sources fail, they are left out. Throws
- * if all fail.
+ * Reads everything that needs the attention of a person, most urgent first. If some sources fail, they are left out.
+ * Throws if all fail.
  */
 export async function readAttention(relay: Relay): Promise<readonly AttentionItem[]> {
   const sources = [

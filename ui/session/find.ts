@@ -2,7 +2,7 @@ import type { Relay } from '../../src/contract/relay.ts';
 import { to } from '../frame/router.ts';
 import { hasScope } from './self.ts';
 
-/** One result of the search over everything. */
+/** One result of the search, such as a thread or a file. */
 export interface Found {
   readonly title: string;
   readonly note?: string;
@@ -17,7 +17,10 @@ const SPACES = 10;
 
 type Source = (relay: Relay, q: string) => Promise<readonly Found[]>;
 
-/** Short lists. The browser reads them once per search dialog and filters them itself. */
+/**
+ * Lists that are short enough to be read completely. The browser reads each list once per search dialog and filters
+ * it itself.
+ */
 class ShortLists {
   readonly #read = new Map<string, Promise<readonly Found[]>>();
 

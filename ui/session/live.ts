@@ -73,8 +73,8 @@ function deliverBatch(): void {
 }
 
 /**
- * Calls `then` soon after an entry for which `concerns` returns true. Also calls it after a lost
- * connection, because entries may have been missed.
+ * Calls `then` soon after an activity entry for which `concerns` returns true. Also calls it after a lost connection,
+ * because entries may have been missed.
  */
 export function useLive(concerns: (entry: Activity) => boolean, then: () => void): void {
   const now = useRef({ concerns, then });

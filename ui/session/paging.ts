@@ -11,7 +11,7 @@ export const MAX_ROWS = 2_000;
 
 export interface Paged<T> {
   readonly rows: readonly T[];
-  /** Number of dropped rows above `rows`. `first` loads these again. */
+  /** Number of rows above `rows` that were dropped from memory. Only `first` loads them again. */
   readonly skipped: number;
   readonly pending: boolean;
   readonly error: unknown;

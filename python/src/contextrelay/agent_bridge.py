@@ -339,7 +339,7 @@ class _Waiter:
     def _confirmed(self, message: Message) -> Optional[JsonObject]:
         """Returns the result that the relay has stored for the task.
 
-        A message on the channel alone is no proof.
+        A message on the channel is no proof, because another client may have sent it.
         """
         try:
             found = self._result()

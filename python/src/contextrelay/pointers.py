@@ -271,7 +271,7 @@ class PointerFlows:
             answer = yield Call("GET", f"/pull/{ref.id}", headers=headers, base=base, most=_ENVELOPE_BYTES)
             taken = take_part(decrypt(ref.key, answer.body).decode("utf-8", "replace"), part)
             if not part.outline and not (part.grep is not None and taken.text == ""):
-                # Pull one byte: it uses the pull that the look has reserved.
+                # ``Relay-Look`` above has only reserved a pull. Pull one byte to use it up.
                 headers = {"Accept": "application/octet-stream", "Range": "bytes=0-0", **idempotency()}
                 yield Call("GET", f"/pull/{ref.id}", headers=headers, base=base)
             return taken

@@ -63,7 +63,7 @@ def memory_relay(command: Optional[Sequence[str]] = None) -> Iterator[ContextRel
 
 
 def _address(process: subprocess.Popen[str]) -> str:
-    """Reads the output of the relay until it tells its address."""
+    """Reads the output of the relay until the relay prints its address."""
     said: List[str] = []
     assert process.stdout is not None
     for line in process.stdout:

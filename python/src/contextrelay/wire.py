@@ -188,7 +188,7 @@ def json_object(answer: Answer) -> JsonObject:
 def not_a_relay(base: str, what: str) -> RelayUnreachableError:
     """Returns the exception for a server that answers but is not a relay.
 
-    It is final, because a retry cannot help.
+    The exception is marked as final, because a retry cannot help.
     """
     error = RelayUnreachableError(
         f"The server at {base} is not a relay: {what}.",
@@ -225,7 +225,7 @@ def failure(answer: Answer) -> RelayError:
 
 
 def _response(answer: Answer) -> requests.Response:
-    """Returns the answer as ``requests`` does, for programs that read ``error.response.status_code``."""
+    """Converts the answer to a response of ``requests``, for programs that read ``error.response.status_code``."""
     response = requests.Response()
     response.status_code = answer.status
     response.headers.update(answer.headers)

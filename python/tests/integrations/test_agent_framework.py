@@ -74,7 +74,7 @@ def test_an_agent_pushes_and_another_pulls(relay: ContextRelay) -> None:
 def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> None:
     @tool(approval_mode="never_require")
     def orders() -> str:
-        """All orders."""
+        """Returns all orders."""
         return million()
 
     middleware = ContextRelayFunctionMiddleware(relay)
@@ -94,7 +94,7 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> N
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     @tool(approval_mode="never_require")
     def log() -> str:
-        """The log of today."""
+        """Returns the log of today."""
         return result
 
     client = ScriptedClient([lambda _: call("log"), lambda _: "done"])

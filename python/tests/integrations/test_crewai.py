@@ -85,7 +85,7 @@ def test_an_agent_pushes_and_another_pulls(relay: ContextRelay, server: RelayPro
 def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> None:
     @tool("orders")
     def orders() -> str:
-        """All orders."""
+        """Returns all orders."""
         return million()
 
     hook = pointer_hook(relay)
@@ -109,7 +109,7 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> N
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     @tool("log")
     def log() -> str:
-        """The log of today."""
+        """Returns the log of today."""
         return result
 
     hook = pointer_hook(relay, **options)

@@ -65,7 +65,7 @@ def test_another_agent_reads_the_files_that_an_agent_writes_and_edits(relay: Con
 def test_a_tool_result_of_a_megabyte_becomes_a_file_in_the_relay(relay: ContextRelay) -> None:
     @tool
     def orders() -> str:
-        """All orders."""
+        """Returns all orders."""
         return million()
 
     model = scripted(("orders", {}), ("grep", {"pattern": "failed", "output_mode": "content"}), "done")
@@ -117,7 +117,7 @@ def test_a_pointer_in_a_file_lives_as_long_as_the_file(relay: ContextRelay) -> N
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     @tool
     def log() -> str:
-        """The log of today."""
+        """Returns the log of today."""
         return result
 
     model = Recording(messages=scripted(("log", {}), "done").messages, prompts=[])

@@ -50,7 +50,7 @@ def call(name: str, **arguments: Any) -> types.FunctionCall:
 
 
 def orders() -> str:
-    """All orders."""
+    """Returns all orders."""
     return million()
 
 
@@ -188,7 +188,7 @@ def test_a_large_structured_result_becomes_one_pointer(relay: ContextRelay) -> N
 
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     def log() -> str:
-        """The log of today."""
+        """Returns the log of today."""
         return result
 
     prompts: List[str] = []

@@ -81,7 +81,7 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, asyn
 
     @tool
     def orders() -> str:
-        """All orders."""
+        """Returns all orders."""
         return million()
 
     model = ScriptedModel(
@@ -114,7 +114,7 @@ def test_with_a_foreign_checkpointer_a_result_lives_for_ttl_or_as_long_as_the_re
 
         @tool
         def orders() -> str:
-            """All orders."""
+            """Returns all orders."""
             return text
 
         model = ScriptedModel(script=[lambda _: call("orders"), "done"], seen=[])
@@ -159,7 +159,7 @@ def test_the_handler_pushes_each_answer_of_a_model(relay: ContextRelay) -> None:
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     @tool
     def log() -> str:
-        """The log of today."""
+        """Returns the log of today."""
         return result
 
     model = ScriptedModel(script=[lambda _: call("log"), "done"], seen=[])

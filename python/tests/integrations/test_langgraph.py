@@ -316,7 +316,7 @@ def test_threads_with_unusual_names_stay_separate(relay: ContextRelay, space: st
 def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, space: str) -> None:
     @tool
     def orders() -> str:
-        """All orders."""
+        """Returns all orders."""
         return million()
 
     tools = RelayTools(relay)
@@ -355,14 +355,14 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, spac
 
 @tool
 async def async_orders() -> str:
-    """All orders, from a coroutine."""
+    """Returns all orders, from a coroutine."""
     await asyncio.sleep(0)
     return million()
 
 
 @tool
 def sync_orders() -> str:
-    """All orders."""
+    """Returns all orders."""
     return million()
 
 
@@ -404,7 +404,7 @@ def stored_result(relay: ContextRelay, saver: Any, **options: Any) -> str:
 
     @tool
     def orders() -> str:
-        """All orders."""
+        """Returns all orders."""
         return text
 
     builder = StateGraph(MessagesState)
@@ -468,7 +468,7 @@ def test_storing_a_result_does_not_block_an_async_run(relay: ContextRelay) -> No
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     @tool
     def log() -> str:
-        """The log of today."""
+        """Returns the log of today."""
         return result
 
     builder = StateGraph(MessagesState)

@@ -51,7 +51,7 @@ def call(name: str, **arguments: Any) -> ResponseFunctionToolCall:
 
 @function_tool
 def orders() -> str:
-    """All orders."""
+    """Returns all orders."""
     return million()
 
 
@@ -119,7 +119,7 @@ def test_two_that_pop_at_the_same_time_get_different_items(relay: ContextRelay) 
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     @function_tool
     def log() -> str:
-        """The log of today."""
+        """Returns the log of today."""
         return result
 
     model = ScriptedModel([lambda _: call("log"), lambda _: "done"])

@@ -39,7 +39,7 @@ def call(name: str, **arguments: Any) -> ToolCallPart:
 
 
 def orders() -> str:
-    """All orders."""
+    """Returns all orders."""
     return million()
 
 
@@ -95,7 +95,7 @@ def test_small_and_structured_results_stay(relay: ContextRelay) -> None:
 
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     def log() -> str:
-        """The log of today."""
+        """Returns the log of today."""
         return result
 
     prompts: List[str] = []

@@ -56,7 +56,7 @@ class ScriptedModel(Model):
 
 @tool
 def orders() -> str:
-    """All orders."""
+    """Returns all orders."""
     return million()
 
 
@@ -127,7 +127,7 @@ def test_large_json_becomes_a_pointer_and_an_image_stays(relay: ContextRelay) ->
 def prompt_with(relay: ContextRelay, result: str, **options: Any) -> str:
     @tool
     def log() -> str:
-        """The log of today."""
+        """Returns the log of today."""
         return result
 
     model = ScriptedModel([lambda _: ("log", {}), lambda _: "done"])

@@ -10,7 +10,7 @@ const POLL_MS = 2_000;
 
 const POLL_TIMEOUT_MS = 5_000;
 
-/** Share of the storage limit that is reserved for deletions. */
+/** Fraction of the storage limit that is reserved for deletions. */
 const RESERVE_SHARE = 0.05;
 /** Maximum number of bytes that are reserved for deletions. */
 const RESERVE_BYTES = 256 * 1024 * 1024;
@@ -19,7 +19,7 @@ const RESERVE_BYTES = 256 * 1024 * 1024;
 const FREED_TIMEOUT_MS = 5_000;
 const PAUSE_MS = 500;
 
-/** Shares of the limit at which `relay status` shows a warning, highest first. */
+/** Fractions of the storage limit at which `relay status` shows a warning, highest first. */
 const WARN_AT = [0.9, 0.8];
 
 interface Tier {
@@ -53,7 +53,9 @@ export class AccountStorage implements StorageLimit {
     this.#timer.unref();
   }
 
-  /** Reads the usage and the limit of the account. Never rejects: without an answer, the last known figures stay. */
+  /**
+   * Reads the usage and the limit of the account. Never rejects: if NATS does not answer, the last known values stay.
+   */
   poll(): Promise<void> {
     this.#polling ??= this.#poll()
       .catch(() => {})

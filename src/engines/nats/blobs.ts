@@ -58,10 +58,10 @@ const READER_MS = 40_000;
  */
 export const DUE_STEP_MS = 15_000;
 
-/** Lifetime in seconds of the note about a deletion, counted from the time at which the chunks are due. */
+/** Time in seconds for which the note about a deletion is kept after the chunks are due for deletion. */
 const DUE_NOTE_SECONDS = 86_400;
 
-/** First line of a blob's message. */
+/** Metadata of a blob: the first line of its message. */
 export interface Manifest {
   readonly size: number;
   readonly sha256: string;
@@ -202,8 +202,8 @@ export class NatsBlobs implements Blobs {
   }
 
   /**
-   * Returns the manifests of keys, even expired ones. Reads from a replica that has at least sequence `last`,
-   * otherwise from the leader.
+   * Returns the manifests of the given keys, including expired manifests. Reads from a replica that has at least
+   * sequence `last`, otherwise from the leader.
    */
   async manifests(keys: readonly string[], last: number): Promise<Map<string, Manifest>> {
     const subjects = new Map(keys.map((key) => [this.#subject(key), key]));

@@ -52,7 +52,7 @@ const CODES = {
   storageFull: [10002, 10023, 10047],
 } as const;
 
-/** A message as a stream stores it. */
+/** A message that is stored in a stream. */
 export interface Message {
   readonly subject: string;
   readonly seq: number;
@@ -119,7 +119,7 @@ export class Connection {
    * otherwise null.
    */
   findFreezeError: () => Promise<RelayError | null> = async () => null;
-  /** Storage limit of the account, or null until it is set. */
+  /** Storage limit of the account. Null until the engine sets it. */
   storage: StorageLimit | null = null;
   /** Number of bytes that this process has published since it started. */
   publishedBytes = 0;
@@ -235,7 +235,7 @@ export class Connection {
     return done && true;
   }
 
-  /** Returns the number of messages that match a subject filter. Any replica may count them, also one that lags. */
+  /** Returns the number of messages that match a subject filter. Any replica may answer, even one that lags. */
   async count(stream: string, filter: string): Promise<number> {
     const found = await this.batchFromAny(stream, { seq: 1, next_by_subj: filter, batch: 1 });
     return found ? found.messages.length + found.pending : 0;
@@ -380,8 +380,8 @@ class JetStreamError extends Error {
 }
 
 /**
- * Returns the error of a call without an answer. `writes` is true if the call may have stored data. The message never
- * contains an internal subject.
+ * Returns the error of a call that got no answer. `writes` is true if the call may have stored data. The message
+ * never contains an internal subject.
  */
 function unavailable(error: unknown, deadlineMs: number, writes: boolean): RelayError {
   const why = hasNoResponders(error)

@@ -53,8 +53,8 @@ export interface NatsOptions {
   /** Maximum time in ms that a call waits for the cluster. Default: 20 s. */
   readonly deadlineMs?: number;
   /**
-   * Called with a sentence while the cluster has no quorum. The engine then opens as soon as there is one. Without
-   * this function, opening fails.
+   * Called with a message for the user while the cluster has no quorum. The engine then opens as soon as the cluster
+   * has one. Without this function, opening fails.
    */
   readonly waits?: (what: string) => void;
 }
@@ -76,7 +76,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     recordBytes: 256 * KiB,
     entryBytes: 256 * KiB,
     blobBytes: 64 * KiB * KiB,
-    // A client cannot see whether a single server syncs its disk, so only `process` is certain.
+    // A client cannot see whether a single server syncs its disk, so do not claim more than `process`.
     durability: replicas >= 3 ? 'quorum' : 'process',
   };
   const local = new LocalIndex(o.indexFile ?? ':memory:');
@@ -233,7 +233,7 @@ async function measureUsage(
     blobs: counts[0],
     records: counts[1],
     entries: counts[2],
-    // Number of bytes on one node. Every other replica uses as much.
+    // Number of bytes on one node. Every other replica uses the same number of bytes.
     diskBytes: states.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }

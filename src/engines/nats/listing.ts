@@ -21,7 +21,10 @@ const SUBJECTS_OVERLAP = 1_000;
  * in the local index.
  */
 const SMALL_FOLDER_KEYS = 1_000;
-/** Maximum number of attempts to read from a replica that lags. Then each message is read from the leader. */
+/**
+ * Maximum number of attempts to read from a replica that lags. After the last attempt, each message is read from the
+ * leader.
+ */
 const REPLICA_ATTEMPTS = 3;
 /** The pause before attempt n is n times this many ms. */
 const LAG_PAUSE_MS = 5;

@@ -114,7 +114,7 @@ export interface Name {
   readonly seq: number;
 }
 
-/** A write of a key. `live` is false if it deleted the item or if the item has expired. */
+/** A write of a key. `live` is false if the write deleted the item or if the item has expired. */
 export interface Change extends Name {
   readonly live: boolean;
 }

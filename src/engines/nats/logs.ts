@@ -140,8 +140,8 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * Returns the subject of the record that says up to which sequence the log was trimmed. It is internal to the
-   * engine.
+   * Returns the subject of a record that only this engine uses. The record says up to which sequence the log was
+   * trimmed.
    */
   #trimmedSubject(stream: string): string {
     return `${this.#store.name}.t.${tokenOf(stream)}`;
@@ -255,8 +255,8 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * Records up to which sequence a log was trimmed. With `waits`, retries until NATS counts the storage that
-   * was freed as free.
+   * Records up to which sequence a log was trimmed. With `waits`, retries until the usage that NATS reports includes
+   * the freed storage.
    */
   async noteTrimmed(stream: string, seq: number, waits = false): Promise<void> {
     const { connection } = this.#store;

@@ -19,7 +19,7 @@ const PAGE = { batch: 500, max_bytes: 4 * 1024 * 1024 };
 /** Pause in ms before a publish is repeated because its earlier attempt is undecided. */
 const UNDECIDED_MS = 100;
 
-/** Number of sequences that are reserved for entries that the source store still writes during the copy. */
+/** Number of sequences reserved for entries that are written to the source store during the copy. */
 const RESERVED_SEQUENCES = 2 ** 32;
 
 interface Ports {
@@ -38,7 +38,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
   const { connection, name, streams } = store;
   const info = (stream: string) => streamInfo(store, stream);
   const moveStatus = async () => parseMoveStatus((await info(streams.logs)).config as JsonObject);
-  /** Returns the states of the two streams whose sequences users can see. */
+  /** Returns the states of the streams of records and logs: their sequences are visible to users. */
   const numbered = () => Promise.all([info(streams.records), info(streams.logs)]);
   const configure = async (change: (config: JsonObject) => JsonObject) => {
     for (const stream of Object.values(streams) as string[]) {
@@ -150,7 +150,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
 
     /**
      * Freezes the streams, so that JetStream rejects publishes at once. Other servers stop deleting only after their
-     * next poll, so this waits for two poll intervals.
+     * next poll, so the function waits for two poll intervals.
      */
     async freeze({ to, ms }) {
       const already = await moveStatus();

@@ -14,8 +14,8 @@ const CONCURRENCY = 16;
 const CHUNK_SWEEP_MS = 600_000;
 
 /**
- * Maximum number of steps of `DUE_STEP_MS` since the last sweep for which notes are listed step by step.
- * After a longer pause, all notes are listed at once.
+ * If more than this many steps of `DUE_STEP_MS` have passed since the last sweep, the sweep lists all notes at once
+ * instead of step by step.
  */
 const DUE_STEPS = 20;
 
@@ -43,7 +43,7 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
    */
   const orphanedAt = new Map<string, number>();
   let chunksSweptAt = Number.NEGATIVE_INFINITY;
-  /** Last time unit whose notes were handled. */
+  /** Last step of `DUE_STEP_MS` whose notes were handled. */
   let dueStep = Number.NEGATIVE_INFINITY;
 
   const removeExpired = async (stream: string, kind: 'r' | 'm') => {

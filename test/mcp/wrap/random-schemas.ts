@@ -94,7 +94,7 @@ const checkerOf = (schema: JsonObject) => {
 
 /**
  * Asserts for random schemas: a result still matches its schema after its texts were replaced by handles, arguments
- * still match theirs after handles were expanded, and no text is lost.
+ * still match their schema after handles were expanded, and no text is lost.
  */
 export async function checkRandomSchemas(rounds: number): Promise<void> {
   let [replaced, expanded] = [0, 0];

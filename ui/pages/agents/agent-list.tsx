@@ -16,7 +16,7 @@ const REACH = {
   no: 'must fetch its messages itself',
 };
 
-/** Agents, whether they are alive, and what they are doing. */
+/** Lists the agents: whether each is alive, and what it is doing. */
 export function AgentList({ agents, short = false }: { agents: readonly Agent[]; short?: boolean }) {
   if (agents.length === 0)
     return (

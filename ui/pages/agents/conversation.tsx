@@ -99,7 +99,7 @@ function Message({ message, again }: { message: AgentMessage; again: () => void 
   );
 }
 
-/** Time at which the message reached its last stage, and how it got there. */
+/** Displays when the message reached its latest receipt stage, and the route by which the agent received it. */
 function Receipt({ message: { answered_at, read_at, shown_at, sent_at, route } }: { message: AgentMessage }) {
   const at = answered_at ?? read_at ?? shown_at;
   if (at)

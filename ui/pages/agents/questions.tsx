@@ -9,7 +9,7 @@ import { Ago } from '../../parts/time.tsx';
 import { useAction } from '../../session/asking.ts';
 import { hasScope } from '../../session/self.ts';
 
-/** Questions of agents and pipelines that wait for a person, each with its form. */
+/** Questions of agents and pipelines that wait for a person, each with a form for the answer. */
 export function Questions({ questions, again }: { questions: readonly AskedQuestion[]; again: () => void }) {
   if (questions.length === 0)
     return (

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<ChannelInfo>[] = [
 ];
 
 export function Channels({ parts }: { parts: readonly string[] }) {
-  // A name may contain slashes, which some links do not escape.
+  // Join the parts: a name may contain slashes, which some links do not escape.
   const name = parts.join('/');
   return name === '' ? <ChannelList /> : <ChannelPage name={name} key={name} />;
 }

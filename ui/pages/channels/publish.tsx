@@ -5,7 +5,7 @@ import { Field, onSubmit, Switch } from '../../parts/filters.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
-/** Publishes a message: a small signal, or a payload that is announced. */
+/** A form that publishes a message: either a small signal, or a payload that it pushes and announces. */
 export function Publish({ channel }: { channel: string }) {
   const [kind, setKind] = useState<'signal' | 'payload'>('signal');
   const [text, setText] = useState('');

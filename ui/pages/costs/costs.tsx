@@ -28,7 +28,9 @@ interface Sum extends Omit<SpendingRow, 'day' | 'thread' | 'agent' | 'model' | '
   readonly saved: number;
 }
 
-/** Tokens and money of prompts, as providers reported them, and what pasting everything would have cost. */
+/**
+ * The page of tokens and money that prompts cost, as providers reported them, next to the cost of pasting everything.
+ */
 export function Costs() {
   const [days, group, agent, project] = readParams('days', 'by', 'agent', 'project');
   const spending = useAsked((relay) => relay.activity.spending({ days: Number(days || 7) }), [days]);

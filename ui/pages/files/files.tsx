@@ -57,7 +57,7 @@ function SpaceList() {
   );
 }
 
-/** A file, or a folder of the space. */
+/** One row of the list: a file, or a folder of the space. */
 type Row = FileInfo | { readonly path: string; readonly folder: true };
 
 const isFile = (row: Row): row is FileInfo => !('folder' in row);

@@ -7,7 +7,7 @@ import { readHealth } from '../../session/health.ts';
 import { useEvery } from '../../session/live.ts';
 import { connectionState } from '../../session/session.ts';
 
-/** Displays whether the relay and its store answer, and the version. */
+/** Displays whether the relay and its store answer, and the version of the relay. */
 export function Health() {
   const health = useAsked(() => readHealth(), []);
   const open = attention.value;

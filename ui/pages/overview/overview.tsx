@@ -184,8 +184,8 @@ function ActivityFeed() {
 }
 
 /**
- * Returns the text below the storage figure: the limit of the plan. Without a limit, the operator sees the
- * contents of the store, and others see what the figure counts.
+ * Returns the text below the storage figure: the limit of the plan. If there is no limit, an operator sees the number
+ * of stored payloads, and others see what kinds of data the figure includes.
  */
 function describeStorage({ store, storage }: UsageReport): string {
   if (storage.limit !== null) return `of ${bytes(storage.limit)}`;

@@ -75,7 +75,7 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
   );
 }
 
-/** Returns the most important status of all instances. */
+/** Returns the status of a step: the most important status of its instances. */
 function statusOf(instances: readonly StepInstance[]): string {
   const order = ['failed', 'running', 'blocked', 'pending', 'done', 'skipped'];
   return order.find((status) => instances.some((one) => one.status === status)) ?? 'pending';

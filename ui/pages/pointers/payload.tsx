@@ -143,7 +143,7 @@ function decodeKey(raw: string): string {
   }
 }
 
-/** Returns the sender's name for the payload, if any. */
+/** Returns the file name that the sender gave the payload, otherwise a name made from the id. */
 function nameOf({ id, metadata }: Inspected): string {
   const name = metadata.filename ?? metadata.file ?? metadata.name;
   return typeof name === 'string' && name !== '' ? name : `payload-${id.slice(0, 8)}`;

@@ -2,11 +2,11 @@ import type { State } from '../../../src/contract/threads.ts';
 
 /** One list item or field of the state. Changes and authors are shown per line. */
 export interface StateLine {
-  /** Path of the item as in the blame of the relay: `/facts/3`. */
+  /** JSON Pointer to the item, such as `/facts/3`, as the relay's blame uses it. */
   readonly path: string;
   /** Id that stays the same when the item moves in its list. */
   readonly id: string | null;
-  /** Leading text: the key of a fact, the status of a step. */
+  /** Text before the item, such as the key of a fact or the status of a step. */
   readonly lead: string | null;
   readonly text: string;
   readonly foot: string | null;
@@ -21,7 +21,7 @@ export interface StateSection {
 type Item = { readonly [field: string]: unknown };
 type LineTexts = readonly [lead: unknown, text: unknown, foot?: unknown];
 
-/** Lists in reading order, each with the texts to display for an item. */
+/** Lists of a state in reading order. Each row has a function that returns the texts to display for an item. */
 const LISTS: readonly (readonly [name: keyof State, title: string, textsOf: (item: Item) => LineTexts])[] = [
   ['facts', 'Facts', ({ key, value, by }) => [key, value, by]],
   ['constraints', 'Constraints', ({ severity, description, by }) => [severity, description, by]],

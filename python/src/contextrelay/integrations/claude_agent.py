@@ -106,8 +106,7 @@ class ContextRelaySessionStore(SessionFiles, SessionStore):
                 latest[session] = max(latest.get(session, 0), _milliseconds(info.modified_at))
         return [{"session_id": session, "mtime": mtime} for session, mtime in latest.items()]
 
-    # The method is optional. This marks it as not offered, because the SDK checks whether it is the method of
-    # the protocol.
+    # This optional method is not offered. The SDK detects this, because it is the method of the protocol itself.
     list_session_summaries = SessionStore.list_session_summaries
 
     async def delete(self, key: Any) -> None:

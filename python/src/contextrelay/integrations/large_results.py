@@ -192,7 +192,8 @@ class LargeResults:
     def _swap_blocks(self, blocks: List[Any], tool: str, forever: bool) -> List[Any]:
         """Replaces the texts of a list of blocks as one result.
 
-        The first text block becomes the replacement, and the other text blocks go. Images and other blocks stay.
+        The first text block becomes the replacement, and the other text blocks are removed. Images and other blocks
+        stay.
         """
         texts = [_block_text(block) for block in blocks]
         joined = "\n".join(text for text in texts if text is not None)
@@ -314,7 +315,7 @@ def _one_line(text: str) -> str:
 
 
 def is_own_tool(name: str) -> bool:
-    """Returns whether it is one of our tools. Some frameworks prefix the name of a server: ``mcp__contextrelay__…``."""
+    """Returns whether a tool is ours. Some frameworks prefix its name with the server: ``mcp__contextrelay__…``."""
     return any(name == own or name.endswith(f"__{own}") for own in _OWN_TOOLS)
 
 

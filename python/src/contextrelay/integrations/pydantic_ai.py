@@ -1,4 +1,4 @@
-"""PydanticAI: a toolset with the relay's tools, and a toolset that replaces large results of another one with pointers."""
+"""PydanticAI: a toolset with the relay's tools, and a wrapper for another toolset that replaces its large results."""
 
 from __future__ import annotations
 

@@ -131,7 +131,8 @@ class RelayTools:
         size = 0 if found.size is None else found.size * 3 // 4 if encrypted else found.size
         if size <= self._max_bytes:
             return self.relay.pull(url)
-        # An encrypted payload has no readable outline. If pulls are limited, do not risk using one up.
+        # An encrypted payload has no readable outline. A request for an outline could use up one of the limited
+        # pulls.
         outline = None
         if not encrypted and found.max_pulls is None and found.text:
             outline = ("an outline of the payload", self._cut(self.relay.pull(url, outline=True)))
