@@ -41,6 +41,8 @@ export async function withLease<T>(
     // If a renewal fails, the next interval tries again. `isHeld` detects a renewal that came too late.
     renewing = renewing.then(renew).catch(() => {});
   }, LEASE_MS / 4);
+  // Work that never ends, because the store hangs, must not keep the process alive.
+  (timer as { unref?: () => void }).unref?.();
   try {
     return await work({ isHeld: async () => (await records.get(key))?.value === holder });
   } finally {
