@@ -5,7 +5,7 @@ import type { Billed } from '../prompts/types.ts';
 import type { Budget, Pipeline } from './definition.ts';
 import { FinalFailure } from './step-runner.ts';
 
-/** Prices per million tokens of a model, in the currency of `Prices`. */
+/** Prices of a model per million tokens. `Prices` names the currency. */
 export interface Price {
   readonly input: number;
   readonly output: number;
@@ -59,14 +59,14 @@ interface BudgetParts {
   readonly prices: Prices;
   /** Asks a person. Resolves with the answer. */
   ask(question: string, choices: readonly string[], key: string): Promise<string>;
-  /** Meter of the pipeline that runs this one as a step. Everything that this run spends also counts there. */
+  /**
+   * Meter of the parent run, if this run is a step of another pipeline. The parent also counts what this run
+   * spends.
+   */
   readonly outer?: Meter;
 }
 
-/**
- * Name of the scope for the budget of the whole run. The budget of a step has the id of the step as its
- * scope.
- */
+/** Scope of the run's budget. The scope of a step's budget is the id of the step. */
 const RUN = '';
 
 /**
@@ -92,8 +92,8 @@ export class Meter {
   }
 
   /**
-   * Resolves when the step may make its next call. If a budget is used up, a person is asked first. Rejects
-   * if the budget is not extended.
+   * Resolves if the step may call its agent. Rejects if a budget is used up, unless a person extends the
+   * budget.
    */
   async admit(step: string): Promise<void> {
     await this.#parts.outer?.admit(step);
@@ -116,7 +116,7 @@ export class Meter {
     return isReached || (outer?.isUsedUp(step, model, billed) ?? false);
   }
 
-  /** Adds the amounts of a call to the sums of the step, before the event `budget.spent` is written. */
+  /** Adds what a call has spent to the totals of the step and of the parent run. */
   count(step: string, spent: Spent): void {
     this.#steps.set(step, addSpent(this.#steps.get(step) ?? NOTHING_SPENT, spent));
     this.#parts.outer?.count(step, spent);
@@ -149,8 +149,8 @@ export class Meter {
   }
 
   /**
-   * Describes the limit that a scope has reached, such as `900 of 800 tokens`. Null if it has reached no
-   * limit.
+   * Describes the limit of a run or a step that is reached, such as `900 of 800 tokens`. Null if none is
+   * reached.
    */
   #reached(scope: string, more = NOTHING_SPENT): string | null {
     const budget = this.#budgetOf(scope);

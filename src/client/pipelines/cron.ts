@@ -17,7 +17,9 @@ const MACROS: { readonly [name: string]: string } = {
   '@yearly': '0 0 1 1 *',
 };
 
-/** Number of days to search. A date such as February 29 on a Monday can be 40 years away. */
+/**
+ * Number of days in which `nextTime` searches. A date such as February 29 on a Monday can be 40 years away.
+ */
 const SEARCHED_DAYS = 41 * 366;
 const DAY = 86_400_000;
 
@@ -68,7 +70,7 @@ function instants(wall: number, offset: (time: number) => number, anyHour: boole
   return anyHour ? found : found.slice(0, 1);
 }
 
-/** Returns a function that returns the offset of a time zone from UTC in ms. */
+/** Returns a function that computes the UTC offset of a time zone, in ms, at a given time. */
 function offsetsOf(timezone: string): (time: number) => number {
   let format: Intl.DateTimeFormat;
   try {

@@ -59,7 +59,10 @@ export interface Notify {
   readonly channel?: string;
 }
 
-/** Event that starts a run. `inputs` are templates, in which `trigger` is the data of the event. */
+/**
+ * Event that starts a run. `inputs` are templates for the inputs of the run. In them, `trigger` is the data
+ * of the event.
+ */
 export type Trigger = { readonly inputs: { readonly [name: string]: string } } & (
   | { readonly on: 'channel'; readonly channel: string; readonly filter: JsonObject }
   | {
@@ -106,7 +109,7 @@ export interface CliAgent {
   readonly kind: 'cli';
   readonly cli: string;
   readonly args: readonly string[];
-  /** How a program without a profile gets its prompt. */
+  /** How the program gets its prompt. For known programs, such as `claude`, the relay knows how. */
   readonly prompt_by?: PromptWay;
   readonly system?: string;
 }

@@ -42,7 +42,7 @@ export class Fields {
     this.#report([...this.#path, ...at], what, 'warning');
   }
 
-  /** Returns the map at a key. */
+  /** Returns the map at a key as `Fields`. */
   map(key: string, keys?: readonly string[], what = `"${key}"`, value = this.raw[key]): Fields {
     return new Fields(this.#report, [...this.#path, key], value, what, keys);
   }
@@ -66,7 +66,7 @@ export class Fields {
     return this.map(key, keys, `"${key}"`, typeof value === scalar ? { [keys[0]!]: value } : value);
   }
 
-  /** Returns a text. Numbers and booleans become texts. */
+  /** Returns the text at a key. Numbers and booleans become texts. */
   text(key: string, what = `"${key}"`): string | undefined {
     return this.#parse(key, parseText, `${what} must be a string`);
   }
@@ -80,20 +80,22 @@ export class Fields {
     return [];
   }
 
-  /** Returns the text if it is one of the choices. */
+  /** Returns the text at a key. Reports an error if the text is none of the choices. */
   oneOf<const T extends string>(key: string, choices: readonly T[]): T | undefined {
     const value = this.text(key);
     if (value === undefined || choices.includes(value as T)) return value as T | undefined;
     return this.error(`"${key}" must be ${choices.join(' or ')}`, key);
   }
 
-  /** Returns a number above 0. */
+  /** Returns the number at a key. Reports an error if the number is not above 0. */
   amount(key: string): number | undefined {
     const parse = (value: Json) => (Number.isFinite(value) && Number(value) > 0 ? Number(value) : undefined);
     return this.#parse(key, parse, `"${key}" must be a number above 0`);
   }
 
-  /** Returns the map of environment variables at a key. */
+  /**
+   * Returns the texts in the map at a key. Reports an error for a name that no environment variable may have.
+   */
   variables(key: string): { [name: string]: string } {
     const found: { [name: string]: string } = {};
     const inside = this.map(key);
@@ -105,14 +107,14 @@ export class Fields {
     return found;
   }
 
-  /** Returns a whole number from `min` to `max`. */
+  /** Returns the whole number at a key. Reports an error if it is not from `min` to `max`. */
   count(key: string, min: number, max: number, what = `"${key}"`): number | undefined {
     const parse = (value: Json) =>
       Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined;
     return this.#parse(key, parse, `${what} must be a whole number from ${min} to ${max}`);
   }
 
-  /** Parses a duration into ms: `90s`, `15m`, `2h`, `7d`, `500ms`, or a number of seconds. */
+  /** Returns the duration at a key in ms: `90s`, `15m`, `2h`, `7d`, `500ms`, or a number of seconds. */
   span(key: string): number | undefined {
     return this.#parse(key, parseSpan, `"${key}" must be a time such as 90s, 15m or 2h`);
   }

@@ -31,7 +31,7 @@ export interface RunOptions extends LeaseOptions {
   readonly only?: readonly string[];
   /** Data of the trigger that starts the run. */
   readonly trigger?: Json;
-  /** Counts what is spent in the pipeline that runs this one as a step. */
+  /** Meter of the parent run, if this run is a step of another pipeline. */
   readonly outer?: Meter;
   progress?(progress: Progress): void;
   /** Called when the run has an id, before the first step starts. */
@@ -86,9 +86,9 @@ export class Pipelines {
   }
 
   /**
-   * Starts a run, at most once per key. If a run with this key exists and is not finished, it is resumed.
-   * Returns null if the run is finished, or if another process works on it. With `again`, a failed run is
-   * resumed too, and for a run that is done, its summary is returned.
+   * Starts at most one run per key. If an unfinished run has this key, resumes it. Returns null if the run is
+   * finished, or if another process works on it. With `again`, also resumes a failed run, and returns the
+   * summary of a run that is done.
    */
   async startOnce(
     key: string,
@@ -155,8 +155,8 @@ export class Pipelines {
   }
 
   /**
-   * Copies results of an earlier run into a new run, except those of `from` and of all steps that depend on
-   * it.
+   * Copies the results of an earlier run into a new run, except the results of `from` and of all steps that
+   * depend on it.
    */
   async #takeOver(
     run: string,
@@ -295,7 +295,7 @@ export class Pipelines {
   }
 
   /**
-   * Runs another pipeline as a step. The new run is found by the key of the step, so after a crash the same
+   * Runs another pipeline as a step. The key of the step identifies the new run, so after a crash the same
    * run continues.
    */
   async #runUsed(file: PipelineFile, call: StepCall<PipelineAgent>, o: RunOptions): Promise<StepResult> {
@@ -382,10 +382,7 @@ export class Pipelines {
     throw new RelayError('missing', { what: `pipeline run in thread ${run}`, hint });
   }
 
-  /**
-   * Stores the pipeline file. Returns fields for the event that starts or resumes the run. They say where the
-   * file is stored.
-   */
+  /** Stores the pipeline file. Returns event fields that say where the file is stored. */
   async #keep(run: string, { text, name, uses }: PipelineFile): Promise<{ [field: string]: string }> {
     const hash = await sha256Hex(text);
     const body = new TextEncoder().encode(text);
@@ -396,7 +393,7 @@ export class Pipelines {
     return { ...used, hash, ref };
   }
 
-  /** Stores all files that the pipeline uses in one artifact. */
+  /** Stores all pipeline files that are used as steps in one artifact. */
   async #keepUsed(run: string, uses: NonNullable<PipelineFile['uses']>): Promise<string> {
     const body = new TextEncoder().encode(JSON.stringify(uses));
     const artifact = { body, name: 'used pipelines', type: 'json' } as const;

@@ -123,9 +123,7 @@ export function readPipeline(text: string, fallbackName: string): Reading {
   return { pipeline, problems: problems.sort((a, b) => a.line - b.line) };
 }
 
-/**
- * Returns a pipeline without errors. Throws if the file has errors, or if a step in `only` does not exist.
- */
+/** Parses a pipeline. Throws if the file has errors, or if a step in `only` does not exist. */
 export function soundPipeline(source: PipelineFile, only: readonly string[] = []): Pipeline {
   const { text, file, name } = source;
   const { pipeline, problems } = readPipeline(text, name);
@@ -242,7 +240,7 @@ function checkUnused(
     if (!working.has(name)) report(['agents', name], `no step uses the agent "${name}"`, 'warning');
 }
 
-/** Keys that an agent may have, by kind. The agent is of the kind whose first key it has. */
+/** Keys that an agent may have, by kind. The first key of a list decides the kind of the agent. */
 const AGENT_KEYS: { readonly [kind in NamedKind]: readonly string[] } = {
   provider: ['provider', 'model', 'base_url', 'system', 'max_tokens'],
   cli: ['cli', 'args', 'prompt_by', 'system'],
@@ -466,7 +464,10 @@ function findReferences(
   return found;
 }
 
-/** Returns whether a condition is false in every run. Only a condition without references can be. */
+/**
+ * Returns whether a condition is false in every run. A condition with references is never reported, because
+ * its value may change.
+ */
 function isNever(when: string): boolean {
   try {
     const expression = parseExpression(when);
@@ -530,8 +531,8 @@ function readNotify(fields: Fields): Notify | undefined {
 }
 
 /**
- * Reads `until`: a condition, or an object. If the object has a `check`, the condition is by default that
- * this command exits with 0.
+ * Reads `until`: a condition, or an object. If the object names a command in `check`, the default condition
+ * is that the command exits with 0.
  */
 function readUntil(fields: Fields): Step['until'] {
   const until = fields.shorthand('until', ['condition', 'max', 'check']);
@@ -554,8 +555,8 @@ function readBudget(fields: Fields): Budget | undefined {
 }
 
 /**
- * Reads `secrets`: the source of each secret, by name. A source that is a text is the name of an environment
- * variable.
+ * Reads `secrets`: the source of each secret, by name. A text in place of a source is the name of an
+ * environment variable.
  */
 function readSecrets(fields: Fields): { [name: string]: Secret } {
   const found: { [name: string]: Secret } = {};

@@ -38,9 +38,8 @@ export interface LeaseOptions {
 /** Interval in ms at which a waiting process asks for the lease again. */
 const POLL_MS = 500;
 /**
- * Within this many ms after a renewal of the lease, writes do not ask the store again. This saves requests
- * when several steps end together. But a process that has lost its lease can still write for at most this
- * time.
+ * For this many ms after a renewal of the lease, writes do not check it again. This saves requests when
+ * several steps end together. But a process that has lost the lease can keep writing for at most this time.
  */
 const CONFIRMED_MS = 1_000;
 /** Interval in ms at which the holder renews its lease: a third of the lease's duration. */
@@ -156,7 +155,7 @@ export class RunLease implements AsyncDisposable {
   }
 }
 
-/** Returns the threads API with other functions in place of some of its methods. */
+/** Returns the threads API with some of its methods replaced. */
 export function withMethods(
   threads: ThreadsAs,
   replaced: (api: ThreadsApi) => Partial<ThreadsApi>,

@@ -112,9 +112,9 @@ export class Run {
   }
 
   /**
-   * Returns the id of a needed step that prevents this step from running, or null. A failed step is preferred
-   * over a skipped one. If the condition of this step uses the status of a needed step, that step prevents it
-   * only if it was interrupted.
+   * Returns the id of a needed step that prevents this step from running, or null. Failed steps come before
+   * skipped ones. If the condition of this step uses the status of a needed step, only an interruption of the
+   * needed step prevents this one.
    */
   #stopper(step: Step): string | null {
     const asked = new Set(

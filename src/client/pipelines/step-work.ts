@@ -78,10 +78,10 @@ export type Outcome =
   | { readonly status: 'done'; readonly artifact: Artifact }
   | { readonly status: 'failed' | 'skipped' | 'interrupted'; readonly why: string };
 
-/** A call without the number of its attempt: the fields that are equal in every attempt. */
+/** A step call without `attempt`. Its fields are the same in every attempt. */
 type Prepared = Omit<StepCall, 'attempt'>;
 
-/** Kinds of agents whose answers may end with a patch, as those of a model. */
+/** Kinds of agents whose answers may end with a patch of the state. */
 const SPEAKING: ReadonlySet<Agent['kind']> = new Set(['provider', 'cli', 'bridge', 'a2a']);
 
 /** Runs one instance of a step, from its condition to its recorded result. */
@@ -473,12 +473,12 @@ function textOf(content: string | Uint8Array): string {
 }
 
 /**
- * Beginning of the sentence about the previous round in a prompt. The next round finds the sentence by it and
- * replaces it.
+ * Starts the sentence about the previous round in a prompt, so that the next round can find and replace this
+ * sentence.
  */
 const PREVIOUS_MARK = 'Previous attempt: ';
 const PREVIOUS = new RegExp(`\\n\\n${PREVIOUS_MARK}[^\\n]*$`);
-/** Number of characters at the end of the output that are masked as one text. */
+/** Progress shows at most this many characters from the end of the output, and masks them as one text. */
 const MASKED_CHARS = 8192;
 
 function reason(error: unknown): string {

@@ -23,8 +23,7 @@ export function part(
   verb = '',
   at: number | string | null | undefined = null,
 ) {
-  // `more` counts entries that are so many that no brief could show them. No lines are made for these
-  // entries.
+  // `more` counts entries beyond the maximum that any brief can show. They get no lines.
   return { title, source, at: typeof at === 'number' ? at : timeOf(at), verb, lines, more: 0 };
 }
 
@@ -81,9 +80,8 @@ type Tokens = { readonly at_most: number } | { readonly counted: number };
 type Measured = Brief & { readonly cost: number };
 
 /**
- * Fills the budget with the lines of the lowest rank, and prints them in the order of the draft. Tokens are
- * counted exactly only if `count` is given and the estimate of `tokensAtMost` does not show that all lines
- * fit.
+ * Fills the budget with the lines of the lowest rank, and prints them in the order of the draft. Counts
+ * tokens exactly with `count`, unless the estimate of `tokensAtMost` already shows that all lines fit.
  */
 export async function boundedBrief(
   draft: Draft,
@@ -159,8 +157,8 @@ function maskedLine(text: string): string {
 }
 
 /**
- * Returns `lines`, the maximum number of lines that may fit, and `build`, which builds the brief from a
- * number of lines with the lowest ranks.
+ * Returns the maximum number of lines that may fit (`lines`), and a function that builds the brief from the
+ * given number of lines with the lowest ranks (`build`).
  */
 function builder(draft: Draft, maxTokens: number, now: number, measure: Measure) {
   const all = draft.parts.flatMap((part) => part.lines.map(({ rank }) => rank)).sort((a, b) => a - b);

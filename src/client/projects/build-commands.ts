@@ -3,7 +3,7 @@ import { BUILD_FILE_BYTES } from '../../base/limits.ts';
 import { plainLine } from './brief.ts';
 import type { ProjectFiles } from './files.ts';
 
-/** Commands of a project, one per line, and the names of what its source folders contain. */
+/** Commands of a project, one per line, and the names of the entries in its source folders. */
 export interface Build {
   readonly commands: readonly string[];
   readonly layout: readonly { readonly folder: string; readonly names: readonly string[] }[];
@@ -147,8 +147,8 @@ function byUse(
 }
 
 /**
- * Joins names up to a maximum length. If names had to be left out, adds how many of all `total` names are
- * missing.
+ * Joins names up to a maximum length. If names had to be left out, adds their number. `total` is the number
+ * of all names.
  */
 export function shortList(
   names: readonly string[],

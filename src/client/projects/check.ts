@@ -62,8 +62,8 @@ export async function checkProject(
 }
 
 /**
- * Checks that records were only appended to decisions.md. It is compared with its commits, or with the seal
- * if there are none.
+ * Checks that records were only appended to decisions.md. Compares the file with its commits, or with the
+ * seal (`SEAL_FILE`) if it has no commits.
  */
 async function checkHistory(view: ProjectView, files: ProjectFiles, git: ProjectGit): Promise<Finding[]> {
   const found: Finding[] = [];

@@ -141,8 +141,8 @@ function draftOf(view: ProjectView, around: Surroundings, about: string | null):
 }
 
 /**
- * Finds the todos and decisions that share the most words with the topic. Returns lines for them, and apart
- * from them all other todos and decisions.
+ * Finds the todos and decisions that share the most words with the topic. Returns lines for them, and
+ * separately the remaining todos and decisions.
  */
 function matches(view: ProjectView, topic: Topic) {
   const best = <T>(entries: readonly T[], wordsOf: (entry: T) => string) =>
@@ -182,7 +182,7 @@ function warnings(view: ProjectView): string[] {
   return found;
 }
 
-/** Returns the draft with the folder `place` before the names of project files in its sources. */
+/** Puts the folder `place` before the names of project files that the draft gives as sources. */
 export function withPlace(draft: Draft, place: string): Draft {
   if (place === '') return draft;
   const FILE = `(${[PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD].join('|').replaceAll('.', '\\.')})`;

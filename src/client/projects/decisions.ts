@@ -228,7 +228,7 @@ export async function acceptedRecords(text: string): Promise<ReadonlySet<string>
   return new Set(ids.filter((id) => accepted.includes(now(id))));
 }
 
-/** Returns a function that builds the entry for `Accepts:` that accepts the current text of a record. */
+/** Returns a function that builds the `Accepts` entry for the current text of a record. */
 export function acceptances(records: readonly RecordDigest[]): (id: string) => string {
   return (id) => {
     const record = records.find((each) => each.id === id);
@@ -242,7 +242,9 @@ export function repeatedIds(records: readonly { readonly id: string }[]): string
   return [...new Set(records.map(({ id }) => id).filter((id) => seen.size === seen.add(id).size))];
 }
 
-/** Returns the changes to records that are in the seal. If records were only appended, there are none. */
+/**
+ * Compares the records with the seal and returns the changes. If records were only appended, there are none.
+ */
 export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDigest[]): Rewrite[] {
   const found: Rewrite[] = [];
   const say = (id: string, how: string) =>

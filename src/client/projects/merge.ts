@@ -186,15 +186,15 @@ function handoffNumbers(text: string): Numbered[] {
 }
 
 /**
- * Describes an entry for `renumber`. The creation time tells whether entries of both sides are the same
- * entry. An entry without a creation time is recognized by its text.
+ * Describes an entry for `renumber`. Entries of both sides with the same creation time are the same entry. An
+ * entry without a creation time is recognized by its text.
  */
 function numbered(id: string, words: string, created: string | null): Numbered {
   return { id, content: `${created ?? ''}\n${words}`, origin: created ?? words, at: timeOf(created) ?? 0 };
 }
 
 /**
- * Joins the records of both sides. Their numbers no longer clash here. Returns null if both sides changed the
+ * Joins the records of both sides, whose numbers are already unique. Returns null if both sides changed the
  * same record, or the text before the records, in different ways.
  */
 function mergeDecisions({ base, ours, theirs }: Sides): string | null {
@@ -388,8 +388,8 @@ function renumber(
   const theirsClash = clash(theirsAlone, oursAlone);
   const theirsLater = isLater(theirsClash[0], oursClash[0]);
   const next = numbersAfter(prefix, [...base, ...ours, ...theirs]);
-  // If both sides gave one number to different entries, this side keeps its numbers. But it also gives up a
-  // number that belongs to an entry that both sides have.
+  // If both sides gave one number to different entries, the side `keeps` keeps its numbers. But it also gives
+  // up a number that belongs to an entry that both sides have.
   const keeps = theirsLater ? 'ours' : 'theirs';
   for (const side of [keeps, keeps === 'ours' ? 'theirs' : 'ours'] as const) {
     const alone = side === 'ours' ? oursAlone : theirsAlone;
@@ -413,8 +413,8 @@ function renumber(
 type Entries = readonly [all: readonly Numbered[], fresh: readonly Numbered[]];
 
 /**
- * Finds entries of this side that have got a new number on the other side since the base. Returns a map from
- * old to new numbers.
+ * Finds entries of `side` that got a new number on the other side after the base. Returns a map from old to
+ * new numbers.
  */
 function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, otherNew]: Entries) {
   const moved = new Map<string, string>();

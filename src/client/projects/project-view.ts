@@ -97,7 +97,10 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
   };
 }
 
-/** `found` contains the files of `files.place`, which need not be read again if that is the project folder. */
+/**
+ * Returns the names of project files that another program uses in the project folder. `found` contains the
+ * files of `files.place`, which may be that folder.
+ */
 async function foreignFiles(files: ProjectFiles, found: ReadonlyMap<string, FileText>): Promise<string[]> {
   const names: string[] = [];
   for (const name of [STATE_JSON, TODOS_JSON]) {

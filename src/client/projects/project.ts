@@ -63,7 +63,7 @@ export interface Sync extends StateChange {
 type JsonFile = typeof STATE_JSON | typeof TODOS_JSON;
 
 /**
- * A folder with project files. Each change happens under a lock and replaces files atomically. It keeps text
+ * A folder with project files. Each change happens under a lock, replaces files atomically and keeps text
  * that other processes wrote.
  */
 export class Project {
@@ -94,8 +94,8 @@ export class Project {
   }
 
   /**
-   * Returns the text of our file with this name in the project folder itself. Returns null if there is none,
-   * or if the project files are already in the project folder.
+   * If the project files belong in `.relay`, returns the text of a project file that is in the project folder
+   * instead. Otherwise returns null.
    */
   async #inRoot(name: string): Promise<string | null> {
     if (this.files.place === '') return null;

@@ -135,8 +135,8 @@ function leave(doc: JsonDocument, item: string): void {
 
 /**
  * A task for a sub-agent, stored in state.json. Each hand-off is a separate entry, so that sub-agents never
- * overwrite each other. It has its own times. `last_update` is not changed, because it is about the rest of
- * the state.
+ * overwrite each other. A hand-off has its own times and leaves `last_update` alone, which is about the rest
+ * of the state.
  */
 export type Handoff = Readonly<ReturnType<typeof handoffAt>>;
 

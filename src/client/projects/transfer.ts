@@ -40,7 +40,10 @@ interface Target {
   readonly name: string;
   /** Files with instructions that the client loads by itself. */
   readonly memory: readonly string[];
-  /** Name of a relay tool as the client shows it. `skill` is the text with which a user starts the skill. */
+  /**
+   * Name of the relay's tools in this client, in which `NAME` stands for the tool. `skill` is the text with
+   * which a user starts the skill.
+   */
   readonly tool?: string;
   readonly skill?: string;
   /** Command that starts the client with a first prompt. */
@@ -279,7 +282,7 @@ async function previewsOf(files: ProjectFiles, changed: GitStatus['inFlight']): 
   return found;
 }
 
-/** Command that prints the totals of changed files and lines. */
+/** Git command with which a reader can check the totals of changed files and lines. */
 const SHORTSTAT = 'git diff HEAD --shortstat --no-renames --relative';
 
 function threadPart(thread: Header | null): BriefPart {
