@@ -47,8 +47,8 @@ async function swapped(
 }
 
 /**
- * Replaces only texts in a value, because each tool has its own format for results. Returns the original
- * value if no text was replaced.
+ * Replaces the texts in a value and nothing else, because each tool has its own format for results. Returns
+ * the original value if no text was replaced.
  */
 export async function swapTexts(
   value: unknown,

@@ -28,7 +28,7 @@ import { endWhenAborted } from './processes.ts';
 /** Interval in ms at which a task is polled if its agent does not stream. */
 const POLL_MS = 1_000;
 
-/** The method of the SDK client that stores texts that are too large for a message. */
+/** SDK client that stores texts that do not fit into a message. */
 type Parcels = Pick<ContextRelay, 'push'>;
 
 /**
@@ -197,7 +197,7 @@ function outcomeOf(answer: Task | Message): AgentOutcome {
   };
 }
 
-/** Returns the outcome with the changes of a stream event. */
+/** Applies a stream event to an outcome and returns the new outcome. */
 function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): AgentOutcome | null {
   if (payload?.$case === 'task' || payload?.$case === 'message') return outcomeOf(payload.value);
   if (!outcome || !payload) return outcome;
@@ -259,12 +259,12 @@ function noteOf(parts: readonly Part[] | undefined): string | null {
 type BridgeJob = Pick<Job, 'prompt' | 'signal' | 'message'>;
 
 /**
- * Maximum number of conversations that a bridge remembers. If the oldest is forgotten and continued later, it
- * starts again at the remote agent.
+ * Maximum number of conversations that a bridge remembers. If a forgotten conversation continues, it starts
+ * anew at the remote agent.
  */
 const MAX_CONVERSATIONS = 1_000;
 
-/** Ids of a conversation at the remote agent: of its context, and of the task that waits for an answer. */
+/** Ids at the remote agent: of the context, and of the task that waits for an answer. */
 type Conversation = Pick<AgentTask, 'contextId' | 'taskId'>;
 
 /**

@@ -14,7 +14,7 @@ import { findProgram } from './find-program.ts';
 import { type CommandLine, promptFile, runSupervised, Tail } from './processes.ts';
 
 /**
- * How an installed coding agent is run without interaction. A program without a profile needs `{prompt}` or
+ * How to run an installed coding agent without interaction. A program without a profile needs `{prompt}` or
  * `{file}` in its arguments, or gets the prompt on stdin.
  */
 interface CliProfile {
@@ -96,7 +96,7 @@ export async function commandLine(
   throw tooLarge('a prompt that is passed as an argument', ARGUMENT_BYTES, hint);
 }
 
-/** What a program gets to run: its folder, environment and abort signal, and the receiver of its output. */
+/** Folder, environment, abort signal and output listener of a program. */
 type ProgramPlace = { readonly env: NodeJS.ProcessEnv; readonly cwd: string } & Parameters<StepRunner>[1];
 
 /**

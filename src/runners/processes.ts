@@ -35,9 +35,9 @@ interface ProgramEnd {
 }
 
 /**
- * Runs a program in the foreground, as if the user had started it. It gets the signals that this process
- * gets. It also gets the streams of this process, except those that this process reads or writes itself. With
- * `terminal`, it gets all three streams. Rejects only if the program could not be started.
+ * Runs a program in the foreground, as if the user had started it. The program gets the signals and the
+ * streams of this process, except streams that this process reads or writes itself. With `terminal`, the
+ * program gets all three streams. Rejects only if the program could not be started.
  */
 export async function runInForeground(
   line: CommandLine,
@@ -230,10 +230,10 @@ const GRACE_MS = 5_000;
 
 /**
  * Shell code that starts a watcher in the process group of the command. The watcher reads a pipe from this
- * process. If a line arrives, all is done. If the pipe ends without a line, this process has ended, perhaps
- * by SIGKILL, so the watcher ends the group. It sends the signal to group 0, which means its own group, so it
- * can never hit another process that got the same pid. It is not a child of the command, because the command
- * may wait for all its children.
+ * process. A line in the pipe means that the command has ended. If the pipe ends without a line, this process
+ * has ended, perhaps by SIGKILL, and the watcher ends the group. The watcher sends the signal to group 0,
+ * which is its own group, so it can never hit another process that got the same pid. The watcher is not a
+ * child of the command, because the command may wait for all its children.
  */
 const watch = (endGroup: string) => `( { trap '' TERM INT HUP
 read -r done || { ${endGroup}; }
@@ -274,8 +274,8 @@ export function startSupervised(
   // The watcher may end before this process. So ignore errors of writing to it.
   watched.on('error', () => {});
   watched.resume();
-  // The watcher is told that all is done only after three events: the program has exited, and its stdout and
-  // stderr are closed. Background processes of the program may still write until then.
+  // Tell the watcher that the command has ended only after three events: the program has exited, and its
+  // stdout and stderr are closed. Until then, background processes of the program may still write.
   let open = 3;
   const ended = () => {
     if (--open === 0) watched.end('done\n');

@@ -383,10 +383,10 @@ export class ContextRelay {
   }
 
   /**
-   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. So if `use` fails
-   * (wrong encryption key, bytes instead of text), the next pull sends the same idempotency key and is not
-   * counted again. With `counts`, if the number of pulls is limited, the relay does not count this pull: it
-   * is only a look. If `counts` is a function and returns true afterwards, the pull is counted then.
+   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. So if `use` fails,
+   * for example because the encryption key is wrong, the next pull sends the same idempotency key and is not
+   * counted again. With `counts`, a pull of a payload whose pulls are limited is only a look, which the relay
+   * does not count. If `counts` is a function that then returns true, the pull is counted after all.
    */
   async #pullAndUse<T>(
     url: string,
@@ -438,8 +438,8 @@ function sliceRange(bytes: Uint8Array, { start, end }: { start: number; end: num
 }
 
 /**
- * Returns the error for a look that the relay would count as a pull. Older relays do this, and every relay
- * for anonymous callers.
+ * Returns the error for a look that the relay would count as a pull. Older relays count it, and every relay
+ * does so for anonymous callers.
  */
 function wouldCount({ max_pulls, size }: Inspected): RelayError {
   const often = max_pulls === 1 ? 'once' : `${max_pulls} times`;

@@ -13,8 +13,8 @@ import type { WithSignal } from './signals.ts';
 /* Methods without a declared return type return what the API method returns. */
 
 /**
- * Maximum size in bytes of the files in one write request. The request is JSON, so it is the limit of the
- * relay for JSON, minus 1 KiB for the other fields.
+ * Maximum size in bytes of the files in one write request: the relay's limit for a JSON body, minus 1 KiB for
+ * the other fields of the request.
  */
 const WRITE_BYTES = JSON_BODY_BYTES - 1024;
 

@@ -295,8 +295,8 @@ function parseCount(text: string | null): number | null {
 }
 
 /**
- * Maximum size of a payload in JSON. Escaping makes it longer, but prose and code by less than a factor of
- * three.
+ * Maximum size of a payload that is sent as JSON. Escaping makes prose and code longer, but by less than a
+ * factor of three.
  */
 const ENVELOPE_BYTES = 3 * STORED_BYTES;
 

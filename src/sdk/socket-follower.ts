@@ -131,7 +131,8 @@ async function openEvents(client: HttpClient, call: HttpCall): Promise<Connectio
   const body = await client.run(call, async (answer) => answer.body);
   const connection = {
     reason: new RelayError('unreachable', { what: client.base }),
-    // This is never true, because HTTP has backpressure: the relay sends only as fast as the consumer reads.
+    // This is always false, because HTTP has backpressure: the relay sends only as fast as the consumer
+    // reads.
     overflowed: false,
     async *frames() {
       try {
@@ -146,7 +147,9 @@ async function openEvents(client: HttpClient, call: HttpCall): Promise<Connectio
   return connection;
 }
 
-/** Parses frames into messages. A gap frame sets `gap` on the next message. */
+/**
+ * Parses frames into messages. If a frame reports that messages were lost, sets `gap` on the next message.
+ */
 async function* parseMessages(connection: Connection): AsyncGenerator<Message> {
   let gap = false;
   for await (const text of connection.frames()) {

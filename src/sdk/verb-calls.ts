@@ -114,7 +114,7 @@ export function upload(
 
 /** Returns the Idempotency-Key header. Generates an idempotency key if the caller passed none. */
 export function idempotency(key: string = uuid(systemEnv)): Record<string, string> {
-  // Reject a key with any other character, because an HTTP header cannot contain it.
+  // Reject a key with spaces or characters that are not ASCII, because an HTTP header cannot contain them.
   if (/^[\x21-\x7e]+$/.test(key)) return { 'Idempotency-Key': checkIdempotencyKey(key)! };
   throw new RelayError('bad_request', {
     what: 'An idempotency key is sent as a header: it must be printable ASCII without spaces.',

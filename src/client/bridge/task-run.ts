@@ -14,7 +14,7 @@ import type { AgentBridgeOptions } from './options.ts';
 import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
 import type { JobMessage, Ran, Runner, StuckReason } from './runner.ts';
 
-/** Options of a running bridge. The fields below are always set here, unlike in `AgentBridgeOptions`. */
+/** Options of a running bridge. Unlike in `AgentBridgeOptions`, the fields below are required. */
 export interface WorkerOptions extends AgentBridgeOptions {
   readonly taskChannel: string;
   readonly doneChannel: string;
@@ -35,7 +35,7 @@ type Status = 'done' | 'failed';
 const FIRST_WAIT_MS = 500;
 /** Longest pause in ms between two attempts to deliver a result. */
 const LONGEST_WAIT_MS = 10_000;
-/** If a bridge has closed its connection, the relay has surely noticed it after this many ms. */
+/** This many ms after a bridge has closed its connection, the relay has surely noticed it. */
 export const LEAVE_MS = 200;
 
 /**

@@ -37,7 +37,7 @@ interface PromptParts {
 export type PromptOutcome = Readonly<ReturnType<typeof outcome>> &
   Pick<ModelAnswer, 'billed' | 'cut'> & { readonly incomplete?: Incomplete };
 
-/** Agent name for building a prompt. At that time it is not known yet which model answers. */
+/** Name of the agent that builds prompts, because it is not known yet which model answers. */
 const PROMPT_AUTHOR = 'relay';
 
 /**
@@ -224,8 +224,8 @@ export class Prompts {
 }
 
 /**
- * Prefix of the source ref that stands for the prompt. The other source refs of an answer are the artifacts
- * that the prompt showed.
+ * Prefix of the source ref with the id of the prompt. All other source refs of an answer are artifacts that
+ * the prompt showed.
  */
 const SOURCE = 'prompt:';
 

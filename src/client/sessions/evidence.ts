@@ -7,7 +7,7 @@ const KEPT = 60;
 const QUOTE_CHARS = 190;
 /** Maximum number of quotations from one text. */
 const QUOTES = 8;
-/** Maximum numbers of characters: of a command, and of its last error lines. */
+/** Maximum lengths of a command and of its last error lines, in characters. */
 const COMMAND_CHARS = 90;
 const ERROR_CHARS = 120;
 

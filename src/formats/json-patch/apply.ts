@@ -147,7 +147,7 @@ function quoteField(field: unknown): string {
 
 type Container = Json[] | { [key: string]: Json };
 
-/** A problem with one operation, as the message says. */
+/** A problem with one operation. The message describes it. */
 class PatchProblem extends Error {}
 
 /** Work steps for one operation. */

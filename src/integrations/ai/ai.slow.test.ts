@@ -25,8 +25,8 @@ type Call = Parameters<MockModel['doGenerate']>[0];
 type Move = { tool: string; input: object } | string;
 
 /**
- * Returns a fake model that plays the moves in order. A move gets the last tool result and returns what the
- * model answers.
+ * Returns a fake model that makes the moves in order. A move gets the last tool result and returns the answer
+ * of the model.
  */
 function playing(moves: ((shown: string) => Move)[]): MockModel {
   let turn = 0;

@@ -26,8 +26,8 @@ type Move = { tool: string; input: object } | string;
 type Call = Parameters<MastraLanguageModelV2Mock['doStream']>[0];
 
 /**
- * Returns a model that plays the moves in order. A move gets the last tool result and returns what the model
- * answers.
+ * Returns a model that makes the moves in order. A move gets the last tool result and returns the answer of
+ * the model.
  */
 function playing(moves: ((shown: string) => Move)[]): { model: object; calls: Call[] } {
   const calls: Call[] = [];

@@ -17,7 +17,7 @@ interface Touched {
   readonly resources?: readonly string[];
 }
 
-/** What each method may read or write. For Mastra, a method that is not listed here is not supported. */
+/** Data that each method may read or write. Mastra treats a method that is not listed here as unsupported. */
 const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => Touched } = {
   getThreadById: ({ threadId }) => ({ threads: [threadId] }),
   saveThread: ({ thread }) => ({ threads: [thread.id] }),

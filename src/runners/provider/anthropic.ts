@@ -35,8 +35,8 @@ interface Block {
 }
 
 /**
- * Field that marks the end of the part of a prompt that the provider should cache. The next question or round
- * begins with the same part, so it costs less.
+ * Field at the end of the part of a prompt that the provider should cache. The next question or round begins
+ * with this part, which then costs less.
  */
 const MARK = { cache_control: { type: 'ephemeral' } };
 

@@ -67,8 +67,8 @@ const WIRES: { readonly [provider in ProviderName]: Wire } = {
 
 /**
  * Opens a model. The choice, the environment or the preferences select its provider, in this order. If none
- * of them does, the first provider is used whose variable is set. `found` contains installed programs, which
- * the error for a missing API key suggests instead.
+ * of them does, uses the first provider whose environment variable is set. `found` contains installed
+ * programs, which the error for a missing API key suggests instead.
  */
 export function openModel(
   choice: ModelChoice,

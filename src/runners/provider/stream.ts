@@ -29,7 +29,7 @@ export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut' | 'ref
 
 export const NO_MESSAGE = 'an error without a message';
 
-/** Returns the field with which prompts that begin in the same way share one cache at OpenAI. */
+/** Returns the request field that lets prompts with the same beginning share a cache at OpenAI. */
 export function cacheKeyField({ cacheKey }: PromptText): { prompt_cache_key?: string } {
   return cacheKey === undefined ? {} : { prompt_cache_key: cacheKey };
 }

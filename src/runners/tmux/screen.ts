@@ -8,8 +8,8 @@ import { readOutcome } from '../../client/bridge/outcome.ts';
  */
 const MARK_CHARS = 40;
 /**
- * Number of characters of a second, longer mark. Agents often repeat the last line of a prompt, so this mark
- * must be longer than that line.
+ * Number of characters of the longer mark. Agents often repeat the last line of a prompt, so this mark must
+ * be longer than that line.
  */
 const SURE_CHARS = 120;
 
@@ -21,7 +21,7 @@ export function squeezed(screen: string): string {
   return screen.replace(/[\s│┃║|╭╮╰╯─━═>❯›]+/gu, '');
 }
 
-/** Returns the end of a text. By this mark, the text is found on a screen. */
+/** Returns the mark of a text: its end, by which the text is found on a screen. */
 export function markOf(text: string): string {
   return squeezed(text).slice(-MARK_CHARS);
 }

@@ -92,7 +92,8 @@ export class TmuxRunner implements Runner {
     const over = AbortSignal.any([job.signal, job.settled]);
     if (pane.inMode) await this.#tmux.leaveMode(pane.id);
     await this.#untilReady(pane.id, job, over);
-    // After its start, another agent may be recognized than before. If so, wait until this agent is ready.
+    // Look for the agent again, because it may be recognized only after its start. If another agent is found
+    // now, wait until it is ready.
     const { name } = this.#agent;
     await this.#findAgent();
     if (this.#agent.name !== name) await this.#untilReady(pane.id, job, over);

@@ -2,12 +2,12 @@
 export interface LastLineFacts {
   readonly lines: number;
   readonly tokens: number;
-  /** First line that was not stored. */
+  /** Number of the first line that was not stored. */
   readonly cut?: number;
   readonly exit?: number | null;
 }
 
-/** The last line of an excerpt shows a command that reads the first omitted lines. It reads about this many. */
+/** Number of omitted lines that the command in the last line of an excerpt reads. */
 const SAMPLE_LINES = 60;
 
 /**

@@ -34,7 +34,7 @@ export interface Recogniser {
   readonly before?: number | 'heading';
   /** Number of unindented lines after the matching line that belong to it. */
   readonly after?: number;
-  /** Matches the name of the broken rule. Lines with one rule count as similar. */
+  /** Matches the name of the rule that a line reports. Lines with the same rule count as similar. */
   readonly rule?: RegExp;
 }
 
@@ -215,7 +215,9 @@ const RUN_START = /^(?:\s*(?:[ℹ#✖✗✘×✕✔✓√▶●<﹣○↓]|not o
 const RUN_WORD =
   /error|fail|warn|━|panic|test|found|checked|generated|make|npm|exception|cause|undefined|:\d+:|::|\.\.\. ok|ninja/i;
 
-/** Numbers without words, which no recogniser matches. */
+/**
+ * Matches a line of numbers without words. No recogniser matches such a line, so the recognisers are skipped.
+ */
 const NUMBERS = /^[\d\s.,:%+]*$/;
 
 /**

@@ -180,7 +180,7 @@ export async function cutToBudget(part: Part, budget: number, counter: TokenCoun
   const next = from
     ? `continue with lines=${Number(from) + text.split('\n').length}-`
     : 'request a smaller part';
-  // If the part was already cut at a later line, remove that note.
+  // Remove the note of an earlier cut at a later line.
   const about = part.about.replace(/; cut at \d+ characters; continue with lines=\d+-/, '');
   return { text, about: `${about}; cut at ${budget} tokens; ${next}`, truncated: true, tokens };
 }

@@ -14,7 +14,7 @@ export async function takePart(body: PartBody, part: PartRequest, matcherFor: Ma
   try {
     checkPartRequest(part);
   } catch (error) {
-    // This function must close the body, because it does not pass it on.
+    // Close the body here, because no reader does.
     if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
     throw error;
   }

@@ -63,7 +63,7 @@ async function previewText(
   return { text: found.text + unread, partial: true };
 }
 
-/** Bytes reserved for the mark of lines that were not read. */
+/** Bytes reserved for the mark that stands for lines that were not read. */
 const MARK_BYTES = 32;
 
 /** Measures an excerpt in bytes, because the size of a preview is limited in bytes. */
