@@ -4,8 +4,8 @@ import { type FrameSecret, frame } from '../../text/frame.ts';
 import { printable } from './human.ts';
 
 /**
- * Formats messages of other agents for a model. Each message has a frame, which names the sender and says
- * that the text is data. It also contains the id of the message, so that `messageIds` can find it again.
+ * Formats messages of other agents for a model. A frame around each message names the sender, says that the
+ * text is data, and contains the id of the message. `messageIds` finds these ids again.
  */
 export async function framedMessages(
   messages: readonly AgentMessage[],
@@ -29,7 +29,7 @@ export async function framedMessages(
   ].join('\n');
 }
 
-/** Returns the ids of the messages that a text made by `framedMessages` contains. */
+/** Returns the message ids in a text that `framedMessages` made. */
 export function messageIds(text: string): string[] {
   return Array.from(text.matchAll(/relay message (k?[0-9a-f]{25,26}),/g), ([, id]) => id!);
 }

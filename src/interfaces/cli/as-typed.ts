@@ -1,9 +1,9 @@
 import type { Draft } from '../../client/projects/brief.ts';
 
 /**
- * Replaces `relay` in commands that we print by the command that works for this user, such as npx with the
- * package name, or a path in a clone. Use it only for our own texts and not for texts of users or agents. The
- * noun, as in "a relay runs", stays unchanged.
+ * Replaces `relay` in printed commands by the command that works for this user: for example npx with the
+ * package name, or a path in a clone. Pass only our own texts, never texts of users or agents. The noun, as
+ * in "a relay runs", stays unchanged.
  */
 export function asTyped(text: string, program: string, commands: readonly string[]): string {
   if (program === 'relay') return text;
@@ -13,8 +13,8 @@ export function asTyped(text: string, program: string, commands: readonly string
 }
 
 /**
- * Applies `typed` to those texts of a brief that we wrote: warnings, sources, closing lines and the `relay`
- * command of a hand-off.
+ * Applies `typed` to the parts of a brief that we wrote: warnings, sources, closing lines and the `relay`
+ * command of a hand-off. Quoted texts stay unchanged.
  */
 export function draftAsTyped(draft: Draft, typed: (text: string) => string): Draft {
   return {

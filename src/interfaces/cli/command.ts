@@ -12,8 +12,8 @@ export interface Flag {
   readonly value?: string;
   readonly short?: string;
   /**
-   * True if the flag accepts an empty value. Other flags reject it, because it usually comes from a variable
-   * in a script that is not set.
+   * True if the flag accepts an empty value. All other flags reject it, because an empty value usually comes
+   * from an unset variable in a script.
    */
   readonly mayBeEmpty?: true;
   /** True if the flag may be repeated. Its value is then a list. */
@@ -35,7 +35,7 @@ export interface Invocation<F extends Flags = Flags> {
   readonly host: Host;
   /** Full name of the command, such as `relay state get`. */
   readonly name: string;
-  /** Opens a relay client. `runCli` closes it when the command ends. */
+  /** Opens the relay on the first call and returns it. `runCli` closes it when the command ends. */
   open(): Promise<OpenClient>;
   readonly flags: FlagValues<F>;
   readonly args: readonly string[];
@@ -47,23 +47,23 @@ export interface Invocation<F extends Flags = Flags> {
 
 /** Definition of a command in its own file. Its name and summary are in commands.ts. */
 export interface CommandSpec<F extends Flags = Flags> {
-  /** Arguments as --help shows them: `<channel> [file|-]`. Required arguments first, then optional ones. */
+  /**
+   * Arguments as --help shows them, such as `<channel> [file|-]`: required arguments first, then optional
+   * ones.
+   */
   readonly usage?: string;
   /** Paragraphs below the summary in --help. */
   readonly details?: string;
   readonly flags?: F;
-  /** Number of positional arguments. Default: counted from `usage`. */
+  /** Number of positional arguments. By default they are counted in `usage`. */
   readonly takes?: { readonly min?: number; readonly max?: number };
   /** True if the command accepts arguments after `--`. */
   readonly takesRest?: boolean;
-  /**
-   * True if the command works only on the local store. It rejects --url, because that flag would have no
-   * effect.
-   */
+  /** True if the command works only on the local store. Such a command rejects --url. */
   readonly localOnly?: boolean;
   /**
-   * True if the command exits with 0 even after an error. Hooks need this: a failing hook must not stop the
-   * program that calls it.
+   * True if the command exits with 0 even after an error. Only hooks do, because a failing hook could stop
+   * the coding agent that runs it.
    */
   readonly failsOpen?: boolean;
   /**
@@ -71,7 +71,7 @@ export interface CommandSpec<F extends Flags = Flags> {
    * `relay push notes.md  # print a pointer to it`.
    */
   readonly examples: string;
-  /** Runs the command and returns its exit code. `undefined` means 0. */
+  /** Runs the command and returns its exit code. `undefined` stands for 0. */
   run(call: Invocation<F>): Promise<number | undefined>;
 }
 
@@ -99,7 +99,7 @@ export function badUsage(what: string, hint: string): RelayError {
   return refusal('bad_usage', what, hint);
 }
 
-/** Defines a command. It returns `spec` unchanged and only lets TypeScript infer the types of `flags` for `run`. */
+/** Returns `spec` unchanged. TypeScript infers the types of the flags that `run` receives. */
 export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Command {
   return spec as unknown as Command;
 }
@@ -137,7 +137,7 @@ export function answerCommand<const F extends Flags, A>(spec: AnswerSpec<F, A>):
 export type Node = Leaf | Group;
 
 export interface Leaf {
-  /** Summary of one line, for the list of commands and for the first line of the command's own help. */
+  /** Summary in one line. The list of commands shows it, and the command's own help begins with it. */
   readonly summary: string;
   /** True if --help does not list the command. */
   readonly hidden?: boolean;
@@ -158,8 +158,8 @@ export interface Group {
 type Load<S> = () => Promise<{ readonly commands: { readonly [K in keyof S]: Command } }>;
 
 /**
- * Returns the commands that one file defines, with their summaries. The file is imported when one of the
- * commands is called.
+ * Returns the commands that one file defines, with their summaries. The file is imported only when one of the
+ * commands or its help is called.
  */
 export function verbs<const S extends { readonly [name: string]: string }>(
   load: Load<S>,

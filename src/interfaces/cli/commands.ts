@@ -1,9 +1,8 @@
 import { type Group, group, noun, type Sections, verbs } from './command.ts';
 
 /**
- * Every command with its summary, by the section of `relay --help` in which it is listed. The file of a
- * command is imported only when the command or its help is called. Importing all files would take longer than
- * a fast command runs.
+ * All commands with their summaries, grouped by the sections of `relay --help`. The file of a command is
+ * imported only when the command or its help is called: importing all files takes longer than a fast command.
  */
 export const SECTIONS: Sections = {
   Pointers: {

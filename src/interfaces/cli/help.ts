@@ -59,7 +59,7 @@ export function commandHelp(
   lines.push('', style.bold('Examples'));
   for (const [line, what] of examplesOf(command))
     lines.push(`  ${style.cyan(line)}`, `      ${style.dim(what)}`);
-  // If --json is a flag with which this command gets its input, JSON output is selected with --output json.
+  // If --json passes input to this command, only --output json selects JSON output.
   const json = flags.json ? '--output json' : '--json';
   const globals = [json, '--home DIR', ...(command.localOnly ? [] : ['--url URL'])].join(', ');
   lines.push('');

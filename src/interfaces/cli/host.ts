@@ -21,7 +21,7 @@ import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 import type { Io } from './io.ts';
 
-/** Services that the app provides to the commands. Each service loads its code on the first call. */
+/** Services of the app that the commands use. Each service loads its code on the first call. */
 export interface Host {
   /** Folder of the local store. It may not exist yet. */
   readonly home: string;
@@ -48,10 +48,7 @@ export interface ProgramHost {
   readonly version: string;
   /** Name and version of the JavaScript runtime: `Bun 1.4.4`, `Node 26.10.0`. */
   readonly runtime: string;
-  /**
-   * Returns a command that starts this program. It works in any folder of this machine and uses the same
-   * relay.
-   */
+  /** Returns a shell command that starts this program in any folder of this machine, on the same relay. */
   command(): Promise<string>;
   guides(): Promise<Guides>;
   /** Returns the installer for coding agents. */
@@ -74,8 +71,8 @@ export interface RelayHost {
   /** Secret of the home folder. Frame markers are made from it, so that nobody can guess them. */
   readonly frameSecret: FrameSecret;
   /**
-   * Returns the newest unread messages of an agent. A session gets each message only once. Aborting `signal`
-   * stops the call. Returns null if there is no store.
+   * Returns the newest unread messages of an agent, each only once per session. Aborting `signal` stops the
+   * call. Returns null if there is no store.
    */
   peekInbox(
     agent: string,
@@ -95,17 +92,17 @@ export interface AgentSession {
   readonly pid?: number;
   /** Executable of the client, if the system reports it. */
   readonly program?: string;
-  /** CODEX_HOME of a session of Codex, if it is set. */
+  /** Value of CODEX_HOME in a session of Codex, if it is set. */
   readonly codexHome?: string;
-  /** Address of the server of OpenCode. */
+  /** Address of OpenCode's HTTP server. */
   readonly server?: string;
-  /** Claims of other agents of which the session has already been warned. */
+  /** Claims of other agents that the session was already warned of. */
   readonly warned?: readonly string[];
 }
 
 /** Operations on the local store as a whole. */
 export interface StoreHost {
-  /** Address of the configured cluster, including its password. Null if the home folder is the store. */
+  /** Address of the configured NATS cluster, including its password. Null if the home folder is the store. */
   readonly engine: string | null;
   open(): Promise<LocalStore>;
   /**
@@ -113,48 +110,45 @@ export interface StoreHost {
    */
   init(): Promise<{ readonly config: string; readonly written: boolean }>;
   /**
-   * Backs up the store, or the cluster `engine`. `lost` contains the record keys of damaged payloads, which
-   * are not in the backup.
+   * Backs up the store, or the cluster at the address `engine`. `lost` lists the record keys of damaged
+   * payloads, which the backup omits.
    */
   backup(target: string, engine?: string): Promise<{ readonly lost: readonly string[] }>;
   /**
-   * Restores a backup. `engine` replaces the configured cluster. `blobs` replaces the configured bucket for
-   * large payloads.
+   * Restores a backup. `engine` replaces the configured cluster, `blobs` the configured bucket for large
+   * payloads.
    */
   restore(
     source: string,
     o: { force: boolean; partial: boolean; engine?: string; blobs?: string },
   ): Promise<{ readonly lost: readonly string[] }>;
   /**
-   * Copies a store to an empty store, and makes the old store read-only at the end. Until then, the old store
-   * may be in use. `blobs` is the bucket for large payloads of the new store.
+   * Copies a store to an empty one. The old store stays in use until the end, and is then made read-only.
+   * `blobs` is the bucket for large payloads of the new store.
    */
   copy(from: string, to: string, report: CopyReport, blobs?: string): Promise<EngineCopied>;
-  /** Makes a store that was copied to another place writable again. */
+  /** Makes a store writable again that `copy` has made read-only. */
   reopen(place: string): Promise<{ readonly store: string; readonly was: string | null }>;
   /** Rebuilds the thread files and the search index from the event logs. */
   repair(): Promise<Repaired>;
-  /** Opens the home of a Go relay read-only. */
+  /** Opens the home folder of a Go relay. Changes nothing in it. */
   openLegacy(dir: string): Promise<LegacyHome & Disposable>;
 }
 
 export interface Repaired {
   readonly threads: number;
   readonly artifacts: number;
-  /** Artifacts whose content is missing in the store, by thread and reference. */
+  /** Artifacts whose content is missing in the store, each as thread and ref. */
   readonly missing: readonly string[];
 }
 
-/**
- * Outputs of commands that `relay tee` stores. They are in the local store, or on a server that `--url`
- * names.
- */
+/** Outputs of commands that `relay tee` stores: in the local store or, with --url, on a server. */
 export interface OutputHost {
   /** Runs a command, prints its output or an excerpt, and returns its exit code. */
   tee(io: Io, o: TeeOptions): Promise<number>;
-  /** Returns a text that fits the budget unchanged. A longer text is stored, and an excerpt is returned. */
+  /** Returns the text unchanged if it fits the budget. Otherwise stores it and returns an excerpt. */
   excerpt(text: Uint8Array, o: Omit<TeeOptions, 'command'>): Promise<string>;
-  /** Lists the stored outputs, newest first. Before that, outputs of killed commands are stored. */
+  /** Stores the outputs of killed commands, then lists all stored outputs, newest first. */
   list(): Promise<StoredOutput[]>;
   /** Sums the tokens of the stored outputs by command. */
   report(): Promise<OutputReport>;
@@ -163,8 +157,8 @@ export interface OutputHost {
   /** Runs a proxy between an MCP client and a server until one of them ends. Returns the exit code. */
   wrapMcp(o: WrapOptions): Promise<number>;
   /**
-   * Records that pulled text is written to the pipe at standard output. Then `relay tee` at its other end
-   * does not cut this text again.
+   * Records that this process writes pulled text to the pipe on stdout, so that a `relay tee` that reads the
+   * pipe does not shorten the text again.
    */
   notePulled(): Promise<void>;
 }
@@ -174,7 +168,7 @@ export interface TeeOptions {
   readonly command: readonly string[];
   /** Maximum number of tokens to print. */
   readonly budget: number;
-  /** Shell line of the command whose output is read from standard input. `exit` is its exit code. */
+  /** Shell line of the command whose output is read from standard input. */
   readonly name?: string;
   readonly exit?: number | null;
   /** Formats the last line of an excerpt. `omitted` is the first range of lines that the excerpt leaves out. */
@@ -188,30 +182,27 @@ export interface TeeOptions {
 export interface WrapOptions extends Omit<McpOptions, 'tools' | 'onError'> {
   /** Name of the server in statistics. Null means the name that the server reports itself. */
   readonly name: string | null;
-  /** The server: a command for stdio, or a URL for HTTP. */
+  /** The MCP server: a command that speaks MCP over stdio, or a URL. */
   readonly server: { readonly command: readonly string[] } | { readonly url: string };
-  /**
-   * True if a tool call may contain a handle instead of a text: the handle is replaced with the text that it
-   * names.
-   */
+  /** True if a handle in the arguments of a tool call is replaced by the text that it stands for. */
   readonly expands: boolean;
 }
 
 /** Metadata of a stored output. */
 export interface OutputFacts {
-  /** The program and its first argument. */
+  /** The program and its first argument, such as `npm test`. */
   readonly command: string;
   /** Exit code. Null if it is unknown: for standard input, or if `relay tee` was killed. */
   readonly exit: number | null;
   readonly lines: number;
   readonly tokens: number;
-  /** Number of tokens that were printed instead of the output. */
+  /** Number of tokens of the excerpt that was printed. */
   readonly shown: number;
   /** Number of stored bytes. */
   readonly bytes: number;
-  /** First line that was not stored because the output was too large, counted from 1. */
+  /** Number of the first line that was not stored because the output was too large. */
   readonly cut?: number;
-  /** Digest of the client's session, for the result of an MCP tool. */
+  /** For the result of an MCP tool: hash that identifies the session of the client. */
   readonly session?: string;
 }
 
@@ -225,11 +216,11 @@ export interface StoredOutput extends OutputFacts {
 
 /** Access to folders with project files. */
 export interface ProjectHost {
-  /** Opens the project in this folder. The project files may not exist yet. */
+  /** Opens the project in this folder, even if it has no project files yet. */
   open(folder: string, o?: ProjectOptions): Promise<Project>;
   /**
-   * Creates the folder if it is missing, and opens it as a new project. `files` names a subfolder for the project
-   * files. Without `files`, the project files are in the folder, or in .relay if another program uses their
+   * Creates the folder if it is missing, and opens it as a new project. `files` names a subfolder for the
+   * project files. By default they are in the folder itself, or in .relay if another program uses their
    * names.
    */
   create(folder: string, o: ProjectOptions & { readonly files?: string }): Promise<Project>;
@@ -240,9 +231,9 @@ export interface ProjectHost {
   find(from: string, o?: ProjectOptions): Promise<Project | null>;
 }
 
-/** Transcripts of the coding agents of this user, read where they are. Nothing is ever written to them. */
+/** Transcripts of this user's coding agents, read where the clients store them and never changed. */
 export interface SessionHost {
-  /** True if the option `sessions` is on. If it is off, all calls that read transcripts throw. */
+  /** True if the option `sessions` is on. Otherwise all calls that read transcripts throw. */
   readonly isOn: boolean;
   /** Returns the repository that contains the folder, or the folder itself. */
   folderOf(cwd: string): string;
@@ -253,21 +244,24 @@ export interface SessionHost {
    * command, or else the newest session in the repository of `cwd`.
    */
   find(name: string | undefined, cwd: string): Promise<SessionInfo>;
-  /** Yields the turns with masked secrets. Counts in `tally` the lines that the reader did not understand. */
+  /**
+   * Yields the turns of a session with masked secrets. Counts in `tally` the transcript lines of an unknown
+   * format.
+   */
   turns(session: SessionInfo, tally?: { skipped: number }): AsyncIterable<Turn>;
   /**
-   * Searches the turns. `behind` is the number of sessions that are not indexed yet, so their turns cannot be
-   * found.
+   * Searches the turns of sessions. `behind` is the number of sessions that are not indexed yet, so that
+   * their turns are missing.
    */
   search(
     query: string,
     o: Omit<SessionFilter, 'client'> & { readonly session?: SessionInfo },
   ): Promise<{ readonly hits: readonly TurnHit[]; readonly behind: number }>;
-  /** Brings the index of a folder up to date. Returns the number of sessions in the index. */
+  /** Updates the search index for the sessions of a folder. Returns the number of sessions in the index. */
   index(folder: string | null): Promise<number>;
-  /** Deletes a session from the index and hides it from all commands. Null deletes the whole index. */
+  /** Deletes a session from the index and hides it from all commands. With null, deletes the whole index. */
   forget(session: SessionInfo | null): Promise<void>;
-  /** Runs a client in the terminal and returns its exit code. */
+  /** Runs a coding agent in this terminal and returns its exit code. */
   startClient(program: string, args: readonly string[], folder: string): Promise<number>;
 }
 
@@ -287,34 +281,28 @@ export interface AgentHost {
   /** Opens a remote A2A agent. `url` is the address of its host, of the agent or of its agent card. */
   openRemote(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
   /**
-   * Passes the waiting messages of these agents on to their sessions on this machine. Null means all agents.
-   * Returns one entry for each agent with a session here and a waiting message.
+   * Wakes the sessions of these agents on this machine and passes their waiting messages on. Null means all
+   * agents. Returns one entry for each agent with a session here and a waiting message.
    */
   wake(relay: Relay, names: readonly string[] | null): Promise<Woken[]>;
   /** Registers the session that runs a hook as an agent, and returns access to its messages and claims. */
   attend(session: HookedSession): Promise<Attendance>;
   /**
-   * Registers this process as the one through which senders wake the session. Yields when messages may wait.
-   * Ends if the session has a better route, if the session has ended, or if a newer process has taken over
-   * this role.
+   * Waits for messages of a session, in a process through which senders wake it. Yields when messages may
+   * wait. Ends when the session has ended or has a better route, or when a newer process waits for it.
    */
   wakeCalls(session: Pick<HookedSession, 'client' | 'session'>): AsyncIterable<void>;
-  /**
-   * Stores the agent name that a client has in a folder. If the folder is null, the name is for all folders
-   * of the user.
-   */
+  /** Stores the agent name of a client in a folder or, if the folder is null, in all folders of the user. */
   chooseName(client: string, folder: string | null, name: string): Promise<void>;
   /** Wakes sessions on this machine whenever messages arrive, until `stop` aborts. */
   watch(relay: Relay, stop: AbortSignal, onWoken: (woken: Woken) => void): Promise<void>;
-  /**
-   * Corrects the state of sessions on this machine: some have ended without notice, others wait for a person.
-   */
+  /** Corrects the state of sessions on this machine that have ended without notice or wait for a person. */
   present(listed: { readonly agents: readonly Agent[] }): Promise<{ readonly agents: readonly Agent[] }>;
   /** Serves MCP over a pipe. Resolves when the client closes the pipe. */
   serveMcp(o: McpOptions): Promise<void>;
 }
 
-/** What a hook knows about the session that runs it. */
+/** Facts that a hook knows about the session that runs it. */
 export interface HookedSession {
   readonly client: string;
   readonly session: string;
@@ -322,11 +310,11 @@ export interface HookedSession {
   readonly transcript?: string;
   /** True if the session works on a prompt now. */
   readonly busy: boolean;
-  /** The prompt. It may contain messages that the client delivered from its queue. */
+  /** The prompt that the hook got. It may contain messages that the client delivered from its queue. */
   readonly prompt?: string;
   /** Short description of what the session works on. */
   readonly worksOn?: string;
-  /** Address of the server of OpenCode. The server may not be listening. */
+  /** Address of OpenCode's HTTP server, which may not be listening. */
   readonly server?: string;
 }
 
@@ -335,17 +323,17 @@ export interface Attendance extends AsyncDisposable {
   readonly name: string;
   /** Senders whose messages wait until a person allows them. */
   readonly held: readonly string[];
-  /** File that changes when messages wait for the session. */
+  /** File whose change tells that messages wait for the session. */
   readonly wakeMark: string;
   /** Returns the claims of other agents in the project. */
   claims(): Promise<readonly AgentClaim[]>;
   /** Returns whether this session was already warned of the claim. */
   isWarned(claim: AgentClaim): boolean;
-  /** Records that the session was warned of these claims. */
+  /** Records that the session was warned of the claims. */
   warn(claims: readonly AgentClaim[]): Promise<void>;
   /**
-   * Returns the messages that the session has not been shown yet, and leases them, so that no other call gets
-   * them.
+   * Returns the messages that the session has not been shown yet. A lease keeps other calls from returning
+   * them too.
    */
   take(): Promise<readonly AgentMessage[]>;
   /** Records that messages were shown, or passed to a queue of the client. */
@@ -360,13 +348,13 @@ export type RunnerSpec =
   | { readonly kind: 'a2a'; readonly url: string };
 
 export interface ProjectOptions {
-  /** Timeout for git in ms. Results that arrive later are left out. */
+  /** Timeout for git in ms. The brief omits results that arrive later. */
   readonly gitMs?: number;
   /** Time in ms to wait for the lock of another process. */
   readonly lockMs?: number;
   /** True if symbolic links may lead out of the folder. */
   readonly followLinks?: boolean;
-  /** Folder of the project files, relative to the project folder and with a slash at the end. */
+  /** Folder of the project files, relative to the project folder, with a slash at the end. */
   readonly place?: string;
 }
 
@@ -383,15 +371,17 @@ export interface InstallRequest {
   readonly action: 'add' | 'remove';
   readonly only?: readonly string[];
   readonly dryRun?: boolean;
-  /** True if symbolic links may lead out of the project, or out of the folder of the user's settings. */
+  /**
+   * True if symbolic links may lead out of the project folder, or out of the folder with the user's settings.
+   */
   readonly followLinks?: boolean;
-  /** True if Codex or Gemini CLI may call our tools without asking. */
+  /** True to let Codex or Gemini CLI call our tools without asking. */
   readonly approveTools?: boolean;
-  /** Value of `relay mcp --tools` in the entry of the MCP server. */
+  /** Value for `relay mcp --tools` in the client's MCP entry. */
   readonly tools?: string;
   /**
-   * Change only this feature: excerpts of long tool results (`tee`), or the relay proxy in front of one MCP
-   * server (`wrap`).
+   * Changes only one feature: excerpts of long tool results (`tee`), or our proxy in front of one MCP server
+   * (`wrap`).
    */
   readonly extra?: { readonly kind: 'tee' } | { readonly kind: 'wrap'; readonly server: string };
 }
@@ -414,7 +404,10 @@ export interface Keyring {
   put(channel: string, key: string): Promise<void>;
   /** Deletes the encryption key of a channel. Returns false if there was none. */
   remove(channel: string): Promise<boolean>;
-  /** Returns the key of an encrypted payload. `name` is called only if the keyring has any keys of payloads. */
+  /**
+   * Returns the key of an encrypted payload. Calls `name` only if the keyring holds keys of payloads, because
+   * it may send a request.
+   */
   pointerKey(name: () => Promise<string>): Promise<string | undefined>;
   /** Stores the key of an encrypted payload, and deletes keys of payloads that expired long ago. */
   keepPointerKey(name: string, key: string, expiresAt: string): Promise<void>;
@@ -431,7 +424,7 @@ export interface ThreadMemory {
 }
 
 export interface LegacyHome {
-  /** Differences between old and imported data that concern all threads, one sentence each. */
+  /** Differences between old and imported data in all threads, one sentence each. */
   readonly changes: readonly string[];
   readonly threads: AsyncIterable<LegacyThread>;
 }
@@ -444,37 +437,37 @@ export interface LegacyThread {
   readonly versions: number;
   readonly artifacts: number;
   readonly events: number;
-  /** Parts of this thread that could not be imported unchanged, one sentence each. */
+  /** What could not be imported unchanged from this thread, one sentence each. */
   readonly notes: readonly string[];
   /** Returns the thread as a bundle that a relay can import. */
   bundle(): ReadableStream<Uint8Array>;
 }
 
 export interface OpenClient extends AsyncDisposable {
-  /** The whole API. It is called in this process or over HTTP. */
+  /** The whole API, called in this process or over HTTP. */
   readonly relay: Relay;
   /** Returns the SDK client, which can encrypt payloads. Its code is loaded on the first call. */
   client(): Promise<ContextRelay>;
   /** Address of the server, or null for the local store. */
   readonly remote: string | null;
   /**
-   * Rewrites a pointer so that `client` can read it. A URL that names this machine may refer to the local
-   * store. A handle gets the key that `keepKey` has stored for it.
+   * Returns a pointer that `client` can read. A URL of this machine's own server is read from the local
+   * store, and a handle gets the key that `keepKey` stored.
    */
   resolve(url: string): Promise<string>;
   /**
-   * Stores the key of an encrypted payload in the keyring of this machine. The key is in the URL. It is
-   * stored under the relay, the tenant and the handle. Returns the handle, or null if the relay gave none.
+   * Stores the key of an encrypted payload in the keyring of this machine, under relay, tenant and handle.
+   * Returns the handle, or null if the relay gives pointers no handles.
    */
   keepKey(pushed: Pushed): Promise<string | null>;
 }
 
 export interface McpOptions {
-  /** Groups or names of tools, separated by commas. Null for the default tools. */
+  /** Groups or names of MCP tools, separated by commas. Null for the default tools. */
   readonly tools: string | null;
-  /** Maximum number of tokens in the answer of a pull. */
+  /** Maximum number of tokens that one pull returns. */
   readonly budget: number;
-  /** Working folder of the client. */
+  /** Working directory of the client. */
   readonly folder: string;
   /** Replaces `relay` in our texts by the command that the user has to type. See `Io.typed`. */
   typed(text: string): string;
@@ -486,12 +479,12 @@ export interface McpOptions {
 
 /** Starts, stops and inspects the server of the local store. */
 export interface ServerControl {
-  /** Default options of `relay up`. */
+  /** Options of `relay up` from the configuration. */
   readonly defaults: ServeOptions;
   /** Returns the running server of this home, or null if there is none. */
   running(): RunningServer | null;
   /**
-   * Returns the server that ran last on this home, if it ended unexpectedly and left its file behind.
+   * Returns the last server of this home if it ended unexpectedly, so that its pid file is still there.
    * Otherwise returns null.
    */
   leftBehind(): RunningServer | null;
@@ -503,13 +496,13 @@ export interface ServerControl {
    */
   exposedAs(o: ServeOptions): string | null;
   /**
-   * Returns the cluster that a server with these options uses. Returns null if the home folder is the store.
+   * Returns the NATS cluster that a server with these options uses, or null if the home folder is the store.
    */
   cluster(o: ServeOptions): Cluster | null;
   /** Creates an admin API key if the store has none. Returns null if the store already has one. */
   firstKey(o: ServeOptions): Promise<CreatedKey | null>;
   /**
-   * Serves in this process. Rejects with `port_taken`, or with `failed` if another server already uses this
+   * Runs the server in this process. Rejects with `port_taken`, or with `failed` if another server uses this
    * home.
    */
   serve(o: ServeOptions): Promise<Serving>;
@@ -521,10 +514,7 @@ export interface ServerControl {
   stop(server: RunningServer, o: { force: boolean }): Promise<boolean>;
   /** Returns the health of a server, or null if no relay answers at the address. */
   health(url: string): Promise<Health | null>;
-  /**
-   * Returns which program uses the port, and another port that is free. Returns null if the port itself is
-   * free.
-   */
+  /** Returns which program uses the port, and another port that is free. Returns null if the port is free. */
   portTaken(o: ServeOptions): Promise<PortTaken | null>;
 }
 
@@ -532,7 +522,8 @@ export interface Cluster {
   /** Address of the cluster without the password. */
   readonly shown: string;
   /**
-   * True if commands in another terminal find the address and the login of the cluster in the configuration.
+   * True if the configuration has the cluster's address and login, so that commands in other terminals can
+   * use the cluster.
    */
   readonly isKnown: boolean;
 }
@@ -564,7 +555,7 @@ export interface ServeOptions {
 }
 
 export interface Serving {
-  /** Address with the actual port: `http://127.0.0.1:7474`. */
+  /** Address with the port that is used: `http://127.0.0.1:7474`. */
   readonly url: string;
   /** True if the disk of the home folder was full when the server started. */
   readonly isFull: boolean;
@@ -588,7 +579,7 @@ export interface RunningServer {
 export interface Health {
   readonly status: string;
   readonly version?: string;
-  /** Reason why the server should be restarted, as one sentence. */
+  /** Why the server should be restarted, as one sentence. */
   readonly restart?: string;
   /**
    * True if the store accepts writes. A full store accepts none, but the server still answers reads and
@@ -610,30 +601,30 @@ export interface Check {
   readonly state: 'ok' | 'warning' | 'wrong';
   /** Result of the check. */
   readonly found: string;
-  /** What the user should do about the problem. */
+  /** What the user can do about the problem. */
   readonly fix?: string;
 }
 
-/** Prompts, programs and pipelines on the threads of a relay. */
+/** Prompts, programs and pipelines that work on the threads of a relay. */
 export interface AgentWork extends AsyncDisposable {
   readonly threads: ThreadsApi;
   readonly prompts: Prompts;
   readonly pipelines: Pipelines;
   /**
-   * Returns the model that the flags and the environment select. If there is none, throws an error that says
-   * what to set.
+   * Returns the model that the flags, the environment and the configuration select. If none is selected, the
+   * error says what to set.
    */
   model(choice: ModelChoice): Model;
   readonly programs: Programs;
-  /** Prices of models from the configuration. */
+  /** Prices of models, from the configuration. */
   readonly prices: Prices;
   readonly relay: Relay;
 }
 
 export interface Programs {
-  /** Lists the coding agents that are supported by name. */
+  /** Lists the coding agents that --cli supports by name. */
   known(): readonly { readonly name: string; readonly about: string; readonly installed: boolean }[];
-  /** Returns whether the program starts an interactive session if it gets no prompt. */
+  /** Returns whether the program starts an interactive session when it gets no prompt. */
   converses(cli: string): boolean;
   /** Returns whether the program is installed. `cli` is a name on the PATH, or a path. */
   exists(cli: string): boolean;
@@ -646,9 +637,9 @@ export interface ProgramRun {
   readonly promptBy?: PromptWay;
   /** The prompt. Null for an interactive session without a prompt. */
   readonly prompt: string | null;
-  /** True if the program gets the terminal of this process. Otherwise its output goes to `onOutput`. */
+  /** True if the program uses the terminal of this process. Otherwise `onOutput` gets its output. */
   readonly terminal: boolean;
-  /** Thread id for the variable RELAY_THREAD. Without it, the variable is not changed. */
+  /** Thread id that the program gets as RELAY_THREAD. By default it inherits the variable. */
   readonly thread?: string;
   onOutput?(chunk: Uint8Array): Promise<void> | void;
   /**
@@ -671,24 +662,24 @@ export interface Settings {
    */
   get(name: string): unknown;
   /**
-   * Writes an option to the file and keeps everything else in the file. The option decides what a single word
-   * means: JSON, text or a list of one item. Several words are a list. Null removes the option.
+   * Sets an option in config.json and keeps the rest of the file. Several words form a list. A single word is
+   * read as JSON, text or a list of one item, depending on the option. Null removes the option.
    */
   set(name: string, words: readonly string[] | null): Promise<ChangedSetting>;
-  /** Returns all problems of the options, including those that only a server would notice. */
+  /** Returns all problems of the options, including problems that only a server would notice. */
   check(): Promise<SettingProblem[]>;
 }
 
 export interface Setting {
   readonly name: string;
-  /** Value that is used. Passwords are hidden. */
+  /** Value in use. Passwords are hidden. */
   readonly value: unknown;
   readonly default: unknown;
   readonly from: 'default' | 'file' | 'environment';
   /** Environment variable that overrides the file. */
   readonly variable: string | null;
   readonly help: string;
-  /** Reason why the configured value is invalid. `value` is then the default. */
+  /** Why the configured value is invalid. `value` is then the default. */
   readonly problem?: string;
 }
 
@@ -697,7 +688,7 @@ export interface ChangedSetting {
   readonly value: Json;
   readonly file: string;
   readonly changed: boolean;
-  /** Environment variable that is set and therefore overrides the value in the file. */
+  /** Environment variable that is set and overrides the value in the file. */
   readonly overridden_by: string | null;
   /** True if a running server of this home must be restarted to apply the change. */
   readonly restart: boolean;
@@ -735,7 +726,7 @@ export interface LocalStore extends AsyncDisposable {
   sweep(): ReturnType<RelayCore['sweepStore']>;
   usage: RelayCore['deps']['engine']['usage'];
   state: RelayCore['deps']['engine']['state'];
-  /** Returns the number of payloads whose files are missing, and some of the files. */
+  /** Returns the number of payloads whose files are missing, and examples of these files. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
   /** Reads and checks every payload, one after the other. */
   checkBodies(): AsyncIterable<BodyCheck>;
@@ -750,18 +741,18 @@ export interface BodyCheck {
 
 export interface DamagedBody {
   readonly key: string;
-  /** File path below the home, or null if the payload is not a file. */
+  /** Path of the file, relative to the home. Null if the payload has no file of its own. */
   readonly file: string | null;
   readonly fault: 'missing' | 'cut' | 'altered';
-  /** Description of the pointer or artifact that uses the payload. Null if nothing uses it. */
+  /** Describes the pointer or artifact that uses the payload. Null if nothing uses it. */
   readonly refers: string | null;
 }
 
 /** Receives the progress of a copy. */
 export interface CopyReport {
-  /** Called when a step begins. `items` is the number of items that it will process, 0 if unknown. */
+  /** Called when a step begins that will process `items` items. 0 if the number is unknown. */
   step(name: 'copy' | 'check' | 'switch', items: number): void;
-  /** Called with the number of items that were processed since the last call. */
+  /** Adds items that were processed since the last call. */
   add(items: number): void;
 }
 

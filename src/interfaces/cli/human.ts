@@ -7,8 +7,7 @@ import type { Io } from './io.ts';
 
 export { bytes, count } from '../../base/format.ts';
 
-// Formats and parses numbers and times for people. Intl is not used, because loading it takes longer than a
-// fast command.
+// Formats and parses numbers and times for people, without Intl: loading it takes longer than a fast command.
 
 /** Formats a number with its noun: `1 pointer`, `3 pointers`. */
 export function plural(n: number, one: string, many = `${one}s`): string {
@@ -28,8 +27,8 @@ const SPANS: readonly (readonly [name: string, ms: number])[] = [
 ];
 
 /**
- * Formats a duration with at most two units: `24 hours`, `1 hour 30 minutes`, `7 days`. Days are used for two
- * days or more.
+ * Formats a duration with at most two units: `24 hours`, `1 hour 30 minutes`, `7 days`. Below two days it
+ * uses hours.
  */
 export function span(ms: number): string {
   let left = Math.max(0, Math.round(ms / 1000)) * 1000;
@@ -60,14 +59,12 @@ export function moment(when: number | string, now = Date.now()): string {
   return `${DAYS[date.getDay()]} ${date.getDate()} ${MONTHS[date.getMonth()]}${year} at ${time}`;
 }
 
-/** Formats a time for a terminal. In a pipe, the time stays in ISO 8601. */
+/** At a terminal, formats a time for people. In a pipe, returns it in ISO 8601. */
 export function when({ interactive }: Pick<Io, 'interactive'>, iso: string): string {
   return interactive ? moment(iso) : iso;
 }
 
-/**
- * At a terminal, escapes the control characters of a text from others. In a pipe, the text stays unchanged.
- */
+/** At a terminal, escapes control characters in a text from others. In a pipe, returns the text unchanged. */
 export function passedOn({ interactive }: Pick<Io, 'interactive'>, text: string): string {
   return interactive ? printable(text) : text;
 }
@@ -138,7 +135,10 @@ export function parseMost(flags: { count?: string; all?: boolean }, standard: nu
   return parseCount(flags.count, '--count', { min: 1 }) ?? standard;
 }
 
-/** Checks that the value of a flag is one of `words`. Returns undefined if the flag is missing. */
+/**
+ * Returns the value of a flag if it is one of `words`, and undefined if the flag is missing. Otherwise
+ * throws.
+ */
 export function oneOf<const T extends string>(
   flag: string,
   value: string | undefined,
@@ -158,8 +158,8 @@ export function typedJson(text: string, wrong: (reason: string) => RelayError): 
 }
 
 /**
- * Escapes control characters and characters that change the text direction, so that a text from others cannot
- * control the terminal.
+ * Escapes control characters, and characters that change the text direction, so that a text from others
+ * cannot control the terminal.
  */
 export function printable(text: string): string {
   return text.replace(
@@ -195,7 +195,7 @@ export function columns(cells: readonly (readonly string[])[], right: readonly n
 /** Row of a table. A row with the value null is not printed. */
 export type Row = readonly [label: string, value: string | null];
 
-/** Formats aligned `label  value` rows. `paint` colors the labels. */
+/** Formats rows of labels and values in two aligned columns. `paint` colors the labels. */
 export function rows(paint: (label: string) => string, entries: readonly Row[]): string {
   const visible = entries.filter(([, value]) => value !== null);
   const width = Math.max(...visible.map(([label]) => label.length)) + 2;
@@ -203,8 +203,8 @@ export function rows(paint: (label: string) => string, entries: readonly Row[]):
 }
 
 /**
- * Formats a name with its description. The description starts at the column `indent` and is wrapped to the width of
- * the terminal.
+ * Formats a name and its description, which starts at column `indent` and is wrapped to the width of the
+ * terminal.
  */
 export function describedName(
   paint: (name: string) => string,

@@ -2,9 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 import { asTyped } from './as-typed.ts';
 
 /**
- * Stands for the escape character in our own output. It contains a random number that other texts cannot
- * guess. When the output is written, it becomes the real escape character. Every other escape character is
- * made visible.
+ * Marks escape characters in our own output. It contains a random number, so that texts from others cannot
+ * contain it. On output it becomes the real escape character, and any other escape character is made visible.
  */
 export const ESCAPE = `\u001b${Math.random().toString(36).slice(2)};`;
 
@@ -48,7 +47,7 @@ export interface Output {
   send(data: Uint8Array): Promise<void>;
   /** Node stream of this output. It is created on first use, because creating it takes milliseconds. */
   readonly stream: Writable;
-  /** This output without the escape-code filter. Used for --force. */
+  /** The same output without the escape-code filter, for --force. */
   readonly raw?: Output;
 }
 
@@ -70,7 +69,7 @@ export interface Terminal {
   readonly env: { readonly [name: string]: string | undefined };
   readonly cwd: string;
   /**
-   * Returns the command that starts this program: in this folder, or anywhere on this machine. Default:
+   * Returns the command that starts this program in this folder, or in any folder of this machine. Default:
    * `relay`.
    */
   program?(where: 'here' | 'anywhere'): string;
@@ -92,9 +91,7 @@ export interface Io extends Required<Terminal> {
    * the text is printed.
    */
   result(json: unknown, text: string | (() => string)): undefined;
-  /**
-   * Replaces `relay` in our own texts by the command that the user has to type in this folder. See `asTyped`.
-   */
+  /** Replaces `relay` in our own texts by the command that the user has to type here. See `asTyped`. */
   typed(text: string): string;
   print(line?: string): void;
   /** Prints a note for people on stderr. */
@@ -116,7 +113,7 @@ export function makeIo(
   const program = terminal.program ?? (() => 'relay');
   const typed = (text: string) =>
     text.includes('relay ') ? asTyped(text, program('here'), o.commands) : text;
-  // Check isTTY only when needed. The check takes long compared with a short command.
+  // Check isTTY only when needed: the check is slow compared with a short command.
   const styleOf = (output: Output) => {
     if (o.noColor || env.NO_COLOR) return makeStyle(false);
     const forced = env.FORCE_COLOR && env.FORCE_COLOR !== '0';
@@ -156,11 +153,11 @@ export function makeIo(
 }
 
 /**
- * Wraps an output so that escape codes from a model, a program or a payload never reach a terminal. In a pipe
- * or file, the bytes stay unchanged.
+ * Wraps an output so that a terminal never gets escape codes from a model, a program or a payload. A pipe or
+ * a file gets the bytes unchanged.
  */
 function guarded(output: Output): Output {
-  // The decoder keeps its state between chunks, because a chunk may end inside a character.
+  // Keep the decoder's state between chunks, because a character may be split across two chunks.
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const filterText = (text: string) =>
@@ -214,8 +211,7 @@ export async function pipedText({ stdin }: Io, enough: (text: string) => boolean
 export const INTERRUPTED = 130;
 
 /**
- * Returns an abort signal that aborts on Ctrl-C or SIGTERM. `onStop` is called at the same time. A second
- * Ctrl-C exits at once.
+ * Returns a signal that aborts on Ctrl-C or SIGTERM, after calling `onStop`. A second Ctrl-C exits at once.
  */
 export function interruption(onStop?: () => void): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();

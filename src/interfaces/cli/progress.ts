@@ -3,15 +3,18 @@ import { bytes } from './human.ts';
 import type { Io, Style } from './io.ts';
 import { ESCAPE } from './io.ts';
 
-/** Minimum size in bytes for a progress bar. Smaller transfers end before anyone could read the bar. */
+/**
+ * Minimum size in bytes of a transfer with a progress bar. Smaller transfers end before anyone could read the
+ * bar.
+ */
 const WORTH_SHOWING_BYTES = 2 * 1024 * 1024;
 const REDRAW_MS = 80;
 /** Escape sequence that moves the cursor to the start of the line and clears the line. */
 const CLEAR_LINE = `${ESCAPE}[G${ESCAPE}[K`;
 
 /**
- * Returns the body unchanged. If stderr is a terminal and the body is a large stream, it shows a progress bar
- * on stderr. The bar disappears when the stream ends, fails or is cancelled.
+ * Returns the body unchanged. For a large stream, stderr shows a progress bar at a terminal until the stream
+ * ends, fails or is cancelled.
  */
 export function withProgress<B extends Uint8Array | ReadableStream<Uint8Array>>(
   io: Io,
@@ -36,8 +39,8 @@ async function* counted(
 }
 
 /**
- * Creates a progress bar on stderr. It is shown only at a terminal. Without `size`, the bar shows only the
- * amount so far.
+ * Creates a progress bar on stderr, visible only at a terminal. Without `size`, it shows only the amount so
+ * far.
  */
 export function progressBar(
   io: Io,

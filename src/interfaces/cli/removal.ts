@@ -22,8 +22,8 @@ export async function agrees(
 }
 
 /**
- * Removes items one by one and returns the exit code. Items that failed are printed. `remove` returns false
- * if the user did not agree.
+ * Removes items one by one, prints which ones failed, and returns the exit code. `remove` returns false if
+ * the user did not agree.
  */
 export async function removeEach(
   io: Io,
@@ -40,7 +40,7 @@ export async function removeEach(
       gone.push(id);
       if (!io.json) io.print(`${removed} ${id}`);
     } catch (error) {
-      // For a single item, throw the error, as other commands do.
+      // With a single item, fail like any other command.
       if (!isRelayError(error) || ids.length === 1) throw error;
       exit ||= error.exit;
       failures.push({ id, error: error.message, code: error.code });

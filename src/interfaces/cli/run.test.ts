@@ -7,7 +7,7 @@ import type { Host } from './host.ts';
 import type { Output, Terminal } from './io.ts';
 import { type Globals, runCli } from './run.ts';
 
-/** A host with only the parts that the commands in this file use. */
+/** A host with only the services that the commands in this file use. */
 const host = { program: { version: '1.2.3' }, home: '/nowhere' } as Host;
 
 function output(): Output & { text: string } {

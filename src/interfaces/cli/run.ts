@@ -24,10 +24,7 @@ export interface Globals {
   readonly url?: string;
 }
 
-/**
- * Runs one command line and returns the exit code. It parses the global flags first and then calls `makeHost`
- * with them.
- */
+/** Runs one command line and returns the exit code. Parses the global flags and passes them to `makeHost`. */
 export async function runCli(
   argv: readonly string[],
   terminal: Terminal,
@@ -53,8 +50,7 @@ export async function runCli(
     failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
     const { flags, args, rest } = parse(path, command, tail);
     const { home, url, ...globals } = flags as FlagValues<typeof GLOBAL_FLAGS>;
-    // A command may define its own --json flag with a value. This flag passes input and does not select JSON
-    // output.
+    // Some commands define --json with a value, as input. Then it does not select JSON output.
     const json = globals.output === 'json' || globals.json === true;
     io = makeIo(terminal, { json, noColor: globals['no-color'] === true, commands: COMMANDS });
     if (globals.help) {
@@ -89,7 +85,7 @@ export async function runCli(
   }
 }
 
-/** After `relay help mcp`, prints a note if there is a guide with the same name as the command. */
+/** After `relay help NAME`, prints a note if a guide has the same name as the command. */
 async function tellOfGuide(
   argv: readonly string[],
   io: Io,
@@ -103,8 +99,8 @@ async function tellOfGuide(
 }
 
 /**
- * Finds the command that the first words name. Global flags between these words go into `tail`, before the
- * remaining words.
+ * Finds the command that the first words name. `tail` gets the global flags between these words, then all
+ * further words.
  */
 function route(argv: readonly string[]): { words: string[]; node: Node; tail: string[] } {
   // `relay help X` shows the help of command X. If X is not a command, the command `help` looks for a guide.
@@ -139,7 +135,7 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
 function unknownCommand(words: string[], word: string, group: Group): RelayError {
   const near = suggest(word, Object.keys(group.commands), COMMANDS_KNOWN_AS);
   const name = [...words, word].join(' ');
-  // The user may have meant the word as a prompt, so the hint also says how to ask a model.
+  // The word may be a prompt, so the hint also says how to ask a model.
   const prompt = words.length === 0 ? ` To ask a model: relay run ${JSON.stringify(word)}` : '';
   return badUsage(
     `There is no command "relay ${name}".`,
@@ -175,9 +171,8 @@ function parse(path: string[], command: Command, tail: string[]) {
 }
 
 /**
- * Splits words into options and arguments. `parseArgs` of `node:util` does the same, but takes 3 ms to load
- * on Bun. If the value of an option is a separate word, it must not start with a dash, except `-` and
- * negative numbers.
+ * Splits words into options and arguments. `parseArgs` of `node:util` would do, but takes 3 ms to load on
+ * Bun. A value in a word of its own must not start with a dash, except `-` and negative numbers.
  */
 function readFlags(path: string[], flags: Flags, words: readonly string[]) {
   const values: { [name: string]: string | true | string[] } = {};
@@ -236,8 +231,7 @@ function checkArguments(path: string[], command: Command, args: string[], rest: 
 }
 
 /**
- * Counts the arguments in a usage line. `<one>` is required. `[one]` and everything after the first bracket
- * is optional.
+ * Counts the arguments in a usage line. `<one>` is required; `[one]` and all arguments after it are optional.
  */
 function argumentsIn(usage = ''): { min: number; max: number } {
   const needed = usage.replace(/\[.*$/, '');
@@ -246,14 +240,14 @@ function argumentsIn(usage = ''): { min: number; max: number } {
 }
 
 /**
- * Matches usage lines whose last argument (before options) is a sentence. If the user forgets the quotes, the
- * shell splits it into words, and the error suggests quotes.
+ * Matches usage lines whose last argument is a sentence. Without quotes, the shell splits the sentence into
+ * words, and the error suggests quotes.
  */
 const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])( --|$)/;
 
 /** Prints an error and its hint to stderr and returns the exit code. */
 function fail(thrown: unknown, io: Io): number {
-  // The receiving program closed the pipe early, as in `relay pull … | head`. This is not an error.
+  // The reader closed the pipe early, as in `relay pull … | head`. This is not an error.
   if ((thrown as NodeJS.ErrnoException | null)?.code === 'EPIPE') return EXIT.ok;
   const error = isRelayError(thrown) ? thrown : unexpected(thrown, io);
   const hint = io.typed(error.hintFor('cli'));

@@ -1,10 +1,10 @@
 import { nearest } from '../../base/did-you-mean.ts';
 
-/** Maps names from other tools to our names. A key is a list of such names, separated by spaces. */
+/** Maps names in other tools to our names. Each key is a list of names, separated by spaces. */
 type KnownAs = { readonly [words: string]: readonly string[] };
 
 /**
- * Returns the name that the user probably meant: our name for a name from another tool, or a name with a
+ * Returns the name that the user probably meant: our word for a word of another tool, or a name with a
  * similar spelling. Returns null if there is none.
  */
 export function suggest(word: string, candidates: readonly string[], knownAs: KnownAs = {}): string | null {
@@ -13,8 +13,8 @@ export function suggest(word: string, candidates: readonly string[], knownAs: Kn
 }
 
 /**
- * Command names of other tools, with our names in order of preference. The first of our names that exists is
- * suggested.
+ * Command names of other tools, with our names in order of preference. `suggest` takes the first one that
+ * exists in the group.
  */
 export const COMMANDS_KNOWN_AS: KnownAs = {
   add: ['create', 'new', 'put', 'push'],

@@ -9,7 +9,7 @@ const AGENT_FLAGS = {
   token: { value: 'TOKEN', help: 'bearer token for the agent (A2A_TOKEN)' },
 } as const satisfies Flags;
 
-/** Returns the answer of an agent as text. A part that is a URL is shown as the URL. */
+/** Returns the answer of an agent as text. If a part of the answer is a link, the text contains its URL. */
 function outcomeText({ parts, note }: AgentOutcome, io: { readonly interactive: boolean }): string {
   const lines = parts.map(partText);
   const text = lines.length > 0 ? lines.join('\n') : (note ?? '');
@@ -102,8 +102,8 @@ a URL, it downloads it.`,
 });
 
 /**
- * Returns a note that tells the user to wait for the agent. If the task id is known, the note also says how
- * to check the task later.
+ * Returns the note that is printed while the agent works. If the task id is known, the note also says how to
+ * check the task later.
  */
 function submittedNote(url: string, id: string | null): string {
   const later =

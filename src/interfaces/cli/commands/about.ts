@@ -67,7 +67,7 @@ export function guideText(markdown: string, { style, width }: { style: Style; wi
     } else if (/^#+ /.test(line)) {
       out.push(style.bold(plainText(line.replace(/^#+ /, ''))));
     } else if (line.startsWith('|')) {
-      // Skip the header row of the table. It has no meaning here, because tables are shown as lists.
+      // Skip the header row: tables are printed as lists, which need no column titles.
       if (/^\|[-|: ]+\|$/.test(lines[at + 1] ?? '')) at++;
       else out.push(...tableRow(line, style, width));
     } else if (line.startsWith('![')) {
@@ -85,7 +85,7 @@ export function guideText(markdown: string, { style, width }: { style: Style; wi
 }
 
 /**
- * Wraps a paragraph. In a list item, the following lines are indented to the text after the bullet or number.
+ * Wraps a paragraph. If it is a list item, further lines are indented to the text after the bullet or number.
  */
 function paragraph(block: readonly string[], width: number): string[] {
   const mark = /^(?:- |\d+\. )/.exec(block[0]!)?.[0] ?? '';
@@ -124,8 +124,8 @@ function plainText(text: string): string {
 }
 
 /**
- * Parses the index of the guides in docs/README.md. Each section has a heading and lines of the form `-
- * [Title](file.md): what it is about`. Such a line may continue on indented lines.
+ * Parses the list of guides in docs/README.md. Each section has a heading and lines of the form `-
+ * [Title](file.md): what it is about`. Indented lines continue the line above.
  */
 export function guideIndex(readme: string): GuideSection[] {
   const [, ...sections] = readme.split(/^## /m);
@@ -145,8 +145,8 @@ export function guideIndex(readme: string): GuideSection[] {
 }
 
 /**
- * Returns the topic name of a file: `channels` for `channels.md`, `integrations` for
- * `integrations/README.md`, `security` for `../SECURITY.md`.
+ * Returns the topic name of a guide file, such as `channels` for `channels.md`, `integrations` for
+ * `integrations/README.md` and `security` for `../SECURITY.md`.
  */
 function topicOf(file: string): string {
   return file

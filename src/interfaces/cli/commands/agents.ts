@@ -9,7 +9,7 @@ import type { Io } from '../io.ts';
 import { openPayload, readAllText, textOrFile } from './payload.ts';
 import { inProject } from './project-call.ts';
 
-/** Interval in ms at which --wait looks for an answer. */
+/** Interval in ms at which `relay send --wait` asks the relay for answers. */
 const POLL_MS = 1_000;
 
 const send = defineCommand({
@@ -65,8 +65,8 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
         .map(({ id, to: name }) => {
           const route = routes.get(name);
           const { reach = 'no' } = listed?.agents.find((each) => each.name === name)?.session ?? {};
-          // A session with reach `now` that was not woken is on another machine. Only a watcher on that
-          // machine can wake it.
+          // A session that can be woken but was not woken runs on another machine. Only `relay agents
+          // --watch` on that machine can wake it.
           const later =
             reach === 'now' ? 'not woken from here; told at its next turn at the latest' : REACH[reach];
           return `${id}  ${printable(name)}  ${io.style.dim(route ? `passed on by ${route}` : later)}`;
@@ -77,7 +77,7 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
   },
 });
 
-/** Texts that tell people how a session gets its messages. */
+/** Describes to people how a session gets its messages, by the reach of the agent. */
 export const REACH = {
   now: 'can be woken',
   turn: 'told at its next turn',
@@ -85,7 +85,10 @@ export const REACH = {
   no: 'reads its messages itself',
 };
 
-/** Prints the answers as they arrive. Returns 1 if an answer is still missing after the timeout. */
+/**
+ * Prints the answers to sent messages as they arrive. Returns 1 if an answer is still missing after the
+ * timeout.
+ */
 async function waitForAnswers(
   io: Io,
   relay: Relay,

@@ -195,7 +195,7 @@ in backups and in exports. At a terminal it asks for confirmation.`,
   async run(call) {
     const { io, args, flags } = call;
     const { threads, id } = await openThread(call);
-    // Find all artifacts before deleting any. If one argument is wrong, nothing is deleted.
+    // Find all artifacts before deleting the first one, so that a wrong argument deletes nothing.
     const refs = new Set<string>();
     for (const arg of args) refs.add(await findArtifact(threads, id, arg));
     if (!(await agrees(io, flags, () => `Delete ${plural(refs.size, 'artifact')} permanently?`))) return;

@@ -123,7 +123,7 @@ function readSpec(flags: Flags): RunnerSpec {
   return { kind: 'acp', command: acp!, allow };
 }
 
-/** Prints one line for each bridge event. With --json, the line is JSON. */
+/** Prints an event of a bridge as one line: text, or JSON with --json. */
 function printEvent(io: Io, runner: Runner, event: BridgeEvent): void {
   const at = new Date();
   const time = io.style.dim(at.toTimeString().slice(0, 8));
@@ -288,7 +288,9 @@ machine to wake the sessions here.`,
   },
 });
 
-/** Formats a session: one line with its state, and one with what it works on. */
+/**
+ * Formats a session: one line with its state, and one line for each further fact, such as what it works on.
+ */
 function sessionLine(
   io: Io,
   { name, state, last_seen, session, unread = 0, held = 0, claims = [] }: Agent,

@@ -27,26 +27,26 @@ const completion = answerCommand({
   print: ({ script }) => script,
 });
 
-/** A command or group, with what the completion scripts need to know about it. */
+/** A command or group as the completion scripts need it. */
 interface TreeNode {
   /** Name without `relay`, such as `thread rm`. Empty for `relay` itself. */
   readonly path: string;
   /**
-   * Words that may follow: subcommands, or fixed arguments such as the names of shells. Fixed arguments have
-   * no summary.
+   * Words that can follow the path: subcommands, or fixed arguments such as the names of shells. Fixed
+   * arguments have no summary.
    */
   readonly offers: readonly { readonly name: string; readonly summary?: string }[];
   readonly flags: Flags;
 }
 
-/** Loads every command and returns the commands with their flags. A group comes before its commands. */
+/** Loads all commands and returns them with their flags. A group comes before its commands. */
 export async function commandTree(root: Group): Promise<TreeNode[]> {
   const nodes: TreeNode[] = [];
   const visit = async (path: string, node: Node): Promise<void> => {
     if (!isGroup(node)) {
       const { flags, usage = '' } = await node.load();
-      // A usage such as `bash|zsh|fish` lists fixed arguments, which can be offered. `[file|-]` and `<url>`
-      // do not.
+      // A usage line such as `bash|zsh|fish` lists the only possible arguments, so they can be completed.
+      // Placeholders such as `[file|-]` and `<url>` cannot.
       const words = /^[\w-]+(\|[\w-]+)+$/.test(usage) ? usage.split('|') : [];
       const offers = words.map((name) => ({ name }));
       nodes.push({ path, offers, flags: { ...GLOBAL_FLAGS, ...flags } });
@@ -62,8 +62,8 @@ export async function commandTree(root: Group): Promise<TreeNode[]> {
 }
 
 /**
- * Functions that generate the completion scripts, by shell. A completion script finds out which command the
- * user has typed so far, and offers the words that may follow.
+ * Generates the completion script of each shell. The script finds the command in the words before the cursor
+ * and offers the words that can follow.
  */
 const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string } = { bash, zsh, fish };
 
@@ -101,8 +101,8 @@ complete -F _relay relay contextrelay
 }
 
 /**
- * Returns the body of a loop over the words before the cursor, for bash and zsh. The loop skips flags and
- * their values, and adds the names of commands to the path.
+ * Returns shell code for bash and zsh: the body of a loop over the words before the cursor. It skips flags
+ * and their values, and adds the names of commands to the path.
  */
 function followWord(tree: readonly TreeNode[], path: string): string {
   return `    if [[ -n $skip ]]; then skip=''; continue; fi
@@ -193,7 +193,10 @@ ${['relay', 'contextrelay'].flatMap((name) => lines.map((line) => `complete -c $
 `;
 }
 
-/** Returns the flags that take a value. The scripts must skip this value, because it is not a command. */
+/**
+ * Returns the flags that take a value. The scripts skip the word after such a flag, because it is not a
+ * command.
+ */
 function valueFlags(tree: readonly TreeNode[]): string[] {
   const names = tree.flatMap(({ flags }) => Object.keys(flags).filter((name) => flags[name]!.value));
   return [...new Set(names)].map((name) => `--${name}`);

@@ -40,7 +40,7 @@ const show = answerCommand({
   },
 });
 
-/** Formats an option as one line. At a terminal, the description follows below. */
+/** Formats an option as one line. At a terminal, further lines describe the option, unless `brief` is set. */
 function optionLines(option: Setting, { style, interactive, width }: Io, brief: boolean): string[] {
   const { name, value, from, variable, problem, help } = option;
   const where = from === 'environment' ? variable : from === 'file' ? 'config.json' : 'default';

@@ -3,10 +3,7 @@ import { answerCommand, badUsage } from '../command.ts';
 import { parseCount, printable } from '../human.ts';
 import { messageLine } from './message-line.ts';
 
-/**
- * Returns the sequence numbers of the dead letters that the arguments name. With --all, returns the numbers
- * of all dead letters.
- */
+/** Returns the sequence numbers in the arguments or, with --all, those of all dead letters of the channel. */
 async function chosenLetters(
   channels: Pick<ChannelsApi, 'deadLetters'>,
   [channel, ...numbers]: readonly string[],
@@ -35,7 +32,7 @@ letter is also sent to the channel NAME.dead. relay receipts shows it too.`,
       .join('\n') || 'no dead letters',
 });
 
-/** Returns what the last attempt reported, indented. */
+/** Returns the error of the last failed attempt as indented lines. */
 function whyLines(why = ''): string[] {
   return why === '' ? [] : why.split('\n').map((line) => `    ${printable(line)}`);
 }

@@ -14,17 +14,21 @@ tokens of the real texts with a tokenizer; no model is called.`,
   print: summary,
 });
 
-/** Lifetime of the document in seconds. It matters if the demo uses a server that continues to run. */
+/**
+ * Lifetime in seconds of the demo's document. A server that keeps running deletes the document after this
+ * time.
+ */
 const DEMO_TTL_S = 3_600;
 
-/** Number of tokens that the models wrote, and number of tokens that they read. */
+/** Tokens that the models wrote, and tokens that they read. */
 interface Sums {
   readonly written: number;
   readonly read: number;
 }
 
 /**
- * Plays the demo. Returns the token counts of each step, and the token counts if everything had been pasted.
+ * Plays the demo. Returns the tokens of each step and, for comparison, the tokens of pasting the whole
+ * document.
  */
 async function play({ style, json, print }: Io, host: Host) {
   const say = (line = '') => (json ? undefined : print(line));
@@ -74,10 +78,7 @@ async function play({ style, json, print }: Io, host: Host) {
   };
 }
 
-/**
- * Returns the line range of the section that the second agent of the demo needs. This agent is called the
- * fixer.
- */
+/** Returns the line range of the section about TOPIC, such as `120-180`. */
 function sectionLines(outline: string, document: string): string {
   if (!outline.includes(TOPIC)) throw new Error('the outline does not show the section');
   const lines = document.split('\n');
@@ -111,7 +112,7 @@ function summary({ pasted, relayed, tokenizer }: Awaited<ReturnType<typeof play>
   ].join('\n');
 }
 
-/** Title of the section that the second agent of the demo, the fixer, needs. */
+/** Title of the only section that the fixer, the second agent of the demo, needs. */
 const TOPIC = 'Retry storms in the billing queue';
 
 /** Generates a survey of a fictional system with about 50,000 tokens. The text is the same every time. */

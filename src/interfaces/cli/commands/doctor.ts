@@ -4,7 +4,10 @@ import { bytes, parseMilliseconds, plural } from '../human.ts';
 import type { Io } from '../io.ts';
 import { progressBar } from '../progress.ts';
 
-/** Default time limit of a check in ms. On a busy machine, the hooks of three clients need longer than ten seconds. */
+/**
+ * Default timeout of a check in ms. On a busy machine, running the hooks of three clients takes more than ten
+ * seconds.
+ */
 const TIMEOUT_MS = 20_000;
 
 const doctor = defineCommand({
@@ -61,7 +64,7 @@ const doctor = defineCommand({
   },
 });
 
-/** Throws if a server is checked, because the option works only for the local store. */
+/** Throws if the checked relay is a server, because `option` works only on the local store. */
 function needLocal(host: Host, option: string): void {
   if (host.remote === null) return;
   throw badUsage(
@@ -72,7 +75,7 @@ function needLocal(host: Host, option: string): void {
 
 const RESTORE = 'Restore a backup with relay restore. To make backups, see relay backup --help.';
 
-/** Reads the whole store and yields the results of the checks. Damaged payloads are added to `damaged`. */
+/** Reads the whole store and yields the results of the checks. Adds damaged payloads to `damaged`. */
 async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGenerator<Check> {
   needLocal(host, '--deep');
   await using store = await host.store.open();
@@ -103,7 +106,10 @@ async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGen
   else yield { name: 'payloads', state: 'wrong', found: `${all}; ${damaged.length} damaged`, fix: RESTORE };
 }
 
-/** Returns the last line of the output: the number of failed checks, or else the number of warnings. */
+/**
+ * Returns the last line that `relay doctor` prints: the number of failed checks or, if none failed, the
+ * number of warnings.
+ */
 function formatTotal(checks: readonly Check[], wrong: number): string {
   if (wrong > 0) return `${wrong} of ${plural(checks.length, 'test')} failed.`;
   const warnings = checks.filter((check) => check.state === 'warning').length;

@@ -6,8 +6,8 @@ import { bytes, count, plural, printable } from '../human.ts';
 import type { Io } from '../io.ts';
 
 /**
- * Formats an event as one line: time, number, type, details. At a terminal, only the time of day is shown, in
- * a pipe the full timestamp.
+ * Formats a thread event as one line: time, number, type, details. A terminal shows only the time of day, a
+ * pipe the full timestamp.
  */
 export function eventLine(
   event: ThreadEvent,
@@ -69,8 +69,8 @@ export function short(text: string, most: number): string {
 }
 
 /**
- * Returns the newest events that match `wanted`, the oldest of them first. The log is read in steps from its
- * end, so a long log costs no more than a short one.
+ * Returns the newest events that match `wanted`, oldest first. Reads the log backwards from its end, so that
+ * a long log costs no more than a short one.
  */
 export async function newestEvents(
   threads: ThreadsApi,
@@ -94,7 +94,7 @@ export async function newestEvents(
 }
 
 /**
- * Minimum number of events per read. Not every event matches `wanted`, so smaller steps could need many
- * reads.
+ * Minimum number of events per read. `wanted` may match few of them, so smaller reads would need many
+ * requests.
  */
 const SMALLEST_STEP = 50;

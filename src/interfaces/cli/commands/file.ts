@@ -42,7 +42,7 @@ function fileArgument(text: string) {
   return { space: text.slice(0, slash), path: text.slice(slash + 1) };
 }
 
-/** Like `fileArgument`, but throws if the argument names no file. */
+/** Like `fileArgument`, but throws if the argument names only a space. */
 function requireFile(text: string, name: string) {
   const file = fileArgument(text);
   if (file.path !== '') return file;

@@ -85,7 +85,7 @@ project folder; its first prompt names the file.`,
 
 type Call = Pick<Invocation, 'io' | 'host' | 'open'>;
 
-/** Finds the session to quote. Returns null if the user named none and there is no session. */
+/** Finds the session that the brief quotes. Returns null if the user named none and none exists. */
 async function sessionToQuote({ host, io }: Call, name: string | undefined): Promise<SessionInfo | null> {
   const sessions = await host.sessions();
   if (name !== undefined) return sessions.find(name, io.cwd);
@@ -109,8 +109,8 @@ async function writeBrief(
 }
 
 /**
- * Returns functions that read sessions for `quoteSession`. `find` returns null if an earlier session was
- * deleted meanwhile.
+ * Returns the functions with which `quoteSession` reads sessions. `find` returns null if a session no longer
+ * exists.
  */
 export function quotable(sessions: SessionHost, cwd: string): Parameters<typeof quoteSession>[1] {
   return {
@@ -119,7 +119,10 @@ export function quotable(sessions: SessionHost, cwd: string): Parameters<typeof 
   };
 }
 
-/** Starts a client with a hand-off, so that it continues a session. The folder needs no project files. */
+/**
+ * Starts a client with a brief of a session, so that the client continues the work. The folder needs no
+ * project files.
+ */
 export async function startHandoff(
   call: Call,
   { to, session }: { readonly to: string; readonly session: SessionInfo },
@@ -130,9 +133,9 @@ export async function startHandoff(
 }
 
 /**
- * Writes the brief to a file that only the user can read. Then runs the client with a fixed sentence that
- * names the file. So no text of the transcript is in the command line. No flag changes what the client may
- * do.
+ * Writes the brief to a file that only this user can read, then starts the client with a fixed prompt that
+ * names the file. The command line therefore contains no text of the transcript, and no flag that changes
+ * what the client may do.
  */
 async function startWith(
   call: Call,

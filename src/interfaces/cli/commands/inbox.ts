@@ -11,7 +11,7 @@ import type { Io } from '../io.ts';
 import { messageRow } from './agents.ts';
 import { messageContent, messageLine } from './message-line.ts';
 
-/** Number of days after which a permission of --allow ends. */
+/** Number of days for which --allow lets a sender through. */
 const ALLOWED_DAYS = AGENT_MESSAGES_KEPT_MS / 86_400_000;
 
 const inbox = defineCommand({
@@ -87,8 +87,8 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
 });
 
 /**
- * Returns the messages of other agents to this agent. Returns none if the relay is too old to have them, or if the key
- * lacks the scope. Warns about any other error, so that the messages of channels are still shown.
+ * Returns the messages that other agents sent to this agent, or none if the relay is too old to have them or
+ * the key lacks the scope. Any other error becomes a warning, so that messages of channels are still shown.
  */
 async function sentMessages(
   io: Io,
@@ -105,7 +105,7 @@ async function sentMessages(
   }
 }
 
-/** Adds the payload key to the pointers of encrypted messages, if this machine has the channel key. */
+/** Adds the payload key to the pointer of each encrypted message, if this machine has the channel key. */
 async function unsealMessages(host: Host, inbox: Inbox): Promise<Inbox> {
   if (!inbox.messages.some(({ sealed_key }) => sealed_key)) return inbox;
   const keyring = await host.relay.keyring();

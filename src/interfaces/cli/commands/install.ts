@@ -82,7 +82,8 @@ A file that nobody has edited since then gets its earlier content back.`,
         const { notes, ...report } = await installer.run({ client, ...request });
         reports.push({ client, scope, ...report, notes: notes.map(io.typed) });
       } catch (error) {
-        // An error such as an invalid settings file concerns only this client, so continue with the others.
+        // An error, such as an invalid settings file, concerns only this client. Continue with the next
+        // client.
         if (!isRelayError(error) || args.length === 1) throw error;
         failures.push({ client, error });
         io.warn(`${client} was not changed: ${error.message} ${io.typed(error.hintFor('cli'))}`.trim());
@@ -113,7 +114,7 @@ function extraOf(flags: FlagValues<typeof FLAGS>): InstallRequest['extra'] {
   return server === undefined ? undefined : { kind: 'wrap', server };
 }
 
-/** Words for each kind of change. The first is for --check, the second for --dry-run. */
+/** How --check (first word) and --dry-run (second word) name each kind of change. */
 const VERBS = {
   same: ['ok', 'same'],
   created: ['missing', 'would create'],

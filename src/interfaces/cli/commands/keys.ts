@@ -4,7 +4,7 @@ import { answerCommand, badUsage } from '../command.ts';
 import { expiry, moment, parseSpan, plural, printable, type Row, rows } from '../human.ts';
 import type { Io } from '../io.ts';
 
-/** The --tenant flag of commands that the operator can run for another tenant. */
+/** The --tenant flag, with which the operator runs a command for another tenant. */
 export const TENANT_FLAG = {
   tenant: { value: 'NAME', help: 'use another tenant; only for the operator of the relay' },
 } as const;
@@ -16,7 +16,7 @@ function parseScopes(text: string): Scope[] {
   throw badUsage(`There is no scope "${unknown}".`, `Scopes: ${SCOPES.join(', ')}.`);
 }
 
-/** Formats a new API key. In a pipe, the text is only the key. At a terminal, the details of the key follow. */
+/** Formats a new API key. A pipe gets only the key, a terminal also its details. */
 function newKeyText(key: CreatedKey, { interactive, style }: Io): string {
   if (!interactive) return key.key;
   const facts: Row[] = [

@@ -84,7 +84,7 @@ acknowledged as soon as it is printed.`,
 });
 
 /**
- * Converts a time span such as `10m` to the point in time that long ago. Any other value is returned
+ * Converts a time span such as `10m` to the time that long ago, in ms since 1970. Returns any other text
  * unchanged.
  */
 export function parseWhen(text: string | undefined): string | undefined {
@@ -102,8 +102,8 @@ function show(io: Io, message: ReceivedMessage): void {
 }
 
 /**
- * Runs the command for a message. Returns false if the command failed and the message was given back to its
- * group.
+ * Runs the command of --exec for a message. Returns false if the command failed and the group gets the
+ * message back.
  */
 async function work(io: Io, open: OpenClient, message: ReceivedMessage, command: string): Promise<boolean> {
   const extending = message.token === undefined ? null : keepExtending(message);
@@ -127,13 +127,13 @@ function whatNow({ channel, attempt }: ReceivedMessage, { dead, retry_at }: Nack
   return `it is retried in ${span(Math.max((retry_at ?? 0) - Date.now(), 0))}, attempt ${(attempt ?? 1) + 1}`;
 }
 
-/** Limits for the standard error that a dead letter keeps: number of lines, and number of characters. */
+/** Limits for the standard error that a dead letter stores: number of lines, number of characters. */
 const [LAST_LINES, LAST_CHARS] = [10, 1_500];
 
 /**
- * Runs a shell command for one message. Standard input has the payload or the text of the signal. The
- * environment has RELAY_* variables. Returns the failure with the last lines of standard error, or null if the command
- * succeeded.
+ * Runs a shell command for one message. The command reads the payload, or the text of the signal, on standard
+ * input and has RELAY_* variables. Returns null if the command succeeded, otherwise the failure and the last
+ * lines of standard error.
  */
 async function runForMessage(
   io: Io,
@@ -167,16 +167,16 @@ async function runForMessage(
 }
 
 /**
- * Returns how the output of the command is connected. At a terminal, it must pass our escape-code filter, so
- * it is piped.
+ * Returns how the command's output is connected. At a terminal it goes through a pipe, so that we can filter
+ * escape codes.
  */
 function passed({ isTTY }: Io['stdout']): 'pipe' | 'inherit' {
   return isTTY ? 'pipe' : 'inherit';
 }
 
 /**
- * Returns the RELAY_* variables of a message. A variable that this message does not have is `undefined`. This
- * removes an inherited variable, which would describe another message.
+ * Returns the RELAY_* variables of a message. A variable that the message does not set is `undefined`: this
+ * removes an inherited value, which belongs to another message.
  */
 function variables(message: ReceivedMessage): NodeJS.ProcessEnv {
   const { channel, url, msg, seq, ts, from, metadata, token, attempt } = message;

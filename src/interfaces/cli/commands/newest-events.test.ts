@@ -4,7 +4,8 @@ import type { ThreadEvent, ThreadsApi } from '../../../contract/threads.ts';
 import { newestEvents } from './event-line.ts';
 
 /**
- * Creates a log of `length` events. Every tenth event creates a version. A page has at most `most` events.
+ * Creates a thread with a log of `length` events, served in pages of at most `most`. Every tenth event
+ * creates a version.
  */
 function threadOf(length: number, most: number) {
   const reads: string[] = [];

@@ -50,7 +50,7 @@ export async function openPayload(
   return { body: streamFrom(prepend(first.value, chunks)), label: 'standard input' };
 }
 
-/** Creates the error for empty standard input, which usually means that the command before the pipe failed. */
+/** Creates the error for empty standard input. The usual cause is that the command before the pipe failed. */
 export function emptyInput(): RelayError {
   return badUsage('Standard input is empty.', 'Check that the command before the pipe prints something.');
 }
@@ -77,15 +77,15 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
     // The read stream closes the file when it ends or is cancelled.
     return { body: streamFrom(file.createReadStream({ end: size - 1 })), size, label };
   } catch (error) {
-    // Report the first error, not an error from closing the file.
+    // Throw the first error, not a later one of closing the file.
     await file.close().catch(() => {});
     throw error;
   }
 }
 
 /**
- * Reads a small file synchronously and returns its bytes. This is faster than loading the code for streams.
- * Returns null for large files, pipes and devices.
+ * Reads a small file synchronously, which is faster than loading the code for streams. Returns null for large
+ * files, pipes and devices.
  */
 function shortFile(name: string, path: string): Uint8Array | null {
   let stat: Stats;
@@ -99,7 +99,7 @@ function shortFile(name: string, path: string): Uint8Array | null {
   throw badUsage(`${name} is a folder.`, `Pack it into one file first: tar cz ${name} | relay push`);
 }
 
-/** Returns why a file operation failed. */
+/** Explains the error code of a failed file operation. */
 function whyFailed({ code = '' }: NodeJS.ErrnoException, missing: 'file' | 'folder'): string {
   const why: { [code: string]: string } = {
     ENOENT: `there is no such ${missing}`,
@@ -121,8 +121,8 @@ function unreadable(name: string, error: NodeJS.ErrnoException): RelayError {
 }
 
 /**
- * Writes a payload to standard output or to a file. An existing file is replaced only after the new content
- * is complete. `about` is added to the --json output.
+ * Writes a payload to standard output or to a file. An existing file is replaced only when the new content is
+ * complete. The fields of `about` are added to the --json output.
  */
 export async function writePayload(
   io: Io,
@@ -198,7 +198,7 @@ async function toFile(
     await file.close();
     if (!direct) await rename(draft, path);
   } catch (error) {
-    // Throw the first error. Ignore an error of closing the file, which fails if the file is already closed.
+    // Throw the first error. Closing fails too if the file is already closed.
     await file.close().catch(() => {});
     if (!direct) await rm(draft, { force: true });
     throw error;
@@ -287,10 +287,7 @@ export const WRITE_FLAGS = {
   force: { short: 'f', help: 'print binary data even to a terminal' },
 } as const satisfies Flags;
 
-/**
- * Returns the part that the flags select, or undefined if the whole payload is wanted. `command` is used in
- * hints.
- */
+/** Returns the part that the flags select, or undefined for the whole payload. Errors suggest `command`. */
 export function partOf(flags: FlagValues<typeof PART_FLAGS>, command: string): PartRequest | undefined {
   const given = (['lines', 'grep', 'json-pointer', 'outline', 'question'] as const).filter(
     (name) => flags[name] !== undefined,
@@ -327,7 +324,7 @@ export async function writePart(
     );
 }
 
-/** Opens the relay for the pointer in the first argument of a command. */
+/** Opens the relay and reads the pointer in the first argument of a command. */
 export async function openPointer({ io, args, open }: Invocation) {
   const pointer = await pointerArgument(io, args[0]!);
   const opened = await open();

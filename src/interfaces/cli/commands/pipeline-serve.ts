@@ -52,8 +52,8 @@ type Hook = {
 const SECRET_KEPT_MS = 60_000;
 
 /**
- * Caches a secret for a short time. The secret may come from a command. Without the cache, anyone could make
- * this command run by sending invalid requests.
+ * Caches a secret for a short time. Reading it may run a command, and without the cache anyone could run this
+ * command by sending invalid requests.
  */
 function keptSecret(read: () => Promise<string>): () => Promise<string> {
   let kept: { readonly value: Promise<string>; readonly at: number } | null = null;
@@ -97,8 +97,8 @@ async function listen(
 }
 
 /**
- * Checks a request as the Standard Webhooks specification requires, and starts its run. The id of the request
- * is the key of the run. So if somebody sends the request again, nothing is started.
+ * Checks a request as the Standard Webhooks specification requires, and starts a run. The id of the request
+ * is the key of the run, so a repeated request starts nothing.
  */
 async function receive(request: IncomingMessage, hooks: ReadonlyMap<string, Hook>): Promise<string | null> {
   const path = /^\/hooks\/([^/?]+)$/.exec(request.url ?? '')?.[1];

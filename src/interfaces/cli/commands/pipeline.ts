@@ -181,14 +181,14 @@ async function printRun(io: Io, work: AgentWork, summary: RunSummary): Promise<n
   return status === 'interrupted' ? INTERRUPTED : EXIT.failed;
 }
 
-/** Maximum number of steps whose warnings are printed after a run. */
-const WARNED_STEPS = 10;
+/** Maximum number of warnings that are printed after a run. */
+const MAX_WARNINGS = 10;
 
 function stepWarnings({ run, steps }: RunSummary): string[] {
   const warnings = steps.flatMap((step) => promptWarnings(step.step, step));
-  const more = warnings.length - WARNED_STEPS;
+  const more = warnings.length - MAX_WARNINGS;
   return [
-    ...warnings.slice(0, WARNED_STEPS).map(printable),
+    ...warnings.slice(0, MAX_WARNINGS).map(printable),
     ...(more > 0 ? [`${plural(more, 'more warning')}: relay pipeline show ${run}`] : []),
   ];
 }
@@ -196,15 +196,12 @@ function stepWarnings({ run, steps }: RunSummary): string[] {
 const LINE_FEED = 0x0a;
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const REDRAW_MS = 100;
-/**
- * Maximum number of running steps that are listed at a terminal. If there are more, only their number is
- * shown.
- */
+/** Maximum number of running steps that a terminal lists. Further steps are only counted. */
 const ROWS = 8;
 
 /**
- * Shows the progress of a run on stderr, with one line per event. At a terminal, a live list of the running
- * steps is shown below.
+ * Shows the progress of a run on stderr: one line per event and, at a terminal, a live list of the running
+ * steps below.
  */
 class RunProgress implements Disposable {
   readonly #io: Io;
@@ -302,14 +299,13 @@ const validate = defineCommand({
   async run({ io, host, args }) {
     const file = await readPipelineFile(io, args[0]!);
     const { pipeline, problems: found } = readPipeline(file.text, file.name);
-    // Open the store only if there are such agents, because finding their programs and models needs it.
+    // Checking programs and models opens the store, so do it only if the pipeline uses any.
     const isLocal = Object.values(pipeline?.agents ?? {}).some(
       ({ kind }) => kind === 'cli' || kind === 'provider',
     );
     await using work = isLocal ? await host.agents.openWork(io.cwd) : null;
     const outside = pipeline ? outsideProblems(file, pipeline, work) : [];
-    // If the file has an error in a line, leave out warnings about the same line, because they are probably
-    // about the same mistake.
+    // If a line has an error, omit its warnings: they are probably about the same mistake.
     const isWrong = (line: number) => found.some((one) => one.line === line && one.severity === 'error');
     const more = outside.filter(({ line, severity }) => severity === 'error' || !isWrong(line));
     const problems = [...found, ...more].sort((a, b) => a.line - b.line);
@@ -326,8 +322,8 @@ const validate = defineCommand({
 });
 
 /**
- * Finds problems that cannot be seen in the file alone: missing programs, models without a price, and inputs
- * that a used pipeline does not have.
+ * Finds problems that depend on more than the file: missing programs, models without a price, and wrong
+ * inputs of pipelines that it uses.
  */
 function outsideProblems(file: PipelineFile, pipeline: Pipeline, work: AgentWork | null): Problem[] {
   const yaml = readYaml(file.text);
@@ -382,10 +378,10 @@ const usesMoney = ({ budget, steps }: Pipeline, agent: string) =>
     (one) => one?.money !== undefined,
   );
 
-/** Maximum depth to which pipelines may use other pipelines. */
+/** Maximum depth of pipelines that use other pipelines. */
 const USES_DEPTH = 8;
 
-/** Reads the pipeline file that the command line names, and the files that it uses. */
+/** Reads a pipeline file and the files of the pipelines that it uses. `chain` holds the files above it. */
 async function readPipelineFile(io: Io, name: string, chain: readonly string[] = []): Promise<PipelineFile> {
   const path = resolve(io.cwd, name);
   if (chain.includes(path) || chain.length >= USES_DEPTH) {
@@ -413,7 +409,7 @@ async function readPipelineFile(io: Io, name: string, chain: readonly string[] =
   return { ...file, uses };
 }
 
-/** Prints how many tokens the steps of a pipeline would take, and what they would cost. */
+/** Prints an estimate of the tokens and the cost of each step of a pipeline. */
 async function printEstimate(io: Io, host: Host, file: PipelineFile | null): Promise<number> {
   if (!file)
     throw badUsage('--dry-run needs a file.', 'For example: relay pipeline run review.yaml --dry-run');
@@ -458,8 +454,8 @@ interface Estimate {
 }
 
 /**
- * Estimates each step of a pipeline and of the pipelines that it uses. `times` is the maximum number of times
- * that the pipeline itself runs.
+ * Estimates each step of a pipeline, and of the pipelines that it uses. The pipeline itself runs at most
+ * `times` times.
  */
 async function estimateSteps(
   file: PipelineFile,
@@ -532,8 +528,8 @@ const graph = defineCommand({
 });
 
 /**
- * Returns a function that returns the status of a step. If the step runs once per item, this is the worst
- * status of its items.
+ * Returns a function that looks up the status of a step. For a step that runs once per item, the worst status
+ * of its items counts.
  */
 function statuses({ steps }: RunSummary): (step: string) => string | undefined {
   const found = new Map<string, string>();
@@ -660,14 +656,14 @@ export function seconds(ms: number): string {
 }
 
 /**
- * Matches the two commands that this runner accepts as a task. The dashboard sends them in exactly this form.
+ * Matches the two commands that the pipeline runner accepts as a task. The dashboard sends them in exactly
+ * this form.
  */
 const ORDER = /^relay pipeline run (?:--run ([0-9a-f-]{36})|--of ([0-9a-f-]{36}) --from ([\w.-]+))\s*$/;
 
 /**
- * Creates a runner that resumes pipeline runs and repeats steps. It reads the pipeline only from the files in
- * the folder. It never uses the copy of the file in the run, because anyone who may write threads could have
- * changed that copy.
+ * Creates a runner that resumes pipeline runs and repeats steps. It reads pipelines only from files in the
+ * folder, never from the copy in a run: anyone who may write threads could have changed the copy.
  */
 export function pipelineRunner(io: Io, host: Host, folder: string): Runner {
   return {
@@ -704,7 +700,7 @@ export function pipelineRunner(io: Io, host: Host, folder: string): Runner {
   };
 }
 
-/** Returns the pipeline files of a folder by pipeline name. It ignores YAML files that are not pipelines. */
+/** Returns the pipeline files of a folder by pipeline name. Ignores other YAML files. */
 async function pipelineFiles(io: Io, folder: string): Promise<Map<string, PipelineFile>> {
   const found = new Map<string, PipelineFile>();
   const names = await readdir(resolve(io.cwd, folder)).catch(() => {
@@ -765,7 +761,7 @@ async function outputOf(
   return { attempt: number, why, text: await readText(body) };
 }
 
-/** Number of lines at the end of a failed output that `why` prints. */
+/** Number of lines that `relay pipeline why` prints from the end of a failed output. */
 const EXCERPT_LINES = 25;
 
 const why = answerCommand({

@@ -133,9 +133,7 @@ function readMetadata(pairs: readonly string[], name: string | undefined): JsonO
   return Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
-/**
- * Adds the file name to the metadata. Only regular files have a size, so pipes and devices get no file name.
- */
+/** Adds the file name to the metadata. Pipes and devices, which have no size, get no file name. */
 function withFileName(
   metadata: JsonObject | undefined,
   { size, label }: PayloadSource,
@@ -166,7 +164,10 @@ function printPushed(io: Io, pushed: Pushed, o: { encrypted: boolean; size: numb
   });
 }
 
-/** Counts the bytes of the body. Keeps the first SECRET_SCAN_CHARS bytes for the scan for secrets. */
+/**
+ * Passes the body on, counts its bytes and keeps the first SECRET_SCAN_CHARS bytes, which are scanned for
+ * secrets.
+ */
 function keepBeginning(body: Body): { body: Body; size(): number; beginning(): Uint8Array } {
   if (body instanceof Uint8Array)
     return { body, size: () => body.byteLength, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
@@ -185,8 +186,8 @@ function keepBeginning(body: Body): { body: Body; size(): number; beginning(): U
 }
 
 /**
- * Warns about secrets in a text. It prints the kind and the line of a secret, never the secret itself. It
- * skips binary data.
+ * Warns about secrets in a text. Prints the kind and the line of a secret, never the secret. Skips binary
+ * data.
  */
 function warnOfSecrets(io: Io, beginning: Uint8Array, id: string): void {
   if (beginning.includes(0)) return;
@@ -229,8 +230,8 @@ a handle (relay:128, or only 128), or - to read the pointer from standard input.
     }
     if (part) return writePart(io, await client.pullPart(url, part), flags);
     if (io.json && flags.out === undefined) return io.result(await envelope(client, url), '');
-    // `inspect` costs almost nothing on the local store. On a server it is one more request, so send it only
-    // at a terminal.
+    // On the local store `inspect` costs almost nothing. On a server it is one more request, which only a
+    // terminal needs: for the progress bar and the check for binary data.
     const look = remote === null || io.interactive || io.stderr.isTTY;
     const found = look ? await client.inspect(url) : undefined;
     const size = found?.size ?? undefined;
@@ -331,7 +332,10 @@ has no key, because the relay does not know it.`,
   },
 });
 
-/** Returns what a payload is about, on one line: its summary, else the name of its file or the command that printed it. */
+/**
+ * Returns a title for a payload, on one line: its summary, else its file name, else the command that printed
+ * it.
+ */
 function titleOf({ content_type, metadata: { summary, name, command } }: ListedPointer): string {
   const kind = content_type === FERNET_CONTENT_TYPE ? 'encrypted' : '';
   const title = [summary, name, command].find((text) => typeof text === 'string') ?? kind;
@@ -428,7 +432,7 @@ function line(receipt: Receipt, style: Style): string {
   return `${style.bold(rung.padEnd(9))} ${style.cyan(printable(by))}  ${style.dim(notes)}`;
 }
 
-/** Functions that format the evidence of a receipt, by stage. */
+/** Formats the evidence of a receipt, by stage. */
 const EVIDENCE: { readonly [R in Receipt['rung']]: (receipt: Receipt) => string[] } = {
   stored: ({ bytes: size = 0 }) => [bytes(size)],
   notified: ({ count = 1 }) => (count > 1 ? [plural(count, 'subscriber')] : []),

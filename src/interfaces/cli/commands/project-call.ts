@@ -14,8 +14,8 @@ import {
 } from '../command.ts';
 
 /**
- * The --follow-links flag, for every command that reads or writes a folder whose content may come from other
- * people.
+ * The --follow-links flag of commands that read or write a folder. Symbolic links in a folder may come from
+ * other people.
  */
 export const LINKS_FLAG = {
   'follow-links': { help: 'follow symbolic links that point outside the folder' },
@@ -52,8 +52,8 @@ export function projectCommand<const F extends Flags, A>(
 
 /**
  * Returns the name of the project that contains a folder, and a path relative to the project. The project is
- * the repository, or the folder itself if there is no repository. Claims name the project and not its folder,
- * because the repository may be in another folder on another machine.
+ * the repository or, without one, the folder itself. Claims use the name of the project, because each machine
+ * may have the repository in another folder.
  */
 export function inProject(folder: string, path = '.'): { readonly project: string; readonly path: string } {
   let root = folder;
@@ -75,8 +75,8 @@ export async function theProject({ io, host, flags }: Invocation<typeof PROJECT_
 }
 
 /**
- * Returns the text. Throws if it is missing or empty. Unless `keep` is set, its lines are joined into one
- * line.
+ * Returns the text without surrounding spaces. Throws if it is missing or empty. Joins its lines into one
+ * unless `keep` is set.
  */
 export function needText(
   name: string,

@@ -55,9 +55,8 @@ export async function promptWords(io: Io, args: readonly string[]): Promise<stri
 type PromptCall = Pick<Invocation<typeof PROMPT_FLAGS>, 'io' | 'host' | 'flags'>;
 
 /**
- * Finds or creates the thread, stores the attachments, builds the prompt bundle and calls `ask` with it. With
- * --dry-run, only prints the bundle. A thread that was created for this call is deleted after a failure or a
- * dry run.
+ * Finds or creates the thread, stores the attachments, builds the prompt bundle and passes it to `ask`. With
+ * --dry-run, only prints the bundle. A new thread is deleted again after a failure or a dry run.
  */
 export async function withBundle(
   call: PromptCall,
@@ -94,7 +93,7 @@ export async function withBundle(
     return code;
   } catch (error) {
     if (found === null) {
-      // Ignore errors of the cleanup, because the error below is the one to report.
+      // Ignore errors of the cleanup: the first error is the one to report.
       await work.threads.delete(thread_id).catch(() => {});
       await (await host.relay.threadMemory()).forget(thread_id).catch(() => {});
     }
@@ -182,8 +181,8 @@ function printOutcome(io: Io, outcome: PromptOutcome): void {
 }
 
 /**
- * Environment variables that select a model provider, in order. The last provider, an OpenAI-compatible server, is
- * left out, because the help explains its variable separately.
+ * Environment variables that select a model provider, in order. The last one, of OpenAI-compatible servers,
+ * is missing: the help explains it separately.
  */
 const PROVIDER_VARIABLES = Object.values(PROVIDERS).slice(0, -1).map(variableOf).join(', ');
 
@@ -225,7 +224,7 @@ The exit code is 6 if the answer is empty, refused, or cut off at the token limi
       baseUrl: flags['base-url'],
       maxTokens: parseCount(flags['max-tokens'] || undefined, '--max-tokens', { min: 1 }),
     };
-    // Choose the model before a thread is created. If there is no model, no thread is left behind.
+    // Choose the model before creating a thread, so that a missing model leaves no thread behind.
     const model = flags['dry-run'] || flags.cli !== undefined ? null : work.model(choice);
     const ask = (bundle: Bundle) =>
       model === null
@@ -243,8 +242,8 @@ async function askModel(
   { model, ...o }: { readonly model: Model; readonly cache?: boolean; readonly tools: boolean },
 ): Promise<number> {
   let answer = '';
-  // Text that the model writes before a tool call is not part of the answer. A pipe must get only the answer,
-  // so wait for the end before writing.
+  // Text before a tool call is not part of the answer. A pipe must get only the answer, so nothing is written
+  // to a pipe before the end.
   const waits = !io.interactive && o.tools;
   const write = (text: string) => !io.json && io.stdout.write(passedOn(io, text));
   const onText = (text: string) => {
@@ -296,7 +295,7 @@ export async function runWrapped(
     onOutput: (chunk) => output.write(chunk),
     ...(io.stderr.isTTY ? { onComplaint: (chunk) => io.stderr.write(chunk) } : {}),
   });
-  // Handle a rejection here. `ended` is awaited below, and its error is thrown there.
+  // Without this handler a rejection would be unhandled. `ended` is awaited below, which throws the error.
   ended.catch(() => {}).finally(() => output.end());
   const anything = await output.began;
   let outcome: PromptOutcome | null = null;
@@ -313,8 +312,7 @@ export async function runWrapped(
         },
       })
       .catch((error: unknown) => {
-        // The output could not be stored. Do not stop the program because of this; its output is still
-        // printed.
+        // Keep the program running if its output cannot be stored: the output is still printed.
         io.warn(`The output of ${call.cli} could not be stored: ${(error as Error).message}`);
         return null;
       });
@@ -332,7 +330,7 @@ export async function runWrapped(
   return code;
 }
 
-/** Copies the output of a program to two places: to stdout, and to `body`, which is stored in the thread. */
+/** Copies the output of a program to stdout and to `body`, which is stored in the thread. */
 class OutputTee {
   readonly #io: Io;
   readonly #decoder = new TextDecoder();
@@ -350,18 +348,18 @@ class OutputTee {
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    // With --json, stdout must contain only the result. If the pipe is closed, continue all the same, so that
-    // the program ends normally and its output is stored.
+    // With --json, stdout contains only the result. If stdout is closed, continue, so that the program ends
+    // normally and its output is stored.
     if (!this.#io.json) await this.#io.stdout.send(chunk).catch(() => {});
     this.tail = (this.tail + this.#decoder.decode(chunk, { stream: true })).slice(-ANSWER_TAIL_CHARS);
     this.#began.resolve(true);
-    // Ignore the error if the output can no longer be stored. The terminal still shows it.
+    // Ignore an error of storing the output: the terminal still shows it.
     await this.#writer.write(chunk.slice()).catch(() => {});
   }
 
   end(): void {
     this.#began.resolve(false);
-    // Ignore the error: if storing has failed, the stream is already closed.
+    // Closing fails if storing has failed: the stream is then already closed.
     this.#writer.close().catch(() => {});
   }
 }

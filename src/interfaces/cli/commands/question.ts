@@ -40,7 +40,7 @@ that this command prints. Ctrl-C withdraws the question. The exit code is 1 if n
     const onAsked = async ({ id }: AskedQuestion) => {
       io.note(`Waiting for an answer. Answer with: relay approve ${id}`);
       const link = await relay.questions.link(id).catch((error: unknown) => {
-        // The API key lacks the scope `answer`, so it cannot create a link. Continue without a link.
+        // Without the scope `answer`, the API key cannot create a link. Continue without a link.
         if (isRelayError(error, 'forbidden')) return null;
         throw error;
       });
@@ -51,7 +51,7 @@ that this command prints. Ctrl-C withdraws the question. The exit code is 1 if n
   },
 });
 
-/** Environment variables that tell that a coding agent or a pipeline runs this command. */
+/** Environment variables that show that a coding agent or a pipeline runs this command. */
 const AGENT_VARIABLES = [
   ...[
     'CLAUDECODE',

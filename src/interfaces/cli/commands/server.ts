@@ -130,8 +130,8 @@ keys if others can reach it: on another address, with a --public-url that is not
       return;
     }
     const serving = await startOnFreePort(io, server, where, '', (o) => server.serve(o));
-    // Handle signals before the address is printed, because a script that waits for the address may stop the
-    // server at once.
+    // Handle signals before printing the address: a script that waits for the address may stop the server at
+    // once.
     using _ = interruption(() => {
       io.note('Stopping. Open requests are still answered. Press Ctrl-C again to stop at once.');
       serving.stop();
@@ -140,7 +140,7 @@ keys if others can reach it: on another address, with a --public-url that is not
       await warnIfFull(io, server, serving.url, serving.isFull);
       greet(io, host.home, serving.url, null, first, await reach(serving.url), cluster);
     } catch (error) {
-      // Printing has failed, for example because stdout is a file on a full disk. So stop the server.
+      // Printing failed, for example because stdout is a file on a full disk. Stop the server.
       serving.stop();
       await serving.stopped;
       throw error;
@@ -158,7 +158,7 @@ async function warnIfFull(io: Io, server: ServerControl, url: string, isFull = f
 }
 
 /**
- * Starts the server. If the port is taken, says which program uses it and suggests a free port. `detach` is
+ * Starts the server. If the port is taken, says which program uses it and offers a free port. `detach` is
  * appended to the suggested command.
  */
 async function startOnFreePort<T>(
@@ -173,7 +173,7 @@ async function startOnFreePort<T>(
   } catch (error) {
     if (!isRelayError(error, 'port_taken')) throw error;
     const taken = await server.portTaken(where);
-    // The port has become free meanwhile, so try it again.
+    // The port is free again, so try once more.
     if (taken === null) return start(where);
     const by = taken.by ? ` ${taken.by}` : '';
     if (taken.free === null) throw new RelayError('port_taken', { ...where, by });
@@ -195,7 +195,7 @@ async function startOnFreePort<T>(
 const LOGIN =
   'Commands on this machine also need the address of the cluster with its login. Set RELAY_ENGINE, or engine_file in the configuration.';
 
-/** Prints the address, the place of the data, and three commands to try in another terminal. */
+/** Prints the address of the server, where its data is, and three commands to try. */
 function greet(
   io: Io,
   home: string,
@@ -364,7 +364,7 @@ async function lookAtStore(host: Host) {
     await using store = await host.store.open();
     return { ...nothing, usage: await store.usage(), store: await store.state() };
   } catch (error) {
-    // The configuration is wrong. Report it, but still show the state of the server.
+    // The configuration is invalid. Report it, and still show the state of the server.
     if (!isRelayError(error, 'bad_config')) throw error;
     return { ...nothing, refused: error };
   }
@@ -418,8 +418,8 @@ export function openBrowser(url: string, env: Io['env'], platform = process.plat
 }
 
 /**
- * Returns the dashboard path for an argument. An id or a pointer leads to the page of a thread or pointer.
- * Any other argument is the name of a channel.
+ * Returns the dashboard path for the argument of `relay open`: the page of a thread or pointer for an id or a
+ * pointer, otherwise the page of a channel.
  */
 async function pageOf({ open }: Invocation, word: string): Promise<string> {
   const pointer = pointerIn(word);

@@ -13,7 +13,7 @@ import { bytes, columns, oneOf, parseCount, plural, printable, span } from '../h
 import { startHandoff } from './handoff.ts';
 
 /**
- * Maximum number of characters of each turn when a whole session is shown as Markdown. `relay session show
+ * Maximum number of characters per turn when `relay session show` prints a whole session. `relay session show
  * NAME:TURN` prints a whole turn.
  */
 const SHOWN_CHARS = 2_000;
@@ -214,7 +214,10 @@ const index = defineCommand({
   },
 });
 
-/** Splits `3f2a:41` into the session `3f2a` and the turn 41. Without a name, finds the current session. */
+/**
+ * Splits `3f2a:41` into the session `3f2a` and the turn 41, and finds the session. Without a name, finds the
+ * current session.
+ */
 async function chosen(
   sessions: SessionHost,
   text: string | undefined,

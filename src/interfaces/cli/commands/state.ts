@@ -123,7 +123,7 @@ In this command --json passes the patch. Use --output json for JSON output.`,
         "Use: relay state patch --json '[…]', or name a file, or - for standard input.",
       );
     const { threads, id } = await openThread(call, { use: true });
-    // The domain validates the operations and reports which operation is wrong.
+    // The domain checks the operations and names the wrong one.
     return threads.patch(id, { ops: ops as unknown as PatchOp[], if_match: flags['if-match'] });
   },
   print: ({ state_ref }, io) => labelled(io, 'state_ref', state_ref),
@@ -150,8 +150,7 @@ for version number, time and metrics are ignored.`,
     const { threads, id } = await openThread(call);
     if (args.length > 0) return threads.diff(id, { from: args[0]!, to: args[1] });
     const version = flags.at === undefined ? (await threads.get(id)).state_version : parseVersion(flags.at);
-    // Compare the version with the previous one. Version 1 is compared with itself, because there is no
-    // previous one.
+    // Compare the version with the one before. Version 1 is compared with itself.
     return threads.diff(id, { from: `v${Math.max(1, version - 1)}`, to: `v${version}` });
   },
   print(diff, { interactive, style }) {
@@ -214,8 +213,8 @@ const log = answerCommand({
       VERSION_EVENTS.has(type) &&
       typeof payload.version === 'number' &&
       payload.version <= newest &&
-      // Leave out rejected patches of a Go relay. Another patch was faster and has the same version number.
-      // `ops` of a rejected patch is a number.
+      // Skip rejected patches of a Go relay: they repeat the version number of the patch that won, and their
+      // `ops` is a number.
       typeof payload.ops !== 'number';
     const events = (await newestEvents(threads, id, { most, wanted })).reverse();
     return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };
@@ -233,7 +232,7 @@ const log = answerCommand({
   },
 });
 
-/** Describes the event without its version. The version is already in the first column. */
+/** Describes an event without its version, which the first column already shows. */
 function describeVersion(event: ThreadEvent, stateRef: string): string {
   const details = describe(event).replace(new RegExp(`^${stateRef}(?: · |$)`), '');
   const verb: { [type: string]: string } = {

@@ -143,10 +143,7 @@ const restore = answerCommand({
   print: ({ home, restored }) => `restored ${restored} into ${home}`,
 });
 
-/**
- * Returns the store that the user named. The address of a cluster stays unchanged. The path of a home folder
- * becomes absolute.
- */
+/** Returns the address of a cluster unchanged, and the path of a home folder as an absolute path. */
 function storeArgument(io: Io, place: string): string {
   return /^[a-z]+:\/\//.test(place) ? place : resolve(io.cwd, place);
 }
@@ -182,9 +179,7 @@ const copy = answerCommand({
 
 const LABELS = { copy: 'copying', check: 'comparing', switch: 'switching over' };
 
-/**
- * Returns a report that shows a progress bar for each step of a copy. The bar is shown only at a terminal.
- */
+/** Returns a report that shows a progress bar for each step of a copy, at a terminal only. */
 export function copyProgress(io: Io): { report: CopyReport; end(): void } {
   let bar: ReturnType<typeof progressBar> | null = null;
   const end = () => {

@@ -46,10 +46,7 @@ function taskFacts(io: Io, task: TaskInfo): string {
   ]);
 }
 
-/**
- * Prints the result of a task and returns the exit code. If the task failed, it also prints the failure on
- * stderr.
- */
+/** Prints the result of a task and returns the exit code. If the task failed, stderr says why. */
 export function printAnswer(io: Io, answer: TaskAnswer): number {
   io.result(answer, answer.text);
   if (answer.status === 'done') return 0;
@@ -114,10 +111,7 @@ const show = defineCommand({
   },
 });
 
-/**
- * Returns the text of the result. If it cannot be read, returns the reason instead, because the rest of the
- * task should still be shown.
- */
+/** Returns the text of the result, or why it cannot be read: the rest of the task is shown in any case. */
 async function resultOf(bridge: AgentBridge, id: string): Promise<string> {
   try {
     return (await bridge.wait(id)).text;
@@ -153,8 +147,7 @@ the same result again is fine; a different result is rejected. The summary is th
       relay task ${word} <id> --file report.md --summary "see the report"  # send a file with a summary`,
     async ask({ io, args, flags, open }) {
       const id = await taskArgument(io, args[0]!);
-      // Read standard input only if the argument is `-`. If an agent runs this command, standard input may
-      // never be closed.
+      // Read standard input only for `-`. If an agent runs this command, standard input may never end.
       const data = await textOrFile(io, 'result', args[1], flags.file);
       const opened = await open();
       if (flags.encrypt) return submitEncrypted(io, opened, { id, status, data, summary: flags.summary });

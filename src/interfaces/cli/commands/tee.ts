@@ -66,8 +66,8 @@ stored too, unencrypted. relay tee list shows the stored outputs.`,
       );
     const { default: tokens, ...range } = OUTPUT_TOKENS;
     const budget = parseCount(flags.tokens, '--tokens', range) ?? tokens;
-    // The output is in the local store. So the suggested pull command must unset CONTEXTRELAY_URL, otherwise
-    // it would ask that relay.
+    // Without --url the output is in the local store, so the suggested pull command must unset
+    // CONTEXTRELAY_URL.
     const { home, url } = flags as { home?: string; url?: string };
     const before = url === undefined && io.env.CONTEXTRELAY_URL ? 'CONTEXTRELAY_URL= ' : '';
     const after = `${home === undefined ? '' : ` --home ${home}`}${url === undefined ? '' : ` --url ${url}`}`;
@@ -104,13 +104,13 @@ function printOutputs(outputs: readonly StoredOutput[], { interactive, typed }: 
   return columns(cells, [1, 4, 5, 6]).join('\n');
 }
 
-/** Matches the result of a shell command in the format of Gemini CLI. */
+/** Matches the result of a shell command as Gemini CLI formats it. */
 const GEMINI_SHELL =
   /^<untrusted_context>\nOutput: (.*?)(?:\nExit Code: (\d+))?(?:\nProcess Group PGID: \d+)?\n<\/untrusted_context>$/s;
 
 /**
  * Answers the hook that a client runs after each tool call: `relay tee hook claude`. The answer replaces a
- * long result with an excerpt. The answer is empty if the result fits the budget or is not text.
+ * long result by an excerpt. It is empty if the result fits the budget or is not text.
  */
 async function answerHook(
   client: string,
@@ -120,7 +120,7 @@ async function answerHook(
 ): Promise<string> {
   const { tool_name, tool_input, tool_response } = JSON.parse(await readInput(io));
   const result = client === 'gemini' ? tool_response?.llmContent : textOf(tool_response);
-  // Do not make an excerpt of pulled text, because the model asked for this text.
+  // Leave pulled text whole, because the model asked for it.
   if (typeof result !== 'string' || PULLS.test(tool_input?.command ?? '')) return '';
   const [, text = result, exit] = GEMINI_SHELL.exec(result) ?? [];
   const name = tool_input?.command ?? String(tool_name).replace(/^mcp_+(\w+?)_+/, 'mcp $1_');
@@ -146,13 +146,13 @@ async function readInput({ stdin }: Io): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Lifetime in seconds of an excerpt that Gemini CLI reads with our MCP tool. */
+/** Lifetime in seconds of an excerpt that Gemini CLI fetches with our MCP tool. */
 const TAIL_TTL_S = 600;
 
 /**
- * Stores the excerpt and returns a call of our MCP tool that reads it. Gemini CLI makes this call and shows
- * the model its result instead of the original one. The tool reads the local store. So if a relay on another
- * machine is configured, this throws.
+ * Stores the excerpt and returns a call of our MCP tool that reads it. Gemini CLI makes the call and shows
+ * the model its result instead of the long one. The tool reads the local store, so this throws if commands
+ * use another relay.
  */
 async function tailCall(excerpt: string, host: Host) {
   await using open = await host.relay.open();

@@ -24,14 +24,11 @@ export const THREAD_FLAG = {
 } as const satisfies Flags;
 
 interface ThreadChoice {
-  /** Name or id of the thread from a positional argument. It is an alternative to --thread. */
+  /** Thread that a positional argument names, instead of --thread. */
   readonly word?: string;
-  /**
-   * True if the thread becomes the default thread. This is set by commands that create or change a thread,
-   * and not by those that only read.
-   */
+  /** True if the thread becomes the default thread, for commands that create or change a thread. */
   readonly use?: boolean;
-  /** True if the thread id is not printed, because the output of the command already contains it. */
+  /** True to print no note with the thread id, because the output contains the id. */
   readonly quiet?: boolean;
 }
 
@@ -62,16 +59,18 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
   return { relay, threads, id: last };
 }
 
-/** Makes a thread the default thread. Ignores errors, because the command itself has succeeded. */
+/**
+ * Makes a thread the default thread. Ignores errors, because the command itself has succeeded and later
+ * commands report that there is no default thread.
+ */
 export async function useThread(host: Host, id: string): Promise<void> {
   const memory = await host.relay.threadMemory();
-  // Ignore a failure. The next command then reports that there is no default thread.
   await memory.set(id).catch(() => {});
 }
 
 /**
- * Finds a thread by its id, the first characters of its id, or its name. If several threads match, throws an
- * error that lists them.
+ * Finds a thread by its id, the first characters of its id, or its name. If several threads match, the error
+ * lists them.
  */
 export async function findThread(threads: ThreadsApi, word: string): Promise<string> {
   const text = word.trim();
@@ -143,16 +142,13 @@ interface FoundThread {
 
 interface ReadSpec<F extends Flags, A> extends Omit<AnswerSpec<F, A>, 'ask' | 'exit'> {
   /**
-   * Reads the answer. It must pass `counted: false`, otherwise the tokens would be counted twice:
-   * `readCommand` counts the tokens of the printed text.
+   * Reads the answer. Calls must pass `counted: false`: `readCommand` counts the printed tokens, and they
+   * must not be counted twice.
    */
   ask(thread: FoundThread, call: Invocation<F>): Promise<A>;
 }
 
-/**
- * Defines a command that prints content of a thread. In a pipe, a model probably reads the content, so its
- * tokens are recorded as read. At a terminal, a person reads it.
- */
+/** Defines a command that prints content of a thread. See `showRead`. */
 export function readCommand<const F extends typeof THREAD_FLAG & Flags, A>(
   what: ReadKind,
   spec: ReadSpec<F, A>,
@@ -169,8 +165,8 @@ export function readCommand<const F extends typeof THREAD_FLAG & Flags, A>(
 }
 
 /**
- * Prints an answer. In a pipe, a model probably reads the answer, so its tokens are recorded. At a terminal,
- * a person reads it, so nothing is recorded.
+ * Prints content of a thread. In a pipe a model probably reads it, so its tokens are recorded as read. At a
+ * terminal a person reads it.
  */
 export async function showRead(
   { io, host }: Pick<Invocation<Flags>, 'io' | 'host'>,
@@ -181,6 +177,6 @@ export async function showRead(
   io.result(answer, text);
   if (io.interactive) return;
   const { tokens } = await host.program.countTokens(io.json ? JSON.stringify(answer) : text);
-  // Ignore errors. The answer is already printed, and old servers do not record reads.
+  // Ignore errors: the answer is already printed, and old servers cannot record reads.
   await threads.shown(id, { what, tokens }).catch(() => {});
 }

@@ -76,7 +76,7 @@ the default; reading does not. RELAY_THREAD sets the thread for one shell or age
   print: ({ thread_id }, io) => labelled(io, 'thread_id', thread_id),
 });
 
-/** Returns the examples of `relay thread list`, which is also called `relay runs`. */
+/** Returns the examples of `relay thread list` and of its other name, `relay runs`. */
 function listExamples(name: string): string {
   return `
     relay ${name}  # list the newest 20 threads
@@ -126,7 +126,7 @@ confirmation.`,
     relay export 550e84 --out kept.zip && relay thread rm 550e84  # export, then delete`,
   async run({ io, host, args, flags, open }) {
     const { threads } = (await open()).relay;
-    // First find all threads. If one argument is wrong, nothing is deleted.
+    // Find all threads before deleting the first one, so that a wrong argument deletes nothing.
     const ids = new Set<string>();
     for (const arg of args) ids.add(await findThread(threads, requireFourCharacters(arg)));
     return removeEach(io, 'deleted', [...ids], async (id) => {
@@ -138,8 +138,7 @@ confirmation.`,
 });
 
 /**
- * Rejects arguments with fewer than four characters. A typing error in a short argument could delete the
- * wrong thread.
+ * Rejects arguments with fewer than four characters: with a typing error they could match the wrong thread.
  */
 function requireFourCharacters(word: string): string {
   if (word.trim().length >= 4) return word;
@@ -155,7 +154,7 @@ async function deleteQuestion(threads: ThreadsApi, id: string): Promise<string> 
   return `Delete thread ${id}${title} with ${plural(artifact_count, 'artifact')}, state v${state_version}?`;
 }
 
-/** Maximum number of items shown per list. */
+/** Maximum number of items that `relay show` prints per list. */
 const SHOWN = 8;
 
 const show = answerCommand({
@@ -309,7 +308,7 @@ net saving, which can be negative.`,
     'commands' in stats ? outputRows(stats, style, typed) : tokenRows(stats, style),
 });
 
-/** Formats the tokens of stored outputs as a table, with the totals in the last line. */
+/** Formats the tokens of stored outputs as a table. The last line has the totals. */
 function outputRows(
   { commands, total, since, truncated }: OutputReport,
   { bold, dim }: Style,
@@ -334,8 +333,8 @@ function outputRows(
 type Figure = readonly [name: string, figure: number];
 
 /**
- * Formats the six token counts of a thread, with the name of the tokenizer. Counts for prompts follow if the
- * thread has prompts.
+ * Formats the token counts of a thread and the name of the tokenizer, then the counts of its prompts, if it
+ * has any.
  */
 export function tokenRows(stats: Stats | SumStats, style: Style): string {
   const { prompts, billed } = stats;
@@ -505,8 +504,8 @@ function inFigures({ versions, artifacts, events }: Omit<LegacyThread, 'bundle'>
 }
 
 /**
- * Returns whether commands use a remote server. Returns false if the configuration cannot be read: then the home
- * probably belongs to the earlier relay in Go.
+ * Returns whether commands use a remote server. If the configuration cannot be read, the home probably
+ * belongs to a Go relay, and the answer is false.
  */
 function isRemote(host: Host): boolean {
   try {

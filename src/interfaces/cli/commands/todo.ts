@@ -30,8 +30,8 @@ function defineTodoChange(spec: {
     async ask(project, { io, args, flags, open }) {
       const change = spec.change(flags as { [name: string]: string | undefined });
       const { todo, changed } = await project.changeTodo(args[0]!, change);
-      // Release the claim on a completed todo. Ignore a failure, because the claim expires anyway: the relay
-      // may be unreachable, or another agent may have made the claim.
+      // Release the claim on a completed todo. Ignore a failure, such as an unreachable relay or a claim of
+      // another agent: the claim expires anyway.
       if (todo.status === 'completed')
         await open()
           .then(({ relay }) => relay.agents.release(inProject(io.cwd).project, todo.id))
@@ -45,13 +45,10 @@ function defineTodoChange(spec: {
   });
 }
 
-/** Indentation that aligns the notes with the text after the status column. */
+/** Indentation of notes: the width of the id column. */
 const INDENT = ' '.repeat(10);
 
-/**
- * Formats todos as rows for a terminal. It shows the notes of blocked todos. With `notes`, it shows the notes
- * of all todos.
- */
+/** Formats todos as rows, with the notes of blocked todos or, if `notes` is set, of all todos. */
 function todoRows(todos: readonly Todo[], { style }: Io, o: { readonly notes?: boolean } = {}): string {
   if (todos.length === 0) return 'No open todos.';
   const paint = { in_progress: style.cyan, blocked: style.red, pending: style.bold, completed: style.dim };
@@ -191,7 +188,7 @@ that nobody holds; the exit code is 1 if there is none. After a claim has expire
       try {
         return { todo, claim: await relay.agents.claim(name, todo.id) };
       } catch (error) {
-        // Another agent was faster. Try the next todo.
+        // Another agent claimed it first. Try the next todo.
         if (wanted !== undefined || !isRelayError(error, 'claimed')) throw error;
       }
     }
