@@ -12,7 +12,7 @@ import { agentName } from './store/sessions.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** Parsed values of all options. An option that is not set has its default. */
+/** Parsed values of all options: the configured value or the default. */
 type Options = {
   readonly [K in keyof typeof OPTIONS]:
     | ReturnType<(typeof OPTIONS)[K]['read']>
@@ -21,14 +21,14 @@ type Options = {
 
 export type Config = ReturnType<typeof loadConfig>;
 
-/** Returns the environment variables of a server that runs in the background. */
+/** Returns the environment variables for a server in the background. */
 export function detachedEnvironment(env: Environment, logFile: string): NodeJS.ProcessEnv {
   return { ...env, RELAY_LOG_FILE: logFile, NO_COLOR: '1' };
 }
 
 /**
- * Reads the environment and `<home>/config.json`. An unknown option or a bad value is an error that names its
- * location.
+ * Reads the environment and `<home>/config.json`. The error for an unknown option or an invalid value says
+ * where it is set.
  */
 export function loadConfig(env: Environment, flags: { home?: string; url?: string } = {}) {
   const home = findHome(flags.home, env);
@@ -37,7 +37,7 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
     ...options,
     home,
     engine: engineAddress(home, env, options),
-    /** URL that all pointers start with, without a slash at the end. */
+    /** Base URL of all pointers, without a slash at the end. */
     publicUrl: options.public_url ?? `http://127.0.0.1:${options.port || OPTIONS.port.default}`,
     channels: {
       retentionMs: options.channel_retention * 1000,
@@ -54,7 +54,7 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
     apiKey: env.CONTEXTRELAY_API_KEY || null,
     /** Name of the agent that runs this process, or null. */
     agent: agentName(home, env, process.cwd()),
-    /** Log file of a detached server, passed by its parent in RELAY_LOG_FILE. */
+    /** Log file of a server in the background. Its parent process passes the path in RELAY_LOG_FILE. */
     logFile: env.RELAY_LOG_FILE || null,
   };
 }
@@ -86,9 +86,8 @@ function readOptions(home: string, env: Environment): Options {
 }
 
 /**
- * Returns the value of `engine`, or the content of the file that `engine_file` names. If one option is set in
- * an environment variable and the other in config.json, the environment variable wins. Throws if both are set
- * in the same place.
+ * Returns the value of `engine`, or the content of the file `engine_file`. An environment variable overrides
+ * config.json. Throws if one place sets both.
  */
 function engineAddress(home: string, env: Environment, options: Options): string | null {
   const { engine, engine_file: file } = options;
@@ -125,10 +124,7 @@ export function unknownOption(where: string): RelayError {
   });
 }
 
-/**
- * Returns an option's unparsed value and its source: the environment variable, else the file, else the
- * default.
- */
+/** Returns the unparsed value of an option and its source: environment variable, else file, else default. */
 export function givenValue(
   name: string,
   option: Option,
@@ -146,8 +142,8 @@ export async function initHome(home: string): Promise<{ config: string; written:
   makeHome(home);
   const config = configFile(home);
   if (existsSync(config)) return { config, written: false };
-  // The file contains only the options that people change most. An option that is not in the file follows its
-  // default, also when a later version changes the default.
+  // Write only the options that people change most. A later version may then change the defaults of all
+  // others.
   const first = { host: OPTIONS.host.default, port: OPTIONS.port.default };
   const { writeAtomically } = await import('./store/atomic-file.ts');
   await writeAtomically(config, `${JSON.stringify(first, null, 2)}\n`, { mode: 0o600 });

@@ -1,4 +1,4 @@
-/** One time limit for several operations, because any of them may hang. */
+/** One deadline for several operations, any of which may hang. */
 export class Deadline {
   readonly #ms: number;
   readonly signal: AbortSignal;
@@ -13,8 +13,8 @@ export class Deadline {
   }
 
   /**
-   * Returns the result of `work`. If the deadline passes first, returns the result of `late`. The work then
-   * continues, and its result is ignored.
+   * Returns the result of `work`, or the result of `late` if the deadline passes first. The work then
+   * continues unobserved.
    */
   async race<T>(work: Promise<T>, late: () => T): Promise<T> {
     work.catch(() => {});

@@ -26,12 +26,12 @@ const NO_ROOM_FIX = 'delete some data, or run relay prune; GET /ready shows what
 
 type Finding = Omit<Check, 'name'>;
 
-/** Time limit in ms for another `relay` on the PATH to print its version. */
+/** Timeout in ms for running the `relay` on the PATH with `version`. */
 const PROGRAM_MS = 5_000;
 
 /**
- * Runs the checks of `relay doctor` and yields their results. A check that has no result at the deadline is
- * reported as wrong. `readConfig` throws if the configuration is wrong.
+ * Runs the checks of `relay doctor` and yields their results. A check without a result at the deadline is
+ * reported as wrong. `readConfig` throws if the configuration is invalid.
  */
 export async function* diagnose(
   host: Host,
@@ -55,7 +55,7 @@ export async function* diagnose(
   yield { name: 'configuration', ...ok(source) };
   const other = await checkProgramOnPath(host.program.version, env);
   if (other) yield { name: 'program', ...other };
-  // Without a writable home every other check would fail too, so report only this problem.
+  // Without a writable home every other check fails too, so report only this problem.
   if (locked) {
     yield { name: 'home', ...locked };
     return;
@@ -75,9 +75,8 @@ export async function* diagnose(
   const checks: { readonly [name: string]: () => Promise<Finding> } = remote === null ? here : elsewhere;
   const begun: { readonly [name: string]: Promise<Finding> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
-  // `ground` is the check on which later checks depend. For example, the check of the store also creates the
-  // home, which later checks read. So the checks after it wait for it, at most for half of the time limit.
-  // All others run at the same time.
+  // All checks run at the same time, except those that depend on `ground`: the check of the store, which also
+  // creates the home, or of the server. They wait for it, at most for half of the timeout.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });
@@ -86,8 +85,7 @@ export async function* diagnose(
   }
   for (const [name, check] of Object.entries(begun)) {
     const found = await check;
-    // If the store or server is broken, the round trip fails for the same reason, so do not report it a
-    // second time.
+    // A broken store or server also fails the round trip, so do not report the same cause twice.
     if (name === 'round trip' && found.state === 'wrong' && (await begun[ground])?.state === 'wrong')
       continue;
     yield { name, ...found };
@@ -118,12 +116,12 @@ function checkRuntime(remote: boolean): Finding {
 }
 
 /**
- * Checks the `relay` on the PATH, because hooks and people run it. Warns if it has another version or does
- * not run. Returns null if its version is the same, or if there is none.
+ * Checks the `relay` on the PATH, which hooks and people run. Warns if it fails or has another version than
+ * this program. Otherwise returns null.
  */
 async function checkProgramOnPath(own: string, env: Environment): Promise<Finding | null> {
   const place = findProgram('relay', env);
-  // Never run a program in a relative folder, because this folder may be inside someone else's project.
+  // Never run a program from a relative folder of the PATH: it may be inside someone else's project.
   if (place === null || !isAbsolute(place)) return null;
   const real = realPath(place);
   if (real === realPath(process.execPath) || real === realPath(process.argv[1] ?? '')) return null;
@@ -141,8 +139,8 @@ async function checkProgramOnPath(own: string, env: Environment): Promise<Findin
 }
 
 /**
- * Checks whether the home folder is writable, or if it does not exist, the folder in which it would be
- * created. Returns null if it is.
+ * Returns null if the home folder is writable or, if it does not exist, can be created. Otherwise returns the
+ * problem.
  */
 function checkWritable(home: string): Finding | null {
   let folder = home;
@@ -200,8 +198,8 @@ async function checkDisk(home: string): Promise<Finding> {
 }
 
 /**
- * Checks that this machine's clock agrees with the clocks of the cluster and the disk, and is not behind the
- * last write to the store.
+ * Checks this machine's clock against the clocks of the cluster and the disk, and against the last write to
+ * the store.
  */
 async function checkClock(host: Host): Promise<Finding> {
   const {

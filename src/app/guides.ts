@@ -9,8 +9,7 @@ export function ownGuides(): Guides {
     const bytes = ownFile(posix.join('docs', file));
     return bytes && new TextDecoder().decode(bytes);
   };
-  // The package does not contain some guides, such as the one about measuring speed. Remove them from the
-  // index.
+  // Some guides, such as the one about measuring speed, are not in the package. Remove them from the index.
   const index = guideIndex(read('README.md') ?? '').map(({ title, guides }) => ({
     title,
     guides: guides.filter(({ file }) => read(file) !== null),

@@ -13,15 +13,13 @@ import type { Warn } from './store/open-core.ts';
 import { withKnownLogin } from './store/remote-engines.ts';
 import { processTerminal } from './terminal.ts';
 
-/** Time in ms after which the process counts as long-running. It then gets a JIT policy that compiles more. */
+/** Time in ms after which the process counts as long-running and gets a JIT policy that compiles more. */
 const JIT_MS = 200;
 
-/**
- * Runs the program. If all output is already written, it exits at once. Otherwise it leaves Node's streams
- * the time to write.
- */
+/** Runs the program. Exits at once if all output is written, otherwise lets Node's streams write the rest. */
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
-  // The executable starts with a JIT policy that compiles little, because most commands end before compiling pays off.
+  // The executable starts with a JIT policy that compiles little: most commands end before compiling pays
+  // off.
   if (bun) setTimeout(() => bun?.unsafe.setJITPolicy(1), JIT_MS).unref();
   const terminal = processTerminal();
   const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn));
@@ -30,7 +28,7 @@ export async function runMain(argv: readonly string[] = process.argv.slice(2)): 
 }
 
 /**
- * Returns the host that commands use. Each file is read, and each module loaded, only when a command needs it. So
+ * Returns the services for commands. They read files and load modules only when a command needs them, so that
  * short commands stay fast, and `version` and `doctor` work with a broken configuration.
  */
 export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host {
@@ -40,8 +38,8 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     return known;
   };
   /**
-   * Returns the address or folder of a store. Without `place`, returns the cluster that commands on this home
-   * use, or null if the store is in the home itself. An address without a login gets the configured login.
+   * Returns the address or folder of a store, with the configured login if an address has none. Without
+   * `place`, returns the cluster of this home, or null if the store is in the home.
    */
   const knownPlace = (place: string | undefined): string | null =>
     place === undefined ? homeEngine(config()) : withKnownLogin(place, config().engine);
@@ -75,7 +73,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         const installed = installChecks(await installSettings(env, host.home), deadline);
         // Start the checks of installed clients now, but report them last.
         const first = installed.next();
-        // An error of the first check is thrown below, where its result is reported.
+        // The loop below throws an error of the first check. This keeps it from being unhandled until then.
         first.catch(() => {});
         yield* diagnose(host, config, deadline, env);
         for (let next = await first; !next.done; next = await installed.next()) yield next.value;

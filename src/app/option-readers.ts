@@ -14,8 +14,8 @@ export function readFlag<T>(where: string, read: (value: unknown) => T, value: s
 }
 
 /**
- * Reads an option that is a text. Like all readers in this file, it returns the parsed value, or throws an
- * error that says what the value must be.
+ * Reads an option that is a text. Like every reader in this file, it returns the parsed value or throws an
+ * error that says which values are valid.
  */
 export function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
@@ -50,7 +50,7 @@ export function maskPassword(address: string): string {
   return address.replace(/\/\/[^@/]*@/, '//***@');
 }
 
-/** Returns the address with its path masked, because the path of a webhook is often a secret. */
+/** Returns the address with its path masked: the path of a webhook is often a secret. */
 export function maskPath(address: string): string {
   const { origin, pathname } = new URL(address);
   return pathname === '/' ? origin : `${origin}/***`;
@@ -124,7 +124,7 @@ function wholeNumber(value: unknown): number | null {
 
 const PLAN_FIELDS = ['pushes', 'pulls', 'keys', 'payload_bytes', 'ttl_seconds', 'storage_bytes'];
 
-/** Reads the plans. If a plan omits a field, only the relay's own limit applies. */
+/** Reads the plans. A plan that omits a limit gets only the limit of the relay itself. */
 export function plans(value: unknown): PlanTable {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Error('it must be an object with plan names as keys and plans as values.');

@@ -26,8 +26,7 @@ import {
 import { storeAddress } from './store/remote-engines.ts';
 
 /**
- * All options. `<home>/config.json` contains their values by name. The environment variable `env` overrides
- * the file.
+ * All options. `<home>/config.json` sets them by name, and the environment variable `env` overrides the file.
  */
 export const OPTIONS = {
   host: {
@@ -238,7 +237,7 @@ export interface Option {
   /** Environment variable that overrides the file. */
   readonly env?: string;
   readonly default: unknown;
-  /** Returns the parsed value, or throws an error that says what the value must be. */
+  /** Returns the parsed value, or throws an error that says which values are valid. */
   read(value: unknown): unknown;
   /** Masks the secret part of a value for display. Without `mask`, the whole value is displayed. */
   readonly mask?: (value: string) => string;

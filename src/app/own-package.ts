@@ -5,10 +5,10 @@ import { bun } from '../base/bun.ts';
 /** Name and version of the runtime, for `relay version` and reports. */
 export const RUNTIME = bun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
 
-/** Folder of the embedded files in an executable that Bun compiled. `fs` reads it like any other folder. */
+/** Folder of the files that Bun embeds in an executable. `fs` reads it like any other folder. */
 const EMBEDDED = process.platform === 'win32' ? 'B:\\~BUN\\root' : '/$bunfs/root';
 
-/** True if the runtime, the program and its files are one executable file, `process.execPath`. */
+/** True if runtime, program and files are one executable, `process.execPath`. */
 export const isExecutable = import.meta.dirname.startsWith(EMBEDDED);
 
 /** Returns the command line that starts this program again. */
@@ -16,7 +16,7 @@ export function ownCommand(): readonly string[] {
   return isExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, process.argv[1]!];
 }
 
-/** Returns the folder and version of our package if `file` is inside it, else null. */
+/** Returns the folder and version of our package if it contains `file`, else null. */
 export function ownPackage(
   file: string = import.meta.filename,
 ): { readonly folder: string; readonly version: string } | null {
@@ -42,8 +42,8 @@ export function ownFile(path: string): Uint8Array | null {
 }
 
 /**
- * Reads a large file of which only small parts are used. Bun maps the file into memory and reads only the
- * pages that are needed. So replace such a file by renaming and never truncate it.
+ * Reads a large file of which only small parts are used. Bun maps the file and reads only the needed pages,
+ * so replace such a file by renaming and never truncate it.
  */
 export function readMapped(path: string): Uint8Array {
   return bun && process.platform !== 'win32' ? bun.mmap(path) : readFileSync(path);
@@ -59,8 +59,8 @@ export function ownFiles(folder: string): string[] {
 }
 
 /**
- * Returns the URL of a worker thread's file. In the sources and in the bundle, this file is next to
- * `importer`.
+ * Returns the URL of the file of a worker thread, which is next to `importer` in the sources and in the
+ * bundle.
  */
 export function workerFile(name: string, importer: string): URL {
   return new URL(`./${name}${importer.endsWith('.ts') ? '.ts' : '.js'}`, importer);
@@ -71,7 +71,7 @@ export function workerFile(name: string, importer: string): URL {
  * replacement, it calls `onFirst`.
  */
 export function watchPackage(onFirst: () => void): () => boolean {
-  // A running executable continues to work after its file was replaced, so nothing is watched.
+  // A running executable keeps working after its file was replaced, so it watches nothing.
   const folder = isExecutable ? undefined : ownPackage()?.folder;
   const files = folder === undefined ? [] : [import.meta.filename, join(folder, 'package.json')];
   const stamp = () =>

@@ -17,7 +17,7 @@ import {
 import { OPTIONS, type Option } from './options.ts';
 import { authOf, exposedAs } from './serve/addresses.ts';
 
-/** Returns all problems with the options of a home. In contrast, `loadConfig` stops at the first problem. */
+/** Returns all problems with the options of a home. `loadConfig` stops at the first one. */
 export async function settingProblems(home: string, env: Environment): Promise<SettingProblem[]> {
   const file = configFile(home);
   let written: { [key: string]: unknown };
@@ -48,7 +48,7 @@ export async function settingProblems(home: string, env: Environment): Promise<S
     note('warning', inFile(name), `the variable ${option.env} is set and overrides this value.`);
   }
   if (problems.some(({ state }) => state === 'wrong')) return problems;
-  // All options are valid one by one. Now check their combination, as a server would.
+  // Each option is valid. Now check them together, as a server does.
   let config: Config;
   try {
     config = loadConfig(env, { home });

@@ -13,7 +13,7 @@ import { writeAtomically } from './store/atomic-file.ts';
 import { makeHome } from './store/home.ts';
 import { VARIABLES } from './variables.ts';
 
-/** Mode of config.json. The file may contain the password of a cluster, so only its owner may read it. */
+/** Mode of config.json: the file may contain the password of a cluster, so only its owner may read it. */
 const MODE = 0o600;
 
 /** Reads and changes the options of a home. */
@@ -90,8 +90,7 @@ function maskValue(option: Option, value: unknown): unknown {
 }
 
 /**
- * Converts words of the command line to a value. It tries JSON, a text and a list, and returns the first
- * value that the option accepts.
+ * Converts words of the command line to a value: the first of JSON, text and list that the option accepts.
  */
 function usable(name: string, option: Option, words: readonly string[]): Json {
   const [word = ''] = words;
@@ -121,13 +120,13 @@ function parsed(word: string): Json[] {
 }
 
 /**
- * Edits config.json as text while it holds a lock. Comments and unknown options stay. Returns whether the
+ * Edits config.json as text, under a lock, so that comments and unknown options stay. Returns whether the
  * file changed.
  */
 async function change(home: string, edit: (document: JsonDocument) => JsonDocument): Promise<boolean> {
   const file = configFile(home);
   return withFileLock(`${file}.lock`, { folder: home }, async (held) => {
-    // This call throws an error that names the file if its content is not valid JSON.
+    // This throws an error with the name of the file if its JSON is invalid.
     readConfigFile(file);
     const before = existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
     const { text: after } = edit(new JsonDocument(before, { comments: true }));

@@ -2,13 +2,13 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { isAbsolute, parse, relative, resolve, sep } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 
-/** Maximum number of links to follow. If there are more, they probably form a loop. */
+/** Maximum number of links to follow. More probably form a loop. */
 const MOST_LINKS = 40;
 
 /**
- * Throws if `path` is inside `folder` but a symbolic link in the folder leads it to a place outside, whether
- * or not a file exists there. This matters because the content of the folder may come from anyone. `folder`
- * itself may be a link. A path that obviously names a place outside, such as `../name`, is allowed.
+ * Throws if `path` is inside `folder` but a symbolic link leads it outside, whether or not a file exists
+ * there: anyone may have put the link into the folder. `folder` itself may be a link. A path that plainly
+ * names a place outside, such as `../name`, is allowed.
  */
 export function assertInside(folder: string, path: string): void {
   const named = relative(resolve(folder), resolve(folder, path));

@@ -4,13 +4,12 @@ import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
 import { programName } from './install/launcher.ts';
 
 /**
- * Returns the terminal of this process. Node's own streams are created only if they are needed, because each
+ * Returns the terminal of this process. Creates Node's own streams only if they are needed, because each
  * costs 4 ms.
  */
 export function processTerminal(): Terminal & {
   /**
-   * Returns true if all output is written. Returns false if Node's own streams are in use, because they may
-   * still hold output.
+   * Returns whether all output is written. False if Node's own streams, which may hold output, are in use.
    */
   isWritten(): boolean;
 } {
@@ -66,8 +65,7 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
   const stream = (): NodeJS.WriteStream => {
     if (made !== null) return made;
     made = open();
-    // If the reader closes the pipe, this is no error of the command. A caller that sends a long body gets
-    // the error from `send`.
+    // A closed pipe is no error of the command. A caller that sends a long body gets the error from `send`.
     made.on('error', (error: NodeJS.ErrnoException) => {
       gone = true;
       if (error.code !== 'EPIPE') process.exitCode ||= 1;
@@ -103,7 +101,7 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
 
 function isTerminal(fd: number): boolean {
   try {
-    // Most outputs of a command are pipes. `fstat` recognizes a pipe faster than node:tty can be loaded.
+    // Most outputs are pipes, which `fstat` recognizes faster than node:tty can be loaded.
     const file = process.platform === 'win32' ? null : fstatSync(fd);
     if (file && !file.isCharacterDevice()) return false;
     if (file && process.platform === 'linux' && file.rdev >> 8 === MEMORY_DEVICES) return false;
@@ -133,8 +131,8 @@ function writeAll(fd: number, data: string | Uint8Array): boolean {
 }
 
 /**
- * Blocks the process for `ms`. A write to a full pipe normally waits. But if the process at the other end has
- * made the pipe non-blocking, the write fails, and this function waits before the next try.
+ * Blocks the process for `ms`. Writing to a full pipe normally waits, but fails at once if the process at the
+ * other end has made the pipe non-blocking. Then we wait here and try again.
  */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

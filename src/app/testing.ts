@@ -10,8 +10,8 @@ import { ownTextWork } from './store/own-text-work.ts';
 const BASE = 'http://relay.test';
 
 /**
- * Returns a client of a new, empty relay in this process. It is the real relay with its data in memory,
- * without network and files.
+ * Returns a client of a new, empty relay in this process: the real relay, with its data in memory, without
+ * network and files.
  */
 export function memoryRelay(): MemoryRelay {
   let shift = 0;

@@ -39,8 +39,8 @@ import { openRelay } from '../store/open-relay.ts';
 import { personAsker, secretReader } from './pipeline-people.ts';
 
 /**
- * Opens prompts and pipelines that work on the threads of a relay. Models and programs are always called by
- * this process, even if the threads are on a server. Answers to identical prompts are cached.
+ * Opens prompts and pipelines on the threads of a relay. This process calls models and programs itself, even
+ * if the threads are on a server. Answers to identical prompts are cached.
  */
 export async function openAgentWork(
   config: Config,
@@ -95,8 +95,8 @@ export async function openAgentWork(
 }
 
 /**
- * Returns a function that gives access to the relay under the name of an agent, so that the relay records
- * this agent as the author.
+ * Returns a function that opens the relay under the name of an agent. The relay then records this agent as
+ * the author.
  */
 function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   if (config.remote !== null) {
@@ -106,7 +106,7 @@ function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   return (name) => core.relay(core.actingAs(LOCAL_CALLER, name), config.publicUrl);
 }
 
-/** Cache of model answers, in records that expire. The key of a record contains a digest of the prompt. */
+/** Cache of model answers, in records that expire. The key is a hash of the prompt. */
 function answerCache(records: Records, env: Env): AnswerCache {
   const key = (digest: string) => `ten.${LOCAL_CALLER.tenant}/answers/${digest}`;
   return {
@@ -121,9 +121,9 @@ function answerCache(records: Records, env: Env): AnswerCache {
 }
 
 /**
- * Returns the worker that identifies this process in the leases of runs. It also checks whether the process
- * that holds another lease is alive. With a local store, it can check processes on the same host. With a
- * server it checks none, because two client machines may have the same host name.
+ * Returns the identity of this process for the leases of runs, and a check whether the process of another
+ * lease is alive. The check works only with a local store and on the same host: two client machines of a
+ * server may have the same host name.
  */
 function pipelineWorker(remote: string | null): Worker {
   const host = hostname();
@@ -146,7 +146,7 @@ function user(): string {
   }
 }
 
-/** Runs installed programs with the caller's environment and folder. */
+/** Runs installed programs with the environment and in the folder of the caller. */
 function programs(env: Environment, cwd: string): Programs {
   return {
     known: () => {
@@ -183,10 +183,10 @@ interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
   readonly cwd: string;
 }
 
-/** Maximum time in ms to wait for a task. Usually the timeout of the step ends the wait earlier. */
+/** Maximum time in ms to wait for a task of a remote agent. Usually the timeout of the step is shorter. */
 const MAX_WAIT_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the functions that run the steps of a pipeline. There is one function for each kind of agent. */
+/** Returns the functions that run the steps of a pipeline, one for each kind of agent. */
 function stepRunners({
   prompts,
   tokens,
@@ -199,20 +199,19 @@ function stepRunners({
 }: RunnerParts): StepRunners {
   const previews = ({ context }: StepCall) =>
     Promise.all(context.map((artifact) => artifactFrame(artifact, frameSecret)));
-  /** Describes the artifacts in the context of a step whose preview is not their whole text. */
+  /** Lists the context artifacts of a step whose preview is not their whole text. */
   const previewed = ({ context }: StepCall) =>
     context
       .filter(({ preview }) => preview.truncated)
       .map((artifact) => partlyShown(artifact, utf8Bytes(artifact.preview.text)));
   /**
-   * Describes the artifacts that a prompt shows only in part, and those that it leaves out because it
-   * previews only a limited number of artifacts.
+   * Lists the artifacts that a prompt shows only in part, or omits because the number of previews is limited.
    */
   const seenIn = ({ partial }: Bundle, { context }: StepCall) => [
     ...partial,
     ...context.slice(PROMPT_PREVIEWS).map((artifact) => partlyShown(artifact, 0)),
   ];
-  /** Text of a task for a remote agent: the prompt and the previews of its context. */
+  /** Returns the text of a task for a remote agent: the prompt and the previews of its context. */
   const taskText = async (call: StepCall) => [call.prompt, ...(await previews(call))].join('\n\n');
   const priced = async ({ prompt, context }: StepCall, text: string) => {
     const [shown, words] = await Promise.all([tokens.count(text), tokens.count(prompt)]);
@@ -220,7 +219,7 @@ function stepRunners({
     return { tokens: shown, pasted: { ...words, tokens: pasted } };
   };
   /**
-   * Builds the prompt of a step. It previews only the artifacts in the context of the step, not all artifacts
+   * Builds the prompt of a step, with previews of the artifacts in the step's context, not of all artifacts
    * of the run.
    */
   const bundleOf = ({ run, prompt, context }: StepCall, reader: PromptRequest['reader'], system?: string) => {
@@ -284,8 +283,8 @@ function stepRunners({
       return { content: await readText(body), by: capability, source_refs: [artifact_ref] };
     },
     /**
-     * Sends the step as a task to the agent that serves the channel. If the run is resumed after a crash, the
-     * idempotency key finds the same task, so no second task is sent.
+     * Sends the step as a task to the agent that serves the channel. The idempotency key keeps a resumed run
+     * from sending a second task.
      */
     async bridge(call, { signal }) {
       const { channel, done_channel, to } = call.agent;
@@ -302,9 +301,8 @@ function stepRunners({
       });
       const waiting = bridge.wait(id, { signal, timeout: MAX_WAIT_MS });
       const answer = await waiting.catch(async (error) => {
-        // After a timeout nobody waits for the task any more, so cancel it. But if the run was only stopped,
-        // the task goes on, because the resumed run will wait for it again. The caller gets the timeout error
-        // even if canceling fails.
+        // After a timeout nobody waits for the task, so cancel it. If the run was only stopped, keep the
+        // task: the resumed run waits for it. If canceling fails, the caller still gets the timeout error.
         if (signal.reason?.name === 'TimeoutError')
           await client.tasks.cancel(id, { reason: `step ${call.step} took too long` }).catch(() => null);
         throw error;

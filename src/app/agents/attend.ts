@@ -15,15 +15,12 @@ import { makeHome } from '../store/home.ts';
 import { clientProcess, knownSession, readJsonFile, registerSession, wakeMark } from '../store/sessions.ts';
 import { findRoute, isWatched, settleSent } from './wake.ts';
 
-/**
- * Maximum number of claims that a session remembers as already reported to its agent. The oldest are
- * forgotten first.
- */
+/** Maximum number of claims that a session remembers as reported. The oldest are forgotten first. */
 const WARNED_MAX = 100;
 
 /**
- * Registers the session of a hook with the relay, or updates its state. If the prompt contains messages, they
- * reached the session by another route than a hook, so they are marked as shown.
+ * Registers the session that runs a hook with the relay, or updates its state. Messages that the prompt
+ * contains are marked as shown: they arrived by another route than a hook.
  */
 export async function attend(hooked: HookedSession, host: Host, env: Environment): Promise<Attendance> {
   const { client, session, folder, transcript } = hooked;
@@ -91,10 +88,7 @@ function claimKey({ by, what, since }: AgentClaim): string {
   return `${by} ${what} ${since}`;
 }
 
-/**
- * Marks messages as shown if the prompt contains them. Such messages were in the client's own queue, and the
- * client has now delivered them.
- */
+/** Marks the messages in the prompt as shown: the client has delivered them from its own queue. */
 async function confirm(relay: Relay, name: string, arrived: readonly string[]): Promise<void> {
   const { messages } = await relay.agents.messages(name);
   const shown = messages.filter(({ id }: AgentMessage) => arrived.includes(id));
@@ -102,8 +96,8 @@ async function confirm(relay: Relay, name: string, arrived: readonly string[]): 
 }
 
 /**
- * Signs off sessions of this machine whose process has ended without calling a hook, so that their names can
- * be used again.
+ * Signs off sessions of this machine whose process has ended without running a hook, so that their agent
+ * names are free again.
  */
 async function signOffDead(relay: Relay): Promise<void> {
   const { agents } = await relay.agents.list();
@@ -113,8 +107,8 @@ async function signOffDead(relay: Relay): Promise<void> {
 }
 
 /**
- * How the hooks of some clients show messages: only at the next prompt (`turn`), or only when a session
- * starts (`start`).
+ * Clients whose hooks show messages late: only at the next prompt (`turn`), or only when a session starts
+ * (`start`).
  */
 const SLOW_REACH: { readonly [client: string]: Session['reach'] } = {
   gemini: 'turn',
@@ -125,8 +119,8 @@ const SLOW_REACH: { readonly [client: string]: Session['reach'] } = {
 function reachOf({ client, session }: HookedSession, host: Host, env: Environment): Session['reach'] {
   const slow = SLOW_REACH[client];
   if (slow !== undefined) return slow;
-  // Only a process on this machine can wake the session: a sender that uses the local store, a relay on this machine,
-  // or a watcher.
+  // Only a process on this machine can wake the session: a sender on the local store, a relay server here, or
+  // `relay agents --watch`.
   const near = host.remote === null || isLoopback(new URL(host.remote).hostname) || isWatched(host.home);
   const route = near ? findRoute({ client, session }, host.home, env) : null;
   return route === null || route.name === 'opencode-http' ? 'turn' : 'now';
@@ -140,7 +134,9 @@ function derivedName(client: string, folder: string): string {
 
 const namesFile = (home: string) => join(home, 'agent-names.json');
 
-/** Returns the name that `relay install --agent` stored for a client in a folder, or null. */
+/**
+ * Returns the name that `relay install --agent` stored for a client in a folder, or null if there is none.
+ */
 function chosenName(home: string, client: string, folder: string): string | null {
   const names = readJsonFile(namesFile(home)) ?? {};
   for (let at = folder; ; at = dirname(at)) {
@@ -152,7 +148,7 @@ function chosenName(home: string, client: string, folder: string): string | null
   return typeof name === 'string' ? name : null;
 }
 
-/** Stores the name of a client in a folder. If `folder` is null, the name is for all folders of the user. */
+/** Stores the agent name of a client in a folder or, if `folder` is null, in all folders of the user. */
 export async function chooseName(
   home: string,
   client: string,

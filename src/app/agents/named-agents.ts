@@ -10,7 +10,8 @@ import type { Config, Environment } from '../config.ts';
 import { nodeRunners } from './node-runners.ts';
 
 /**
- * Opens the runner that the command line names. A tmux runner also uses the profiles in `<home>/agents.json`.
+ * Opens the runner that the command line names. The tmux runner also reads profiles of programs from
+ * `<home>/agents.json`.
  */
 export async function openRunner(spec: RunnerSpec, home: string): Promise<Runner> {
   if (spec.kind === 'exec') return nodeRunners.exec(spec);
@@ -32,8 +33,8 @@ async function ownProfiles(path: string): Promise<JsonObject> {
 }
 
 /**
- * Opens a remote A2A agent. The agent gets the given token, otherwise the token in A2A_TOKEN. If there is no
- * token and the agent is the configured relay, the agent gets the API key for that relay.
+ * Opens a remote A2A agent with the given token or the token in A2A_TOKEN. Without a token, an agent on the
+ * configured relay gets the API key of that relay.
  */
 export async function openAgent(
   address: string,
@@ -47,7 +48,7 @@ export async function openAgent(
       ? config.apiKey
       : null;
   const token = o.token ?? (env.A2A_TOKEN || own || undefined);
-  // The agent client calls this only for a text that is too long for a message. So most calls need no relay.
+  // Only a text that is too long for a message is pushed, so most calls open no relay.
   const push: ContextRelay['push'] = async (...args) => {
     await using open = await host.relay.open();
     return await (await open.client()).push(...args);

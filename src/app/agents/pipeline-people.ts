@@ -18,7 +18,7 @@ interface Place {
 
 /**
  * Returns a function that asks a person a question of a run and waits for the answer. If the run stops, the
- * question stays open. When the run is resumed, people are notified again.
+ * question stays open, and resuming the run notifies people again.
  */
 export function personAsker({ questions, channels }: Relay, place: Place) {
   return async (question: RunQuestion): Promise<AskedQuestion> => {
@@ -35,7 +35,8 @@ export function personAsker({ questions, channels }: Relay, place: Place) {
     });
     if (asked.status !== 'open') return waitForAnswer(questions, asked, signal);
     const link = await questions.link(asked.id).catch((error: unknown) => {
-      // The API key lacks the scope `answer`, or the question is no longer open. Continue without a link.
+      // Without the scope `answer`, or after the question was answered, there is no link. Continue without
+      // it.
       if (isRelayError(error, 'forbidden') || isRelayError(error, 'conflict')) return null;
       throw error;
     });
@@ -45,7 +46,10 @@ export function personAsker({ questions, channels }: Relay, place: Place) {
   };
 }
 
-/** Notifies people of a question. A failure is only a warning, because people can still find the question. */
+/**
+ * Notifies people of a question. A failure is only a warning, because people can find the question by other
+ * ways.
+ */
 async function announce(
   { id, question, choices, thread_id, step }: AskedQuestion,
   link: string,
@@ -67,7 +71,8 @@ async function announce(
         if (!answer.ok) throw new Error(`it answered ${answer.status}`);
       },
     ]);
-  // Leave out the link: everybody may read a channel, and anyone with the link could answer the question.
+  // Announce the question without its link: everybody may read a channel, and anyone with the link could
+  // answer.
   if (channel !== undefined)
     tries.push(['channel', () => channels.publish(channel, { ...message, link: '' })]);
   for (const [way, send] of tries)
@@ -75,8 +80,8 @@ async function announce(
 }
 
 /**
- * Runs the `notify` command. The question is in environment variables and never in the command line, where the
- * shell would interpret its text.
+ * Runs the `notify` command. It gets the question in environment variables: in a command line, the shell
+ * would interpret the text.
  */
 async function runNotify(
   command: string,

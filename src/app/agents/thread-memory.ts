@@ -7,8 +7,8 @@ import { writeAtomically } from '../store/atomic-file.ts';
 import { makeHome } from '../store/home.ts';
 
 /**
- * Remembers the last used thread of each relay in `<home>/current-thread.json`. The id of a thread is valid
- * only on its own relay.
+ * Stores the default thread of each relay in `<home>/current-thread.json`. A thread id is valid only on its
+ * own relay.
  */
 export function openThreadMemory(home: string, remote: string | null): ThreadMemory {
   const path = join(home, 'current-thread.json');
@@ -32,10 +32,7 @@ export function openThreadMemory(home: string, remote: string | null): ThreadMem
 
 type ThreadByRelay = { readonly [relay: string]: string };
 
-/**
- * Reads the file. An unreadable file counts as empty, because nothing depends on it: users can always name a
- * thread.
- */
+/** Reads the file. An unreadable file counts as empty: users can always name a thread. */
 function read(path: string): ThreadByRelay {
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));

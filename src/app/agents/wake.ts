@@ -20,23 +20,26 @@ import { processExists } from '../serve/pid-file.ts';
 import { makeHome } from '../store/home.ts';
 import { knownSession, readJsonFile, seenInTranscript, wakeMark } from '../store/sessions.ts';
 
-/** Interval in ms at which `watchSessions` looks for messages. */
+/** Interval in ms at which `watchSessions` asks the relay for messages. */
 const WATCH_MS = 3_000;
-/** After a message was sent, its session's transcript is watched for this many ms until the message appears. */
+/** Time in ms for which the transcript is watched for a message that was sent to a session. */
 const EVIDENCE_MS = 3_000;
 const EVIDENCE_POLL_MS = 250;
-/** If a message that was sent does not appear in the transcript after this many ms, it is queued again. */
+/**
+ * Time in ms after which a sent message counts as lost and is queued again, if the transcript does not
+ * contain it.
+ */
 const LOST_MS = 120_000;
 const CODEX_MS = 15_000;
 const HTTP_MS = 10_000;
-/** A hook that waits for messages checks at this interval (in ms) whether a sender has called it. */
+/** Interval in ms at which a hook that waits for messages checks whether a sender has called it. */
 const CALL_POLL_MS = 1_000;
-/** Version of the inbox protocol of Claude Code that is supported. */
+/** Supported version of Claude Code's inbox protocol. */
 const CLAUDE_PROTOCOL = 1;
 
 /**
- * Passes waiting messages on to the sessions of this machine. It never uses a route that would fork a session
- * or type into a terminal. A session without a route gets its messages from its hooks.
+ * Passes waiting messages on to the sessions of this machine, never by a route that would fork a session or
+ * type into a terminal. Sessions without a route get their messages from their hooks.
  */
 export async function wakeSessions(
   relay: Relay,
@@ -67,7 +70,7 @@ export async function watchSessions(
 ): Promise<void> {
   writeFileSync(watcherFile(host.home), String(process.pid), { mode: 0o600 });
   while (!stop.aborted) {
-    // If the relay does not answer, the next round tries again.
+    // If the relay does not answer, try again in the next round.
     for (const woken of await wakeSessions(relay, null, host, env).catch(() => [])) onWoken(woken);
     await pause(WATCH_MS);
   }
@@ -75,15 +78,15 @@ export async function watchSessions(
 
 const watcherFile = (home: string) => join(home, 'watcher.pid');
 
-/** Returns whether a process on this machine wakes sessions when a relay on another machine has messages. */
+/** Returns whether a process on this machine wakes its sessions for a relay on another machine. */
 export function isWatched(home: string): boolean {
   const file = watcherFile(home);
   return existsSync(file) && processExists(Number(readFileSync(file, 'utf8')));
 }
 
 /**
- * Passes on the waiting messages of one agent. Returns the name of the route, or null if nothing was passed
- * on.
+ * Passes the waiting messages of one agent on to its session. Returns the name of the route, or null if
+ * nothing was sent.
  */
 async function wakeOne(
   relay: Relay,
@@ -119,9 +122,8 @@ async function wakeOne(
 }
 
 /**
- * Settles messages that were sent to the session but not confirmed. A message that appears in the transcript
- * is marked as shown. Any other is queued again after `LOST_MS`. Returns whether other messages still wait to
- * be sent.
+ * Settles messages that were sent to a session but not confirmed. A message in the transcript is marked as
+ * shown; any other is queued again after `LOST_MS`. Returns whether further messages wait to be sent.
  */
 export async function settleSent(
   relay: Relay,
@@ -133,7 +135,7 @@ export async function settleSent(
     if (sent_at === undefined) continue;
     if (transcript !== undefined && seenInTranscript(transcript, id))
       await relay.agents.mark(name, { ids: [id], as: 'shown', route });
-    // For Codex, do not queue the message again: it was put into a file, which keeps it until Codex reads it.
+    // Do not queue a message to Codex again: it is in a file until Codex reads it.
     else if (route !== 'codex-queue' && Date.now() - Date.parse(sent_at) > LOST_MS)
       await relay.agents.mark(name, { ids: [id], as: 'queued' });
   }
@@ -142,7 +144,7 @@ export async function settleSent(
 
 interface Route {
   readonly name: string;
-  /** Sends a text to the session. Null if the session itself fetches its messages when `call` is called. */
+  /** Sends a text to the session. Null if the session fetches its messages itself after `call`. */
   readonly send: ((text: string) => Promise<void>) | null;
   /** Tells the session that messages wait. */
   call?(): void;
@@ -150,7 +152,7 @@ interface Route {
   works?(): Promise<boolean>;
 }
 
-/** Returns the best way to wake a session now, or null if there is none. */
+/** Returns the best route by which a session can be woken now, or null. */
 export function findRoute(
   session: Pick<Session, 'client' | 'session'>,
   home: string,
@@ -184,15 +186,15 @@ export function findRoute(
       },
     };
   }
-  // Our OpenCode plugin and the background hook of Claude Code each write their process id to a file and
-  // watch it. Touching the file wakes them.
+  // Our OpenCode plugin and our background hook in Claude Code each watch a file with their process id.
+  // Touching the file wakes them.
   const mark = wakeMark(home, client, id);
   if (existsSync(mark) && processExists(Number(readFileSync(mark, 'utf8')))) {
     const name = client === 'opencode' ? 'opencode' : 'claude-rewake';
     return { name, send: null, call: () => utimesSync(mark, new Date(), new Date()) };
   }
-  // A restarted OpenCode server loads our plugin only with its first prompt. Until then, send the message
-  // over the server's HTTP API.
+  // A restarted OpenCode server loads our plugin only at its first prompt. Until then, use the HTTP API of
+  // the server.
   const server = URL.parse(registered?.server ?? '');
   if (server === null || !isLoopback(server.hostname)) return null;
   const password = env.OPENCODE_SERVER_PASSWORD;
@@ -210,7 +212,7 @@ export function findRoute(
     });
   return {
     name: 'opencode-http',
-    // Another program may listen on the port now, so check that the answer names this session.
+    // The port may now belong to another program, so check that the answer names this session.
     works: () =>
       ask('')
         .then((answer) => answer.json())
@@ -247,8 +249,8 @@ export async function* wakeCalls(
 }
 
 /**
- * Formats a message as a line for the inbox of a Claude Code process. The line names the session. If another
- * session now has this process id, Claude Code drops the line.
+ * Formats a message as a line for the inbox of a Claude Code process. Because the line names the session, a
+ * process that now runs another session drops it.
  */
 function claudeLine(session: string, text: string): string {
   return `${JSON.stringify({ type: 'user', session_id: session, from: 'relay', message: { role: 'user', content: text } })}\n`;

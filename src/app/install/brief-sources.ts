@@ -9,23 +9,21 @@ import type { Launcher } from './launcher.ts';
 import { isOurPlugin } from './opencode-plugin.ts';
 
 /**
- * A hook or plugin that gives sessions the brief (the summary of the project), and the command that removes
- * it.
+ * A hook or plugin that gives sessions the brief (the summary of a project), and the command that removes it.
  */
 interface BriefSource {
   readonly what: string;
   readonly remove: string;
   /**
-   * Command line of the hook. Claude Code runs identical command lines only once, even if several settings
-   * files contain them.
+   * Command line of the hook. Claude Code runs an identical command line only once, even if several settings
+   * files have it.
    */
   readonly command: string;
 }
 
 /**
- * Checks whether the sessions of a client get the brief more than once: from a plugin and from `relay
- * install`, or from an installation for the user and another one for the folder. Returns what was found and
- * how to fix it, or null.
+ * Checks whether sessions of a client get the brief twice: from a plugin and from `relay install`, or from an
+ * installation for the user and one for the folder. Returns the problem and its fix, or null.
  */
 export async function repeatedBrief(
   client: Client,
@@ -52,7 +50,7 @@ export async function repeatedBrief(
   return { found, fix: `remove one: ${sources.map(({ remove }) => remove).join(', or ')}` };
 }
 
-/** Returns the command that prints the brief, from a settings file, or null if the file has none. */
+/** Returns the command in a settings file that prints the brief, or null if there is none. */
 async function briefCommand(client: Client, file: string): Promise<string | null> {
   if (file.endsWith('.js')) {
     const text = await readFile(file, 'utf8').catch(() => '');

@@ -30,10 +30,10 @@ import { fireHooks, listTools } from './trial-runs.ts';
 import { codexFolderTrust, codexHookTrust, geminiFolderTrust } from './trust.ts';
 
 /**
- * Checks our entries in the settings of all clients at the same time. It runs every hook of this program and
- * looks for the hook's effect. It starts the MCP server and requests its tools. It reads whether the client
- * trusts the folder and our hooks. It never runs a command from the settings, but compares it with the
- * command that we would write. If nothing is installed, it yields nothing.
+ * Checks our entries in the settings of all clients. Runs each hook of this program and looks for its effect,
+ * requests the tools of the MCP server, and reads whether the client trusts the folder and our hooks.
+ * Commands in the settings are never run, only compared with the command that we would write. Yields nothing
+ * if nothing is installed.
  */
 export async function* installChecks(settings: InstallSettings, deadline: Deadline): AsyncGenerator<Check> {
   const begun = (['project', 'user'] as const).flatMap((scope) =>
@@ -56,26 +56,26 @@ export async function* installChecks(settings: InstallSettings, deadline: Deadli
   if (scopes.size === 0 || (await findProject(settings.places.project)) !== null) return;
   yield {
     name: 'project files',
-    // After a user-wide installation, many folders have no project files, so this is no warning.
+    // After an installation for the user, many folders have no project files, so this is no warning.
     state: scopes.has('project') ? 'warning' : 'ok',
     found: 'this folder has none, so hooks have nothing to report here',
     fix: 'relay project init',
   };
 }
 
-/** A settings file of a client with its current content. */
+/** A settings file of a client and its current content. */
 interface Installed extends SettingsTarget {
   readonly value: JsonObject;
 }
 
 /** Result of checking one hook or server. */
 interface Trial {
-  /** Name such as `hook Stop` or `MCP`. */
+  /** What was checked, such as `hook Stop` or `MCP`. */
   readonly what: string;
   readonly file: string;
   readonly state: Check['state'];
   readonly found: string;
-  /** Step that fixes the problem. Default: install again. */
+  /** How to fix the problem. Default: install again. */
   readonly fix?: string;
 }
 
@@ -89,7 +89,7 @@ async function clientChecks(
   let report: InstallReport;
   try {
     const removal = await runInstall({ client, scope, action: 'remove', dryRun: true }, settings);
-    // All clients share the skill folder. So if only the skill is installed, this client may not be set up at
+    // All clients share the skill folder. If only the skill is installed, this client may not be set up at
     // all.
     if (!removal.changes.some(({ parts, what }) => !parts.includes('skill') && what !== 'same')) return [];
     report = await runInstall({ client, scope, action: 'add', dryRun: true }, settings);
@@ -108,7 +108,7 @@ async function clientChecks(
     ...installed.map((target) => tryServer(target, trying)),
   ]);
   const tried = sameCauses(trials.flat());
-  // Do not list a file with a failed check again as missing or changed.
+  // Do not also list a file as missing or changed if one of its checks failed.
   const told = trials.flat().flatMap(({ state, file }) => (state === 'ok' ? [] : [file]));
   const changed = report.changes.filter(({ what }) => what !== 'same' && what !== 'kept');
   const drifted = changed.flatMap(({ path }) => (told.includes(path) ? [] : [path]));
@@ -134,7 +134,7 @@ async function clientChecks(
   ];
 }
 
-/** Merges results with the same cause into one check, so that the user sees each problem once. */
+/** Merges checks that failed for the same cause, so that the user sees each problem once. */
 function sameCauses(trials: readonly Trial[]): Check[] {
   const causes = Map.groupBy(trials, ({ state, found }) => `${state} ${found}`);
   return [...causes.values()].map((same) => {
@@ -147,10 +147,7 @@ function sameCauses(trials: readonly Trial[]): Check[] {
 /** Parameters that all checks of one client share. */
 interface Trying {
   readonly client: Client;
-  /**
-   * Command with which new settings would call this program. Checks compare it with the command in the
-   * settings.
-   */
+  /** Command that new settings would contain. Checks compare the command in the settings with it. */
   readonly own: string;
   readonly places: Places;
   readonly deadline: Deadline;
@@ -178,10 +175,7 @@ async function tryHooks({ file, entries, value, text }: Installed, o: Trying): P
   });
 }
 
-/**
- * Returns the hooks that our plugin runs. Returns none if the file is missing or is not a plugin that we
- * write.
- */
+/** Returns the hooks that our plugin runs, or none if the file is missing or not our plugin. */
 async function pluginHooks(file: string, text: string, client: string) {
   const found = await readFile(file, 'utf8').catch(() => null);
   const [command = '', ...args]: string[] = JSON.parse(/^const RELAY = (.*);$/m.exec(text)?.[1] ?? '[]');
@@ -222,7 +216,7 @@ function wrong(found: string | null | undefined): Fault | null {
   return found ? { state: 'wrong', found } : null;
 }
 
-/** Returns a fault if relay has no hook named `word`, or if the settings run this hook for the wrong event. */
+/** Returns a fault if there is no hook `word`, or if the settings run it at the wrong event. */
 function misplaced(event: string, word: string, client: HookClient): Fault | null {
   const known: { readonly [word: string]: string } = HOOK_EVENTS[client];
   if (known[word] === undefined) return wrong(`relay has no hook "${word}"`);
@@ -233,13 +227,12 @@ function misplaced(event: string, word: string, client: HookClient): Fault | nul
   );
 }
 
-/** Matches commands that contain no path, so that they also work on other machines. */
+/** Matches commands without a path, which also work on other machines. */
 const PORTABLE = /^(?:relay|npx (?:-y|--no-install) contextrelay)$/;
 
 /**
- * Returns a fault if the program in a settings line is missing or is not this program. The program is never
- * run, only its file is inspected. Lines with the same cause get the same sentence, so that `sameCauses` can
- * merge them.
+ * Returns a fault if the program in a settings line is missing or not ours. Inspects the file of the program
+ * but never runs it. The same cause gives the same sentence, so that `sameCauses` can merge faults.
  */
 function programFault(program: string, own: string, env: Environment): Fault | null {
   if (program === own) return null;
@@ -247,8 +240,8 @@ function programFault(program: string, own: string, env: Environment): Fault | n
   const place = isAbsolute(name) ? (existsSync(name) ? name : null) : findProgram(name, env);
   const portable = PORTABLE.test(program);
   if (portable) {
-    // Do not suggest to install again. That would write a path of this machine into a file that other people
-    // share.
+    // Installing again would write a path of this machine into a file that people share, so suggest another
+    // fix.
     const fix = `put ${name} on the PATH of the client; see docs/install.md`;
     if (place === null)
       return { state: 'wrong', found: `${name} is not on the PATH, so relay cannot run`, fix };
@@ -263,13 +256,10 @@ function firstWord(line: string): string {
   return quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '';
 }
 
-/** Maximum number of characters to print of another program's command. */
+/** Maximum number of characters printed of another program's command. */
 const COMMAND_CHARS = 80;
 
-/**
- * Lists the hooks and MCP servers of other programs in the files that contain our entries. These hooks and
- * servers are never run.
- */
+/** Lists the hooks and MCP servers of other programs in the files with our entries. They are never run. */
 function othersIn(client: Client, installed: readonly Installed[]): Check[] {
   const named = installed.flatMap(({ entries, value }) =>
     entries.flatMap((entry) => {
@@ -293,8 +283,8 @@ function othersIn(client: Client, installed: readonly Installed[]): Check[] {
 }
 
 /**
- * Checks whether Gemini CLI and Codex trust the folder and our hooks. Other clients are not checked. Claude Code
- * asks the user in a new folder, but with -p it runs the hooks without asking.
+ * Checks whether Gemini CLI and Codex trust the folder and our hooks. Claude Code needs no check: it asks the
+ * user in a new folder, and with -p it runs hooks without asking.
  */
 async function trustChecks(
   client: Client,
@@ -336,7 +326,7 @@ async function trustChecks(
   return checks;
 }
 
-/** Returns all MCP servers in the settings by name. `path` leads to our server, which is one of them. */
+/** Returns all MCP servers in the settings by name. `path` is the path of our own server. */
 function serversAt(path: readonly string[], value: JsonObject): JsonObject {
   let found: Json | undefined = value;
   for (const step of path.slice(0, -1)) found = isJsonObject(found) ? found[step] : undefined;
@@ -344,18 +334,19 @@ function serversAt(path: readonly string[], value: JsonObject): JsonObject {
 }
 
 /**
- * Environment variables that Codex passes to every MCP server. Codex passes any other variable only if the entry
- * of the server names it.
+ * Environment variables that Codex passes to every MCP server. It passes others only if the server's entry
+ * names them.
  */
 const CODEX_GIVES =
   /^(?:HOME|LOGNAME|PATH|SHELL|USER|LANG|LC_ALL|TERM|TMPDIR|TZ|__CF_USER_TEXT_ENCODING|SYSTEMROOT|PATHEXT|COMSPEC|APPDATA|LOCALAPPDATA|USERPROFILE)$/;
-/** Names of environment variables that Gemini CLI considers secrets and does not pass to MCP servers. */
+/**
+ * Matches names of environment variables that Gemini CLI treats as secrets and withholds from MCP servers.
+ */
 const GEMINI_KEEPS = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT/i;
 
 /**
- * Returns the variables that select a relay and reach the hooks of a client, but not its MCP server. Then
- * hooks and server would use different relays. A server gets only the variables that the client passes on and
- * those that its entry names.
+ * Returns the variables that select a relay and that hooks of a client get, but its MCP server does not. The
+ * hooks and the server would then use different relays.
  */
 function lostVariables(client: Client, server: JsonObject, env: Environment): string[] {
   const named = Array.isArray(server.env_vars) ? server.env_vars : [];

@@ -1,15 +1,13 @@
 import { type Launcher, shellLine } from './launcher.ts';
 
-/** Text at the beginning of a file that marks the file as ours. */
+/** Begins a file that relay wrote, to recognize it later. */
 export const MARK = 'Written by "relay install';
 
 /**
- * Returns the script for CLAUDE_CODE_SHELL_PREFIX. Claude Code runs every shell line as `SCRIPT 'LINE'`: commands of its Bash
- * tool, hooks and MCP servers. Permission rules see the original command.
- *
- * The command writes its output to a file of Claude Code, which shows the file while the command runs. When the command
- * has ended and the file is long, the script replaces the content of the file by an excerpt. If relay is missing, fails or
- * is slow, the file stays as it is.
+ * Returns the script for CLAUDE_CODE_SHELL_PREFIX. Claude Code runs every shell line as `SCRIPT 'LINE'`:
+ * commands of its Bash tool, hooks and MCP servers. Permission rules see the original line. Claude Code shows
+ * the file to which a command writes its output. After the command, the script replaces a long output in this
+ * file by an excerpt. If relay is missing, fails or is slow, the file stays as it is.
  */
 export function claudePrefix(launcher: Launcher, seconds = 20): string {
   return `#!/bin/sh

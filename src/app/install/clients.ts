@@ -20,7 +20,7 @@ export interface Places {
   readonly platform: NodeJS.Platform;
 }
 
-/** A settings file or a skill folder of a client. We add our entries or files to it. */
+/** A settings file of a client, or its skill folder, to which we add entries or files. */
 export type Target = SkillTarget | SettingsTarget;
 
 export interface SkillTarget {
@@ -31,8 +31,8 @@ export interface SkillTarget {
 
 export interface SettingsTarget {
   /**
-   * Format of the file. `jsonc` allows comments and trailing commas; in `json` they are errors that the user
-   * should see. `file` is a file that belongs to us completely and has the content `text`.
+   * Format of the file: `json`, `jsonc` (with comments and trailing commas), `toml`, or `file`, a file of our
+   * own with the content `text`.
    */
   readonly kind: 'json' | 'jsonc' | 'toml' | 'file';
   readonly text?: string;
@@ -43,21 +43,23 @@ export interface SettingsTarget {
 
 export interface ClientPlan {
   readonly targets: readonly Target[];
-  /** Limits of this client, or steps that its user must take. */
+  /** Limits of this client, and steps that the user must take. */
   readonly notes: readonly string[];
 }
 
 export const SKILL_NAME = 'context-relay';
 
-/** Time limit of a hook in seconds. It is long enough even on a busy machine. */
+/** Timeout of a hook in seconds, long enough for a busy machine. */
 const HOOK_SECONDS = 10;
 /**
- * Time limit in seconds of the hook that waits while a session is idle. The session's next turn starts the hook
- * again.
+ * Timeout in seconds of the hook `wait`, which waits while a session is idle. The next turn of the session
+ * starts it again.
  */
 const WAIT_SECONDS = 24 * 3600;
 
-/** By client: a pattern that matches the names of the tools that change files. Our OpenCode plugin has its own list. */
+/**
+ * Pattern that matches the names of tools that change files, by client. Our OpenCode plugin has its own list.
+ */
 const EDIT_TOOLS: { readonly [client: string]: string } = {
   claude: 'Edit|Write|NotebookEdit',
   codex: 'apply_patch',
@@ -65,9 +67,9 @@ const EDIT_TOOLS: { readonly [client: string]: string } = {
 };
 
 /**
- * Environment variables that select the relay and the agent's name. A hook gets all variables of its client.
- * An MCP server may get only some of them, and the others only if its settings entry names them. The entry
- * contains only names, so that no value gets into a committed file.
+ * Environment variables that select the relay and the name of the agent. Some clients pass a variable to an
+ * MCP server only if the server's entry names it. The entry contains no values, because the file may be
+ * committed.
  */
 export const RELAY_VARIABLES = [
   'RELAY_HOME',
@@ -76,14 +78,14 @@ export const RELAY_VARIABLES = [
   'RELAY_AGENT',
 ] as const;
 /**
- * Variables for the entry of a server. The client replaces each `${NAME:-}` with the value of the variable,
- * or with an empty text if the variable is not set.
+ * Variables for the entry of an MCP server. The client replaces `${NAME:-}` by the value of NAME, or by an
+ * empty text.
  */
 const EXPANDED = Object.fromEntries(RELAY_VARIABLES.map((name) => [name, `\${${name}:-}`]));
 
 /**
- * Setting that lets the tools of our MCP server run without asking the user, by client. `offer` is a note
- * that tells the user about it.
+ * Settings that let our MCP tools run without asking the user, by client. `offer` is a note that tells the
+ * user about the setting.
  */
 export const APPROVALS: {
   readonly [client: string]: { readonly setting: JsonObject; readonly offer: string };
@@ -102,13 +104,12 @@ export const APPROVALS: {
 
 export const CODEX_TRUST =
   'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust the hooks of relay.';
-/** Note that is printed instead of `CODEX_TRUST` if an existing hook has changed. */
+/** Note instead of `CODEX_TRUST` if a hook that was already installed has changed. */
 export const CODEX_TRUST_AGAIN =
   'The hooks changed, so Codex runs none of them until you trust them again: start codex, type /hooks, and trust the hooks of relay.';
 
 /**
- * Note for a client without hooks, which cannot get the brief when a session starts. `relay doctor` shows it
- * too.
+ * Note for a client without hooks: it cannot give a new session the brief. `relay doctor` shows the note too.
  */
 export const NO_HOOKS =
   'This client has no hook that relay can use, so a session starts without the brief. The skill tells the agent to read it.';
@@ -216,7 +217,7 @@ export function clientPlan(
       const server = settings('jsonc', join(folder, 'mcp.json'), [
         mcp(['servers'], { type: 'stdio', ...stdio }),
       ]);
-      // VS Code has no folder for hooks that apply to all projects of a user. So a user-wide installation has no hooks.
+      // VS Code has no place for hooks of all folders, so an installation for the user has no hooks.
       if (!ours) return { targets: [shared, server], notes: [NO_HOOKS] };
       const hooks = join(base, '.github', 'hooks', 'relay.json');
       return {
@@ -247,18 +248,18 @@ function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places
     if (name === 'wait')
       return [name, { event, handler: { ...handler, timeout: WAIT_SECONDS, asyncRewake: true } }];
     const matcher = name === 'pre-edit' ? EDIT_TOOLS[client] : undefined;
-    // Gemini CLI expects the time limit in milliseconds. It shows the field `name` in its list of hooks.
+    // Gemini CLI expects the timeout in milliseconds and shows `name` in its list of hooks.
     const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };
     return [name, { event, matcher, handler: client === 'gemini' ? gemini : handler }];
   });
-  // Leave out `wait` on Windows: there, a hook line cannot convert its exit code into the code that wakes a session.
+  // Omit `wait` on Windows, where a hook line cannot convert its exit code to the one that wakes a session.
   const installed = hooks.filter(([name]) => name !== 'wait' || platform !== 'win32');
   return { kind: 'hooks', client, hooks: Object.fromEntries(installed), ...FLAT[client] };
 }
 
 /**
- * Clients whose settings list hook handlers directly and not in groups. `fields` are other fields that such a
- * file must have.
+ * Clients whose settings list hook handlers without groups. `fields` are other fields that their file
+ * requires.
  */
 const FLAT: { readonly [client: string]: { readonly flat: true; readonly fields?: JsonObject } } = {
   cursor: { flat: true, fields: { version: 1 } },

@@ -90,8 +90,8 @@ test('adding keeps the entries of others, adding again changes nothing, and remo
     assert.equal(add(added), added);
     const keep = presentContainers(text, BOTH);
     const removed = removeEntries(added, BOTH, keep);
-    // Removing our entries turns `{ }` into `{}`. Only an install receipt could restore the space, so ignore
-    // it here.
+    // Removing our entries turns `{ }` into `{}`. Only a receipt could restore the space, and this test has
+    // none.
     assert.equal(removed.replace('{ }', '{}'), text.replace('{ }', '{}'));
   }
   const added = add(OTHERS);

@@ -3,10 +3,7 @@ import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
 import { readToml } from '../../formats/toml.ts';
 import { HOOK_ENDS } from './launcher.ts';
 
-/**
- * An entry that we add to the settings of a client. `ourHook` and `isOurServer` recognize our entries when we
- * add, check or remove them.
- */
+/** An entry that we add to the settings of a client. `ourHook` and `isOurServer` recognize it later. */
 export type Entry = HooksEntry | ServerEntry;
 
 /**
@@ -23,8 +20,7 @@ interface HooksEntry {
 }
 
 /**
- * A hook of ours: the event of the client, a pattern for the tools for which it runs, and the handler to
- * write.
+ * One of our hooks: the client's event, a pattern for the tools for which it runs, and the handler to write.
  */
 export interface OurHook {
   readonly event: string;
@@ -32,7 +28,7 @@ export interface OurHook {
   readonly handler: JsonObject & { readonly command: string };
 }
 
-/** An MCP server, in an object that may contain other servers: `mcpServers.relay`. */
+/** Our MCP server, in an object that may contain other servers: `mcpServers.relay`. */
 interface ServerEntry {
   readonly kind: 'mcp';
   readonly path: readonly string[];
@@ -40,8 +36,8 @@ interface ServerEntry {
 }
 
 /**
- * Recognizes a hook command that this version or an earlier version wrote, with any path of the program.
- * Returns the program (the text before `hook`) and the name of the hook. Returns null for any other command.
+ * Recognizes a hook command of this or an earlier version, whatever the path of the program. Returns the
+ * program (the text before `hook`) and the name of the hook, or null for any other command.
  */
 export function ourHook(
   command: unknown,
@@ -55,13 +51,13 @@ export function ourHook(
   return found && { program: found[1]!, name: found[2]! };
 }
 
-/** Returns the program of an MCP server, followed by its arguments. */
+/** Returns the command line of an MCP server: the program and its arguments. */
 export function serverCommandLine(value: Json | undefined): string[] {
   const { command, args } = isJsonObject(value) ? value : {};
   return [command, args].flat().filter((word) => typeof word === 'string');
 }
 
-/** Returns whether an MCP server runs `relay mcp`. Recognizes all forms in which clients write a command. */
+/** Returns whether an MCP server runs `relay mcp`, however the client writes the command. */
 export function isOurServer(value: Json | undefined): boolean {
   const { words } = splitTools(serverCommandLine(value));
   return (
@@ -70,21 +66,19 @@ export function isOurServer(value: Json | undefined): boolean {
   );
 }
 
-/** Separates `--tools NAMES` from the end of the command line of an MCP server. */
+/** Splits `--tools NAMES` off the end of the command line of an MCP server. */
 export function splitTools(line: readonly string[]): { words: readonly string[]; tools: readonly string[] } {
   const end = line.at(-2) === '--tools' ? -2 : line.length;
   return { words: line.slice(0, end), tools: line.slice(end) };
 }
 
 /**
- * Thrown if an entry cannot be added or removed: another program uses its name, or the file has an unexpected
- * structure.
+ * Thrown if an entry cannot be added or removed, because another program uses its name or the file has an
+ * unexpected structure.
  */
 export class Occupied extends Error {}
 
-/**
- * Returns the text with our entries added or corrected. If they are already correct, the text stays as it is.
- */
+/** Returns the text with our entries added or corrected. Correct entries leave the text as it is. */
 export function addEntries(text: string, entries: readonly Entry[], comments: boolean): string {
   const doc = new JsonDocument(text.trim() === '' ? '{}\n' : text, { comments });
   if (doc.root.kind !== 'object') throw new Occupied('it must contain a JSON object');
@@ -96,8 +90,8 @@ export function addEntries(text: string, entries: readonly Entry[], comments: bo
 }
 
 /**
- * Returns the text without our entries. Objects and lists that become empty are removed too, except those in
- * `keep`, which existed before our entries.
+ * Returns the text without our entries. Also removes objects and lists that become empty, except those in
+ * `keep`, which were there before.
  */
 export function removeEntries(text: string, entries: readonly Entry[], keep: readonly string[] = []): string {
   const doc = new JsonDocument(text, { comments: true });
@@ -110,8 +104,8 @@ export function removeEntries(text: string, entries: readonly Entry[], keep: rea
 }
 
 /**
- * Returns the paths of the objects and lists around our entries that already exist in the text. These objects and
- * lists stay when our entries are removed.
+ * Returns the paths of the objects and lists around our entries that the text already has. They stay when our
+ * entries are removed.
  */
 export function presentContainers(text: string, entries: readonly Entry[]): string[] {
   if (text.trim() === '') return [];
@@ -134,7 +128,7 @@ function addServer(doc: JsonDocument, { path, value }: ServerEntry): void {
 }
 
 /**
- * Updates our server entry. It keeps what a person added to the entry, such as a variable or a client flag.
+ * Updates our server entry, and keeps what a person added to it, such as a variable or a flag of the client.
  */
 function mergedServer(present: Json | undefined, value: JsonObject): JsonObject {
   if (!isJsonObject(present)) return value;
@@ -174,8 +168,7 @@ function addHooks(doc: JsonDocument, { client, hooks, flat, fields = {} }: Hooks
 }
 
 function removeHooks(doc: JsonDocument, client: string, keep: readonly string[]): void {
-  // Search again after each removal. If a key occurs twice in the JSON, removing the later one reveals the
-  // earlier one.
+  // Search again after each removal: if a JSON key occurs twice, removing the second one reveals the first.
   for (let ours = ourHandlers(doc.get(), client).at(-1); ours; ours = ourHandlers(doc.get(), client).at(-1))
     removeHandler(doc, pathOf(ours), keep);
 }
@@ -198,7 +191,7 @@ function removeUpwards(doc: JsonDocument, path: JsonPath, keep: readonly string[
   }
 }
 
-/** One of our hook handlers, with its name, its event, the index of its group, and its index in the group. */
+/** One of our hook handlers: its name, its event, the index of its group and its index in the group. */
 type OurHandler = ReturnType<typeof allHandlers>[number] &
   NonNullable<ReturnType<typeof ourHook>> & { readonly handler: { readonly command: string } };
 
@@ -210,7 +203,7 @@ export function ourHandlers(settings: Json | undefined, client: string): OurHand
   });
 }
 
-/** Returns the event of each hook handler that is not ours, and its command, URL or type. */
+/** Returns the hook handlers of other programs: event, and command, URL or type. */
 export function otherHandlers(
   settings: Json | undefined,
   client: string,
@@ -251,11 +244,11 @@ function needObjects(doc: JsonDocument, path: readonly string[]): void {
 }
 
 /**
- * TOML table of the MCP servers. The functions below edit our part of it as text, so that comments, order and
- * line endings stay.
+ * TOML table of MCP servers. The functions below edit it as text, so that comments, order and line endings
+ * stay.
  */
 const TABLE = 'mcp_servers';
-/** Name of our server in that table. */
+/** Name of our server in the table. */
 const NAME = 'relay';
 
 export function addTomlServer(text: string, server: JsonObject): string {
@@ -273,7 +266,7 @@ export function addTomlServer(text: string, server: JsonObject): string {
   return verifyToml(after, expected);
 }
 
-/** Changes some keys of another MCP server. Its other lines stay as they are. */
+/** Changes some keys of another program's MCP server. Its other lines stay as they are. */
 export function editTomlServer(text: string, name: string, server: JsonObject): string {
   const before = readToml(text);
   const servers = (before[TABLE] ?? {}) as JsonObject;
@@ -324,8 +317,8 @@ function replaceServer(text: string, server: JsonObject, keys: readonly string[]
 }
 
 /**
- * Returns the indexes of the lines that belong to our server: its header with a blank line before it, the
- * lines down to its last key, and its sub-tables.
+ * Returns the indexes of the lines of our server: a blank line before its header, the header, its keys and
+ * its sub-tables.
  */
 function ourLines(lines: readonly string[], name = NAME): Set<number> {
   const ours = new Set<number>();
@@ -349,19 +342,18 @@ function ourLines(lines: readonly string[], name = NAME): Set<number> {
   return ours;
 }
 
-/** Returns the text if it parses to `expected`. Otherwise throws, so that nothing is written. */
+/** Returns the text if it parses to `expected`. Otherwise throws, so that a wrong edit is never written. */
 function verifyToml(text: string, expected: Json): string {
   try {
     if (jsonEqual(readToml(text), expected)) return text;
   } catch {
-    // Invalid TOML is reported with the error below.
+    // Invalid TOML gets the error below.
   }
   throw new Occupied(`"${TABLE}" has a form that relay cannot edit safely; edit it by hand`);
 }
 
 function tomlValue(value: Json): string {
-  // JSON and TOML write strings and lists of strings in the same way. The only difference is DEL, which JSON
-  // does not escape.
+  // JSON and TOML write strings and lists of strings alike, except DEL, which JSON does not escape.
   return Array.isArray(value)
     ? `[${value.map(tomlValue).join(', ')}]`
     : JSON.stringify(value).replaceAll('\u007f', '\\u007F');

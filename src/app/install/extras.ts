@@ -20,7 +20,7 @@ interface ExtraSettings {
 }
 
 /**
- * A change of one file that can be made and undone. An `Edit` only computes texts; `planEdit` decides what is
+ * A change of one file, and how to undo it. An `Edit` only computes texts; `planEdit` decides what is
  * written.
  */
 interface Edit {
@@ -28,18 +28,17 @@ interface Edit {
   readonly executable?: boolean;
   add(text: string): string;
   /**
-   * Returns the text without the change. `original` is the text before the change, or null if it is not
-   * known.
+   * Returns the text without the change. `original` is the text before the change, or null if it is unknown.
    */
   remove(text: string, original: string | null): string;
 }
 
-/** Clients for which `--tee` can replace long tool results with excerpts. */
+/** Clients in which `--tee` replaces long tool results by excerpts. */
 export const TEE_CLIENTS: readonly string[] = ['claude', 'gemini', 'opencode'];
 
 /**
- * Returns the folder of the receipts of an extra feature (`--tee` or `--wrap`). Each of them has its own
- * receipts, so that removing one restores the file as it was before this one.
+ * Returns the folder for the receipts of an extra feature (`--tee` or `--wrap`). Each feature has its own, so
+ * that removing it restores the file as it was before this feature.
  */
 export function receiptFolder(extra: Extra): string {
   return join('extras', extra.kind === 'tee' ? 'tee' : `wrap-${digest(extra.server).slice(0, 12)}`);
@@ -71,8 +70,8 @@ async function planEdit(edit: Edit, action: 'add' | 'remove', receipts: Receipts
   return guarded(path, () => {
     if (action === 'add') {
       const after = edit.add(before ?? '');
-      // If someone edited the file after our last change, the original in the receipt lacks this edit and
-      // must not be restored.
+      // If someone has edited the file since, the original in the receipt lacks the edit and must not be
+      // restored.
       const isOriginalKnown = isUntouched || before === null || after === before;
       if (isOriginalKnown) return { ...plan, after, original: receipt?.original ?? null };
       return { ...plan, after, original: receipt === null ? before : edit.remove(before, receipt.original) };
@@ -96,8 +95,8 @@ const TEE_NOTES: { readonly [client: string]: readonly string[] } = {
 };
 
 /**
- * Note for Codex, which offers no safe way to change outputs. Rewriting COMMAND to `relay tee -- COMMAND`, or
- * adding `2>&1`, would bypass a user's rule that forbids COMMAND.
+ * Note for Codex, where no safe way to change outputs exists. Rewriting COMMAND to `relay tee -- COMMAND`, or
+ * adding `2>&1`, would bypass a rule of the user that forbids COMMAND.
  */
 export const CODEX_TEE =
   'Codex lets no other program change the output of its commands. The skill tells the agent to write: COMMAND | relay tee';
@@ -151,8 +150,8 @@ async function teeEdits(
       const path = join(home, '.gemini', 'settings.json');
       const { mcpServers } = jsonObjectOf(await readText(path));
       const server = isJsonObject(mcpServers) ? mcpServers.relay : undefined;
-      // Gemini CLI calls an MCP tool to show the excerpt. If it must ask the user first, the model gets an
-      // error instead of the output.
+      // Gemini CLI calls an MCP tool to show the excerpt. If it had to ask the user first, the model would
+      // get an error instead of the output.
       if (action === 'add' && !(isJsonObject(server) && isOurServer(server) && server.trust === true))
         throw refused(
           'Gemini CLI shows an excerpt only if it may call the MCP tools of relay without asking.',
@@ -185,7 +184,7 @@ function ownFile(path: string, content: string, executable = false): Edit {
   };
 }
 
-/** Removes the handlers with which we shorten results of tools: they run `relay tee hook`. */
+/** Removes our handlers that shorten tool results: they run `relay tee hook`. */
 function removeTeeHooks(text: string, event: string): string {
   const doc = new JsonDocument(text.trim() === '' ? '{}\n' : text, { comments: true });
   if (!/ tee hook \w+/.test(text)) return doc.text;
@@ -207,8 +206,7 @@ function refused(what: string, hint = 'See the guide: relay help guide output'):
 }
 
 /**
- * Returns a shell line that starts a server behind the relay proxy. If relay is missing, the line starts the
- * server alone.
+ * Returns a shell line that starts an MCP server behind our proxy or, if relay is missing, the server alone.
  */
 export function fallbackLine(launcher: Launcher, name: string): string {
   const wrap = [launcher.command, ...launcher.args, 'mcp', 'wrap', '--name', name, '--'];
@@ -231,7 +229,7 @@ async function wrapEdit(
   const { file: path } = target;
   const text = (await readText(path)) ?? '';
   const parents = target.entry.path.slice(0, -1);
-  // Claude Code stores servers for one folder in the file of the user, below `projects`. So search both places.
+  // Claude Code stores servers of one folder in the user's file, below `projects`. Search both places.
   const candidates: JsonPath[] = [
     [...parents, name],
     ['projects', places.project, ...parents, name],
@@ -261,8 +259,8 @@ async function wrapEdit(
       return doc.set(at, wrappedEntry(foundEntry(doc.get(at), name, path), launcher, name, scope, client))
         .text;
     },
-    // This runs only if someone edited the file after the server was wrapped. So restore only this entry,
-    // byte for byte, and keep the other edits.
+    // If someone edited the file after the server was wrapped, restore only this entry, byte for byte, and
+    // keep the edits.
     remove: (content, original) => {
       const [now, old] = [open(content).find(at), original === null ? undefined : open(original).find(at)];
       if (now === undefined || old === undefined || original === null)
@@ -286,16 +284,12 @@ function missing(name: string, path: string, action: string): RelayError {
   });
 }
 
-/**
- * Fields in the settings entry of an HTTP server. They are removed when the server is wrapped, because it is
- * then started by a command.
- */
+/** Settings of an HTTP server. Wrapping removes them, because a wrapped server is started by a command. */
 const HTTP_FIELDS = ['url', 'httpUrl', 'headers', 'type'];
 
 /**
- * Returns the entry of a server that runs behind `relay mcp wrap`. The URL and headers of an HTTP server may
- * contain secrets, and other users of the machine can see the arguments of a process. So they are passed in
- * environment variables.
+ * Returns the entry of a server behind `relay mcp wrap`. URL and headers of an HTTP server may contain
+ * secrets, so they are passed in environment variables: other users can see the arguments of a process.
  */
 function wrappedEntry(
   entry: JsonObject,

@@ -17,24 +17,21 @@ import {
 } from './entries.ts';
 import { isOurPlugin } from './opencode-plugin.ts';
 
-/** A file before and after the change. Null means that the file does not exist. */
+/** Content of a file before and after a change. Null means that the file does not exist. */
 export interface FilePlan {
   readonly path: string;
   readonly parts: readonly Part[];
   readonly before: string | null;
   readonly after: string | null;
-  /**
-   * Content of the file without our entries. Removing our entries restores this content. Null means that
-   * there was no file.
-   */
+  /** Content without our entries, which removing them restores. Null means that there was no file. */
   readonly original: string | null;
   /** True if the file must be executable. */
   readonly executable?: boolean;
-  /** True if some of our entries stay in the file. */
+  /** True if only some of our entries are removed. */
   readonly partial?: boolean;
 }
 
-/** Plans the change that adds our entries to a settings file, or corrects them. */
+/** Plans the change that adds or corrects our entries in a settings file. */
 export async function planAdd(target: SettingsTarget, receipt: Receipt | null): Promise<FilePlan> {
   const { file: path, parts } = target;
   const before = await readText(path);
@@ -42,16 +39,16 @@ export async function planAdd(target: SettingsTarget, receipt: Receipt | null): 
   return guarded(path, () => {
     const after = withOurs(target, text);
     const untouched = receipt?.after === digest(text);
-    // If someone edited the file after our last change, the original in the receipt lacks this edit and must
-    // not be restored.
+    // If someone has edited the file since, the original in the receipt lacks the edit and must not be
+    // restored.
     const original = untouched ? receipt.original : before && withoutOurs(target, before, receipt?.original);
     return { path, parts, before, after, original };
   });
 }
 
 /**
- * Plans the change that removes our entries from a settings file. With `partial`, some of our entries stay,
- * so the original in the receipt cannot be restored.
+ * Plans the change that removes our entries from a settings file. With `partial`, some of them stay, so the
+ * original in the receipt is not restored.
  */
 export async function planRemove(
   target: SettingsTarget,
@@ -80,7 +77,7 @@ function withOurs({ kind, entries, text: whole }: SettingsTarget, text: string):
   return servers.reduce((added, { value }) => addTomlServer(added, value), text);
 }
 
-/** Returns the text without our entries. Objects and lists that `original` has stay, even if they are empty. */
+/** Returns the text without our entries. Objects and lists of `original` stay, even if they are empty. */
 export function withoutOurs(target: SettingsTarget, text: string, original: string | null = null): string {
   if (target.kind === 'toml') return removeTomlServer(text);
   if (target.kind === 'file') return isOurPlugin(text) ? '' : text;
@@ -89,8 +86,8 @@ export function withoutOurs(target: SettingsTarget, text: string, original: stri
 }
 
 /**
- * Runs `plan` and turns its problems into errors for the user: the file is invalid, or our entry cannot be
- * added. Planning writes nothing, so such an error leaves all files unchanged.
+ * Runs `plan` and turns its exceptions into errors for the user: an invalid file, or an entry that cannot be
+ * added. A plan writes nothing, so an error leaves all files unchanged.
  */
 export function guarded<T>(file: string, plan: () => T): T {
   try {
@@ -118,12 +115,12 @@ function leftAlone(path: string, why: string, remedy: string): RelayError {
 /** Texts of the skill's files, by their paths in the folder of the skill. */
 export type SkillFiles = ReadonlyMap<string, string>;
 
-/** Line in SKILL.md that identifies our skill. Another skill may have the same name. */
+/** Line in SKILL.md that identifies our skill: another skill may have the same name. */
 const OURS = /^ {2}source: contextrelay$/m;
 
 /**
- * Plans to write all files of the skill. With `remove`, plans to restore the state before the installation. A
- * file that someone has edited since is not changed, but listed in `edited`.
+ * Plans to write all files of the skill or, with `remove`, to restore the files from before. Files that
+ * someone has edited since stay and are listed in `edited`.
  */
 export async function planSkill(
   action: 'add' | 'remove',
@@ -143,8 +140,7 @@ export async function planSkill(
     if (before === null && action === 'remove') continue;
     const original = receipt?.original ?? null;
     const own = before === null || before === text || receipt?.after === digest(before);
-    // Without a receipt, nobody knows whether the file is an older version of ours or was edited. Replace it
-    // in both cases.
+    // Without a receipt, the file is an older version of ours or was edited. Replace it in both cases.
     if (own || (action === 'add' && receipt === null)) {
       const after = action === 'add' ? text : original;
       files.push({ path, parts: ['skill'], before, after, original });
@@ -153,7 +149,7 @@ export async function planSkill(
   return { files, edited };
 }
 
-/** Returns the kind of a change: `before` and `after` are contents, or null if the file does not exist. */
+/** Returns the kind of a change. `before` and `after` are contents, or null for a missing file. */
 export function changeBetween(before: string | null, after: string | null) {
   if (before === after) return 'same';
   return before === null ? 'created' : after === null ? 'deleted' : 'changed';
@@ -172,15 +168,15 @@ export async function readText(path: string): Promise<string | null> {
 }
 
 /**
- * Record of our change to a file. It has the original content and a digest of what we wrote, so that removing
- * our entries restores the exact bytes. Receipts are in the relay's home, and only their owner can read them,
- * because settings may contain secrets.
+ * Record of our change to a file: the original content and a hash of what we wrote, so that removing our
+ * entries restores the exact bytes. Receipts are in the relay's home and readable only by the owner, because
+ * settings may contain secrets.
  */
 export interface Receipt {
   readonly path: string;
   /** Content of the file before our change. Null if there was no file. */
   readonly original: string | null;
-  /** SHA-256 digest of the content that we wrote. */
+  /** SHA-256 hash of the content that we wrote. */
   readonly after: string;
   /** Folders that we created, outermost first. */
   readonly folders: readonly string[];
@@ -208,8 +204,8 @@ export class Receipts {
   }
 
   /**
-   * Adds a folder that we created to the receipt of another file of ours in it. The folder is then removed
-   * when that file is removed.
+   * Records a folder that we created in the receipt of another of our files in it. Removing that file then
+   * also removes the folder.
    */
   async passOn(folder: string): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {

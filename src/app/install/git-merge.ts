@@ -13,9 +13,9 @@ const ATTRIBUTES = PROJECT_FILES.map((name) => `${name} merge=relay`);
 const DRIVER = 'merge.relay.driver';
 
 /**
- * Makes git merge the project files of this repository with `relay project merge`. The committed file
- * .gitattributes names the merge driver. The local git configuration of the repository names the driver's
- * program. In a clone without that configuration, git merges the files by lines.
+ * Makes git merge the project files of a repository with `relay project merge`. The committed .gitattributes
+ * names the merge driver, and the local git configuration names its program. Clones without this
+ * configuration merge the files by lines.
  */
 export async function installGitMerge(
   { action, dryRun, followLinks, scope }: InstallRequest,

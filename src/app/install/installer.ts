@@ -44,11 +44,11 @@ import { losesCodexTrust } from './trust.ts';
 export interface InstallSettings {
   readonly places: Places;
   /**
-   * Returns the command with which settings call this program. User settings apply in every folder, so their
-   * command must work everywhere.
+   * Returns the command that settings contain. Settings of the user apply in every folder, so their command
+   * must work everywhere.
    */
   readonly launcher: (scope: Scope) => Launcher;
-  /** Home of the relay, which contains the receipts. */
+  /** Home folder of the relay, with the receipts. */
   readonly relayHome: string;
   readonly skill: SkillFiles;
 }
@@ -81,8 +81,8 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
       if (request.tools !== undefined)
         (await import('../../interfaces/mcp/tools.ts')).readToolChoice(request.tools);
       const launcher = settings.launcher(request.scope);
-      // Undo --tee first. The receipts of the installation restore a file exactly only if nothing else has
-      // changed it, and --tee edited the same files.
+      // Undo --tee first: it edited the same files, and a receipt restores a file exactly only if nothing
+      // else has changed it.
       const removesAll = request.action === 'remove' && request.scope === 'user' && !request.only;
       if (removesAll && !request.dryRun && hasTee(request))
         await runInstall({ ...(request as ClientRequest), extra: { kind: 'tee' } }, settings);
@@ -130,7 +130,7 @@ function launcherNote({ command, args, portable }: Launcher): string {
   return `relay is not on your PATH, so the settings call ${[command, ...args].join(' ')} instead, ${price}.`;
 }
 
-/** Note that is printed if the folder has no project files. Hooks would then have nothing to report. */
+/** Note for a folder without project files: hooks have nothing to report there. */
 const NEXT = 'Hooks report from project files, and this folder has none yet. Next: relay project init';
 
 interface ClientRequest extends InstallRequest {
@@ -138,12 +138,12 @@ interface ClientRequest extends InstallRequest {
   readonly only?: readonly Part[];
 }
 
-/** Maximum number of attempts. If a client writes its settings while we change them, the plan is made again. */
+/** Maximum number of attempts: the plan is made again if a client writes its settings meanwhile. */
 const ATTEMPTS = 5;
 
 /**
- * Adds or removes exactly our entries. All changes are planned before the first file is written, so a problem
- * in the plan changes nothing.
+ * Adds or removes our entries and nothing else. All changes are planned before the first file is written, so
+ * a problem changes nothing.
  */
 export async function runInstall(request: ClientRequest, settings: InstallSettings): Promise<InstallReport> {
   const { extra } = request;
@@ -196,7 +196,7 @@ async function plan(
       kept.push(...edited.map((path) => ({ path, parts, what: 'kept' as const, diff: [] })));
       continue;
     }
-    // With `--only mcp`, a file that also contains hooks gets or loses only the MCP server.
+    // `--only mcp` leaves out hooks in the same file.
     const entries = target.entries.filter(({ kind }) => only?.includes(kind) ?? true);
     const wanted = { ...target, entries, parts: entries.map(({ kind }) => kind) };
     const receipt = await receipts.get(target.file);
@@ -228,8 +228,8 @@ async function planOf(
 }
 
 /**
- * Throws if a symbolic link leads a target to a place outside of its folder. In the scope `project` this
- * folder is the project, otherwise the folder of the settings or skills.
+ * Throws if a symbolic link leads a target out of its folder. The folder is the project for the scope
+ * `project`, otherwise the folder of the settings or skills.
  */
 function needTargetInside(target: Target, scope: Scope, { places, skill }: InstallSettings): void {
   const skills = target.kind === 'skill';
@@ -247,8 +247,8 @@ const DIFF_AROUND = 2;
 const DIFF_MARKS = { same: ' ', added: '+', removed: '-' } as const;
 
 /**
- * Returns the difference of two texts as lines with `-` and `+`, with some lines around each change. Returns
- * an empty list if the texts are equal.
+ * Returns the difference of two texts as lines with `-` and `+`, with unchanged lines around each change.
+ * Equal texts give an empty list.
  */
 function lineDiff(before: string, after: string): string[] {
   if (before === after) return [];
@@ -270,7 +270,7 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-/** Returns the other clients that have our entries and share the folder of the skill. */
+/** Returns the other clients with our entries that share the skill folder. */
 async function otherUsers(folder: string, request: ClientRequest, settings: InstallSettings) {
   const users = new Set<Client>();
   for (const client of CLIENTS.filter((other) => other !== request.client)) {
@@ -283,7 +283,7 @@ async function otherUsers(folder: string, request: ClientRequest, settings: Inst
         const before = await readText(target.file);
         if (before !== null && withoutOurs(target, before) !== before) users.add(client);
       } catch {
-        // A file that cannot be read counts as a file without our entries.
+        // An unreadable file counts as a file without our entries.
       }
     }
   }
@@ -322,8 +322,8 @@ async function apply(
     const folders = missingFolders(dirname(path), places);
     await mkdir(dirname(path), { recursive: true });
     if (action === 'add') await note(after, folders);
-    // Settings may contain secrets. So only the owner can read a new settings file of the user. An existing
-    // file keeps its mode.
+    // Settings may contain secrets, so a new settings file of the user is readable only by the owner. An
+    // existing file keeps its mode.
     const open = file.parts.includes('skill') || path.startsWith(places.project + sep);
     const mode = file.executable ? 0o700 : open ? 0o644 : 0o600;
     await writeAtomically(path, after, { mode, before: unchanged });

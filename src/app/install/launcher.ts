@@ -10,15 +10,16 @@ import { isExecutable, ownPackage, realPath } from '../own-package.ts';
 export interface Launcher {
   readonly command: string;
   readonly args: readonly string[];
-  /** True if the command contains no path of this machine. Then it works for everyone who has the program. */
+  /**
+   * True if the command contains no path of this machine, so that it works for everyone who has the program.
+   */
   readonly portable: boolean;
 }
 
 /**
- * Returns the command for settings. If our program is on the PATH, it is `relay`. If npx runs this program,
- * it is an npx command that may download our package. If the project depends on our package, it is an npx
- * command that downloads nothing. In all other cases it is the path of this program, which is valid only on
- * this machine.
+ * Returns the command for settings: `relay` if it is on the PATH, an npx command that may download our
+ * package if npx runs this program, an npx command without download if the project depends on our package,
+ * and otherwise the path of this program, which is valid only on this machine.
  */
 export function findLauncher(
   env: Environment,
@@ -43,8 +44,8 @@ export function findLauncher(
 }
 
 /**
- * Returns the path of the script `relay` in the clone in which this executable was built, or null. Settings
- * should name the script, because the executable is in a cache and may be deleted.
+ * Returns the path of the script `relay` in the clone that built this executable, or null. Settings name the
+ * script, because the executable is in a cache and may be deleted.
  */
 function cloneScript(): string | null {
   const [, clone] = /^(.*)[/\\]node_modules[/\\]\.cache[/\\]executable[/\\]/.exec(process.execPath) ?? [];
@@ -63,8 +64,8 @@ function ownPath(env: Environment): string {
 }
 
 /**
- * Returns whether a file is our program. On most systems, npm puts a link to our file on the PATH. On Windows
- * it writes a small script into the folder that contains node_modules.
+ * Returns whether a file is our program. npm puts a link to our file on the PATH or, on Windows, a script
+ * into the folder with node_modules.
  */
 export function isOurProgram(file: string): boolean {
   return (
@@ -75,19 +76,18 @@ export function isOurProgram(file: string): boolean {
 }
 
 /**
- * Ends of hook lines. `FAILS_OPEN` is for all hooks except `wait`: a failed hook counts as success. `WAKES`
- * is for `wait`: it exits with 2 if messages arrived, which makes the client wake the session and show it the
- * text on stderr.
+ * Ends of hook lines. `FAILS_OPEN` makes a failed hook count as success. `WAKES`, for the hook `wait`, exits
+ * with 2 if messages arrived: the client then wakes the session and shows it the text on stderr.
  */
 const FAILS_OPEN = ' 2>/dev/null || exit 0';
 const WAKES = ` >&2 2>/dev/null || exit $(($? == ${EXIT_REWAKE} ? 2 : 0))`;
 export const HOOK_ENDS = [FAILS_OPEN, WAKES];
 
 /**
- * Returns the command line of a hook. If the program is missing, the line prints nothing and exits with 0:
- * Gemini CLI would treat any other exit code with output as a refusal. The line unsets BUN_BE_BUN, because
- * this variable would turn our executable into Bun itself. On Windows there is only the bare command, because
- * cmd.exe and PowerShell share no syntax for these additions.
+ * Returns the command line of a hook. If the program is missing, it prints nothing and exits with 0, because
+ * Gemini CLI takes other exit codes with output as a refusal. It unsets BUN_BE_BUN, which would turn our
+ * executable into Bun itself. On Windows it is only the bare command: cmd.exe and PowerShell share no syntax
+ * for the rest.
  */
 export function hookLine(
   launcher: Pick<Launcher, 'command' | 'args'>,

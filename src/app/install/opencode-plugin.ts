@@ -1,6 +1,6 @@
 import type { Launcher } from './launcher.ts';
 
-/** First line of the plugin. It identifies the file as ours. */
+/** First line of the plugin, which identifies the file as ours. */
 const MARK = '// Written by "relay install opencode". "relay install opencode --remove" deletes this file.';
 
 export function isOurPlugin(text: string): boolean {
@@ -8,10 +8,10 @@ export function isOurPlugin(text: string): boolean {
 }
 
 /**
- * Returns our plugin for OpenCode, which runs no commands as hooks. The plugin runs `relay hook opencode EVENT`. It adds
- * the brief to the system prompt of each session, new messages to the prompt, and claims of other agents to the result of an
- * edit. When messages wait for an idle session, it sends them as a prompt. If the program is missing or fails, the plugin
- * adds nothing.
+ * Returns our plugin for OpenCode, where hooks cannot be commands. The plugin runs `relay hook opencode
+ * EVENT` and adds the brief to the system prompt, new messages to the prompt, and claims of other agents to
+ * the result of an edit. It sends messages that wait for an idle session as a prompt. If the program is
+ * missing or fails, it adds nothing.
  */
 export function opencodePlugin({ command, args }: Pick<Launcher, 'command' | 'args'>): string {
   return `${MARK}
@@ -44,7 +44,7 @@ function hook(event, directory, session, more = {}) {
 }
 
 export const ContextRelay = async ({ client, directory, serverUrl }) => {
-  // The brief is read once per session, so that the beginning of the prompt stays the same.
+  // Read the brief once per session, so that the beginning of the prompt stays the same and is cached.
   const briefs = new Map();
   const compacted = new Set();
   const children = new Map();
@@ -62,7 +62,7 @@ export const ContextRelay = async ({ client, directory, serverUrl }) => {
   const wake = async (sessionID) => {
     if (waking.has(sessionID)) return;
     waking.add(sessionID);
-    // A call takes messages. The next call confirms them and takes more.
+    // Each call takes messages, and confirms those of the call before.
     for (let prompt = '', tries = 0; tries < 5; tries++) {
       const answer = await hook('wake', directory, sessionID, { prompt, busy: busy.has(sessionID) });
       const text = answer.additionalContext;
@@ -99,7 +99,8 @@ export const ContextRelay = async ({ client, directory, serverUrl }) => {
       const last = output.parts.at(-1);
       if (text && last) output.parts.push({ ...last, id: last.id + 'r', type: 'text', text, synthetic: true });
     },
-    // OpenCode shows the model no text before an edit. So the hook runs during the edit, and its text follows the result.
+    // OpenCode passes no text to the model before an edit. The hook runs during the edit, and its text
+    // follows the result.
     'tool.execute.before': async ({ tool, sessionID, callID }, { args }) => {
       if (!EDITS.test(tool)) return;
       const session = children.get(sessionID) ?? sessionID;
@@ -125,8 +126,9 @@ export const ContextRelay = async ({ client, directory, serverUrl }) => {
 }
 
 /**
- * Returns the plugin that replaces long results of OpenCode's tools by excerpts. OpenCode cuts long outputs and keeps the whole
- * text in a file. If the program is missing, fails or is slow, the result stays as it is.
+ * Returns the plugin that replaces long tool results in OpenCode by excerpts. OpenCode itself cuts a long
+ * output and keeps the whole text in a file. If the program is missing, fails or is slow, the result stays as
+ * it is.
  */
 export function opencodeTeePlugin({ command, args }: Pick<Launcher, 'command' | 'args'>): string {
   return `// ${TEE_MARK} opencode --tee". "relay install opencode --no-tee" deletes this file.
@@ -139,7 +141,7 @@ const TIMEOUT_MS = 20_000;
 const MIN_CHARS = 1_200;
 const END_CHARS = 200;
 
-// Returns the text that "relay tee" prints: an excerpt, or the same text if it is short.
+// Returns what "relay tee" prints: the text if it is short, otherwise an excerpt.
 function tee(words, text, file) {
   return new Promise((resolve) => {
     const { BUN_BE_BUN: _, ...env } = process.env;
@@ -156,7 +158,8 @@ function tee(words, text, file) {
   }).catch(() => null);
 }
 
-// OpenCode may still be writing the file. It is complete when it ends like the output that OpenCode shows.
+// OpenCode may still be writing the file. The file is complete when it ends like the output that OpenCode
+// shows.
 async function isComplete(file, shown) {
   const end = Buffer.from(shown.trimEnd().slice(-END_CHARS));
   for (let tries = 0; tries < 40; tries++) {
@@ -190,12 +193,12 @@ export const ContextRelayTee = async () => ({
         if (shown && (file || shown.length < output.output.length)) output.output = shown;
       }
     } catch {
-      // The result stays as it is.
+      // Keep the result as it is.
     }
   },
 });
 `;
 }
 
-/** Text in the first line of a file that marks the file as ours. */
+/** Begins the first line of a file that relay wrote, to recognize it later. */
 const TEE_MARK = 'Written by "relay install';

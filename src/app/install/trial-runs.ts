@@ -13,9 +13,9 @@ import { openProject } from '../projects/project-files.ts';
 import { runGit } from '../projects/run-git.ts';
 
 /**
- * Runs hooks of this program in a temporary project and looks for their effects: the brief, the message from
- * the inbox, the checkpoint, the reminder. Returns the fault of each event, or null if the effect was seen.
- * It never runs a command from a client's settings, because anyone may have written it.
+ * Runs hooks of this program in a temporary project and looks for their effects: brief, inbox message,
+ * checkpoint, reminder. Returns a fault, or null, for each event. It never runs a command from a client's
+ * settings, because anyone may have written it.
  */
 export async function fireHooks(
   events: readonly string[],
@@ -44,15 +44,15 @@ export async function fireHooks(
 }
 
 /**
- * Name of an agent for which a message waits, and name of a file that another agent has claimed. Both exist
- * only in the test project.
+ * An agent with a waiting message, and a file that another agent has claimed. Both exist only in the
+ * temporary project.
  */
 const WAITING_AGENT = 'doctor-waits';
 const EDITED = 'work.txt';
 
 /**
- * Maximum number of attempts per hook. A hook that would delay its agent too long gives up. A correct hook
- * may do so here, because all checks run at the same time.
+ * Maximum number of attempts per hook. A hook gives up instead of delaying its agent, which can happen here
+ * because all checks run at the same time.
  */
 const TRIES = 3;
 
@@ -72,8 +72,8 @@ async function createTestProject(root: string, env: Environment, deadline: Deadl
   const { CONTEXTRELAY_URL: _, ...rest } = env;
   const own = { RELAY_HOME: home, RELAY_AGENT: 'doctor', CLAUDE_CODE_ENTRYPOINT: 'cli' };
   const stage = { folder, mark, deadline, env: { ...rest, ...own } };
-  // Create a git repository, so that the new file below counts as a change that is not in the project files.
-  // Without git, nobody can see this change, so `checkEffect` then expects no reminder.
+  // Create a git repository, in which the new file below is a change since the last sync. Without git there
+  // is no such change, and `checkEffect` expects no reminder.
   await runGit(folder, ['init', '-q']).catch(() => {});
   writeFileSync(join(folder, EDITED), '');
   const { openRelay } = await import('../store/open-relay.ts');
@@ -120,14 +120,14 @@ function fire(
     tool_input: { file_path: EDITED },
   };
   const words = [...ownCommand(), 'hook', client, event];
-  // Any other hook may take the messages of its agent. So the message for `wait` is sent to a separate agent.
+  // Other hooks take the messages of their agent, so the message for `wait` goes to an agent of its own.
   const own = event === 'wait' ? { ...env, RELAY_AGENT: WAITING_AGENT } : env;
   return run({ words, cwd, env: own, input: JSON.stringify(input) }, deadline);
 }
 
 /**
- * Starts this program as an MCP server over stdio, as a client would, and returns the names of its tools. If
- * that fails, throws an error with a full sentence.
+ * Starts this program as an MCP server over stdio, as a client would, and returns the names of its tools. A
+ * failure throws an error with a full sentence.
  */
 export async function listTools(cwd: string, env: Environment, deadline: Deadline): Promise<string[]> {
   const clientInfo = { name: 'relay doctor', version: '1' };
@@ -138,8 +138,7 @@ export async function listTools(cwd: string, env: Environment, deadline: Deadlin
     { id: 2, method: 'tools/list', params: {} },
   ];
   const input = asked.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
-  // Do not close the server's input, because a client keeps it open too. So wait for the answer and not for
-  // the end of the server.
+  // Keep the server's input open, as a client does, and wait for the answer instead of the end of the server.
   const answered = (stdout: string) => /"id":\s*2\b[^\n]*\n/.test(stdout);
   const words = [...ownCommand(), 'mcp'];
   const { stdout, fault } = await run({ words, cwd, env, input, answered }, deadline);
@@ -177,7 +176,7 @@ interface Start {
   readonly env: Environment;
   readonly input: string;
   /**
-   * Returns whether the expected output has arrived. The program's input stays open until then. Afterwards
+   * Returns whether the expected output has arrived. Until then the program's input stays open; afterwards
    * the program is killed.
    */
   readonly answered?: (stdout: string) => boolean;

@@ -4,16 +4,12 @@ import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import { ourHandlers } from './entries.ts';
 import { digest } from './file-plan.ts';
 
-/**
- * Whether a client trusts a hook or a folder. This file only reads trust and never writes it, because only
- * the user may grant trust.
- */
+/** Whether a client trusts a hook or a folder. We only read trust: granting it is up to the user. */
 export type Trust = 'trusted' | 'changed' | 'untrusted' | 'refused';
 
 /**
- * Returns whether Codex trusts our hooks. Codex runs a hook only if `hooks.state` in its user configuration
- * contains the hook's digest. The digest is made from sorted JSON with the event and the handler, including
- * default values.
+ * Returns whether Codex trusts our hooks. Codex runs a hook only if `hooks.state` in the user's configuration
+ * contains its hash: the hash of sorted JSON with the event and the handler, including default values.
  */
 export function codexHookTrust(
   file: string,
@@ -42,7 +38,10 @@ export function codexDigest(label: string, handler: JsonObject, matcher?: Json):
   return `sha256:${digest(JSON.stringify(identity))}`;
 }
 
-/** Returns whether one of our hooks in `before` has changed or is missing in `after`. */
+/**
+ * Returns whether one of our hooks changes or disappears between `before` and `after`, so that Codex no
+ * longer trusts it.
+ */
 export function losesCodexTrust(before: string | null, after: string | null): boolean {
   const digests = (text: string | null) => {
     const settings = text?.trim() ? jsonValue(parseJsonText(text, { comments: true })) : {};
@@ -84,10 +83,7 @@ function projectIn({ projects }: JsonObject, folder: string): JsonObject | undef
   return isJsonObject(project) ? project : undefined;
 }
 
-/**
- * Returns the trust of the folder. If the folder has no entry, returns the trust of the nearest parent folder
- * that has one.
- */
+/** Returns the trust of the folder or, if it has no entry, of its nearest parent folder with an entry. */
 function nearest(folder: string, trustOf: (folder: string) => Trust | undefined): Trust {
   const trust = trustOf(folder);
   if (trust) return trust;

@@ -48,9 +48,9 @@ export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[])
 }
 
 /**
- * Converts the events of a thread of a Go relay. An event that made a version there makes the same version
- * here, with the same state. A version without an event gets a new event, and `notes` says so. Artifacts are
- * added with the first event that names them.
+ * Converts the events of a thread of a Go relay. An event that made a version makes the same version here,
+ * with the same state. A version without an event gets a new event, which `notes` reports. Artifacts come
+ * with the first event that names them.
  */
 export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[] {
   const { versions, created, name, thread_id } = parts;
@@ -75,7 +75,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
     };
     events.push({ type, at: Date.parse(timestamp), payload, legacy });
   };
-  /** Adds the next version, with the event that made it or with a new event. */
+  /** Adds the next version, with the event that made it or a new event. */
   const next = () => {
     const makes = versions[version]!;
     const isIt = ({ type, payload }: LegacyLogEvent) =>
@@ -133,8 +133,7 @@ function counted({ ref, size, tokens, provenance }: Artifact): CountedArtifact {
 }
 
 /**
- * Converts an event that makes no version. A payload that is too large is dropped, and an invalid type is
- * replaced.
+ * Converts an event that makes no version. Drops a payload that is too large, and replaces an invalid type.
  */
 function convertEvent(event: LegacyLogEvent, notes: string[]): LegacyLogEvent {
   const { type, payload } = event;

@@ -15,7 +15,7 @@ export function isLegacyHome(home: string): boolean {
     const file = openSync(join(home, 'relay.db'), 'r');
     try {
       const head = Buffer.alloc(OWNER_AT + 4);
-      // A new database of ours may still be empty. So an empty file does not mean a Go relay.
+      // An empty file may be a new database of ours, so it does not show a Go relay.
       if (readSync(file, head, 0, head.length, 0) === 0) return false;
       return head.readUInt32BE(OWNER_AT) !== APPLICATION_ID;
     } finally {
@@ -26,7 +26,7 @@ export function isLegacyHome(home: string): boolean {
   }
 }
 
-/** Returns a hint that says how to import the threads of a Go relay's home into a new home. */
+/** Explains how to import the threads of a Go relay into a new home. */
 export function legacyHint(home: string): string {
   const elsewhere = join(homedir(), '.contextrelay');
   const to = elsewhere === home ? `${home}-new` : elsewhere;

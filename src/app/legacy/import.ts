@@ -32,12 +32,12 @@ import {
 } from './source.ts';
 import { versionsOf } from './versions.ts';
 
-/** Entries of a thread's folder. A folder that has none of them is not a thread. */
+/** Files in the folder of a thread. A folder with none of them is not a thread. */
 const PARTS = ['state.json', 'events.log', 'artifacts'];
 
 /**
- * Opens the threads in the home of a Go relay. Some threads are in its relay.db, others only have files. The
- * home is not changed.
+ * Opens the threads in the home of a Go relay, without changing the home. Some threads are in its relay.db,
+ * others only in files.
  */
 export function openLegacy(dir: string): LegacyHome & Disposable {
   const folder = join(dir, 'threads');
@@ -124,8 +124,8 @@ class ThreadReader {
     const refs = new Map<string, string>();
     for (const artifact of source.artifacts) {
       const isFree = isRef(artifact.ref) && !taken.has(artifact.ref);
-      // Replace a ref that is invalid here or that was used before. The new ref is derived from the file
-      // name, so every import gives the same ref.
+      // Replace a ref that is invalid here or already used. The new ref is derived from the file name, so
+      // that every import gives the same ref.
       const ref = isFree ? artifact.ref : await this.#derivedRef(artifact.file);
       const content = await this.#content({ ...artifact, ref });
       if (!content) continue;
@@ -137,7 +137,7 @@ class ThreadReader {
     }
     const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
     const state = join(path, 'state.json');
-    // If a part of the old state has no place in ours, keep the whole old file as an artifact.
+    // If our state cannot hold a part of the old one, keep the whole old file as an artifact.
     if (misfit && isHere(state)) {
       const name = 'legacy-state.json';
       notes.push(`the old state.json is kept as the artifact ${name}`);
@@ -164,8 +164,8 @@ class ThreadReader {
   }
 
   /**
-   * Describes an artifact. Size and hash are computed from its content. A missing or invalid media type is
-   * replaced with the usual one for the artifact's kind.
+   * Describes an artifact. Size and hash come from its content. A missing or invalid media type becomes the
+   * usual one of the artifact's type.
    */
   async #describe(path: string, row: LegacyFile): Promise<LegacyContent> {
     const { ref, file } = row;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { Database } from '../../engines/sqlite/database.ts';
 
-/** A thread as a Go relay stored it. Versions, events and artifacts are in order, the oldest first. */
+/** A thread of a Go relay as it was stored. Versions, events and artifacts are in order, oldest first. */
 type LegacySource = Awaited<ReturnType<typeof fromDatabase>>;
 
 export type LegacyLogEvent = Readonly<ReturnType<typeof eventOf>>;
@@ -18,8 +18,8 @@ export interface LegacyFile extends Partial<Omit<ArtifactRow, 'path'>> {
 export const UNKNOWN_EVENT = 'legacy.event';
 
 /**
- * Reads a thread from the database, which has more data than the files. Files in the folder that are not in
- * the database are mentioned in `notes`.
+ * Reads a thread from the database, which has more data than the files. `notes` lists files in the folder
+ * that the database lacks.
  */
 export async function fromDatabase(db: LegacyDatabase, id: string, folder: string, notes: string[]) {
   const { name, created_at, hop_count } = db.threads.get(id)!;
@@ -38,8 +38,8 @@ export async function fromDatabase(db: LegacyDatabase, id: string, folder: strin
 }
 
 /**
- * Reads a thread only from its files: the last state, the log, and the artifacts. The file name of an
- * artifact, without its extension, is the artifact's ref.
+ * Reads a thread from its files: the last state, the log, and the artifacts. The name of an artifact's file,
+ * without extension, is its ref.
  */
 export async function fromFiles(folder: string, notes: string[]): Promise<LegacySource> {
   const state = await readState(folder, notes);
@@ -86,8 +86,8 @@ async function readState(folder: string, notes: string[]): Promise<JsonObject | 
 }
 
 /**
- * Reads a log. A line is `[time] id type {json}`, or in other versions a JSON object. Any other line becomes
- * an event that contains the line as text.
+ * Reads a log. A line has the form `[time] id type {json}` or, in some versions, is a JSON object. Any other
+ * line becomes an event with the line as text.
  */
 async function readLog(file: string): Promise<LegacyLogEvent[]> {
   if (!isHere(file)) return [];
@@ -124,8 +124,8 @@ function parse(json: string): Json {
 }
 
 /**
- * Returns whether a path exists and contains no symbolic link. The home may come from someone else, so links
- * in it are not followed.
+ * Returns whether a path exists without symbolic links. The home may come from someone else, so links in it
+ * are not followed.
  */
 export function isHere(path: string): boolean {
   return existsSync(path) && realpathSync(path) === path;
@@ -154,7 +154,7 @@ export interface StateRow {
 interface EventRow {
   readonly id: string;
   readonly type: string;
-  /** Payload as JSON text. */
+  /** Payload of the event, as JSON text. */
   readonly payload: string;
   readonly timestamp: string;
 }
@@ -165,16 +165,16 @@ interface ArtifactRow {
   readonly mime: string;
   readonly name: string;
   readonly hash: string;
-  /** Provenance as JSON text. */
+  /** Provenance of the artifact, as JSON text. */
   readonly provenance: string;
   readonly created_at: string;
-  /** Path of the artifact's file when it was stored. The folder may have been moved since. */
+  /** Path of the artifact's file when it was stored. The folder may have moved since. */
   readonly path: string;
 }
 
 /**
- * Opens relay.db in a read transaction, because a Go relay may be writing to it. If the file is missing or is
- * not the database of a Go relay, calls `tell` with the reason and returns null.
+ * Opens relay.db in a read transaction, because a Go relay may be writing to it. If the file is missing or of
+ * another program, tells `tell` why and returns null.
  */
 export function openLegacyDatabase(home: string, tell: (why: string) => void): LegacyDatabase | null {
   const path = join(home, 'relay.db');
@@ -203,8 +203,8 @@ function readDatabase(db: Database) {
   const states = db.sql<{ version: number; data: string }>(
     'SELECT version, data FROM states WHERE thread_id = ? ORDER BY version',
   );
-  // Sort by id, because ids begin with the time. Timestamps cannot be sorted as text, because Go omits
-  // trailing zeros.
+  // Sort by id: ids begin with the time, whereas Go's timestamps omit trailing zeros and cannot be sorted as
+  // text.
   const events = db.sql<EventRow>(
     'SELECT id, type, payload, timestamp FROM events WHERE thread_id = ? ORDER BY id',
   );

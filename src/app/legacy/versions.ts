@@ -7,23 +7,23 @@ import { checkField, checkItem, jsonBytes, LISTS, type ListName } from '../../do
 import { revertOps } from '../../domain/threads/threads.ts';
 import { isMoment, type StateRow } from './source.ts';
 
-/** A version of a state: the patch that makes it from the previous version, and its own time and metrics. */
+/** A version of a state: the patch from the previous version, with its own time and metrics. */
 export interface LegacyVersion {
   readonly ops: Json;
   readonly stamp: NonNullable<LegacyEvent['stamp']>;
 }
 
 /**
- * Number of bytes of the state's maximum size that are reserved. A relay needs them for the fields that it
- * adds: version, time and metrics.
+ * Bytes of the maximum state size that are reserved for the fields that a relay adds: version, time and
+ * metrics.
  */
 const AROUND_BYTES = 1024;
-/** Maximum number of missing versions in a row. After a larger gap, no version is imported. */
+/** Maximum number of missing versions in a row. A larger gap stops the import of versions. */
 const MISSING_VERSIONS = 10_000;
 
 /**
- * Returns the versions of a state, starting with version 1. A version that cannot be imported gets the
- * content of the previous one. `misfit` is true if a part of the last version has no place in our state.
+ * Returns the versions of a state, starting with version 1. A version that cannot be imported repeats the
+ * content of the one before. `misfit` is true if our state cannot hold a part of the last version.
  */
 export function versionsOf(
   states: Iterable<StateRow>,
@@ -38,8 +38,8 @@ export function versionsOf(
   let misfit = false;
   let emptied = false;
   /**
-   * Adds the content of version 1 as version 2, because version 1 of our threads is always empty. If a later
-   * version follows, this is not needed, because that version has its own content.
+   * Adds the content of version 1 as version 2, because version 1 of our threads is always empty. A later
+   * version, which has its own content, makes this unnecessary.
    */
   let late: (() => void) | undefined;
   const add = (next: Json, stamp: LegacyVersion['stamp']) => {
@@ -103,9 +103,9 @@ function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVe
 type ConversionNotes = { left: string[]; emptied: boolean };
 
 /**
- * Converts the state of a Go relay. `content` has all lists, and the summary if there is one. `left` says
- * what could not be converted unchanged. `emptied` is true if a null or an empty text was dropped, which Go
- * writes and we omit. `refs` maps each old artifact ref that is replaced to its new ref.
+ * Converts the state of a Go relay. `content` has all lists, and the summary if there is one. `left` names
+ * what could not be converted unchanged. `emptied` is true if a null or empty text, which Go writes and we
+ * omit, was dropped. `refs` maps replaced artifact refs to new ones.
  */
 export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>) {
   const told: ConversionNotes = { left: [], emptied: false };
@@ -128,7 +128,7 @@ export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, strin
   return { content, ...told };
 }
 
-/** Fields of a state that the relay itself maintains. */
+/** Fields of a state that the relay sets itself. */
 const RELAY_FIELDS = new Set('$schema version thread_id name created_at updated_at metrics'.split(' '));
 
 function convertItems(
@@ -145,8 +145,8 @@ function convertItems(
 }
 
 /**
- * Converts one item of a list. Returns null if the item is invalid. The Go relay allows items without an id,
- * so a missing id is added.
+ * Converts one item of a list, or returns null for an invalid item. A missing id, which the Go relay allows,
+ * is added.
  */
 function convertItem(list: ListName, item: Json, index: number, told: ConversionNotes): JsonObject | null {
   if (!isJsonObject(item)) return null;

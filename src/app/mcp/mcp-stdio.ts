@@ -17,13 +17,13 @@ import { homeSecret } from '../store/home.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { agentName } from '../store/sessions.ts';
 
-/** Time in ms that running calls may still take after the client has disconnected. */
+/** Time in ms for running calls to end after the client has disconnected. */
 const END_GRACE_MS = 2_000;
 
-/** Serves MCP over stdin and stdout until the client closes them. Then it closes the relay. */
+/** Serves MCP over stdin and stdout until the client closes them, then closes the relay. */
 export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
-  // Do not compile validators. Compiling pays off only after thousands of messages, but a stdio client sends
-  // dozens and waits for the first answer.
+  // Compiled validators pay off only after thousands of messages. A stdio client sends dozens and waits for
+  // the first answer.
   configureZod({ jitless: true });
   const tools = o.tools === null ? null : readToolChoice(o.tools);
   const opened: { relay: Promise<RelayAccess & AsyncDisposable> | null } = { relay: null };
@@ -39,7 +39,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   };
   const open = (client?: string): Promise<RelayAccess> => {
     opened.relay ??= openClient(client).catch((error) => {
-      // Forget the failed attempt, so that the next tool call tries again. The store may only have been busy.
+      // Forget the failed attempt, so that the next tool call tries again: the store may only have been busy.
       opened.relay = null;
       throw error;
     });
@@ -63,7 +63,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   };
   const { stdin, stdout, onError, onWarning } = o;
   await serveMcpStdio(context, { version: host.program.version, tools, stdin, stdout, onError, onWarning });
-  // The client has disconnected, so exit even if something still keeps the process alive.
+  // Exit even if something still keeps the process alive.
   setTimeout(() => process.exit(), END_GRACE_MS).unref();
   await (await opened.relay)?.[Symbol.asyncDispose]();
 }
@@ -95,17 +95,16 @@ function recallIn(host: Host, folder: string): ToolContext['recall'] {
   };
 }
 
-/** Names of clients. In MCP, a client sends a name that contains one of these. */
+/** Names of clients. A client's name in MCP contains one of them. */
 const CLIENTS = ['claude', 'codex', 'gemini', 'opencode'];
 
-/** Returns a list with the folder of an MCP root. The list is empty if the root is not a file URL. */
+/** Returns the folder of an MCP root in a list, or an empty list if the root is not a file URL. */
 function folderOf(root: string): string[] {
   return root.startsWith('file:') && URL.canParse(root) ? [fileURLToPath(root)] : [];
 }
 
 /**
- * Reads a file that is inside one of the folders. Symbolic links are resolved first, so that a link inside a folder
- * cannot name a file outside.
+ * Reads a file inside one of the folders. Resolves symbolic links first, so that a link cannot lead outside.
  */
 async function readInside(path: string, folders: readonly string[]): Promise<Uint8Array> {
   const failed = (why: string) => badRequest(`The file ${JSON.stringify(path)} ${why}.`);
@@ -124,8 +123,8 @@ async function readInside(path: string, folders: readonly string[]): Promise<Uin
 }
 
 /**
- * Returns the answer of `project_brief`: the brief of the project that contains the folder. The code is
- * loaded here, because most sessions never need it.
+ * Returns the answer of `project_brief`: the brief of the project that contains the folder. Loads its code
+ * only here, because most sessions never need it.
  */
 async function briefOf(
   folder: string,

@@ -24,7 +24,7 @@ import { homeSecret } from '../store/home.ts';
 import { openRelay } from '../store/open-relay.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 
-/** The wrapped server. Messages are JSON texts without line feeds. */
+/** The wrapped MCP server. Messages are JSON texts without line feeds. */
 interface Upstream {
   send(text: string): Promise<void> | void;
   /** Yields the messages of the server until it ends. */
@@ -34,7 +34,7 @@ interface Upstream {
   readonly exit: Promise<number>;
 }
 
-/** After the client has closed the connection, the server has this many ms to end. */
+/** Time in ms that the server gets to end after the client has disconnected. */
 const END_GRACE_MS = 2_000;
 
 /** Runs the proxy until the client or the server ends. Returns the exit code of the server. */
@@ -67,7 +67,7 @@ export async function wrapMcp(home: string, readConfig: () => Config, o: WrapOpt
       toClient(output);
       continue;
     }
-    // Storing a long result takes time. Do not await it, so that later messages are not delayed.
+    // Do not await this: storing a long result takes time, and later messages must not wait for it.
     const sent = output.then(toClient).finally(() => waiting.delete(sent));
     waiting.add(sent);
   }
@@ -75,7 +75,7 @@ export async function wrapMcp(home: string, readConfig: () => Config, o: WrapOpt
   return await upstream.exit;
 }
 
-/** Yields the lines of a stream. A line above the size limit is yielded as bytes and is not parsed. */
+/** Yields the lines of a stream. A line above the size limit comes as bytes, unparsed. */
 async function* linesOf(stream: Readable): AsyncGenerator<string | Uint8Array> {
   let pending: Uint8Array[] = [];
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -94,7 +94,7 @@ async function* linesOf(stream: Readable): AsyncGenerator<string | Uint8Array> {
 
 function overStdio([command, ...args]: readonly string[]): Upstream {
   const { input, output, end } = startPiped({ command: command!, args }, process.env);
-  // Ignore the error here. If the program is missing, the caller sees the error when it reads the exit code.
+  // A missing program also rejects here. The caller sees the error when it reads the exit code.
   end.catch(() => {});
   return {
     send: async (text) => {
@@ -113,7 +113,7 @@ function drained(stream: Writable): Promise<void> {
 }
 
 /**
- * Connects to a server over HTTP. The headers come from RELAY_MCP_HEADERS as JSON, because others can see
+ * Connects to a server over HTTP. RELAY_MCP_HEADERS has the headers as JSON: other users could see them in
  * command-line arguments.
  */
 async function overHttp(url: string): Promise<Upstream> {
@@ -129,7 +129,7 @@ async function overHttp(url: string): Promise<Upstream> {
     if ('result' in message && isJsonObject(message.result) && 'protocolVersion' in message.result)
       transport.setProtocolVersion(String(message.result.protocolVersion));
     if (!('method' in message)) calls.delete(JSON.stringify(message.id));
-    // Ignore the error: the writer is closed only after the client has left, and then nobody waits for the
+    // Ignore the error: the writer is closed only after the client has left, when nobody waits for the
     // message.
     writer.write(JSON.stringify(message)).catch(() => {});
   };
@@ -148,13 +148,12 @@ async function overHttp(url: string): Promise<Upstream> {
         if (controller.signal.aborted || message.id === undefined || message.method === undefined) return;
         return fail(message.id, error);
       });
-      // Wait for the first answer, because it starts the session that later messages belong to.
+      // Wait for the first answer: it starts the session to which later messages belong.
       if (message.method === 'initialize') await sent;
     },
     messages: () => readable,
     close: () => {
-      // The client has left, so this request only ends the session early. If it fails, the server ends the
-      // session by itself later.
+      // The client has left. Ending the session now is only polite: the server ends it by itself later.
       transport
         .terminateSession()
         .catch(() => {})
@@ -172,7 +171,7 @@ function readHeaders(text: string): Record<string, string> {
     if (isJsonObject(headers) && Object.values(headers).every((value) => typeof value === 'string'))
       return headers as Record<string, string>;
   } catch {
-    // Invalid JSON gets the error below. The error must not quote the text, which may contain a secret.
+    // Invalid JSON gets the error below, which must not quote the text: it may contain a secret.
   }
   throw new RelayError('bad_usage', {
     what: 'RELAY_MCP_HEADERS is not a JSON object of texts.',
@@ -181,8 +180,8 @@ function readHeaders(text: string): Record<string, string> {
 }
 
 /**
- * Stores results in the local store and reads them again for the interceptor. The store is opened when it is
- * first needed.
+ * Stores tool results in the local store and reads them again for the interceptor. Opens the store on first
+ * use.
  */
 class Stores implements InterceptorHost, AsyncDisposable {
   readonly budget: number;
@@ -193,8 +192,8 @@ class Stores implements InterceptorHost, AsyncDisposable {
   readonly #o: WrapOptions;
   readonly #tool = POINTER_TOOLS.find(({ name }) => name === PULL_TOOL.name)!;
   /**
-   * Identifies the client's process. It is read at the start: when the client ends, this process gets another
-   * parent.
+   * Identifies the client's process. Read at the start, because this process gets another parent when the
+   * client ends.
    */
   readonly #client = `${process.ppid} ${birthOf(process.ppid)}`;
   #opened: Promise<OpenClient> | null = null;
@@ -262,7 +261,7 @@ class Stores implements InterceptorHost, AsyncDisposable {
     });
     const session = await this.#session(call.session);
     if (found === null || found.metadata.kind !== OUTPUT || found.metadata.session !== session) return null;
-    // Pull under this agent name, so that statistics show the server and the tool.
+    // Pull under an agent name from which statistics derive the server and the tool.
     await using reader = await this.#openStore(`${TOOL_READER}${call.server} ${call.tool}`);
     return await (await reader.client()).pull(url);
   };
@@ -271,7 +270,7 @@ class Stores implements InterceptorHost, AsyncDisposable {
     this.#o.onWarning(what);
   }
 
-  /** Identifies the session of the client: by its id, or else by user, folder and process. */
+  /** Identifies the session of the client: by its id or, if unknown, by user, folder and process. */
   async #session(stated: string | null): Promise<string> {
     const id = stated ?? process.env.CLAUDE_CODE_SESSION_ID ?? process.env.GEMINI_SESSION_ID;
     const key = id ?? `${userInfo().uid} ${this.#o.folder} ${this.#client}`;
@@ -281,7 +280,7 @@ class Stores implements InterceptorHost, AsyncDisposable {
 
   #open(): Promise<OpenClient> {
     this.#opened ??= this.#openStore().catch((error) => {
-      // Forget the failed attempt, so that the next call tries again. The store may only have been busy.
+      // Forget the failed attempt, so that the next call tries again: the store may only have been busy.
       this.#opened = null;
       throw error;
     });

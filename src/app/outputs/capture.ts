@@ -15,27 +15,27 @@ interface CaptureOptions {
   print(data: Uint8Array): Promise<void> | void;
   /** Prints the excerpt, its last line, or both. */
   printLast(text: string): void;
-  /** Returns whether the output comes from `relay pull`. */
+  /** Returns whether the output was written by `relay pull`. */
   isPulled(): boolean;
   /** Stores an output that exceeds the budget and returns the last line of its excerpt. */
   save(spool: Spool, excerpt: Excerpt, cut?: number): Promise<string>;
   warn(what: string): void;
 }
 
-/** Number of tokens of the budget that are reserved for the last line. */
+/** Tokens of the budget that are reserved for the last line. */
 const LAST_LINE_TOKENS = 100;
-/** Interval in ms at which output is written to the spool, a file that survives if this process is killed. */
+/** Interval in ms at which output is written to the spool, a file that remains if this process is killed. */
 const SPOOL_MS = 1_000;
 /**
- * If there are more bytes of output than this, every further chunk is written to the spool at once, so that
- * memory stays bounded.
+ * Number of bytes that may wait for the spool. Beyond it, each chunk is written at once, so that memory stays
+ * bounded.
  */
 const HELD_BYTES = 1024 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
- * Takes the output of a command and prints it whole if it fits the budget. Otherwise stores it and prints an excerpt.
- * The store and the tokenizer are loaded only if the output has more bytes than the budget has tokens, because a
+ * Takes the output of a command and prints it whole if it fits the budget. Otherwise stores it and prints an
+ * excerpt. Loads the store and the tokenizer only if the output has more bytes than the budget has tokens: a
  * token has at least one byte.
  */
 export class Capture {
@@ -49,8 +49,8 @@ export class Capture {
   /** First line that is not stored because the output exceeds `maxBytes`, counted from 1. */
   #cut: number | undefined;
   /**
-   * Set when the output or excerpt is printed, or when the spool has failed. Later output is printed as it
-   * arrives.
+   * Set once the output or its excerpt is printed, or the spool has failed. From then on, output is printed
+   * as it arrives.
    */
   #ended: Promise<void> | null = null;
 
@@ -70,7 +70,7 @@ export class Capture {
     if (this.#total > HELD_BYTES) this.flush();
   }
 
-  /** Writes all output that has arrived to the spool. If that fails, prints everything and stores nothing. */
+  /** Writes all output so far to the spool. If that fails, prints everything and stores nothing. */
   flush(): void {
     if (this.#ended || !this.#builder) return;
     try {
@@ -81,8 +81,8 @@ export class Capture {
   }
 
   /**
-   * Prints the output or its excerpt. Later output is printed as it arrives. With `hurry`, the excerpt is printed
-   * before the output is stored, because this process may be killed soon.
+   * Prints the output or its excerpt; later output is printed as it arrives. `hurry` prints the excerpt
+   * before storing the output, because this process may soon be killed.
    */
   end(o: { hurry?: boolean } = {}): Promise<void> {
     this.#ended ??= this.#end(o.hurry === true);
@@ -91,8 +91,7 @@ export class Capture {
 
   async #start(): Promise<void> {
     const { ExcerptBuilder } = await import('../../text/excerpt/excerpt.ts');
-    // Stdout and stderr share this object. The other stream may have created the builder while this one
-    // awaited the import.
+    // Stdout and stderr share this object: the other stream may have created the builder during the import.
     if (this.#builder) return;
     this.#builder = new ExcerptBuilder({ budget: this.#o.budget - LAST_LINE_TOKENS, counter: ownTextWork });
     for (const chunk of this.#held) this.#builder.write(chunk);
@@ -106,10 +105,7 @@ export class Capture {
     return spool;
   }
 
-  /**
-   * Appends a chunk to the spool. If the output exceeds `maxBytes`, it is cut after the last line that fits,
-   * and the rest is dropped.
-   */
+  /** Appends a chunk to the spool. Output beyond `maxBytes` is dropped after the last line that fits. */
   #keep(spool: Spool, chunk: Uint8Array): void {
     if (this.#cut !== undefined) return;
     const room = this.#o.maxBytes - spool.size;

@@ -3,8 +3,8 @@ import type { Config } from '../config.ts';
 import type { Warn } from '../store/open-core.ts';
 
 /**
- * Returns access to outputs. Outputs are sent to another machine only with `--url`, and never because of
- * CONTEXTRELAY_URL alone.
+ * Returns the service for outputs. Outputs leave this machine only with `--url`, never because of
+ * CONTEXTRELAY_URL.
  */
 export function outputHost(
   home: string,
@@ -13,8 +13,8 @@ export function outputHost(
   warn?: Warn,
 ): OutputHost {
   const open = async () => {
-    // Read the configuration only when the store is needed, so that a command with short output runs even if the
-    // configuration is broken.
+    // Read the configuration only when the store is needed, so that a command with a short output runs
+    // despite a broken configuration.
     const config = readConfig();
     const remote = isRemote ? config.remote : null;
     const { openRelay } = await import('../store/open-relay.ts');

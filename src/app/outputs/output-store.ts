@@ -15,9 +15,9 @@ import { ownTextWork } from '../store/own-text-work.ts';
 import { Spool } from './spool.ts';
 
 const TTL_S = OUTPUT_TTL_MS / 1000;
-/** Extra lifetime of parts in seconds. A part must live longer than the pointer that lists it. */
+/** Extra lifetime of parts in seconds: a part must outlive the pointer that lists it. */
 const PART_EXTRA_S = 3600;
-/** Number of bytes at the end of a part that are searched for a line end, so that the part can end there. */
+/** Number of bytes at the end of a part in which a line end is searched, where the part can end. */
 const LOOK_BYTES = 64 * 1024;
 const LINE_FEED = 0x0a;
 
@@ -32,9 +32,9 @@ export class OutputStore implements AsyncDisposable {
   }
 
   /**
-   * Stores an output. An output above the maximum size of a payload is stored in parts. The first part is
-   * pushed last and lists the others, so its push commits the output. An output for another machine is
-   * encrypted, and its key stays in the keyring of this machine.
+   * Stores an output. An output above the maximum payload size is stored in parts. The first part lists the
+   * others and is pushed last, which commits the output. Outputs for another machine are encrypted with a key
+   * that stays in the local keyring.
    */
   async save(spool: Spool, facts: OutputFacts): Promise<Pushed> {
     const client = await this.#open.client();
@@ -55,8 +55,7 @@ export class OutputStore implements AsyncDisposable {
     const pushed = await push(0, metadata, TTL_S);
     if (key === null) return pushed;
     const keyed = { ...pushed, url: `${pushed.url}#key=${key}` };
-    // Without a handle, the key cannot be stored in the keyring. So the whole URL with its key takes the
-    // place of the handle.
+    // Without a handle the keyring cannot store the key, so the whole URL with its key replaces the handle.
     return (await this.#open.keepKey(keyed)) === null ? { ...keyed, handle: keyed.url } : keyed;
   }
 
@@ -70,7 +69,7 @@ export class OutputStore implements AsyncDisposable {
       const facts = { command: header.command, exit: null, lines, tokens, shown: 0, bytes: size };
       if (size > 0)
         await this.save(spool, facts).catch((error) => {
-          // The killed process had already stored the output with its exit code, so nothing is left to store.
+          // The killed process had already stored the output, so nothing is left to do.
           if (!isRelayError(error, 'idempotency_conflict')) throw error;
         });
       spool.delete();
@@ -91,8 +90,8 @@ export class OutputStore implements AsyncDisposable {
   }
 
   /**
-   * Deletes the oldest outputs, until the others have at most `bytes` bytes in total. Returns the number of
-   * deleted outputs.
+   * Deletes the oldest outputs until the rest has at most `bytes` bytes. Returns the number of deleted
+   * outputs.
    */
   async keepWithin(bytes = this.#config.output_storage): Promise<number> {
     let [deleted, kept] = [0, 0];
@@ -131,7 +130,7 @@ function storedOutput({ id, handle, metadata, created_at, expires_at, size }: Li
   };
 }
 
-/** Returns the end offsets of the parts of an output. A part ends at a line end if one is near. */
+/** Returns the end offsets of an output's parts. A part ends at a line end if one is near. */
 function partEnds(spool: Spool): number[] {
   const ends: number[] = [];
   for (let from = 0; spool.size - from > PAYLOAD_BYTES; from = ends.at(-1)!) {

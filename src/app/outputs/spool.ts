@@ -17,7 +17,7 @@ import { makeHome } from '../store/home.ts';
 
 /** Start of a spool file: JSON, padded with spaces to `HEADER_BYTES`. */
 interface Header extends Pick<ServerRecord, 'pid' | 'birth'> {
-  /** Idempotency key of the push. If two processes store the same spool, only one pointer is created. */
+  /** Idempotency key of the push: two processes that store the same spool create only one pointer. */
   readonly id: string;
   readonly command: string;
 }
@@ -26,8 +26,8 @@ const HEADER_BYTES = 1024;
 const READ_BYTES = 256 * 1024;
 
 /**
- * File in the home with the output of a running command. Its header names this process. If this process is
- * killed, the next command that lists or stores outputs finds the file and stores the output.
+ * File in the home with the output of a running command. Its header names this process. If the process is
+ * killed, the next command that lists or stores outputs stores the output.
  */
 export class Spool {
   readonly header: Header;
@@ -53,10 +53,7 @@ export class Spool {
     return new Spool(path, fd, 0, header);
   }
 
-  /**
-   * Opens the spools of processes that have ended, one after the other. Each spool is closed when the next
-   * one is requested.
-   */
+  /** Yields the spools of processes that have ended. Requesting the next spool closes the last one. */
   static *abandoned(home: string): Generator<Spool> {
     const folder = makeFolder(home);
     for (const name of readdirSync(folder).filter((file) => file.endsWith('.spool'))) {
@@ -93,16 +90,13 @@ export class Spool {
     for (let at = from; at < to; at += READ_BYTES) yield this.read(at, Math.min(at + READ_BYTES, to));
   }
 
-  /** Deletes the file. It stays open, so the output can still be read until this process ends. */
+  /** Deletes the file. The open file stays readable until this process ends. */
   delete(): void {
     rmSync(this.#path, { force: true });
   }
 }
 
-/**
- * Reads the header. Returns null if the disk was full before the header was written. Then the spool has no
- * output.
- */
+/** Reads the header. Returns null if a full disk kept it from being written; such a spool has no output. */
 function readHeader(fd: number): Header | null {
   try {
     const bytes = Buffer.alloc(HEADER_BYTES);
@@ -122,8 +116,8 @@ function makeFolder(home: string): string {
 }
 
 /**
- * Returns an id of the pipe, or null if the file is not a pipe. On Linux, both ends of a pipe have the same
- * id. Other files get no id, because their inode numbers are soon reused.
+ * Returns an id of the pipe, which on Linux is the same at both ends, or null if the file is not a pipe. The
+ * inode numbers of other files are soon reused.
  */
 export function pipeId(fd: number): string | null {
   try {
@@ -135,8 +129,8 @@ export function pipeId(fd: number): string | null {
 }
 
 /**
- * Number of files that remember which pipes got pulled text. The file is chosen by the inode number of the
- * pipe, so pipes may share a file. Then the later note overwrites the earlier one.
+ * Number of files that note which pipes got pulled text. The inode number of a pipe selects the file. Pipes
+ * can share a file, and the later note overwrites the earlier one.
  */
 const PULL_NOTES = 64;
 
@@ -145,8 +139,8 @@ function notePath(home: string, pipe: string): string {
 }
 
 /**
- * Records that a pipe gets pulled or excerpted text. Then `relay tee` at its other end passes this text on
- * unchanged.
+ * Records that a pipe gets pulled or excerpted text, so that `relay tee` at its other end does not shorten
+ * the text again.
  */
 export function notePulled(home: string, pipe: string | null): void {
   try {
@@ -154,14 +148,13 @@ export function notePulled(home: string, pipe: string | null): void {
     makeFolder(home);
     writeFileSync(notePath(home, pipe), pipe, { mode: 0o600 });
   } catch {
-    // A pull must also work if the home is read-only. The only consequence is that `relay tee` may cut the
-    // text again.
+    // Pulling must work in a read-only home. Without the note, `relay tee` may only shorten the text again.
   }
 }
 
 /**
- * Returns whether a note says that the pipe got pulled text. Deletes the note, because a later pipe may have the
- * same inode number.
+ * Returns whether the pipe got pulled text. Deletes the note, because a later pipe may have the same inode
+ * number.
  */
 export function takePulledNote(home: string, pipe: string | null): boolean {
   try {

@@ -18,7 +18,7 @@ interface TeeParts {
   open(): Promise<OutputStore>;
 }
 
-/** Time in ms that a command has to end after a signal. Some clients kill everything 200 ms after SIGTERM. */
+/** Time in ms for a command to end after a signal. Some clients kill everything 200 ms after SIGTERM. */
 const SIGNAL_MS = 100;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -29,7 +29,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
   const { stdin, env, interactive: live } = io;
   const stdout = io.stdout.raw ?? io.stdout;
   const [program, ...args] = command;
-  // True if standard output is the pipe of another `relay tee`. Then the other one makes the excerpt.
+  // True if another `relay tee` reads our standard output: it makes the excerpt.
   const isNested = env.RELAY_TEE !== undefined && env.RELAY_TEE === pipeId(1);
   if (isNested && program !== undefined)
     return (await runInForeground({ command: program, args }, { env, terminal: true })).code;
@@ -43,7 +43,7 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     budget: isNested ? Number.POSITIVE_INFINITY : budget,
     maxBytes: OUTPUT_BYTES,
     live,
-    // Ignore errors, so that the command continues if its terminal is closed.
+    // Ignore errors, so that the command continues when its terminal is closed.
     print: (data) => (live ? stdout.send(data).catch(() => {}) : stdout.write(data)),
     printLast: (text) => (live ? io.stderr : stdout).write(text),
     isPulled: () => takePulledNote(home, pipe) || PULLS.test(o.name ?? ''),
@@ -72,8 +72,8 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
       {
         env: (readEnd) => {
           pipe = readEnd === null ? null : pipeId(readEnd);
-          // An earlier pipe may have had the same inode number. Delete a note about that pipe, otherwise this
-          // output would count as pulled text.
+          // Delete the note of an earlier pipe with the same inode number, otherwise this output would count
+          // as pulled text.
           takePulledNote(home, pipe);
           return { ...env, RELAY_TEE: pipe ?? '' };
         },
@@ -89,8 +89,8 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
     await capture.end();
     for (const signal of SIGNALS) process.off(signal, onSignal);
     await cleanUp();
-    // The runtime still reads standard input in a thread, which would keep this process alive. So end the
-    // process with the signal that it received.
+    // A thread of the runtime still reads standard input and would keep this process alive. End the process
+    // with the signal that it received.
     if (received !== null) process.kill(process.pid, received);
   }
 
@@ -115,7 +115,10 @@ export async function tee(io: Io, o: TeeOptions, { home, isRemote, open }: TeePa
   }
 }
 
-/** Returns a text if it fits the budget. Otherwise stores it and returns an excerpt. If it cannot be stored, throws. */
+/**
+ * Returns a text unchanged if it fits the budget. Otherwise stores it and returns an excerpt. Throws if
+ * storing fails.
+ */
 export async function excerptOf(
   text: Uint8Array,
   o: Omit<TeeOptions, 'command'>,
@@ -162,10 +165,7 @@ async function save(
   return lastLine(pushed.handle ?? pushed.id);
 }
 
-/**
- * Returns the program of a shell line and its first argument. A leading `cd … &&` and variables before the
- * program are left out.
- */
+/** Returns the program of a shell line and its first argument. Omits a leading `cd … &&` and variables. */
 function nameOf(line = 'standard input'): string {
   const [program = '', first] = line
     .trim()
@@ -174,7 +174,7 @@ function nameOf(line = 'standard input'): string {
   return commandName(program, first);
 }
 
-/** Returns the program and its first argument. Further arguments and values of options may be secrets. */
+/** Returns the program and its first argument. Anything further, and values of options, may be secrets. */
 function commandName(program: string, first = ''): string {
   const argument = /^-\w|^--[\w-]+|^(?!-).*/s.exec(first)?.[0] ?? '';
   return redact(`${basename(program)} ${argument}`.trim()).slice(0, COMMAND_CHARS);

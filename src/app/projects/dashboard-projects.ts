@@ -20,8 +20,8 @@ import { ownTextWork } from '../store/own-text-work.ts';
 import { openProject } from './project-files.ts';
 
 /**
- * Returns the projects in these folders and reads their files again at each request. Data that only git has
- * is left out, because a server must not start programs for a page.
+ * Returns the projects in these folders for the dashboard. Reads their files at each request. Omits data that
+ * only git has, because a server must not start programs for a page.
  */
 export function dashboardProjects(folders: readonly string[]): ProjectSource {
   const shown = new Map(

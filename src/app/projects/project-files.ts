@@ -109,8 +109,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
           }
         }).catch(cannotWrite(folder));
       });
-      // The caller of `turn` gets the error. The queue ignores it, so that the next `work` starts in any
-      // case.
+      // The caller of `turn` gets an error. For the queue it is ignored, so that the next `work` starts.
       queue = turn.catch(() => {});
       return turn;
     },
@@ -160,10 +159,7 @@ function firstBadByte(bytes: Uint8Array): { line: number; column: number } {
   return { line: sound.length, column: sound.at(-1)!.length + 1 };
 }
 
-/**
- * Path of the .gitignore in our local folder. Because of it, users need not change the .gitignore of the
- * project.
- */
+/** Path of the .gitignore in our local folder. It spares users a change of the project's .gitignore. */
 const IGNORE = `${LOCAL_FOLDER}/.gitignore`;
 
 async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
@@ -176,22 +172,19 @@ async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
   }
 }
 
-/** Files in our local folder that belong to the project and are committed to git. */
+/** Files in our local folder that belong to the project and go into git. */
 const SHARED: readonly string[] = [PLACE_FILE, ...PROJECT_FILES];
 const SHARED_IGNORE = `*\n${SHARED.map((name) => `!${name.replace(`${LOCAL_FOLDER}/`, '')}\n`).join('')}`;
 
-/**
- * Lets git track the project files in our local folder. If a person has changed its .gitignore, nothing is
- * changed.
- */
+/** Lets git track the project files in our local folder, unless a person has changed its .gitignore. */
 async function shareLocalFiles(ignore: string, name: string): Promise<void> {
   if (!SHARED.includes(name)) return;
   if (readText(ignore, IGNORE)?.text === '*\n') await writeAtomically(ignore, SHARED_IGNORE);
 }
 
 /**
- * Returns the place of the project files in a folder: the folder that `.relay/project.json` names, or
- * `.relay/` if it has project files, or the folder itself.
+ * Returns where the project files of a folder are: in the folder that `.relay/project.json` names, in
+ * `.relay/`, or in the folder itself.
  */
 function findPlace(folder: string): string {
   const setting = readText(join(folder, PLACE_FILE), PLACE_FILE)?.text;
@@ -206,15 +199,15 @@ function readPlace(setting: string): string {
   throw new RelayError('bad_file', { file: PLACE_FILE, what, line: 1, column: 1 });
 }
 
-/** Returns whether a path is relative and names a folder below the current one. */
+/** Returns whether a relative path leads to a folder below the current one. */
 function isInside(path: string): boolean {
   const normal = posix.normalize(path.replaceAll('\\', '/'));
   return !isAbsolute(path) && !/^(?:\.\.?(?:\/|$)|[A-Za-z]:)/.test(normal);
 }
 
 /**
- * Returns the place for new project files. It is `.relay/` if files of another program have our names in the
- * folder.
+ * Returns where new project files go: into `.relay/` if another program's files use our names, otherwise into
+ * the folder.
  */
 function newPlace(folder: string): string {
   const present = findPlace(folder);
@@ -230,8 +223,8 @@ function newPlace(folder: string): string {
 }
 
 /**
- * Returns the nearest folder with project files, starting at `from` and going upwards. The search ends at the
- * home folder, at the top of a git repository, and at the root. Returns null if there is none.
+ * Searches for a folder with project files from `from` upwards. Stops at the home folder, the top of a git
+ * repository and the root. Returns null if there is none.
  */
 export function findProjectFolder(from: string, home: string): string | null {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
@@ -243,8 +236,8 @@ export function findProjectFolder(from: string, home: string): string | null {
 }
 
 /**
- * Returns whether one of our project files is in this place. A link that leads out of the folder counts as
- * well. Otherwise the project would seem to be missing, but reading the file reports the link as an error.
+ * Returns whether a place has one of our project files. A link that leads out of the folder counts too, so
+ * that reading it reports the link instead of a missing project.
  */
 function hasSigns(folder: string, place: string): boolean {
   return SIGNS.some((name) => {

@@ -11,13 +11,10 @@ import {
 } from '../../client/projects/files.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
-/**
- * Keeps git from running in submodules. There, the settings of the submodule would apply, and they can name
- * programs to run.
- */
+/** Keeps git out of submodules, whose own settings can name programs to run. */
 const NO_SUBMODULES = '--ignore-submodules=dirty';
 const STATUS = `status --porcelain=v2 --branch -z --untracked-files=normal ${NO_SUBMODULES}`.split(' ');
-/** `diff-index` is used because `git diff` would write the index and could run an external diff program. */
+/** Use `diff-index`: `git diff` would write the index and could run an external diff program. */
 const CHANGED_LINES = `diff-index HEAD --numstat --no-renames --relative -z ${NO_SUBMODULES}`.split(' ');
 const HUNKS =
   `diff-index HEAD -p -U0 --no-ext-diff --no-textconv --no-color --no-renames --relative --no-prefix ${NO_SUBMODULES}`.split(
@@ -27,14 +24,14 @@ const HISTORY = 'log --full-history --topo-order -m --raw --no-abbrev --no-renam
 const STAGED = `diff --cached --name-only --no-ext-diff ${NO_SUBMODULES}`.split(' ');
 const NO_BLOB = '0'.repeat(40);
 /**
- * Number of blobs to read in one call of git. Even if all have the maximum size of a project file, they fit
- * into git's output limit.
+ * Number of blobs per call of git. Even at the maximum size of a project file they fit into git's output
+ * limit.
  */
 const BLOBS_AT_ONCE = 15;
 
 /**
- * Returns access to git in a folder. Most results are empty if git or the repository is missing, or if git takes
- * too long.
+ * Returns the git functions for a folder. Most results are empty if git or the repository is missing, or if
+ * git is too slow.
  */
 export function projectGit(folder: string, timeoutMs?: number, place = ''): ProjectGit {
   const own = new Set([place, ...PROJECT_FILES.map((name) => `${place}${name}`)]);
@@ -115,7 +112,7 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
       if (merged) return { base: (await lines('merge-base', ours, merged))[0] ?? null, ours, theirs: merged };
       const [place = ''] = await lines('rev-parse', '--absolute-git-dir');
       const done = await fs.promises.readFile(join(place, 'rebase-merge', 'done'), 'utf8').catch(() => '');
-      // During a rebase, a merge driver finds the picked commit only in the todo list of the rebase.
+      // During a rebase, only its todo list names the picked commit.
       const picked = /^\w+ ([0-9a-f]{7,64})/.exec(done.trim().split('\n').at(-1) ?? '')?.[1];
       const theirs = (await commit('CHERRY_PICK_HEAD')) ?? (picked ? await commit(picked) : undefined);
       return theirs ? { base: (await commit(`${theirs}^`)) ?? null, ours, theirs } : null;
@@ -130,8 +127,8 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
         const files = { ours, base, theirs };
         for (const [name, text] of Object.entries(files))
           await fs.promises.writeFile(join(place, name), text);
-        // git merge-file exits with the number of conflicts, and runGit throws for every code except 0. So an
-        // error counts as a conflict.
+        // git merge-file exits with the number of conflicts, which runGit reports as an error. So an error
+        // counts as a conflict.
         const args = ['merge-file', ...Object.keys(files).flatMap((name) => ['-L', name])];
         const conflict = await runGit(place, [...args, ...Object.keys(files)], { timeoutMs }).then(
           () => false,
@@ -170,8 +167,8 @@ export function projectGit(folder: string, timeoutMs?: number, place = ''): Proj
 }
 
 /**
- * Returns the commit of the other branch during a merge. `git merge` passes this commit to its programs in the
- * name of a variable: `GITHEAD_<commit>=<name>`.
+ * Returns the commit of the other branch during a merge. git passes it in the name of a variable:
+ * `GITHEAD_<commit>=<name>`.
  */
 function headInEnv(): string | undefined {
   const heads = Object.keys(process.env).flatMap(
@@ -180,10 +177,7 @@ function headInEnv(): string | undefined {
   return heads.length === 1 ? heads[0] : undefined;
 }
 
-/**
- * Returns an empty history if git is missing, or if there is no repository or no commit. Throws on any other
- * error.
- */
+/** Returns an empty history if git, the repository or a commit is missing. Throws any other error. */
 function noHistory(error: Error): string {
   if (/not a git repository|does not have any commits|ENOENT/.test(error.message)) return '';
   const hint = 'Run git log to see the problem, then run the command again.';
@@ -191,8 +185,8 @@ function noHistory(error: Error): string {
 }
 
 /**
- * Parses `git log -m --raw`. Each entry has a NUL, the commit and its parents, and then one line with two
- * blobs for each parent whose file differs.
+ * Parses `git log -m --raw`. An entry has a NUL, the commit and its parents, then a line with two blobs for
+ * each parent whose file differs.
  */
 function readLog(text: string): { commit: string; before: string[]; after: string }[] {
   const found = new Map<string, { commit: string; parents: number; before: string[]; after: string }>();
@@ -207,7 +201,7 @@ function readLog(text: string): { commit: string; before: string[]; after: strin
     }
   }
   // git lists a parent only if the file differs from it. A merge with fewer rows than parents took the file
-  // of one parent unchanged, so leave it out.
+  // of a parent unchanged, so omit it.
   return [...found.values()].filter(({ parents, before }) => before.length >= parents);
 }
 
@@ -224,8 +218,8 @@ function* readBlobs(output: Buffer): Generator<[id: string, text: string]> {
 }
 
 /**
- * Parses `git status --porcelain=v2 --branch -z`. Spaces separate the fields. The name is the last field and
- * ends with NUL. A rename has a second name after it.
+ * Parses `git status --porcelain=v2 --branch -z`. Fields are separated by spaces. The name comes last and
+ * ends with NUL; a rename has a second name.
  */
 function readStatus(text: string): GitStatus {
   let branch: string | null = null;
@@ -247,8 +241,8 @@ function readStatus(text: string): GitStatus {
 }
 
 /**
- * Returns a folder's path inside its repository, such as `deep/below/`, or null if there is no repository. It
- * does not ask git, because that takes much longer.
+ * Returns a folder's path inside its repository, such as `deep/below/`, or null without a repository. Does
+ * not ask git, which takes much longer.
  */
 function repositoryAround(folder: string): { readonly prefix: string } | null {
   const place = existsSync(folder) ? realpathSync(folder) : folder;

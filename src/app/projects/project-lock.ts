@@ -6,9 +6,9 @@ import { processExists } from '../serve/pid-file.ts';
 import { unique } from '../store/atomic-file.ts';
 
 /**
- * Runs `work` while this process holds a lock. The lock is a file that only one process can create. The file
- * names its holder, so that other processes notice if the holder is dead. `held` throws if the lock no longer
- * belongs to this call. Another process may take the lock from a holder that paused too long.
+ * Runs `work` under a lock: a file that only one process can create. The file names its holder, so that
+ * others notice a dead one. `held` throws if another process has taken the lock, as it may from a holder that
+ * paused too long.
  */
 export async function withFileLock<T>(
   lock: string,
@@ -53,8 +53,8 @@ function create(path: string, token: string): boolean {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // On a full disk, the call creates an empty file and then fails. Delete the file, otherwise it would look like a
-    // held lock.
+    // On a full disk, the failed call leaves an empty file. Delete it, otherwise it would look like a held
+    // lock.
     if (code === 'ENOSPC' || code === 'EDQUOT') rmSync(path, { force: true });
     throw error;
   }
@@ -64,7 +64,7 @@ function holderOf(path: string): Holder | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
-    // The holder is unknown, because the lock file does not exist or was just created and is still empty.
+    // The holder is unknown: the lock file does not exist, or was just created and is still empty.
     return null;
   }
 }
@@ -76,9 +76,8 @@ function isStale(lock: string, holder: Holder | null): boolean {
 }
 
 /**
- * Deletes the lock of a dead holder. If two processes notice the same dead holder, only one of them may
- * delete the lock. Otherwise the slower process could delete the new lock of the faster one. Returns false if
- * another process is already deleting the lock.
+ * Deletes the lock of a dead holder. Only one of several processes may do so, otherwise a slow one could
+ * delete the new lock of a fast one. Returns false if another process is doing it.
  */
 function breakLock(lock: string, dead: Holder | null): boolean {
   const breaking = `${lock}.break`;

@@ -1,14 +1,14 @@
 /**
  * Runs git in a folder whose content may come from someone else. The settings and attributes of a repository
- * can name programs, and git runs these programs even in commands that only read. This file prevents that.
- * All calls of git in this program go through this file.
+ * can name programs that git runs even in commands that only read. This file prevents that, so all calls of
+ * git go through it.
  */
 
 import { bun } from '../../base/bun.ts';
 
-/** Settings for every command. They are passed with -c, which overrides the settings of the repository. */
+/** Settings for every command, passed with -c, which overrides the settings of the repository. */
 const ALWAYS = [
-  // If this were set, git would run the named program to find changed files.
+  // A repository could name a program here that git runs to find changed files.
   'core.fsmonitor=false',
   // Makes git ignore a folder that looks like a bare repository. A clone may contain such a folder.
   'safe.bareRepository=explicit',
@@ -18,42 +18,42 @@ const ALWAYS = [
 /** Settings for all commands except commits that the user requested. */
 const READING = [
   'core.hooksPath=/dev/null',
-  // With true, `git log` would run the program that `gpg.program` names.
+  // With true, `git log` runs the program in `gpg.program`.
   'log.showSignature=false',
-  // The value "remerge" would merge again and run the repository's merge drivers.
+  // With "remerge", git merges again and runs the repository's merge drivers.
   'log.diffMerges=separate',
 ];
 
 const READING_ENV = {
-  // Prevents git status from writing the index, which would run a hook.
+  // Keeps git status from writing the index, which would run a hook.
   GIT_OPTIONAL_LOCKS: '0',
-  // Keeps git from fetching missing objects in a partial clone. For a fetch, git runs ssh, proxy, credential
-  // or upload-pack programs, and the repository's settings can name them.
+  // Keeps git from fetching missing objects of a partial clone. A fetch runs ssh, proxy, credential or
+  // upload-pack programs, which the repository's settings can name.
   GIT_ALLOW_PROTOCOL: 'none',
   GIT_NO_LAZY_FETCH: '1',
   GIT_TERMINAL_PROMPT: '0',
 };
 
-/** Commands that read no files of the work tree. They run no filters, so no filters need to be disabled. */
+/** Commands that do not read the work tree. They run no filters. */
 const WITHOUT_FILES = 'cat-file config init log merge-base merge-file remote rev-parse'.split(' ');
 
-/** Maximum output of git in bytes. Several of the largest project files fit into it. */
+/** Maximum output of git in bytes: several project files of maximum size. */
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Default timeout of git in ms. It is long enough for a large repository. */
+/** Default timeout of git in ms, long enough for a large repository. */
 const GIT_MS = 5_000;
 
 export interface GitOptions {
   readonly timeoutMs?: number;
   readonly input?: string;
   /**
-   * True for a commit that the user requested. Then the hooks, filters and signatures of the repository
-   * apply, as if the user had typed the git command.
+   * True for a commit that the user requested. The repository's hooks, filters and signatures then apply, as
+   * if the user had typed the command.
    */
   readonly asUser?: boolean;
 }
 
-/** Runs git and returns its output. Throws an error with the last line of stderr if git fails. */
+/** Runs git and returns its output. If git fails, throws an error with the last line of stderr. */
 export async function runGit(folder: string, args: readonly string[], o: GitOptions = {}): Promise<Buffer> {
   const settings = [...ALWAYS, ...(o.asUser ? [] : READING)];
   if (!o.asUser && !WITHOUT_FILES.includes(args[0]!)) settings.push(...(await filtersOff(folder, o)));
@@ -62,25 +62,22 @@ export async function runGit(folder: string, args: readonly string[], o: GitOpti
 
 /**
  * Returns settings that disable all filters. git runs a clean filter for each changed file that it compares,
- * and any settings file that the repository includes may define one. The user's own filters are disabled too,
- * because the repository's attributes decide which of them run.
+ * and any settings file of the repository may define one. The user's own filters are disabled too, because
+ * the repository's attributes choose among them.
  */
 async function filtersOff(folder: string, o: GitOptions): Promise<string[]> {
   const asked = start(folder, ALWAYS, ['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], o);
   const keys = String(await asked.catch(none)).split('\0');
   const names = new Set(keys.flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []));
   return [...names].flatMap((name) => {
-    // -c cannot set a filter with "=" in its name. It is better to fail than to return a result that this
-    // filter influenced.
+    // -c cannot disable a filter with "=" in its name. Failing is better than a result that such a filter
+    // influenced.
     if (name.includes('=')) throw new Error(`the git filter "${name}" of this repository cannot be disabled`);
     return ['clean=', 'smudge=', 'process=', 'required=false'].map((part) => `filter.${name}.${part}`);
   });
 }
 
-/**
- * Handles an error of `git config`. Exit code 1 means that no setting matches, so returns an empty text.
- * Throws any other error.
- */
+/** Returns an empty text for exit code 1 of `git config`: no setting matches. Throws any other error. */
 function none(error: GitError): string {
   if (error.status === 1) return '';
   throw error;
@@ -101,7 +98,7 @@ async function start(
   args: readonly string[],
   { timeoutMs = GIT_MS, input, asUser }: GitOptions,
 ): Promise<Buffer> {
-  // Leave out variables that git sets for its hooks, because they may name another repository.
+  // Omit variables that git sets for hooks, because they may name another repository.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...inherited } = process.env;
   const env = { ...inherited, LC_ALL: 'C', ...(asUser ? {} : READING_ENV) };
   const given = settings.flatMap((setting) => ['-c', setting]);
@@ -119,7 +116,7 @@ async function startOnNode(
   words: readonly string[],
   { timeoutMs, input, env }: StartOptions,
 ): Promise<Buffer> {
-  // Load this module only here, because not every hook and command needs git.
+  // Load the module only here: not every hook and command needs git.
   const { execFile } = await import('node:child_process');
   const o = {
     timeout: timeoutMs,
@@ -139,8 +136,8 @@ async function startOnNode(
 }
 
 /**
- * Like `startOnNode`, for commands that start no other program. On Bun, loading `node:child_process` takes longer
- * than most of these commands run.
+ * Like `startOnNode`, but without `node:child_process`: on Bun, loading it takes longer than most of these
+ * commands run.
  */
 async function startOnBun(
   words: readonly string[],

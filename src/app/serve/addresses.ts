@@ -6,7 +6,7 @@ import type { ServeOptions } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 
 /**
- * Returns a function that checks whether an address is in a list. An entry is an address, a network or
+ * Returns a function that checks whether a list contains an address. Entries are addresses, networks or
  * `loopback`: `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
  */
 export function addressList(entries: readonly string[]): (address: string) => boolean {
@@ -41,7 +41,7 @@ function addTo(list: BlockList, entry: string): void {
 
 /**
  * Returns whether an IP address is on the public internet. Addresses of this machine, of its network and of
- * cloud metadata services are not public, even if they are wrapped in an IPv6 address.
+ * cloud metadata services are not, even inside an IPv6 address.
  */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
@@ -49,7 +49,7 @@ export function isPublicAddress(address: string): boolean {
   return isIP(bare) === 4 || isGlobalV6(bare);
 }
 
-/** Range of the public IPv6 addresses. `isReserved` excludes some blocks in it. */
+/** Public IPv6 addresses. `isReserved` excludes some blocks. */
 const isGlobalV6 = addressList(['2000::/3']);
 
 const isReserved = addressList([
@@ -95,9 +95,8 @@ function networkCards() {
 }
 
 /**
- * Returns the URLs with which other machines reach a server that listens on `host`. They have the protocol
- * and port of `url`. If the server listens on all addresses, there is one URL per address of this machine. If
- * it listens on loopback, there is none.
+ * Returns the URLs with which other machines reach a server that listens on `host`, with protocol and port of
+ * `url`: one for each address of this machine if it listens on all, none if it listens on loopback.
  */
 export function reachableAt(host: string, url: string): string[] {
   if (isLoopback(host)) return [];
@@ -112,10 +111,7 @@ export function reachableAt(host: string, url: string): string[] {
   );
 }
 
-/**
- * Returns the host names under which a server that listens on `host` can be reached. Loopback names are not
- * included.
- */
+/** Returns the host names, other than loopback names, of a server that listens on `host`. */
 export function ownHosts(host: string): string[] {
   if (isLoopback(host)) return [];
   if (!listensOnAll(host)) return [hostInUrl(host)];
@@ -126,8 +122,8 @@ type Network = Pick<ServeOptions, 'host' | 'publicUrl' | 'trustProxy'>;
 
 /**
  * Returns the address at which other machines reach a server with these options, or null if only this machine
- * can reach it. With a public URL or a trusted proxy, a server counts as exposed even on loopback: a proxy on
- * this machine forwards requests of other machines to it.
+ * can. A public URL or a trusted proxy exposes even a server on loopback, because the proxy forwards requests
+ * of other machines.
  */
 export function exposedAs(config: Pick<Config, 'public_url' | 'trusted_proxies'>, o: Network): string | null {
   const publicUrl = o.publicUrl ?? config.public_url;
@@ -137,10 +133,7 @@ export function exposedAs(config: Pick<Config, 'public_url' | 'trusted_proxies'>
   return proxies.length > 0 ? `the proxy at ${proxies.join(', ')}` : null;
 }
 
-/**
- * Returns whether the server requires API keys. Without a setting, it requires them if other machines can
- * reach the server.
- */
+/** Returns whether the server requires API keys. By default it does if other machines can reach it. */
 export function authOf(
   config: Pick<Config, 'auth' | 'public_url' | 'trusted_proxies'>,
   o: Network & Pick<ServeOptions, 'auth' | 'open'>,

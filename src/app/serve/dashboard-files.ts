@@ -8,7 +8,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
 import { isExecutable, ownFile, ownPackage } from '../own-package.ts';
 
-/** Sources of the dashboard. A change in any of them makes a build outdated. */
+/** Sources of the dashboard. Changing one of them makes a build outdated. */
 const SOURCES = [
   'ui',
   'scripts/build/dashboard.ts',
@@ -20,8 +20,8 @@ const SOURCES = [
 ];
 
 /**
- * Returns the files of the dashboard. A package contains them. A clone that runs from its sources builds them
- * at first use and after a change.
+ * Returns the files of the dashboard. A package contains them; a clone builds them at first use and after a
+ * change.
  */
 export function ownDashboard(): DashboardFiles | undefined {
   const folder = isExecutable ? undefined : ownPackage()?.folder;
@@ -49,9 +49,7 @@ export function filesIn(folder: string): DashboardFiles & { readonly folder: str
   return { folder, ...files };
 }
 
-/**
- * Serves the files of a build. A compressed file is decompressed for a client that does not accept Brotli.
- */
+/** Serves the files of a build. Decompresses them for clients that do not accept Brotli. */
 function filesFrom(read: (name: string) => Uint8Array | null): DashboardFiles {
   return {
     async read(path, encodings) {
@@ -71,8 +69,7 @@ function hashOf(body: Uint8Array): string {
 }
 
 /**
- * Builds the dashboard into a new folder that replaces the old build. Does nothing if the old build is up to
- * date.
+ * Builds the dashboard into a new folder, which replaces the old build, unless the old build is up to date.
  */
 async function build(folder: string, target: string): Promise<void> {
   const made = statSync(join(target, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;

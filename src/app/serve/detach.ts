@@ -11,7 +11,7 @@ import { runningServer, type ServerRecord } from './pid-file.ts';
 import { fetchHealth } from './port-owner.ts';
 import { rotateLog } from './server-log.ts';
 
-/** Time in ms after which a start counts as failed. The log contains the reason. */
+/** Timeout of the start in ms. The log has the reason of a failure. */
 const START_TIMEOUT_MS = 20_000;
 
 /** Starts this program as `relay up` in the background. Resolves when the server answers. */
@@ -32,7 +32,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   const child = spawn(program!, [...args, ...words], {
     detached: true,
     stdio: ['ignore', fd, fd],
-    // Pass the engine's address in the environment, because it may contain a password. Other users can read
+    // Pass the engine's address in the environment: it may contain a password, and other users can read
     // command lines.
     env: {
       ...detachedEnvironment(env, log),

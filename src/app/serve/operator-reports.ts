@@ -22,9 +22,8 @@ const LAST_RETRY_MS = 300_000;
 const POST_TIMEOUT_MS = 10_000;
 
 /**
- * Writes each usage row to a file, posts it to an address, or both, as soon as the row is counted. A row may be
- * delivered twice, so each row has an id by which the receiver can find duplicates. Returns a function that
- * delivers the remaining rows.
+ * Writes each usage row to a file, posts it to an address, or both. A row may be delivered twice, so its id
+ * lets the receiver find duplicates. Returns a function that delivers the remaining rows.
  */
 export function startMetering(
   core: RelayCore,
@@ -48,16 +47,14 @@ export function startMetering(
   }
   return async () => {
     await writing;
-    // Try once more to send the queued rows. Rows that cannot be delivered are not lost, because they are
-    // still in the statistics.
+    // Try once more to send the queued rows. The statistics keep rows that cannot be delivered.
     await webhook?.flush();
   };
 }
 
 /**
- * Sends one span per request to a collector, in OTLP JSON. An exporter is created only if the configuration has
- * an endpoint. A span contains the name of an operation and a status. It never contains a path, an API key or a
- * payload.
+ * Sends one span per request to a collector, in OTLP JSON. Created only if an endpoint is configured. A span
+ * has the name of an operation and a status, never a path, an API key or a payload.
  */
 export class TraceExporter {
   readonly #spans: PostQueue<ReturnType<typeof spanOf>>;
@@ -75,7 +72,7 @@ export class TraceExporter {
     this.#spans.add([spanOf(seen)]);
   }
 
-  /** Sends the queued spans. Resolves when they are delivered or cannot be delivered. */
+  /** Sends the queued spans. Resolves when they are delivered or given up. */
   flush(): Promise<void> {
     return this.#spans.flush();
   }
@@ -113,11 +110,11 @@ function nanoseconds(ms: number): string {
 }
 
 interface QueueOptions {
-  /** Prefix of the event names that this queue writes to the log. */
+  /** Prefix of this queue's event names in the log. */
   readonly name: string;
   /** Maximum number of queued rows. */
   readonly most: number;
-  /** The first queued row waits this many ms for others, so that they are sent in one request. */
+  /** Time in ms that a queued row waits for others, to share a request. */
   readonly afterMs?: number;
   readonly log: Log;
 }
@@ -185,10 +182,7 @@ class PostQueue<T> {
     if (!response.ok) throw new Error(`it answered with ${response.status}`);
   }
 
-  /**
-   * Logs a problem only once, even if it occurs again. After a successful delivery, it is logged again the
-   * next time.
-   */
+  /** Logs a problem once until the next successful delivery. */
   #report(level: 'warn' | 'error', what: string, fields: object): void {
     if (this.#reported.has(what)) return;
     this.#reported.add(what);

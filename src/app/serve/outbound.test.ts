@@ -33,7 +33,7 @@ describe('publicFetch', () => {
     server.close();
   });
 
-  /** Fetches from this machine, which `guarded` rejects. */
+  /** Allows requests to this machine, which `guarded` rejects. */
   const open = publicFetch((address) => address === '127.0.0.1');
   const guarded = publicFetch();
   const o = (ms = 10_000) => ({ maxBytes: 100_000, signal: AbortSignal.timeout(ms) });

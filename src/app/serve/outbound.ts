@@ -87,10 +87,7 @@ export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
   };
 }
 
-/**
- * Ignores the error for an unknown host name. The name may exist later, and it is checked again before each
- * post.
- */
+/** Ignores an unknown host name: it may exist later, and each post checks it again. */
 function ignoreUnknownHost(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOTFOUND' && error.code !== 'EAI_AGAIN') throw error;
 }
@@ -102,15 +99,15 @@ function webhookUrl(text: string): URL {
   return url;
 }
 
-/** Decides to which addresses a connection is allowed, and creates the error for any other address. */
+/** Decides which addresses may be contacted, and creates the error for all others. */
 interface AddressGuard {
   allow(address: string): boolean;
   refuse(host: string): Error;
 }
 
 /**
- * Sends a request and returns the answer without following redirects. It connects to the address that was
- * checked. A second DNS lookup could return another address.
+ * Sends a request and returns the answer, without following redirects. Connects to the address that was
+ * checked: a second DNS lookup could return another one.
  */
 async function guardedRequest(
   url: URL,
@@ -126,7 +123,7 @@ async function guardedRequest(
   });
 }
 
-/** Throws if a request to the host of this URL would be rejected now. */
+/** Throws if a request to this host is forbidden. */
 async function checkHost(url: URL, guard: AddressGuard): Promise<void> {
   if (checkLiteral(url, guard)) return;
   await new Promise<void>((resolve, reject) => {
@@ -134,10 +131,7 @@ async function checkHost(url: URL, guard: AddressGuard): Promise<void> {
   });
 }
 
-/**
- * Checks the host if it is an IP address, because the lookup function never sees it. Returns false if the
- * host is a name.
- */
+/** Checks a host that is an IP address, which the lookup function never sees. Returns false for a name. */
 function checkLiteral(url: URL, guard: AddressGuard): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) === 0) return false;
@@ -146,8 +140,8 @@ function checkLiteral(url: URL, guard: AddressGuard): boolean {
 }
 
 /**
- * Returns a function that looks up a host name and checks its addresses. All of them must be allowed, because
- * a connection may use any.
+ * Returns a DNS lookup that allows only names whose addresses are all allowed, because a connection may use
+ * any of them.
  */
 function guardedLookup({ allow, refuse }: AddressGuard): LookupFunction {
   return (hostname, options, done) => {

@@ -7,7 +7,7 @@ import type { RunningServer } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { maskPassword } from '../option-readers.ts';
 
-/** Content of the file that describes the running server of a home. The server writes it. */
+/** Content of the pid file, in which a server describes itself. */
 export interface ServerRecord extends RunningServer {
   /** `keys` if the server requires API keys. */
   readonly auth?: 'open' | 'keys';
@@ -22,13 +22,13 @@ export function pidFile(home: string): string {
   return join(home, 'server.json');
 }
 
-/** Returns the server that runs on this home, or null. A file that a dead server left is ignored. */
+/** Returns the server that runs on this home, or null. Ignores the file of a dead server. */
 export function runningServer(home: string): ServerRecord | null {
   const record = readServerRecord(home);
   return record !== null && isAlive(record) ? record : null;
 }
 
-/** Returns the content of the file, even if the server is dead. Returns null if there is no valid file. */
+/** Returns the content of the pid file, even of a dead server, or null if there is no valid file. */
 export function readServerRecord(home: string): ServerRecord | null {
   try {
     const value: unknown = JSON.parse(readFileSync(pidFile(home), 'utf8'));
@@ -40,8 +40,8 @@ export function readServerRecord(home: string): ServerRecord | null {
 }
 
 /**
- * Registers this server for its home and returns null. If another server already runs on the home, returns
- * the record of that server. The file of a dead server is replaced.
+ * Registers this server for its home and returns null, or returns the server that already runs there.
+ * Replaces the file of a dead server.
  */
 export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): ServerRecord | null {
   const mine: ServerRecord = { ...record, birth: birthOf(record.pid) };
@@ -61,7 +61,7 @@ export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): 
   return null;
 }
 
-/** Deletes the file. If it belongs to another server now, leaves it. */
+/** Deletes the pid file, unless it belongs to another server now. */
 export function releaseServer(home: string, pid: number): void {
   if (readServerRecord(home)?.pid === pid) rmSync(pidFile(home), { force: true });
 }
@@ -86,15 +86,11 @@ export function isAlive(record: Pick<ServerRecord, 'pid' | 'birth'>): boolean {
 
 const DEAD = 'dead';
 
-/**
- * Returns the boot id and the start time of a process, or null if there is no /proc. Returns `DEAD` for a
- * zombie.
- */
+/** Returns the boot id and the start time of a process, `DEAD` for a zombie, or null without /proc. */
 export function birthOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The process name in parentheses may contain any character, so parse the text after the last
-    // parenthesis.
+    // The name in parentheses may contain any character, so parse what follows the last parenthesis.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return DEAD;
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -105,14 +101,13 @@ export function birthOf(pid: number): string | null {
 }
 
 /**
- * Returns the address of the cluster that commands on a home use, or null if the store is in the home itself.
- * If a server runs on the home, commands use the same store as that server, so that they see its pointers and
- * API keys. Throws if the command is configured for another store, or if it does not know the login of the
- * cluster.
+ * Returns the address of the cluster that commands on a home use, or null if the store is in the home.
+ * Commands use the store of a running server, so that they see its pointers and API keys. Throws if another
+ * store is configured, or if the login of the cluster is unknown.
  */
 export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | null {
   const server = runningServer(config.home);
-  // No server runs, or a server of an older version that does not record its engine.
+  // Without a server, or with an old one that does not record its engine, use the configuration.
   if (server?.engine === undefined) return config.engine;
   if (config.engine !== null && server.engine !== null && isSameStore(config.engine, server.engine))
     return config.engine;
@@ -133,7 +128,7 @@ export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | nu
   });
 }
 
-/** Returns whether two addresses name the same store of a cluster. Logins are ignored. */
+/** Returns whether two addresses name the same store of a cluster, whatever their logins. */
 function isSameStore(one: string, other: string): boolean {
   const parts = (address: string) => {
     const [servers = '', name = 'relay'] = address.replace(/^\w+:\/\/(?:[^@/]*@)?/, '').split('/');

@@ -11,8 +11,8 @@ interface PortOwner {
 }
 
 /**
- * Returns the process that listens on a port. Returns null if the process belongs to another user, or if the
- * system does not provide it.
+ * Returns the process that listens on a port, or null if the system does not tell or the process belongs to
+ * another user.
  */
 export async function portOwner(port: number): Promise<PortOwner | null> {
   return (process.platform === 'linux' ? ownerFromProc(port) : null) ?? (await ownerFromLsof(port));
@@ -27,8 +27,8 @@ export async function nextFreePort(host: string, from: number): Promise<number |
 }
 
 /**
- * Checks a port. Returns `taken` only if a program listens on it. Any other error is reported later, when the
- * server itself tries to listen.
+ * Checks a port. Returns `taken` only if a program listens on it. The server itself reports any other error
+ * when it starts to listen.
  */
 export function tryPort(host: string, port: number): Promise<'free' | 'taken' | 'refused'> {
   return new Promise((resolve) => {
@@ -77,15 +77,15 @@ function ownerFromLsof(port: number): Promise<PortOwner | null> {
   });
 }
 
-/** Shortens a command line and removes control characters. The command line may contain secrets. */
+/** Shortens a command line, which may contain secrets, and removes control characters. */
 function shorten(command: string): string {
   const clean = command.replace(/[\u0000-\u001f\u007f]/g, ' ');
   return clean.length > 60 ? `${clean.slice(0, 59)}…` : clean;
 }
 
 /**
- * Returns the result of `look`, or `nothing` if it throws. Reading about a process fails if it has ended or
- * belongs to another user.
+ * Returns the result of `look`, or `nothing` if it throws, because the process has ended or belongs to
+ * another user.
  */
 function orElse<T>(nothing: T, look: () => T): T {
   try {
@@ -101,10 +101,7 @@ const link = (path: string) => orElse('', () => readlinkSync(path));
 
 const HEALTH_TIMEOUT_MS = 3000;
 
-/**
- * Returns the health of the relay at a URL. Returns null if nothing answers or if the program there is not a
- * relay.
- */
+/** Returns the health of the relay at a URL, or null if no relay answers. */
 export async function fetchHealth(url: string, timeoutMs = HEALTH_TIMEOUT_MS): Promise<Health | null> {
   try {
     const response = await (isOwnTls(url) ? fetchUnverified : fetch)(`${url}/health`, {
@@ -114,7 +111,7 @@ export async function fetchHealth(url: string, timeoutMs = HEALTH_TIMEOUT_MS): P
     });
     const answer: unknown = await response.json();
     if (typeof answer !== 'object' || answer === null) return null;
-    // An unhealthy relay answers with an error object, which has no field `status`.
+    // An error object, with which an unhealthy relay answers, has no field `status`.
     if ('status' in answer && typeof answer.status === 'string') return answer as Health;
     return 'error' in answer && 'code' in answer ? { status: String(answer.error) } : null;
   } catch {
@@ -123,14 +120,14 @@ export async function fetchHealth(url: string, timeoutMs = HEALTH_TIMEOUT_MS): P
 }
 
 /**
- * Returns whether a URL is an https address of this machine. The certificate of such a server may be
- * self-signed or made for its public name.
+ * Returns whether a URL is an https address of this machine, where a certificate may be self-signed or name
+ * only the public host.
  */
 function isOwnTls(url: string): boolean {
   return /^https:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\])(:\d+)?$/.test(url);
 }
 
-/** Sends a request without checking the server's certificate. The request contains no secret. */
+/** Sends a request, which contains no secret, without checking the server's certificate. */
 async function fetchUnverified(url: string, { signal }: { signal: AbortSignal }): Promise<Response> {
   const [{ get }, { text }] = await Promise.all([import('node:https'), import('node:stream/consumers')]);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -14,9 +14,9 @@ export interface ProtocolOptions {
   readonly auth?: 'open' | 'keys';
   /** Returns the function that posts to A2A webhooks. It is called at the first A2A request. */
   webhooks(): Promise<WebhookPost>;
-  /** Adds the fixtures of the official MCP conformance suite. Only tests use it. */
+  /** Adds fixtures of the official MCP conformance suite, for tests. */
   readonly extendMcp?: McpHttpOptions['extend'];
-  /** Maximum size of a protocol message in bytes. A message is held in memory, sometimes more than once. */
+  /** Maximum size of a protocol message in bytes. It is held in memory, sometimes more than once. */
   readonly messageBytes?: number;
   /** Returns whether the program was replaced on disk after it started. */
   replaced?(): boolean;
@@ -58,8 +58,8 @@ export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
     ],
     answer: async (...asked) => (await loaded()).answer(...asked),
     /**
-     * Sends the notifications in `entries`. Without `entries`, sends all notifications that earlier servers
-     * did not deliver. If there are none, this costs one read.
+     * Sends the notifications in `entries` or, by default, all that earlier servers did not deliver. If there
+     * are none, this costs one read.
      */
     resume: async (entries?: Iterable<OutboxEntry>) => {
       if (entries || (await hasOutboxEntries(o.core.deps))) await (await loaded()).resume(entries);

@@ -15,9 +15,8 @@ import { type RunningServer, type ServerOptions, startServer } from './serve.ts'
 import { flushLog, limitLog, logEvent, logRequest } from './server-log.ts';
 
 /**
- * V8 flag that keeps the young generation of the heap small, so that thousands of idle sockets take less
- * memory. Without it, many concurrent requests would let the young generation grow to 48 MB, and it would
- * never shrink. Later requests do not get slower.
+ * V8 flag that keeps the young generation of the heap small: many concurrent requests would let it grow to 48
+ * MB, and it never shrinks. It saves memory for thousands of idle sockets and does not slow requests down.
  */
 const V8_FLAGS = '--semi-space-growth-factor=1';
 
@@ -62,13 +61,13 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
     return { url, isFull, stopped, stop: () => void end().then(resolve, reject) };
   } catch (error) {
-    // Ignore errors of the cleanup, because the user needs the original error.
+    // Ignore errors of the cleanup: the user needs the first error.
     await end().catch(() => {});
     throw listenError(error, o);
   }
 }
 
-/** Returns gauges about the verification of payloads: how many were verified, and how many are damaged. */
+/** Returns gauges for verified and damaged payloads. */
 function scrubGauges(checks: StoreChecks): Gauge[] {
   const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = checks.scrubState() ?? {};
   return [
@@ -84,9 +83,9 @@ function scrubGauges(checks: StoreChecks): Gauge[] {
 }
 
 /**
- * Registers the server by calling `claim`. If the disk is full, it frees the space that the store has
- * reserved and tries again. If that fails too, the server runs without a pid file, and other commands reach
- * it only by its address. Returns whether the disk was full.
+ * Registers the server with `claim`. On a full disk, frees the space that the store reserves and tries again.
+ * If that fails too, the server runs without a pid file, and commands find it only by its address. Returns
+ * whether the disk was full.
  */
 function claimOnFullDisk(claim: () => void, freeReserve = () => {}): boolean {
   for (const makeRoom of [null, freeReserve]) {

@@ -25,32 +25,31 @@ import { addressList, localHost } from './addresses.ts';
 import { a2aProtocol, mcpProtocol, type ProtocolOptions } from './protocols.ts';
 
 /**
- * Maximum size of all headers in bytes. Metadata may be sent in a header, and 16 KiB of metadata are 22 KiB
- * in base64.
+ * Maximum size of all headers in bytes. A header may carry 16 KiB of metadata, which are 22 KiB in base64.
  */
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_HEADERS = 200;
 const TIMEOUTS = {
-  /** Time limit in ms for receiving the headers of a request. */
+  /** Timeout in ms for receiving the headers of a request. */
   headersMs: 20_000,
-  /** Time limit in ms for receiving a whole request. It is long enough for 25 MB over a slow line. */
+  /** Timeout in ms for receiving a whole request, long enough for 25 MB over a slow line. */
   requestMs: 300_000,
   idleMs: CONNECTION_IDLE_MS,
   /**
-   * Time in ms for which the server keeps an idle connection open. It is longer than the limit of clients. So
-   * a client closes the connection first, and the server never closes it while a request is on its way.
+   * Time in ms for which the server keeps an idle connection open. Clients close it earlier, so that the
+   * server never closes it while a request is on its way.
    */
   keepAliveMs: 65_000,
-  /** Interval in ms at which the time limits above are checked. */
+  /** Interval in ms at which these timeouts are checked. */
   checkMs: 5_000,
 } as const;
-/** If a connection is idle for this many ms, the system probes whether the other end still exists. */
+/** Idle time in ms after which the system probes whether the other end of a connection still exists. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS: ConnectionLimits = { total: 20_000, perAddress: 12_000 };
 const SWEEP_INTERVAL_MS = 60_000;
 /**
- * Time in ms between the start and the first sweep. It is short, because otherwise a server that is killed
- * again and again would never sweep and would fill the disk.
+ * Time in ms between the start and the first sweep. With a long delay, a server that is killed again and
+ * again would never sweep, and fill the disk.
  */
 const FIRST_SWEEP_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 60_000;
@@ -61,7 +60,7 @@ export interface ServerOptions extends Omit<ProtocolOptions, 'webhooks'> {
    * rejected.
    */
   readonly loopbackWebhooks?: boolean;
-  /** Base URL of pointers. If it is null, pointers use the address to which each request was sent. */
+  /** Base URL of pointers. Null to use the address to which each request was sent. */
   readonly publicUrl: string | null;
   readonly host: string;
   /** Port to listen on. 0 picks a free port. */
@@ -78,14 +77,14 @@ export interface ServerOptions extends Omit<ProtocolOptions, 'webhooks'> {
   readonly sockets?: Partial<SocketLimits>;
   /** Files of the dashboard at `/ui` and of the pages for pointers. Without them, there are no pages. */
   readonly dashboard?: DashboardFiles;
-  /** Called for every answered request. If it is set, each request has an id, which is also in the answer. */
+  /** Called for every answered request. Requests then get an id, which the answer repeats. */
   observe?(seen: AnsweredRequest): void;
   /** Additional gauges for `/metrics`. */
   gauges?(): readonly Gauge[];
 }
 
 export interface RunningServer {
-  /** URL with the actual port: `http://127.0.0.1:7474`. */
+  /** URL with the port that is used: `http://127.0.0.1:7474`. */
   readonly url: string;
   /** Accepts no new requests and answers the open requests. Resolves when all connections are closed. */
   stop(): Promise<void>;
@@ -165,8 +164,8 @@ interface Bindings {
 }
 
 /**
- * Calls `then` when the client has disconnected, even if the answer has not begun. Without this call, the
- * HTTP adapter would continue to produce an answer that nobody reads.
+ * Calls `then` when the client disconnects, even before the answer begins. Otherwise the HTTP adapter would
+ * produce an answer that nobody reads.
  */
 function onDisconnect(outgoing: ServerResponse, then: () => void): void {
   if (outgoing.destroyed) then();
@@ -174,8 +173,8 @@ function onDisconnect(outgoing: ServerResponse, then: () => void): void {
 }
 
 /**
- * Reads a body of known length into one buffer, because a Request object would copy the body twice more.
- * Rejects if the client disconnects before the end.
+ * Reads a body of known length into one buffer. A Request object would copy the body twice more. Rejects if
+ * the client disconnects early.
  */
 function readBody(incoming: IncomingMessage, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const body = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
@@ -195,8 +194,8 @@ function readBody(incoming: IncomingMessage, length: number): Promise<Uint8Array
 }
 
 /**
- * Returns a request header as one text. Node joins repeated headers; only Set-Cookie would be a list, and
- * requests do not have it.
+ * Returns a request header as one text. Node joins repeated headers, except Set-Cookie, which requests do not
+ * have.
  */
 function headerOf({ headers }: IncomingMessage, name: string): string | null {
   return (headers[name] as string | undefined) ?? null;
@@ -235,9 +234,7 @@ function readCertificate(tls: { cert: string; key: string }): { cert: Buffer; ke
   return { cert: read(tls.cert), key: read(tls.key) };
 }
 
-/**
- * Loads the certificate again when its files change. Other programs renew the certificate every few weeks.
- */
+/** Loads the certificate again when its files change, because other programs renew it every few weeks. */
 function renewCertificate(
   server: TlsServer,
   tls: { cert: string; key: string },
@@ -260,7 +257,7 @@ function renewCertificate(
 
 let utilisationBefore = performance.eventLoopUtilization();
 
-/** Returns gauges of the process. The utilization of the event loop covers the time since the last call. */
+/** Returns gauges of the process. The event loop utilization covers the time since the last call. */
 function processGauges(connections: number): Gauge[] {
   const { rss, heapUsed } = process.memoryUsage();
   const now = performance.eventLoopUtilization();
@@ -282,7 +279,7 @@ function sweepStore(o: ServerOptions, told: Set<string>): void {
   o.core.sweepStore().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
 }
 
-/** Logs each warning of the store once. A warning that disappears and comes back is logged again. */
+/** Logs each warning of the store once, and again if it disappears and comes back. */
 async function warnOfStore(o: ServerOptions, told: Set<string>): Promise<void> {
   const state: Pick<EngineState, 'warnings' | 'unseen'> = await o.core.deps.engine
     .state()
@@ -310,17 +307,16 @@ function malformed(error: unknown): Response {
 }
 
 /**
- * Interval in ms at which a stopping server closes idle connections. Until then a client can get one more
+ * Interval in ms at which a stopping server closes idle connections. In between, clients can get one more
  * answer, with `Connection: close`.
  */
 const DRAIN_MS = 100;
 /**
- * Time in ms that running requests may take after the server began to stop. Then their connections are
- * closed.
+ * Time in ms for running requests to end after the server began to stop. Then their connections are closed.
  */
 const STOP_GRACE_MS = 10_000;
 
-/** Maximum number of unanswered requests per connection. Clients that pipeline requests send only a few. */
+/** Maximum number of unanswered requests per connection. Clients pipeline only a few requests. */
 const REQUESTS_AHEAD = 100;
 
 interface ConnectionLimits {
@@ -329,8 +325,8 @@ interface ConnectionLimits {
 }
 
 /**
- * Limits the number of connections, and the number of unanswered requests per connection. `stop` closes all
- * connections but first answers the requests that have arrived.
+ * Limits the connections, and the unanswered requests of each. `stop` closes all connections after answering
+ * the requests that have arrived.
  */
 class Connections {
   readonly #server: Server;
@@ -354,26 +350,25 @@ class Connections {
   /** Accepts no new connections and answers the open requests. Resolves when all connections are closed. */
   async stop(): Promise<void> {
     this.#server.prependListener('request', (_, response) => response.setHeader('Connection', 'close'));
-    // On Node, call `close` of the TCP server, because `close` of the HTTP server would also disconnect
-    // clients between two requests. Bun has only `close` of the HTTP server.
+    // On Node, call `close` of the TCP server: that of the HTTP server would also disconnect clients between
+    // two requests. Bun has only the latter.
     const { close } = bun ? this.#server : TcpServer.prototype;
     const closed = new Promise<void>((resolve) => close.call(this.#server, () => resolve()));
     const force = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS);
-    // Close idle connections only after each interval. Until then, a client that is between two requests can
-    // get one more answer, with `Connection: close`.
+    // Close idle connections only at intervals, so that clients between two requests can get one more answer,
+    // with `Connection: close`.
     const idle = setInterval(() => this.#server.closeIdleConnections(), DRAIN_MS);
     if (this.open === 0) this.#server.closeIdleConnections();
     await closed;
     clearInterval(idle);
     clearTimeout(force);
-    // Also close the HTTP server, which stops its timers.
+    // This also stops the timers of the HTTP server.
     this.#server.close();
   }
 
   /**
-   * Counts the unfinished answers of a connection, and aborts all of them when the connection ends. Node
-   * starts every request that has arrived, even before the previous one is answered. But when the connection
-   * ends, Node notifies only the answer that is being sent. Without this code, the other answers could follow
+   * Counts the unfinished answers of a connection and aborts them when it ends. Node starts every request
+   * that has arrived, but tells only the current answer of the end of the connection. The others could follow
    * a channel forever.
    */
   #countAnswer(socket: Socket, response: ServerResponse): void {
@@ -406,8 +401,8 @@ class Connections {
 }
 
 /**
- * Aborts an answer. An answer whose turn to be sent has not come has no socket that would emit `close`, so
- * `close` is emitted here.
+ * Aborts an answer. An answer that waits for an earlier one has no socket yet that would emit `close`, so
+ * this function does.
  */
 function abortAnswer(answer: ServerResponse): void {
   answer.destroy();

@@ -11,14 +11,11 @@ import { authOf, exposedAs, localHost, reachableAt } from './addresses.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
 const STOP_TIMEOUT_MS = 15_000;
-/**
- * Time limit in ms for the health check that finds out whether a program on a taken port of this machine is a
- * relay.
- */
+/** Timeout in ms for asking a program on a taken port of this machine whether it is a relay. */
 const NEIGHBOUR_TIMEOUT_MS = 1000;
 
 /**
- * Starts, finds and stops the server of a home. Code that only a server needs is loaded when a server starts.
+ * Starts, finds and stops the server of a home. Starting a server loads the code that only a server needs.
  */
 export function serverControl(config: Config, env: Environment, warn?: Warn): ServerControl {
   const { home } = config;
@@ -40,7 +37,7 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
   };
 }
 
-/** Returns the configuration with the engine and the bucket from the command line, if they are given. */
+/** Returns the configuration, with the engine and the bucket of the command line if given. */
 function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions): Config {
   const named =
     engineFile === undefined
@@ -54,8 +51,8 @@ function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions):
 }
 
 /**
- * Returns the cluster of the server, or null if the store is not in a cluster. `isKnown` is false if the
- * login is only in a flag or a variable, so that commands in another terminal cannot find it.
+ * Returns the cluster of the server, or null if the home is the store. `isKnown` is false if only a flag or a
+ * variable has the login, so that commands in other terminals cannot find it.
  */
 function clusterOf({ engine, home }: Config, env: Environment): Cluster | null {
   if (engine === null) return null;

@@ -2,30 +2,25 @@ import { copyFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { redact } from '../../base/redact.ts';
 import type { AnsweredRequest, LogEvent } from '../../interfaces/http/deps.ts';
 
-/**
- * Maximum time in ms before a line is written. Lines are written in batches. A warning or an error is written
- * at once.
- */
+/** Time in ms for which log lines wait, to be written together. Warnings and errors are written at once. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AFTER_CHARS = 64 * 1024;
 
-/** Size in bytes at which a log is rotated. Only one older log is kept. */
+/** Size in bytes at which a log is rotated. One older log is kept. */
 const LOG_BYTES = 8 * 1024 * 1024;
 
 let waiting = '';
 let timer: NodeJS.Timeout | null = null;
 let file: string | null = null;
 
-/**
- * Enables the rotation of the log while the server writes it. `path` is the file to which stderr is written.
- */
+/** Lets the server rotate its log at `path`, the file to which stderr goes. */
 export function limitLog(path: string): void {
   file = path;
 }
 
 /**
- * Writes one JSON line per event to stderr. In a detached server stderr is the log file. All log output goes
- * through this function: it removes credentials and escapes control characters.
+ * Writes one JSON line per event to stderr, which in the background is the log file. All log output passes
+ * here: it removes credentials and escapes control characters.
  */
 export function logEvent(event: LogEvent): void {
   waiting += logLine(event, new Date());
@@ -42,8 +37,7 @@ export function flushLog(): void {
 }
 
 /**
- * Rotates a log that is too long. The log is copied and truncated, not renamed, because the server keeps
- * writing to the same file.
+ * Rotates a log that is too long: copies and truncates it, because the server keeps writing to the same file.
  */
 export function rotateLog(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= LOG_BYTES) return;
@@ -51,7 +45,7 @@ export function rotateLog(path: string): void {
     rmSync(`${path}.1`, { force: true });
     copyFileSync(path, `${path}.1`);
   } catch {
-    // The disk has no room for a copy. Losing the old log is better than filling the disk.
+    // Without room for a copy, losing the old log is better than filling the disk.
   }
   truncateSync(path);
 }
@@ -61,10 +55,7 @@ export function logLine(event: LogEvent, at: Date): string {
   return `${redact(line).replace(UNSAFE, escaped)}\n`;
 }
 
-/**
- * Logs one line per request. It does not log the path and the query, because the URL of a pointer may be the
- * pointer's only protection.
- */
+/** Logs one line per request, without path and query: the URL of a pointer may be its only protection. */
 export function logRequest(seen: AnsweredRequest): void {
   const { id, method, operation, status, ms, address, caller } = seen;
   logEvent({
@@ -82,8 +73,8 @@ export function logRequest(seen: AnsweredRequest): void {
 }
 
 /**
- * Matches characters that are dangerous in terminals or in programs that read lines, and that JSON does not
- * escape: DEL, C1 controls, line separators, bidi marks.
+ * Matches characters that JSON does not escape but that are dangerous in terminals or for programs that read
+ * lines: DEL, C1 controls, line separators, bidi marks.
  */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

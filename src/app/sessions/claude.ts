@@ -15,7 +15,10 @@ import {
   userWords,
 } from './reader.ts';
 
-/** Claude Code stores `projects/<folder>/<session>.jsonl`; in the folder's name, special characters are dashes. */
+/**
+ * Claude Code stores `projects/<folder>/<session>.jsonl`, with dashes for special characters in the folder's
+ * name.
+ */
 export const claudeReader: Reader = {
   client: 'claude',
   candidates({ home, env }, folder) {
@@ -69,7 +72,7 @@ export const claudeReader: Reader = {
             });
         }
       } else if (type === 'attachment' && textIn(line, 'attachment', 'type') === 'queued_command') {
-        // The user typed this prompt while the agent was working on an earlier one.
+        // A prompt that the user typed while the agent worked on an earlier one.
         const text = userWords(textIn(line, 'attachment', 'prompt'));
         if (text !== '') yield { ...base, who: 'user', text };
       } else if (typeof type !== 'string' || !KNOWN.has(type)) tally.skipped++;
@@ -79,7 +82,7 @@ export const claudeReader: Reader = {
   },
 };
 
-/** Types of lines that contain no turn. They are skipped and do not count as lines that were not understood. */
+/** Types of lines without a turn. They do not count as unknown lines. */
 const KNOWN = new Set(
   `attachment system summary queue-operation file-history-snapshot file-history-delta mode permission-mode last-prompt tools-used
   api-request api-request-blob api-request-shape atis-latch prompt_snapshot cost-state ai-title custom-title agent-name progress`.split(
@@ -95,7 +98,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Lists the transcripts in a folder, without those of sub-agents. */
+/** Lists the transcripts in a folder, except those of sub-agents. */
 export function transcriptsIn(folder: string): Candidate[] {
   return namesIn(folder)
     .filter((name) => name.endsWith('.jsonl') && !name.startsWith('agent-'))
@@ -126,16 +129,15 @@ function promptText(line: JsonObject): string {
 }
 
 /**
- * Maximum number of lines in `promptOf`, which maps each line to its prompt. A line's parent is nearly always
- * among the last lines.
+ * Maximum size of `promptOf`, which maps lines to their prompts. A line's parent is nearly always a recent
+ * line.
  */
 const REMEMBERED = 100_000;
 
 /**
- * Returns the ids of the prompts in the current conversation. The lines form a tree, which has branches if
- * the user goes back to an earlier prompt or if two processes use one session. The current branch is the one
- * of the last line. Only prompts are compared: results of parallel tool calls form branches too, but all of
- * them belong to the conversation.
+ * Returns the ids of the prompts in the current conversation. Lines form a tree: it branches if the user goes
+ * back to an earlier prompt, or if two processes use one session. The last line is in the current branch.
+ * Only prompts are compared, because results of parallel tool calls are branches of the same conversation.
  */
 async function currentPrompts(file: string): Promise<Set<string>> {
   const promptOf = new Map<string, string>();
@@ -174,13 +176,13 @@ function callTurn(name: string, input: unknown, block: unknown, result: unknown)
   const command =
     name === 'Bash' ? { command: textIn(input, 'command'), exit: exitOf(output, failed, block) } : {};
   const turn = toolTurn({ name, output, failed, ...command }, input, { path, how }, 'content');
-  // For the tool that ends plan mode, show the plan, which is an argument of the tool.
+  // The tool that ends plan mode has the plan as an argument. Show the plan.
   return { ...turn, text: name === 'ExitPlanMode' ? textIn(input, 'plan') : '' };
 }
 
 /**
- * Returns the exit code of a command, or null if it is unknown. For a failed command, the code is only in the
- * first line of the output.
+ * Returns the exit code of a command, or null if unknown. Only the first line of a failed command's output
+ * has it.
  */
 function exitOf(output: string, failed: boolean, block: unknown): number | null {
   if (block === null) return null;

@@ -26,7 +26,7 @@ export const codexReader: Reader = {
     return daysIn(root, 3).flatMap(transcriptsIn);
   },
   async describe({ file }, wanted) {
-    // There may be thousands of transcripts, so read only the first bytes to skip transcripts of other folders.
+    // Read only the first bytes to skip transcripts of other folders: there may be thousands.
     const [, cwd] = /"cwd":("(?:[^"\\]|\\.)*")/.exec(await startOf(file, START_BYTES)) ?? [];
     if (cwd !== undefined && !isInside(JSON.parse(cwd), wanted)) return null;
     const head = await headOf(file);
@@ -37,7 +37,7 @@ export const codexReader: Reader = {
   },
   async *turns({ file }, tally) {
     const head = await headOf(file);
-    // Newer versions of Codex record items. Older versions record only the messages to and from the model.
+    // Newer versions of Codex record items, older ones only the messages to and from the model.
     const hasItems = head.some((line) => textIn(line, 'payload', 'type') === 'item_completed');
     const calls = new Map<string, RawTurn>();
     let model = '';
@@ -65,12 +65,12 @@ export const codexReader: Reader = {
   },
 };
 
-/** Number of bytes to read at the start of a transcript. The folder of the session is within them. */
+/** Number of bytes at the start of a transcript that contain the folder. */
 const START_BYTES = 4_096;
 
 const KNOWN = new Set(['session_meta', 'event_msg', 'response_item', 'world_state', 'token_usage_record']);
 
-/** Lists the folders of days, newest first. */
+/** Lists the folders below `folder`, one for each day, newest first. */
 function daysIn(folder: string, depth: number): string[] {
   if (depth === 0) return [folder];
   try {
@@ -100,7 +100,7 @@ function contentText(value: unknown): string {
 
 type TurnPart = Omit<RawTurn, 'at'>;
 
-/** Converts an item of the conversation. Returns null for unknown items. */
+/** Converts an item of the transcript to a turn. Returns null for unknown items. */
 function itemTurn(item: unknown, model: string): TurnPart | 'nothing' | null {
   const kind = textIn(item, 'type');
   if (kind === 'UserMessage') {
@@ -113,7 +113,7 @@ function itemTurn(item: unknown, model: string): TurnPart | 'nothing' | null {
   }
   if (kind === 'CommandExecution') {
     const argv = listIn(item, 'command').map(String);
-    // The client runs commands as `bash -lc COMMAND`. Show only COMMAND.
+    // Codex runs commands as `bash -lc COMMAND`. Show only COMMAND.
     const command = /^-\w*c$/.test(argv[1] ?? '') ? argv.slice(2).join(' ') : argv.join(' ');
     const exit = Number(fieldIn(item, 'exit_code') ?? 0);
     const where = textIn(item, 'cwd');
@@ -164,7 +164,9 @@ function planTurn(text: string): TurnPart {
   return { who: 'tool', text: '', tool, todos };
 }
 
-/** Converts a message to or from the model. Stores a tool call in `calls` until its result follows. */
+/**
+ * Converts a message to or from the model to a turn. Keeps a tool call in `calls` until its result follows.
+ */
 function sentTurn(payload: unknown, calls: Map<string, RawTurn>, model: string): TurnPart | null {
   const kind = textIn(payload, 'type');
   const id = textIn(payload, 'call_id');

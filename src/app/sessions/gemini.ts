@@ -33,12 +33,13 @@ export const geminiReader: Reader = {
     const id = textIn(head[0], 'sessionId');
     if (id === '' || textIn(head[0], 'kind') === 'subagent') return null;
     const task = head.flatMap(messagesIn).map(userText).find(Boolean) ?? null;
-    // The client writes a file at every start. Skip short files without a prompt, because they contain no conversation.
+    // Gemini CLI writes a file at every start. Skip short files without a prompt: they contain no
+    // conversation.
     return task === null && head.length < 8 ? null : { id, folder, task };
   },
   async *turns({ file }, tally) {
-    // The client writes a message again whenever one of its tool calls has ended. Remember the ids, so that
-    // each message and call is yielded once.
+    // Gemini CLI writes a message again whenever one of its tool calls ends. Remember the ids, so that each
+    // message and call is yielded once.
     const yielded = new Set<string>();
     const waiting = new Map<string, RawTurn>();
     const isNew = (id: string) => !yielded.has(id) && yielded.add(id);
@@ -82,16 +83,13 @@ function projectsIn(root: string): JsonObject {
   return isJsonObject(projects) ? projects : {};
 }
 
-/** Returns the messages in a line. A line either is one message or has a new list of all messages. */
+/** Returns the messages in a line: the one that it is, or a new list of all messages. */
 function messagesIn(line: JsonObject): JsonObject[] {
   if (typeof line.id === 'string' && typeof line.type === 'string') return [line];
   return listIn(line, '$set', 'messages').filter(isJsonObject);
 }
 
-/**
- * Returns whether a line replaces the history after a compaction. The new history begins with a message that
- * was not seen before.
- */
+/** Returns whether a line replaces the history after a compaction: its first message is new. */
 function isCompression(line: JsonObject, yielded: ReadonlySet<string>): boolean {
   const messages = listIn(line, '$set', 'messages');
   return messages.length > 0 && yielded.size > 1 && !yielded.has(textIn(messages[0], 'id'));
@@ -120,7 +118,7 @@ function callTurn(call: unknown) {
     const response = fieldIn(part, 'functionResponse', 'response');
     return textIn(response, 'output') || textIn(response, 'error');
   });
-  // Remove the frame that the client puts around the output of commands.
+  // Remove the frame that Gemini CLI puts around the output of commands.
   const output = answers.join('\n').replace(/^<untrusted_context>\n?|\n?<\/untrusted_context>$/g, '');
   const shell = name === 'run_shell_command';
   const code = shell ? /^Exit Code: (\d+)/m.exec(output)?.[1] : undefined;

@@ -7,7 +7,9 @@ import type { FileUse } from '../../client/sessions/transcript.ts';
 import { loadSqlite } from '../../engines/node-sqlite.ts';
 import { type Candidate, fieldIn, type Places, type Reader, textIn, toolTurn, userWords } from './reader.ts';
 
-/** OpenCode stores all sessions in one SQLite file. It is opened read-only, also while the client writes to it. */
+/**
+ * OpenCode stores all sessions in one SQLite file. We open it read-only, also while OpenCode writes to it.
+ */
 export const opencodeReader: Reader = {
   client: 'opencode',
   candidates(places, folder) {
@@ -37,7 +39,7 @@ export const opencodeReader: Reader = {
       const kind = textIn(part, 'type');
       if (kind === 'text') {
         const user = message.role === 'user';
-        // Skip texts that the client and its plugins add to the message of the user.
+        // Skip texts that OpenCode and its plugins add to the user's message.
         const text = user
           ? part.synthetic === true
             ? ''
@@ -71,7 +73,7 @@ interface PartRow {
   readonly part: string | null;
 }
 
-/** Query for the sessions of the user, without sub-agents. Each row also has the first text of the session. */
+/** Selects the sessions of the user, without sub-agents, and the first text of each. */
 const SESSIONS = `
   select id, directory, time_updated,
     (select coalesce(sum(length(data)), 0) from part where session_id = session.id) as bytes,

@@ -18,7 +18,7 @@ export interface Places {
   readonly env: { readonly [name: string]: string | undefined };
 }
 
-/** A transcript that was found. `Reader.describe` adds the missing fields. */
+/** A transcript file. `Reader.describe` adds the other fields of a session. */
 export type Candidate = Pick<SessionInfo, 'file' | 'bytes' | 'updatedAt'> & Partial<SessionInfo>;
 export type Described = Pick<SessionInfo, 'id' | 'folder' | 'task'>;
 export type RawTurn = Omit<Turn, 'n'>;
@@ -34,8 +34,8 @@ export interface Reader {
   /** Lists transcripts that may belong to the folder, or all transcripts if `folder` is null. Does not read them. */
   candidates(places: Places, folder: string | null): Candidate[];
   /**
-   * Reads the beginning of a transcript. Returns null if the user did not start the session, for example if it is a
-   * sub-agent. May also return null for a session of another folder.
+   * Reads the beginning of a transcript. Returns null if the user did not start the session, for example if a
+   * sub-agent did. May also return null for a session of another folder.
    */
   describe(candidate: Candidate, folder: string | null): Promise<Described | null>;
   /** Yields the turns of a session and counts skipped lines in `tally`. */
@@ -43,8 +43,8 @@ export interface Reader {
 }
 
 /**
- * Yields the JSON objects of a file, one per line. Leaves out a last line without a line feed, because it is still being
- * written. Skips and counts lines that are not JSON objects or are longer than `SESSION_LINE_BYTES`.
+ * Yields the JSON objects of a file, one per line. Omits a last line without a line feed, which is still
+ * being written. Skips and counts lines that are not JSON objects or exceed `SESSION_LINE_BYTES`.
  */
 export async function* jsonLines(file: string, tally: Tally): AsyncGenerator<JsonObject> {
   for await (const line of lines(file, tally)) {
@@ -118,7 +118,10 @@ export function argumentsText(input: unknown): string {
     .join('\n');
 }
 
-/** Builds the turn of a tool call. A failed call lists no file. `todoText` names the field with the text of a todo. */
+/**
+ * Builds the turn of a tool call. A failed call lists no files. `todoText` is the name of the field with the
+ * text of a todo.
+ */
 export function toolTurn(
   call: Pick<ToolUse, 'name' | 'output' | 'failed' | 'exit' | 'command'>,
   args: unknown,
@@ -137,7 +140,7 @@ export function toolTurn(
 const CLIENT_TEXT =
   /^\s*(?:<(?:session_context|environment_context|user_instructions|hook_context|hook_prompt|system-reminder|command-(?:name|message)|local-command-\w+|task-notification|turn_aborted|subagent_notification)\b|Caveat: The messages below|\[Request interrupted|# AGENTS\.md instructions)/;
 
-/** Returns the part of a message that the user typed. Empty if all of it comes from the client. */
+/** Returns the part of a message that the user typed, without texts of the client. May be empty. */
 export function userWords(text: string): string {
   const typed = text.replace(/<(system-reminder|hook_context)>[\s\S]*?<\/\1>/g, '').trim();
   return CLIENT_TEXT.test(typed) ? '' : typed;

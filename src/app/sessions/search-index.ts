@@ -7,14 +7,17 @@ import { type SessionInfo, type Turn, type TurnHit, turnText } from '../../clien
 import { joinLetters, splitLetters } from '../../engines/full-text.ts';
 import { loadSqlite } from '../../engines/node-sqlite.ts';
 
-/** Number of turns that are written in one transaction. */
+/** Number of turns per transaction. */
 const BATCH = 500;
 
 interface FoundTurn extends Pick<Turn, 'n' | 'at' | 'who' | 'text'> {
   readonly session: string;
 }
 
-/** Full-text index of turns in a file of its own, readable only by the user. Secrets in the texts are masked. */
+/**
+ * Full-text index of turns, in a file of its own that only the user can read. Secrets in the texts are
+ * masked.
+ */
 export class SessionIndex implements Disposable {
   readonly #db: DatabaseSync;
 
@@ -42,7 +45,9 @@ export class SessionIndex implements Disposable {
     return new Set(rows.map(({ name }) => name));
   }
 
-  /** Deletes the texts of these sessions, or of all sessions if `names` is null. With `hide`, it also hides them. */
+  /**
+   * Deletes the texts of these sessions or, if `names` is null, of all. With `hide`, also hides the sessions.
+   */
   forget(names: readonly string[] | null, hide: boolean): void {
     const wanted =
       names ??
@@ -56,10 +61,7 @@ export class SessionIndex implements Disposable {
     this.#db.exec('vacuum; pragma wal_checkpoint(truncate);');
   }
 
-  /**
-   * Indexes sessions that changed, until the time limit is reached. Returns the number of changed sessions
-   * that are not indexed yet.
-   */
+  /** Indexes changed sessions until the time limit. Returns the number of changed sessions that remain. */
   async update(
     sessions: readonly SessionInfo[],
     read: (session: SessionInfo) => AsyncIterable<Turn>,
@@ -71,16 +73,14 @@ export class SessionIndex implements Disposable {
     );
     for (const [index, session] of changed.entries()) {
       if (Date.now() > end) return changed.length - index;
-      // Ignore an unreadable transcript. Its session stays marked as changed, so the next update tries again.
+      // Ignore an unreadable transcript: its session stays marked as changed, so that the next update tries
+      // again.
       await this.#index(session, read(session)).catch(() => {});
     }
     return 0;
   }
 
-  /**
-   * Replaces the turns of a session in the index. If this is interrupted, the session stays marked as not
-   * indexed.
-   */
+  /** Replaces the turns of a session in the index. Until it is done, the session is marked as not indexed. */
   async #index(session: SessionInfo, turns: AsyncIterable<Turn>): Promise<void> {
     this.#transaction(() => this.#remove(session.name));
     const insert = this.#db.prepare('insert into turns (text, session, n, at, who) values (?, ?, ?, ?, ?)');

@@ -9,7 +9,7 @@ import { SessionIndex } from './search-index.ts';
 import { findSession, listSessions, readTurns, sessionFolder } from './transcripts.ts';
 
 /**
- * Returns access to the transcripts of this user. `file` is the path of the search index. If the option
+ * Returns the service for transcripts of this user. `file` is the path of the search index. If the option
  * `sessions` is off, all calls that read transcripts throw.
  */
 export function sessionHost(file: string, env: Environment, isOn: () => boolean): SessionHost {
@@ -17,7 +17,7 @@ export function sessionHost(file: string, env: Environment, isOn: () => boolean)
   const openIndex = () => new SessionIndex(file);
   /**
    * Returns the names of hidden sessions. Throws if the option `sessions` is off. Does not create the index,
-   * because only a search needs one.
+   * which only a search needs.
    */
   const forgotten = () => {
     if (!isOn()) throw new RelayError('sessions_off');

@@ -38,8 +38,8 @@ export async function listSessions(
 }
 
 /**
- * Returns the short name of a session. The name is made from a hash, because some clients begin all ids with
- * the time, so their first characters look alike.
+ * Returns the short name of a session, made from a hash: some clients begin all ids with the time, so that
+ * their first characters look alike.
  */
 function sessionName(client: string, id: string): string {
   return sha256(`${client} ${id}`).slice(0, 4);
@@ -51,7 +51,7 @@ export function sessionFolder(cwd: string): string {
   try {
     real = realpathSync(cwd);
   } catch {
-    // The folder was deleted, but its sessions still exist. So use the path without resolving links.
+    // The folder was deleted, but its sessions still exist. Use the path as it is.
   }
   for (let folder = real; folder !== dirname(folder); folder = dirname(folder))
     if (existsSync(join(folder, '.git'))) return folder;
@@ -112,12 +112,12 @@ function safeTool(tool: ToolUse): ToolUse {
 }
 
 /**
- * Number of characters after a cut that are masked together with the text before it. Otherwise a secret that
- * extends across the cut would not be recognized.
+ * Number of characters beyond a cut that are masked too. Otherwise a secret across the cut would not be
+ * recognized.
  */
 const MARGIN = 4_000;
 
-/** Masks a text. The middle of a long text is left out before masking, because masking is slow. */
+/** Masks the secrets in a text. Omits the middle of a long text first, because masking is slow. */
 function safe(text: string): string {
   const half = SESSION_TURN_CHARS / 2;
   if (text.length <= SESSION_TURN_CHARS + 2 * MARGIN) return text === '' ? '' : maskSecrets(text);

@@ -15,10 +15,10 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 
 /**
- * Replaces a file atomically: other processes see the old or the new content, never a part. This holds even
- * if the process crashes, and with `flush` (the default) even if the machine crashes. An existing file keeps
- * its mode. If the path is a symbolic link, its target is replaced. `before` is called just before the
- * replacement. If `before` throws, nothing is replaced.
+ * Replaces a file atomically: other processes see the old or the new content, even if this process crashes
+ * and, with `flush` (the default), even if the machine crashes. The file keeps its mode. A symbolic link
+ * keeps pointing to the file, which is replaced. `before` runs just before the replacement and can prevent it
+ * by throwing.
  */
 export async function writeAtomically(
   path: string,
@@ -49,7 +49,7 @@ export async function writeAtomically(
 let counter = 0;
 
 /**
- * Returns a name that no other process or call uses at the same time. It needs no random numbers, because
+ * Returns a name that no other process or call uses at the same time. Random numbers are avoided, because
  * loading them takes 6 ms.
  */
 export function unique(): string {

@@ -15,14 +15,14 @@ import { remoteEngineAt } from './remote-engines.ts';
 import { type MovableEngine, StoreCopy } from './store-copy.ts';
 
 /**
- * Time in ms for which a copy stops writes to its source. A running copy renews this time again and again. So
- * if the copy is killed, the source accepts writes again after at most this time.
+ * Time in ms for which a copy stops writes to its source. A running copy renews it. If the copy is killed,
+ * the source accepts writes again after this time.
  */
 const FROZEN_MS = 30_000;
 const RENEW_MS = 10_000;
 /**
- * A pass that takes less than this many ms ends the series of passes: little can have changed meanwhile. The
- * last pass, which stops writes, is then short too.
+ * Duration in ms below which a pass is the last but one: little can have changed meanwhile, so the last pass,
+ * which stops writes, will be short.
  */
 const SHORT_MS = 2_000;
 /** Maximum number of passes while other processes write to the source. */
@@ -30,7 +30,7 @@ const PASSES = 10;
 /** Maximum number of attempts of the last pass, which stops writes to the source. */
 const ATTEMPTS = 3;
 
-/** An open store: a cluster that was opened by its address, or a home folder. */
+/** An open store: a cluster or a home folder. */
 export interface OpenStore extends AsyncDisposable {
   readonly engine: MovableEngine;
   /** Address or folder of the store, without secrets. */
@@ -39,10 +39,7 @@ export interface OpenStore extends AsyncDisposable {
   readonly home: string | null;
 }
 
-/**
- * Opens a store. For a target, `blobs` is the address of the bucket for large bodies. A source needs no such
- * address, because it records its own bucket.
- */
+/** Opens a store. `blobs` is the bucket for large bodies of a target; a source has recorded its own. */
 export async function openPlace(
   place: string,
   role: 'source' | 'target',
@@ -63,7 +60,7 @@ export async function openPlace(
     throw new RelayError('no_store', { what: 'store', path: home });
   makeHome(home);
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
-  // Open with the role `server`, which lets thousands of copied bodies share fsyncs.
+  // The role `server` lets thousands of copied bodies share fsyncs.
   const engine = await openSqlite({
     home,
     role: role === 'target' ? 'server' : 'cli',
@@ -75,8 +72,8 @@ export async function openPlace(
 }
 
 /**
- * Copies a store that may be in use. At the end it stops writes to the source permanently, so that from then
- * on everybody uses the copy.
+ * Copies a store that may be in use. At the end, writes to the source are stopped permanently, and everybody
+ * has to use the copy.
  */
 export async function copyEngine(
   o: {
@@ -130,8 +127,8 @@ export async function copyStore(from: OpenStore, to: OpenStore, report: CopyRepo
 }
 
 /**
- * Allows writes again to a store that was copied elsewhere. Returns the name of the store, and in `was` the
- * target of the copy. `was` is null if writes were not stopped.
+ * Allows writes again to a store that was copied elsewhere. Returns the name of the store and, in `was`, the
+ * target of the copy, or null if writes were not stopped.
  */
 export async function reopenEngine(
   place: string,
@@ -140,15 +137,15 @@ export async function reopenEngine(
   await using store = await openPlace(place, 'source', { warn });
   const was = await store.engine.moving.moveStatus();
   await store.engine.moving.thaw();
-  // The target of the copy may have issued handles since. Skip them here, otherwise one handle could name two
+  // Skip handles that the target of the copy may have issued since, otherwise one handle could name two
   // pointers.
   if (was !== null) await skipHandles(store.engine);
   return { store: store.name, was: was?.to ?? null };
 }
 
 /**
- * Starts or resumes a copy. The target must be empty, or contain an unfinished copy of the same source. Until
- * the copy is complete, no other command can open the target.
+ * Starts or resumes a copy. The target must be empty or contain an unfinished copy of the same source. Other
+ * commands cannot open it until the copy is complete.
  */
 export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyReport): Promise<StoreCopy> {
   const { records, moving } = to.engine;
@@ -172,8 +169,8 @@ export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyRepo
 }
 
 /**
- * Stops writes to the source while the last changes are copied. If this succeeds, the stop becomes permanent.
- * Returns how long it took, in ms.
+ * Stops writes to the source and copies the last changes. On success, writes stay stopped. Returns the
+ * duration in ms.
  */
 async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Promise<number> {
   const { moving } = from.engine;
@@ -185,7 +182,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (!isGone) await freeze();
       const timer = setInterval(() => {
-        // If a renewal fails, the source may accept writes again. Then `leave` below returns false, and the
+        // If a renewal fails, the source may accept writes again. `leave` below then returns false, and the
         // pass is repeated.
         renewing = renewing.then(freeze).catch(() => {});
       }, RENEW_MS);
@@ -220,14 +217,14 @@ function itemsOf({ blobs, records, entries }: Usage): number {
 const SILENT = { step: () => {}, add: () => {} };
 
 /**
- * Number of passes of a backup before changing logs are copied one by one. Other processes may write during
- * the passes, and each pass finds fewer changes.
+ * Number of passes of a backup, each of which finds fewer changes. Then logs that still change are copied one
+ * by one.
  */
 const BACKUP_PASSES = 2;
 
 /**
- * Returns whether some bodies of this home's store are in a bucket. Then the files of the home are not a
- * complete backup.
+ * Returns whether a bucket holds some bodies of this home, so that the files of the home are not a complete
+ * backup.
  */
 export async function hasBucket(home: string): Promise<boolean> {
   if (!existsSync(join(home, 'relay.db'))) return false;
@@ -236,10 +233,9 @@ export async function hasBucket(home: string): Promise<boolean> {
 }
 
 /**
- * Copies a store that is in a cluster or has a bucket into a new home folder. The copy needs no cluster and
- * no bucket. Servers can write to the store meanwhile. Each thread and each channel is copied in the state of
- * one moment. At the end the whole copy is verified. If the backup is interrupted, starting it again
- * continues it.
+ * Copies a store in a cluster or with a bucket into a new home folder, which needs neither. Servers may write
+ * to the store meanwhile: each thread and each channel is copied in the state of one moment. The copy is
+ * verified at the end. An interrupted backup continues when it is started again.
  */
 export async function backupByCopy(place: string, target: string): Promise<{ lost: string[] }> {
   const isBegun = existsSync(join(target, 'relay.db'));
@@ -257,8 +253,7 @@ export async function backupByCopy(place: string, target: string): Promise<{ los
 }
 
 /**
- * Copies a backup, or any home folder that is not in use, into an empty cluster or into a store with a
- * bucket.
+ * Copies a backup, or a home folder that is not in use, into an empty cluster or into a store with a bucket.
  */
 export async function restoreByCopy(
   source: string,
@@ -296,15 +291,18 @@ async function restoreStore(from: OpenStore, to: OpenStore, partial: boolean): P
 }
 
 /**
- * Skips handles after a restore into this home. The store may have issued handles after the backup was made,
- * and a handle must not be used for a second pointer.
+ * Skips handles after a restore into this home. The store may have issued them after the backup was made, and
+ * no handle may name two pointers.
  */
 export async function skipHandlesAt(home: string): Promise<void> {
   await using store = await openPlace(home, 'source');
   await skipHandles(store.engine);
 }
 
-/** Verifies the copy and marks the target as complete. Returns the keys of lost bodies. */
+/**
+ * Verifies the copy and marks the target as complete. Returns the keys of bodies that are damaged in the
+ * source.
+ */
 async function finish(copy: StoreCopy, from: OpenStore, to: OpenStore): Promise<{ lost: string[] }> {
   await copy.verify();
   await to.engine.moving.prepare(await from.engine.moving.highestNumber());

@@ -12,17 +12,15 @@ const WHY: { readonly [code: string]: string } = {
   EACCES: 'no permission',
   EPERM: 'no permission',
   EROFS: 'the disk is read-only',
-  // A missing parent folder would have been created. So the path is in a special file system such as /proc,
-  // where no folder can be created.
+  // Missing parent folders are created, so the path is in a special file system such as /proc.
   ENOENT: 'files cannot be created there',
 };
 
-/** Mode of the home. It contains the payloads and keys of one person, so no other user may read it. */
+/** Mode of the home: it contains payloads and keys of one person, so no other user may read it. */
 const HOME_MODE = 0o700;
 
 /**
- * Returns the absolute path of the home: `--home`, else RELAY_HOME, else `~/.relay`. The folder need not
- * exist.
+ * Returns the absolute path of the home, which need not exist: `--home`, else RELAY_HOME, else `~/.relay`.
  */
 export function findHome(
   flag: string | undefined,
@@ -35,8 +33,8 @@ export function findHome(
 }
 
 /**
- * Creates the home if it is missing. Only its owner can read a new home. An existing folder keeps its mode,
- * which `doctor` checks.
+ * Creates the home if it is missing, readable only by its owner. An existing folder keeps its mode, which
+ * `doctor` checks.
  */
 export function makeHome(home: string): void {
   try {
@@ -65,8 +63,8 @@ function notAFolder(home: string): RelayError {
 const SECRET_BYTES = 32;
 
 /**
- * Returns a function that reads the secret with which frames of this home are signed, and creates it at first
- * use. It needs no store, because the relay of a program may be on another machine.
+ * Returns a function that reads the secret for the frames of this home, and creates it on first use. It needs
+ * no store, because a program may use a relay on another machine.
  */
 export function homeSecret(home: string): FrameSecret {
   return async () => {
@@ -82,8 +80,8 @@ export function homeSecret(home: string): FrameSecret {
 }
 
 /**
- * Creates the file with the secret atomically. If two processes do this at the same time, both then use the
- * file that was created first.
+ * Creates the file with the secret atomically. Two processes that do so at the same time both use the first
+ * file.
  */
 function makeSecret(home: string, path: string): void {
   makeHome(home);

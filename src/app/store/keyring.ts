@@ -6,28 +6,24 @@ import type { Keyring } from '../../interfaces/cli/host.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 
-/**
- * File mode of the keyring. Its keys decrypt every payload that was encrypted for its channels, so only its
- * owner may read it.
- */
+/** File mode of the keyring: its keys decrypt payloads, so only its owner may read it. */
 const MODE = 0o600;
 const ATTEMPTS = 20;
 /**
- * Time in ms for which the key of an expired pointer is kept. The expiry in the keyring may be outdated,
- * because a pointer can be renewed.
+ * Time in ms for which the key of an expired pointer is kept: the pointer may have been renewed meanwhile.
  */
 const KEPT_AFTER_EXPIRY_MS = 90 * 24 * 60 * 60 * 1000;
 
 interface Entry {
   readonly key: string;
   readonly created_at: string;
-  /** Time at which the pointer expires. It was known when the key was stored, and may have changed since. */
+  /** Expiry of the pointer when the key was stored. It may have changed since. */
   readonly expires_at?: string;
 }
 
 type Entries = { readonly [name: string]: Entry };
 
-/** Sections of the file. A file that an earlier version wrote has no section `pointers`. */
+/** Sections of the file. Earlier versions wrote no section `pointers`. */
 interface Sections {
   readonly channels: Entries;
   readonly pointers?: Entries;
@@ -83,8 +79,7 @@ export function openKeyring(home: string): Keyring {
 }
 
 /**
- * Reads, edits and replaces the file. If another process changed the file meanwhile, the edit is applied
- * again to the new content.
+ * Reads, edits and replaces the file. If another process changed it meanwhile, edits the new content instead.
  */
 async function change(path: string, edit: (sections: Sections) => Sections | null): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -132,7 +127,7 @@ function parse(path: string, text: string): Sections {
     if (isJsonObject(parsed) && hasKeys(parsed.channels) && hasKeys(parsed.pointers ?? {}))
       return parsed as unknown as Sections;
   } catch {
-    // The error is thrown below. The file is not overwritten, because a person may still recover its keys.
+    // The error below keeps the file from being overwritten: a person may still recover its keys.
   }
   throw new RelayError('failed', {
     what: `${path} is not a valid keyring. It was not changed.`,

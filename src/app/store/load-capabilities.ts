@@ -5,8 +5,8 @@ import type { Capability } from '../../domain/threads/capabilities/capability.ts
 import type { Config } from '../config.ts';
 
 /**
- * Loads the capabilities that the configuration adds to the built-in ones. A plugin is a file that exports a
- * capability. A broken plugin is skipped with a warning.
+ * Loads the capabilities that the configuration adds. A plugin is a file that exports a capability. A broken
+ * plugin is skipped with a warning.
  */
 export async function loadCapabilities(
   config: Pick<Config, 'home' | 'http_fetch' | 'capabilities'>,
@@ -31,7 +31,7 @@ export async function loadCapabilities(
   return [httpFetch(publicFetch()), ...plugins];
 }
 
-/** Loads a plugin. A relative path starts at the home folder, so that the home can be moved. */
+/** Loads a plugin. A relative path starts at the home folder, so that a home can be moved. */
 async function loadPlugin(home: string, file: string): Promise<Capability> {
   const path = isAbsolute(file) ? file : resolve(home, file);
   const { pathToFileURL } = await import('node:url');

@@ -20,7 +20,7 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
       return core.sweepStore([LOCAL_CALLER.tenant]);
     },
     usage: async () => {
-      // Leave out `figures`, which are only for `GET /metrics`.
+      // Omit `figures`, which are only for `GET /metrics`.
       const { figures: _, ...usage } = await engine.usage();
       return usage;
     },
@@ -39,8 +39,8 @@ export async function repairStore(config: Config, warn?: Warn): Promise<Repaired
 }
 
 /**
- * Rebuilds the data that is derived from the logs of threads: the search index, and the readable files if the
- * home is the store.
+ * Rebuilds the data that is derived from the logs of threads: the search index and, if the home is the store,
+ * the readable files.
  */
 export async function repairThreads(
   legible: ReadableFiles | null,
@@ -70,15 +70,14 @@ export async function repairThreads(
 }
 
 /**
- * Returns false for an error about damaged data, so that the repair continues with the next thread. Throws any
- * other error.
+ * Returns false for damaged data, so that the repair continues with the next thread. Throws any other error.
  */
 function unlessDamaged(error: unknown): false {
   if (isRelayError(error, 'store_damaged')) return false;
   throw error;
 }
 
-/** Reads every body in the store. A damaged body is returned with the pointer, file or thread that uses it. */
+/** Reads every body in the store. A damaged body is yielded with the pointer, file or thread that uses it. */
 async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerator<BodyCheck> {
   for await (const { key, file, size, fault } of checks.checkBodies()) {
     if (fault === null) yield { size };
@@ -86,10 +85,7 @@ async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerato
   }
 }
 
-/**
- * Returns the pointer, file or thread that uses the body with this key. Returns null if nothing uses the body
- * any more.
- */
+/** Describes the pointer, file or thread that uses a body. Returns null if nothing uses it. */
 async function referrerOf(core: RelayCore, key: string): Promise<string | null> {
   const [, kind, id, rest] = /^(ptr|thr)\.([^/]+)\/(.*)$/s.exec(key) ?? [];
   if (kind === 'ptr') {

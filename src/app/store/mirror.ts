@@ -25,16 +25,15 @@ import { writeAtomically } from './atomic-file.ts';
 import type { ReadableFiles } from './open-engine.ts';
 import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
 
-/** Maximum number of artifact contents that are written to files in one batch. */
+/** Maximum number of artifact contents that are written as one batch. */
 const FILES_AT_ONCE = 64;
 
 /**
- * Writes the readable files of threads: `threads/<root>/state.json`, `events.log`, and those files of
- * `artifacts/` that the engine does not write itself.
- * The log is the source of truth. The files are updated after each commit, by one process at a time, and
- * never to an older state. Before a commit, a mark is created. If a process crashes before it writes the
- * files, the mark stays, and the next process that opens the store writes the files. If someone edited
- * `state.json`, the edited file is copied and a warning is shown.
+ * Writes the readable files of threads: `threads/<root>/state.json`, `events.log`, and the files of
+ * `artifacts/` that the engine does not write itself. The log is the source of truth. One process at a time
+ * updates the files after each commit, never to an older state. A mark, made before the commit, stays if the
+ * process crashes before it writes the files: the next process that opens the store then writes them. A
+ * `state.json` that someone has edited is copied, with a warning.
  */
 export class Mirror {
   readonly #folder: string;
@@ -43,29 +42,26 @@ export class Mirror {
   readonly #warn: (what: string) => void;
   readonly #restMs: number;
   /**
-   * Threads whose files are being written. The value is true if a commit came during the write, so the files must
-   * be written again.
+   * Threads whose files are being written. True if a commit came meanwhile, so that the files must be written
+   * again.
    */
   readonly #writing = new Map<ThreadRoot, boolean>();
   readonly #marks = new Map<ThreadRoot, string>();
-  /**
-   * For each events.log: its size, its number of events and its last sequence number, after this process last
-   * wrote it.
-   */
+  /** Size, number of events and last sequence number of each events.log, as this process last wrote it. */
   readonly #ends = new Map<ThreadRoot, { size: number; count: number; seq: number }>();
   /**
-   * Stamp of each state.json file from `stampOf`, taken when this process last wrote the file. If the file
-   * has another stamp now, someone may have edited it.
+   * `stampOf` of each state.json when this process last wrote it. With another stamp, someone may have edited
+   * the file.
    */
   readonly #states = new Map<ThreadRoot, string>();
   /**
-   * State before the first commit of this process, for threads whose state.json this process has not written yet.
-   * If state.json has this content, nobody edited it. If events.log ends with the last event of this state, only
-   * newer events need to be appended.
+   * State before the first commit of this process, for threads whose files it has not written yet. A
+   * state.json with this content was not edited, and an events.log that ends with its last event only needs
+   * the newer events.
    */
   readonly #expected = new Map<ThreadRoot, Head>();
 
-  /** Commits of a thread within `restMs` milliseconds are written together. */
+  /** Commits of a thread within `restMs` ms are written together. */
   constructor(
     { home, makeFiles }: ReadableFiles,
     threads: ThreadServices,
@@ -107,15 +103,14 @@ export class Mirror {
     const folder = join(this.#folder, root);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await withFileLock(join(folder, '.lock'), { folder }, async () => {
-      // Load the latest state under the lock. Then no other process can have written a newer version to the
-      // files.
+      // Load the latest state under the lock, so that no other process can have written a newer one.
       const head = await this.#threads.log.heads.load(root);
       if (head) {
         await this.#appendEvents(folder, head);
         await this.#keepEdited(folder, head);
         const state = textOf(head);
         const path = join(folder, 'state.json');
-        // The file is not synced to disk. If a power failure loses it, it is written again.
+        // No fsync: a file that a power failure loses is written again.
         await writeAtomically(path, state, { mode: 0o600, flush: false });
         remember(this.#states, root, stampOf(path)!);
         this.#expected.delete(root);
@@ -124,10 +119,7 @@ export class Mirror {
     if (await this.#isGone(root)) this.#remove(root);
   }
 
-  /**
-   * Returns whether a thread was deleted. A thread that is being imported already has a log, but no record
-   * yet.
-   */
+  /** Returns whether a thread was deleted. A thread that is being imported has a log but no record yet. */
   async #isGone(root: ThreadRoot): Promise<boolean> {
     const { log } = this.#threads;
     if ((await log.ownerOf(root)) !== undefined) return false;
@@ -163,14 +155,14 @@ export class Mirror {
         this.#unmark(root);
       } finally {
         this.#writing.delete(root);
-        // Delete the state even if the files cannot be written, for example on a full disk. Otherwise these
+        // Forget the state even if the files could not be written, for example on a full disk. Otherwise
         // states would fill the memory.
         this.#expected.delete(root);
       }
     });
   }
 
-  /** Removes the folder of a thread. The engine has already deleted the contents of the artifacts. */
+  /** Removes the folder of a thread. The engine has already deleted the artifacts. */
   #remove(root: ThreadRoot): void {
     this.#ends.delete(root);
     this.#states.delete(root);
@@ -180,8 +172,8 @@ export class Mirror {
   }
 
   /**
-   * Copies state.json to another name if someone edited it, that is, if its content is not a state of this
-   * thread. An empty file is not copied, because a power failure can leave an empty file.
+   * Copies state.json to another name if someone edited it: if its content is no state of this thread.
+   * Ignores an empty file, which a power failure can leave.
    */
   async #keepEdited(folder: string, head: Head): Promise<void> {
     const path = join(folder, 'state.json');
@@ -204,7 +196,7 @@ export class Mirror {
     if (found === null || !Number.isSafeInteger(version) || version < 1 || version > head.version)
       return false;
     if (version === head.version) return jsonEqual(found, JSON.parse(JSON.stringify(head.state)));
-    // Any tenant will do here, because the tenant only affects the order of the job queue.
+    // Any tenant will do: it only affects the order of the job queue.
     const [state] = await this.#threads.log.fold({ tenant: '' }, head.root, 'states', [version]);
     return jsonEqual(found, JSON.parse(JSON.stringify(state)));
   }
@@ -218,8 +210,8 @@ export class Mirror {
       let text = '';
       let contents: string[] = [];
       let written = fstatSync(file).size;
-      // Write the files of artifacts before their events are appended to events.log. Then every event in
-      // events.log has its files, and a repair can continue after the last event.
+      // Write the files of artifacts before appending their events, so that every event in events.log has its
+      // files and a repair can continue after the last one.
       const flush = async () => {
         await this.#makeFiles(contents);
         written += appendAll(file, text);
@@ -243,8 +235,8 @@ export class Mirror {
   }
 
   /**
-   * Finds the last event in events.log and cuts off an incomplete line after it. If the file is invalid, it
-   * is emptied and written again from the first event.
+   * Finds the last event in events.log and cuts off an incomplete line after it. Empties an invalid file, so
+   * that it is written again from the first event.
    */
   async #findEnd(head: Head, file: number, size: number): Promise<{ count: number; seq: number }> {
     const { end, count } = lastEvent(file, size);
@@ -269,7 +261,7 @@ function textOf({ state }: Head): string {
   return `${JSON.stringify(state, null, 2)}\n`;
 }
 
-/** Returns a value that changes whenever the file does; undefined if there is no file. */
+/** Returns a value that changes whenever the file does, or undefined without a file. */
 function stampOf(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stat && `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
@@ -282,7 +274,7 @@ function appendAll(file: number, text: string): number {
   return bytes.length;
 }
 
-/** Number of threads whose files are remembered. The files of other threads are read again at the next commit. */
+/** Number of threads whose files are remembered. Others are read again at their next commit. */
 const REMEMBERED_THREADS = 10_000;
 
 function remember<T>(files: Map<ThreadRoot, T>, root: ThreadRoot, value: T): void {
@@ -292,8 +284,8 @@ function remember<T>(files: Map<ThreadRoot, T>, root: ThreadRoot, value: T): voi
 }
 
 /**
- * Returns the number of the last event in the file, and the position after its line. Returns 0 for both if
- * the last complete line is not an event.
+ * Returns the number of the last event in the file, and the position after its line. Both are 0 if the last
+ * complete line is no event.
  */
 function lastEvent(file: number, size: number): { end: number; count: number } {
   let length = 64 * 1024;

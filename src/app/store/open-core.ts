@@ -22,12 +22,12 @@ export interface CoreOptions {
 }
 
 /**
- * A server collects the commits of a thread for this many ms before it writes the thread's files. Answers do
- * not wait for these files.
+ * Time in ms for which a server collects commits of a thread before writing its files. Answers do not wait
+ * for it.
  */
 const SERVER_REST_MS = 25;
 
-/** This many ms after its start, a server indexes artifacts that earlier processes did not index. */
+/** Time in ms after the start at which a server indexes artifacts that earlier processes left unindexed. */
 const RESUME_MS = 2_000;
 
 /** Called with a full sentence about a problem that does not stop the operation. */
@@ -35,7 +35,7 @@ export type Warn = (what: string) => void;
 
 /**
  * Opens the domain on the store of a home. Disposing the result closes everything. The role `agents` is for a
- * command that runs agents while the store is open. Like a server, it processes texts in worker threads.
+ * command that runs agents while the store is open: like a server, it processes texts in worker threads.
  */
 export async function openCore(
   config: Config,
@@ -45,7 +45,7 @@ export async function openCore(
   const { auth = config.auth ?? 'open', warn = () => {} } = o;
   const { home, channels, plans, default_plan: defaultPlan } = config;
   makeHome(home);
-  // Only a server maintains the database while it runs, because a command ends too soon for maintenance.
+  // Only a server maintains the database: a command ends too soon.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const env = systemEnv;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
@@ -60,8 +60,7 @@ export async function openCore(
     ? (threads: ThreadServices) => mirrorThreads(readableFiles, threads, warn, restMs)
     : undefined;
   const core = new RelayCore(
-    // Without a server, only the command itself can index the artifacts that it stores. So it waits until
-    // they are indexed.
+    // A command waits until its artifacts are indexed, because there may be no server to do it.
     { engine, env, texts, capabilities, indexWaitMs: role === 'cli' ? Number.POSITIVE_INFINITY : undefined },
     {
       channels,
@@ -83,8 +82,7 @@ export async function openCore(
     core,
     [Symbol.asyncDispose]: async () => {
       try {
-        // All acknowledged data is already on disk. The last writes are only statistics and background work, which need
-        // no fsync.
+        // All acknowledged data is on disk. The last writes, statistics and background work, need no fsync.
         opened.stopSyncing?.();
         await core.close();
       } finally {
@@ -95,9 +93,7 @@ export async function openCore(
   };
 }
 
-/**
- * Keeps the readable files of threads up to date. Also updates files that an earlier process left outdated.
- */
+/** Keeps the readable files of threads up to date, including files that an earlier process left outdated. */
 async function mirrorThreads(
   legible: ReadableFiles,
   threads: ThreadServices,

@@ -23,9 +23,9 @@ export type StoreChecks = Pick<
 export interface OpenedEngine {
   readonly engine: Engine;
   readonly checks: StoreChecks;
-  /** Frees reserved space on a full disk, enough for a few small files. Missing if the store is a cluster. */
+  /** On a full disk, frees reserved space for a few small files. Missing for a cluster. */
   readonly freeReserve?: () => void;
-  /** Lets the last writes commit without fsync, because nobody waits for them. Missing if the store is a cluster. */
+  /** Lets the last writes commit without fsync: nobody waits for them. Missing for a cluster. */
   readonly stopSyncing?: () => void;
   /** Access to the readable files of threads. Null if the store is a cluster. */
   readonly readableFiles: ReadableFiles | null;
@@ -70,10 +70,9 @@ export async function openEngine(
 }
 
 /**
- * Returns the engine with its large bodies in a bucket. The address of the bucket comes from the caller or is
- * recorded in the store, and the credentials come from the environment of this process. Without a bucket,
- * returns the engine unchanged. But if other servers share the store, the engine is always wrapped, because
- * one of these servers may add a bucket later.
+ * Returns the engine with its large bodies in the bucket that the caller names or the store has recorded,
+ * with credentials from the environment. Without a bucket, returns the engine itself; but an engine that
+ * other servers share is always wrapped, because one of them may add a bucket later.
  */
 export async function besideBucket<E extends Engine>(
   engine: E,
@@ -92,14 +91,14 @@ export async function besideBucket<E extends Engine>(
 }
 
 /**
- * Returns whether a blob key belongs to the content of an artifact. Such content always stays a readable
- * file, however large it is.
+ * Returns whether a blob key is the content of an artifact, which always stays a readable file, however
+ * large.
  */
 export function isArtifactFile(key: string): boolean {
   return ARTIFACT_FILES.path(key) !== undefined;
 }
 
-/** Throws if a copy into this store is not finished. */
+/** Throws if the store is the target of an unfinished copy. */
 async function refuseArriving(engine: Engine, path: string): Promise<void> {
   const found = await engine.records.get(ARRIVING_KEY);
   if (found === null) return;
@@ -107,7 +106,7 @@ async function refuseArriving(engine: Engine, path: string): Promise<void> {
   throw new RelayError('store_arriving', { path, from: (found.value as { from: string }).from });
 }
 
-/** Checks bodies in the engine's own storage directly, and bodies in the bucket through the ports. */
+/** Checks bodies in the engine's own storage directly, and those in the bucket through the ports. */
 async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): AsyncGenerator<CheckedBody> {
   for await (const found of engine.checkBodies()) {
     if (found.fault !== null || found.size !== STUB_BYTES) yield found;
@@ -119,7 +118,7 @@ async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): Asyn
   }
 }
 
-/** Returns checks that use only the ports, for stores whose files cannot be read directly. */
+/** Returns checks that use only the ports, for stores without readable files. */
 function checksThroughPorts({ blobs }: Engine): StoreChecks {
   return {
     missingBodies: async () => ({ count: 0, some: [] }),

@@ -25,10 +25,7 @@ type StoreOptions = Pick<CoreOptions, 'warn'> & { readonly agent?: string };
 
 type ConnectionOptions = NonNullable<Parameters<RelayHost['open']>[0]>;
 
-/**
- * Opens the relay for a command. If a server is configured, it is used over HTTP. Otherwise the local store
- * is opened in this process.
- */
+/** Opens the relay for a command: the configured server over HTTP, or the local store in this process. */
 export async function openRelay(
   config: Config,
   o: ConnectionOptions = {},
@@ -38,8 +35,8 @@ export async function openRelay(
 }
 
 /**
- * Opens the relay that runs now, so that its dashboard shows what happens. If none runs, opens a relay on a new store in a
- * temporary folder, which is deleted when the relay is closed.
+ * Opens the running relay, so that its dashboard shows what happens. If none runs, opens a relay on a
+ * temporary store, which is deleted when the relay is closed.
  */
 export async function openScratch(config: Config): Promise<OpenClient> {
   if (config.remote !== null || runningServer(config.home)) return openRelay(config);
@@ -79,8 +76,8 @@ async function overHttp(config: Config, remote: string, o: ConnectionOptions): P
 async function onStore(config: Config, { agent, ...o }: StoreOptions): Promise<OpenClient> {
   const server = runningServer(config.home);
   const served = server?.url;
-  // Use the same `auth` setting as the server on this home. Then pointers that a command pushes are visible
-  // to the same callers as pointers pushed through the server.
+  // Use the `auth` setting of the server on this home, so that pointers of commands are visible to the same
+  // callers as pointers pushed through the server.
   const { core, ...open } = await openCore(config, 'cli', {
     auth: config.auth ?? server?.auth ?? 'open',
     ...o,
@@ -96,7 +93,7 @@ async function onStore(config: Config, { agent, ...o }: StoreOptions): Promise<O
       channelKeys: channelKeys(config),
     }),
     remote: null,
-    // The address of a cluster may contain a password, so the keyring contains only its hash.
+    // The keyring names a cluster by the hash of its address, which may contain a password.
     ...handleKeys(config, relay, config.engine ? sha256(config.engine) : 'store', (url) =>
       resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),
     ),
@@ -119,8 +116,8 @@ function channelKeys(config: Config): (channel: string) => Promise<string | unde
 }
 
 /**
- * Returns the functions that store and find the key of an encrypted payload by its handle. `place` is the name of
- * the relay in the keyring.
+ * Returns the functions that store and find the key of an encrypted payload by its handle. `place` names the
+ * relay in the keyring.
  */
 function handleKeys(
   config: Config,
@@ -146,13 +143,13 @@ function handleKeys(
   };
 }
 
-/** Base URL that stands for the local store. A host name that ends with `.invalid` never resolves. */
+/** Base URL that stands for the local store. Host names below `.invalid` never resolve. */
 const STORE = 'http://store.invalid';
 
 /**
- * Returns the URL at which to look for a pointer. A URL that names this machine is first looked up in the
- * store. Its port is ignored, because a server may change its port. If the store does not have the pointer,
- * another relay at that address may have it.
+ * Returns the URL at which to look for a pointer. A URL of this machine, with any port, is looked up in the
+ * local store first, because the server may have changed its port. If the store lacks the pointer, another
+ * relay at the address may have it.
  */
 async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {
   const ref = parseReadable(url);

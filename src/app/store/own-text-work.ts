@@ -3,15 +3,15 @@ import type { TextWork } from '../../domain/text-work.ts';
 import { countTokens } from './token-counter.ts';
 
 /**
- * Processes texts in this process instead of worker threads. It is for commands, which end soon. Code is
- * loaded when it is first needed.
+ * Processes texts in this process instead of worker threads, for commands, which end soon. Loads code on
+ * first use.
  */
 export const ownTextWork: TextWork = {
   async count(text) {
     return countTokens(typeof text === 'string' ? text : await readText(text));
   },
   async part(body, request) {
-    // The regular expression library is large and few commands need it, so load it only here.
+    // Load the regular expression library only here: it is large and few commands need it.
     const { takePart } = await import('../../text/parts/take-part.ts');
     const { re2Matcher } = await import('../../text/parts/re2-matcher.ts');
     return takePart(body, request, re2Matcher);

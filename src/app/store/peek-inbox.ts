@@ -11,9 +11,9 @@ import type { Warn } from './open-core.ts';
 import { deleteOldFiles } from './sessions.ts';
 
 /**
- * Reads the newest messages of an inbox for a hook, without those that this `session` got before. Returns
- * null if there is no store; it never creates one. The hook must not delay its agent, so a server gets one
- * request without a retry, which `signal` aborts.
+ * Reads the newest messages of an inbox for a hook, without those that this `session` has been shown. Returns
+ * null if there is no store. To delay the agent as little as possible, a server gets one request without a
+ * retry, which `signal` aborts.
  */
 export async function peekInbox(
   config: Config,
@@ -28,7 +28,7 @@ export async function peekInbox(
   const file = join(folder, `${sha256(whose).slice(0, 24)}.json`);
   const told = readCursors(file);
   const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
-  // If the caller aborted, it does not show the messages, so do not record them as seen.
+  // A caller that aborted does not show the messages, so do not record them as seen.
   if (messages.length > 0 && !o.signal.aborted) {
     makeHome(config.home);
     await writeAtomically(file, JSON.stringify({ ...told, ...inbox.cursors }), { mode: 0o600, flush: false });

@@ -17,8 +17,8 @@ export interface RemoteEngine {
 }
 
 /**
- * All engines that are opened by an address. The code of an engine is loaded when the engine is opened. To
- * add an engine, write its folder in src/engines with a conformance test, and add a row here.
+ * All engines that are opened by an address. Opening an engine loads its code. To add an engine, write its
+ * folder in src/engines with a conformance test, and add a row here.
  */
 const REMOTE_ENGINES: readonly RemoteEngine[] = [
   {
@@ -40,9 +40,8 @@ export function remoteEngineAt(address: string): RemoteEngine | null {
 }
 
 /**
- * Adds the configured login to an address. This is done only if the address has no login and names the same
- * servers as the configured address. So `relay restore --engine nats://…/name` needs no password on the
- * command line.
+ * Adds the configured login to an address without a login, if both name the same servers. `relay restore
+ * --engine nats://…/name` then needs no password on the command line.
  */
 export function withKnownLogin(address: string, configured: string | null): string {
   const parts = /^([a-z]+:\/\/)([^@/]*@)?([^/@]+)/;
@@ -60,8 +59,8 @@ export function wantedAddress(): string {
 }
 
 /**
- * Checks an option that contains the address of an engine. The engine itself parses the address. The address
- * may contain a password, so error messages do not show it.
+ * Checks an option that is the address of an engine, which the engine itself parses. Errors do not show the
+ * address: it may contain a password.
  */
 export function storeAddress(value: unknown): string {
   if (typeof value === 'string' && remoteEngineAt(value) && /^[a-z]+:\/\/[^/\s]+/.test(value)) return value;

@@ -16,7 +16,7 @@ import type { AgentSession } from '../../interfaces/cli/host.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 
-/** Environment variables that a client sets for the programs that it starts. Their values are session ids. */
+/** Environment variables in which clients pass the session id to the programs that they start. */
 export const SESSION_VARIABLES = [
   ['claude', 'CLAUDE_CODE_SESSION_ID'],
   ['codex', 'CODEX_SESSION_ID'],
@@ -25,18 +25,18 @@ export const SESSION_VARIABLES = [
 ] as const;
 
 /**
- * Environment variables that tell only which client has started a process, not which session. The session is
- * then found by the folder.
+ * Environment variables that tell which client has started a process but not which session. The folder then
+ * identifies the session.
  */
 const CLIENT_VARIABLES = [
   ['gemini', 'GEMINI_CLI'],
   ['opencode', 'OPENCODE'],
 ] as const;
 
-/** Age in ms at which files about sessions are deleted. It is longer than any session lasts. */
+/** Age in ms at which files about sessions are deleted, longer than any session lasts. */
 const SESSION_MAX_AGE_MS = 7 * 24 * 3_600_000;
 
-/** Registers a session. Commands and MCP servers that its client starts then find the name of their agent. */
+/** Registers a session, so that commands and MCP servers of its client find the name of their agent. */
 export async function registerSession(home: string, session: AgentSession): Promise<void> {
   makeHome(home);
   const folder = join(home, 'sessions');
@@ -48,8 +48,8 @@ export async function registerSession(home: string, session: AgentSession): Prom
 }
 
 /**
- * Returns the name of the agent that runs this process: `RELAY_AGENT`, or else the agent of the session that a
- * hook has registered. Returns null if no name is known. `client` is the client that an MCP connection names.
+ * Returns the name of the agent that runs this process: `RELAY_AGENT`, else the agent of the session that a
+ * hook registered, else null. `client` is the client's name in an MCP connection.
  */
 export function agentName(
   home: string,
@@ -74,7 +74,7 @@ function registeredAgent(home: string, client: string, place: string): string | 
   return knownSession(home, client, place)?.agent ?? null;
 }
 
-/** Returns the session as a hook registered it, or null. `place` is the id of the session or its folder. */
+/** Returns the session that a hook registered, or null. `place` is its id or its folder. */
 export function knownSession(home: string, client: string, place: string): AgentSession | null {
   const found = readJsonFile(sessionFile(home, client, place));
   return typeof found?.agent === 'string' ? (found as unknown as AgentSession) : null;
@@ -89,14 +89,14 @@ export function readJsonFile(file: string): JsonObject | null {
   }
 }
 
-/** Returns the path of the file that a session watches. The file is touched when messages wait. */
+/** Returns the path of the file that a session watches and that is touched when messages wait. */
 export function wakeMark(home: string, client: string, session: string): string {
   return `${sessionFile(home, client, session)}.wake`;
 }
 
 /**
- * Returns the process of the client that runs this hook, and its executable. It skips shells between the client and the
- * hook. It works only on Linux, where /proc names the parent of each process.
+ * Returns the process of the client that runs this hook, and its executable. Skips shells in between. Works
+ * only on Linux, where /proc names the parent of each process.
  */
 export function clientProcess(): { readonly pid?: number; readonly program?: string } {
   try {
@@ -112,12 +112,12 @@ export function clientProcess(): { readonly pid?: number; readonly program?: str
   return {};
 }
 
-/** Number of bytes at the end of a transcript that are searched. They contain the current turn. */
+/** Number of bytes at the end of a transcript that are searched: enough for the current turn. */
 const TRANSCRIPT_TAIL_BYTES = 8 * 1024 * 1024;
 
 /**
- * Returns whether the transcript of a session shows that a message reached the model. When Claude Code only
- * queues a message, it writes a line too, but this line does not count.
+ * Returns whether a transcript shows that a message reached the model. The line that Claude Code writes when
+ * it only queues a message does not count.
  */
 export function seenInTranscript(file: string, id: string): boolean {
   try {
@@ -142,7 +142,7 @@ function sessionFile(home: string, client: string, place: string): string {
   return join(home, 'sessions', `${sha256(JSON.stringify([client, place])).slice(0, 24)}.json`);
 }
 
-/** Deletes files about sessions in a folder if they are older than any session lasts. */
+/** Deletes files of a folder that are older than any session lasts. */
 export function deleteOldFiles(folder: string): void {
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);

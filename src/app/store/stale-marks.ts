@@ -6,7 +6,7 @@ import { unique } from './atomic-file.ts';
 
 /**
  * Folder with marks of threads whose readable files may be outdated. A mark is a file for one thread and one
- * process. It is created before a commit and deleted after the readable files are written.
+ * process, which exists from before a commit until the readable files are written.
  */
 const STALE = '.stale';
 
@@ -15,8 +15,8 @@ export function threadsFolder(home: string): string {
 }
 
 /**
- * Returns whether a process died before it wrote the readable files of its commits. This reads one folder,
- * which is usually empty.
+ * Returns whether a process died before it wrote the readable files of its commits. Reads one folder, which
+ * is usually empty.
  */
 export function hasStale(home: string): boolean {
   return staleMarks(threadsFolder(home)).length > 0;

@@ -15,14 +15,10 @@ import {
   type Moving,
 } from '../../kernel/moving.ts';
 
-/**
- * Number of items that are copied at the same time, by kind. It is small for blobs, because they may be
- * large.
- */
+/** Number of items that are copied concurrently, by kind. Blobs may be large, so there are few. */
 const WIDTH = { logs: 16, records: 64, documents: 16, blobs: 8 };
 /**
- * Maximum number of times that a log is copied again because it changed during the copy. With the pauses this
- * takes about ten seconds.
+ * Maximum number of attempts to copy a log that keeps changing. With the pauses this takes about ten seconds.
  */
 const SETTLE_TRIES = 200;
 /** Maximum pause in ms before a log that changed is copied again. */
@@ -41,7 +37,7 @@ export interface Counts {
 
 export type MovableEngine = Engine & { readonly moving: Moving };
 
-/** An item in the target. `seen` is the number of the last pass that found the item in the source. */
+/** An item in the target. `seen` is the last pass that found the item in the source. */
 interface CopiedItem {
   readonly version: string;
   readonly bytes: number;
@@ -51,11 +47,10 @@ interface CopiedItem {
 type CopiedLog = Omit<ExportedLog, 'stream'> & { seen: number };
 
 /**
- * Makes one store equal to another, in passes. Each pass reads the whole source, imports what has changed
- * since the last pass, and removes from the target what the source no longer has. Logs are copied first and
- * bodies last. Writers store a body before the log entry or record that refers to it, so this order finds
- * every body that a copied entry refers to. Every step can be repeated, so an interrupted copy continues
- * where it stopped.
+ * Makes one store equal to another, in passes. Each pass reads the whole source, imports what changed since
+ * the last pass, and removes what the source no longer has. Logs come first and bodies last: writers store a
+ * body before the entry or record that refers to it, so every body of a copied entry is found. All steps can
+ * be repeated, so an interrupted copy continues where it stopped.
  */
 export class StoreCopy {
   readonly #from: MovableEngine;
@@ -71,7 +66,7 @@ export class StoreCopy {
   readonly lost = new Set<string>();
   #passes = 0;
 
-  /** `moved` reports progress: it is called with the number of items that were compared or verified. */
+  /** `moved` is called with the number of items that were compared or verified, to show progress. */
   constructor(from: MovableEngine, to: MovableEngine, moved: (items: number) => void = () => {}) {
     this.#from = from;
     this.#to = to;
@@ -92,8 +87,8 @@ export class StoreCopy {
   }
 
   /**
-   * Runs a pass and returns how many items differed. With `checked`, each item that was copied is read again
-   * from the target and compared.
+   * Runs a pass and returns how many items differed. With `checked`, reads each copied item again from the
+   * target and compares it.
    */
   async pass({ checked = false } = {}): Promise<number> {
     const { moving } = this.#from;
@@ -125,8 +120,8 @@ export class StoreCopy {
   }
 
   /**
-   * Copies each changed log and its bodies again, until the log does not change during the copy. Then each
-   * thread and each channel is in the state of one moment, although writes to the source were never stopped.
+   * Copies each changed log and its bodies again until the log stays unchanged meanwhile. Each thread and
+   * each channel then is in the state of one moment, although writes never stopped.
    */
   async settle(): Promise<void> {
     for await (const log of this.#from.moving.exportLogs()) {
@@ -145,9 +140,7 @@ export class StoreCopy {
     }
   }
 
-  /**
-   * Reads the whole target with every body and log entry. Throws if anything differs from what was copied.
-   */
+  /** Reads every body and log entry of the target. Throws if anything differs from what was copied. */
   async verify(): Promise<void> {
     const { moving, blobs } = this.#to;
     const found = new StoreCopy(this.#from, this.#to);
@@ -261,7 +254,7 @@ export class StoreCopy {
       const now = await this.#from.moving.exportLog(log.stream);
       const isBehind = now !== null && now.last > known.last;
       // The log changed while it was read. If it only grew, the next pass copies the rest. Otherwise it was
-      // deleted and started again, so copy it again from the beginning.
+      // deleted and started again: copy it from the beginning.
       if (now !== null && !isBehind && (now.count !== known.count || now.last !== known.last)) {
         await this.#to.logs.drop(stream);
         known = await this.#appendTo(now, undefined);
@@ -299,8 +292,8 @@ export class StoreCopy {
   }
 
   /**
-   * Compares the entries of source and target up to sequence number `last`. Entries that the source has
-   * deleted since are skipped.
+   * Compares the entries of source and target up to sequence number `last`, except entries that the source
+   * has deleted since.
    */
   async #compareEntries({ stream, last }: Pick<ExportedLog, 'stream' | 'last'>): Promise<void> {
     const copied = this.#to.moving.exportEntries(stream, 0)[Symbol.asyncIterator]();
@@ -338,7 +331,7 @@ function notTheSame(what: string): RelayError {
   });
 }
 
-/** The functions below return a text for each item. If two items have equal texts, the items are equal. */
+/** The functions below return a text for each kind of item. Items with equal texts are equal. */
 
 function recordVersion({ revision, expiresAt = 0, value }: Omit<ExportedRecord, 'key'>): string {
   return `${revision} ${expiresAt} ${digest(value)}`;
@@ -348,7 +341,7 @@ function blobVersion({ at, size, sha256, expiresAt = 0 }: ExportedBlob): string 
   return `${at} ${size} ${sha256} ${expiresAt}`;
 }
 
-/** Returns a text for comparing documents. It leaves out characters that no engine stores. */
+/** Returns a text for comparing documents, without characters that no engine stores. */
 function documentVersion({ text, fields }: ExportedDocument): string {
   return digest([text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' '), fields]);
 }

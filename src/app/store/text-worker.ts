@@ -9,7 +9,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { ownTextWork } from './own-text-work.ts';
 import type { BodyPiece, TextAnswer, TextJob, TextResult } from './text-workers.ts';
 
-/** Runs in a worker thread. It runs one job at a time for a `TextThread` and sends the answer back. */
+/** This code runs in a worker thread. It runs one job at a time for a `TextThread`. */
 parentPort?.on('message', async (job: TextJob) => {
   parentPort?.postMessage(await answer(job));
 });
@@ -45,7 +45,7 @@ async function* eventsIn(body: BlobBody): AsyncGenerator<StoredEvent> {
   }
 }
 
-/** Returns a stream of the body that a `BodySender` sends through the port. */
+/** Returns the body that a `BodySender` sends through the port, as a stream. */
 function received(port: MessagePort): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

@@ -141,7 +141,9 @@ test('a job that waits too long is rejected, and its stream is cancelled', async
   await held;
 });
 
-/** Returns a body that is not read before its job begins. The test decides when the body ends. */
+/**
+ * Returns a body that records in `begun` when its job begins to read it. The test decides when the body ends.
+ */
 function gated(begun: string[], name: string) {
   const gate = Promise.withResolvers<void>();
   const body = new ReadableStream<Uint8Array>(

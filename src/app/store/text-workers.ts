@@ -24,7 +24,7 @@ import { ownTextWork } from './own-text-work.ts';
 
 const LIMITS = {
   threads: TEXT_THREADS,
-  /** Maximum number of waiting jobs of one tenant. It applies to long and short texts separately. */
+  /** Maximum number of waiting jobs per tenant, separately for long and short texts. */
   waiting: TEXT_JOBS_WAITING,
   /** Maximum time in ms that a job waits for its turn. */
   waitMs: TEXT_JOB_WAIT_MS,
@@ -33,8 +33,8 @@ const LIMITS = {
 };
 
 /**
- * Maximum size in bytes of a text that is previewed in this process. For such a short text, this is faster
- * than a worker thread.
+ * Maximum size in bytes of a text that is previewed in this process, which for a short text is faster than a
+ * worker thread.
  */
 const SHORT_BYTES = 8 * 1024;
 
@@ -44,16 +44,12 @@ const RETRY_S = 5;
 type Turn = PromiseWithResolvers<void>;
 
 /**
- * Queue of jobs, with a maximum number of running jobs. Long texts, short texts and folds each have their own
- * queue.
+ * Queue of jobs, with a maximum number of running jobs. Long texts, short texts and folds have a queue each.
  */
 class Lane {
   readonly most: number;
   running = 0;
-  /**
-   * Waiting jobs by tenant. The job of the first tenant runs next. A tenant without waiting jobs is not in
-   * the map.
-   */
+  /** Waiting jobs by tenant. The first tenant is next; tenants without waiting jobs are not in the map. */
   readonly #waiting = new Map<string, Turn[]>();
 
   constructor(most: number) {
@@ -74,7 +70,7 @@ class Lane {
     else this.#waiting.set(tenant, [turn]);
   }
 
-  /** Removes and returns the oldest job of the tenant whose turn it is. This tenant is then the last one. */
+  /** Removes and returns the oldest job of the next tenant, which then becomes the last one. */
   shift(): Turn | undefined {
     for (const [tenant, turns] of this.#waiting) {
       const turn = turns.shift();
@@ -85,7 +81,7 @@ class Lane {
     return undefined;
   }
 
-  /** Removes a job from the queue. Returns false if the job was no longer waiting. */
+  /** Removes a job from the queue. Returns false if it no longer waits. */
   remove(tenant: string, turn: Turn): boolean {
     const turns = this.#waiting.get(tenant) ?? [];
     const at = turns.indexOf(turn);
@@ -97,9 +93,9 @@ class Lane {
 }
 
 /**
- * Runs jobs in worker threads, so that a long text does not block other requests. A thread is started when a
- * job needs it. One thread is never used for long texts, so that short texts, such as headers, need not wait
- * for them. Tenants take turns, so a tenant with many jobs delays only its own jobs.
+ * Runs jobs in worker threads, so that a long text does not block other requests. Threads are started on
+ * demand. One thread never takes long texts, so that short texts, such as headers, do not wait. Tenants take
+ * turns: a tenant with many jobs delays only itself.
  */
 export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;
@@ -138,13 +134,9 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     return this.#run({ body: start, preview }, o) as Promise<Preview>;
   }
 
-  /**
-   * Folds events in a worker thread: it computes states from them. The events are sent to the worker when it
-   * requests them.
-   */
+  /** Computes states from events (folds them) in a worker thread, which requests the events in batches. */
   async fold<K extends FoldKind>(load: LoadFold<K>, o?: WorkOptions): Promise<FoldAnswers[K]> {
-    // Error of reading the events. It is thrown to the caller. The worker thread learns only that reading
-    // failed.
+    // Error of reading the events, for the caller. The worker thread only learns that reading failed.
     let failure: { readonly error: unknown } | null = null;
     const begin = async () => {
       const { job: fold, events } = await load();
@@ -153,7 +145,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     };
     await this.#turn(this.#reading, o?.tenant ?? '', o?.signal);
     // Release the queue in a later turn of the event loop, so that other requests are served before the next
-    // fold begins to load.
+    // fold loads.
     const job = await begin().finally(() => setImmediate(() => this.#leave(this.#reading)));
     try {
       return (await this.#run(job, o)) as FoldAnswers[K];
@@ -189,7 +181,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     try {
       await this.#turn(lane, tenant, signal);
     } catch (error) {
-      // Ignore an error of canceling the body. The caller gets the reason why the job was rejected.
+      // Ignore an error of canceling the body: the caller learns why the job was rejected.
       if (body instanceof ReadableStream) body.cancel().catch(() => {});
       throw error;
     }
@@ -206,7 +198,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 
   async #work(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
-    // Skip worker threads that have ended since their last job.
+    // Skip threads that have ended since their last job.
     let thread = this.#idle.pop();
     while (thread?.ended) thread = this.#idle.pop();
     thread ??= await TextThread.start(this.#limits);
@@ -253,10 +245,10 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 }
 
-/** Approximate size of the batches in which events are sent to a worker thread, in characters. */
+/** Approximate number of characters per batch of events for a worker thread. */
 const SENT_BYTES = 64 * 1024;
 
-/** Encodes events for a worker thread in batches. Each event is one line of JSON. */
+/** Encodes events for a worker thread as batches of JSON lines, one line per event. */
 async function* encoded(
   events: AsyncIterable<StoredEvent>,
   onError: (error: unknown) => void,
@@ -282,10 +274,9 @@ function isLong(body: TextJob['body']): boolean {
 }
 
 /**
- * A job for a worker thread. With `part`, it extracts this part of the body. With `excerpt`, it makes an excerpt
- * of the body. With `preview`, it makes a preview of content that starts with the body. With `fold`, it folds the
- * events in the body, which has one line of JSON per event. With `index`, it searches or changes a search index,
- * and the body is empty. Without any of these fields, it counts the tokens of the body.
+ * A job for a worker thread: `part` extracts a part of the body, `excerpt` and `preview` shorten it, `fold`
+ * folds the events in it (one JSON line each), and `index` searches or changes a search index, with an empty
+ * body. Without any of these fields, the job counts tokens.
  */
 export interface TextJob {
   readonly body: string | BlobBody;
@@ -304,8 +295,8 @@ export type TextAnswer =
   | { readonly failed: string };
 
 /**
- * A worker thread that runs one job at a time. If a job exceeds a limit, or if nobody waits for its result
- * any more, the thread is ended.
+ * A worker thread that runs one job at a time. The thread is ended if its job exceeds a limit or if nobody
+ * waits for the result any more.
  */
 class TextThread {
   readonly #worker: Worker;
@@ -354,8 +345,7 @@ class TextThread {
   }
 
   /**
-   * Ends the thread. The caller of the job gets the error only after the thread has ended, because then its
-   * memory is free.
+   * Ends the thread. The caller of the job gets the error only afterwards, when the thread's memory is free.
    */
   async end(error: Error = abortedError()): Promise<void> {
     if (this.ended) return;
@@ -383,15 +373,15 @@ function unwrapAnswer(answer: TextAnswer): TextResult {
   throw new Error(answer.failed);
 }
 
-/** A chunk of a body. Null means the end of the body. `failed` means that the body cannot be read. */
+/** A chunk of a body, or null at its end. `failed` means that the body cannot be read. */
 export type BodyPiece = { readonly bytes: Uint8Array } | { readonly failed: string } | null;
 
 /**
- * Sends a body to a worker thread in chunks, when the worker requests them. A ReadableStream cannot be
- * transferred instead, because Bun does not support that.
+ * Sends a body to a worker thread in chunks, on request. A ReadableStream would do, but Bun cannot transfer
+ * one.
  */
 class BodySender {
-  /** End of the message channel that is passed to the thread. */
+  /** The end of the message channel that the thread gets. */
   readonly port: MessagePort;
   error: unknown;
   readonly #own: MessagePort;
@@ -409,8 +399,7 @@ class BodySender {
     try {
       const { done, value } = await this.#reader.read();
       if (done) return null;
-      // postMessage copies the whole buffer even if the view is only a part of it. So in this case copy the
-      // view first.
+      // postMessage copies the whole buffer of a view. Copy a view of a part first.
       return { bytes: value.byteLength === value.buffer.byteLength ? value : value.slice() };
     } catch (error) {
       this.error = error;
@@ -420,7 +409,7 @@ class BodySender {
 
   close(): void {
     this.#own.close();
-    // The answer is complete, or nobody waits for it any more. So an error of canceling does not matter.
+    // The answer is complete or unwanted, so ignore an error of canceling.
     void this.#reader.cancel().catch(() => {});
   }
 }

@@ -13,15 +13,14 @@ import { ownFile, readMapped } from '../own-package.ts';
 
 let counter: Promise<(text: string) => TokenCount> | null = null;
 
-/** Counts the tokens of a text. Loads the token table at first use. */
+/** Counts the tokens of a text. The first call loads the token table. */
 export async function countTokens(text: string): Promise<TokenCount> {
   counter ??= readTable().then(tokenCounter);
   return (await counter)(text);
 }
 
 /**
- * Returns the token table. A published package contains the vocabulary. A clone uses the vocabulary of an npm
- * package.
+ * Returns the token table, made from the vocabulary in a published package or, in a clone, in an npm package.
  */
 async function readTable(): Promise<TokenTable> {
   if (!import.meta.url.endsWith('.ts')) return unpackedTable();
@@ -30,8 +29,8 @@ async function readTable(): Promise<TokenTable> {
 }
 
 /**
- * Builds the token table, which takes about 50 ms, and caches it next to the compiled code. Without a
- * writable cache, every process builds the table.
+ * Builds the token table, which takes about 50 ms, and caches it next to the compiled code. If the cache is
+ * not writable, every process builds the table.
  */
 async function unpackedTable(): Promise<TokenTable> {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
@@ -52,7 +51,7 @@ function readCachedTable(path: string): TokenTable | null {
     const made = readMapped(path);
     return isWholeTable(made) ? openTokenTable(made) : null;
   } catch {
-    // The table has not been cached yet, so the caller builds it.
+    // Not cached yet: the caller builds the table.
     return null;
   }
 }
@@ -64,6 +63,6 @@ function keep(path: string, table: Uint8Array): void {
     writeFileSync(fresh, table, { flush: true });
     renameSync(fresh, path);
   } catch {
-    // The folder is read-only or the disk is full. The table in memory is still usable.
+    // On a read-only folder or a full disk, use the table in memory.
   }
 }
