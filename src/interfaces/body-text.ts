@@ -1,7 +1,7 @@
 import { badRequest, tooLarge } from '../base/errors.ts';
 import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
 
-/** Size limit of a request body, and the texts of the error for a larger body. */
+/** Size limit of a request body, and texts for the error. */
 interface BodyLimit {
   readonly bytes: number;
   readonly what: string;
@@ -10,15 +10,14 @@ interface BodyLimit {
 }
 
 /**
- * Hint for a protocol message that is too large. Such messages have a limit, because the server holds them in
+ * Hint for a protocol message that is too large. Messages have a limit because the server holds them in
  * memory.
  */
 export const POINTER_HINT = 'Push large content with POST /push or relay push, and send the pointer instead.';
 
 /**
- * Reads a body as text. Throws `too_large` as soon as the body exceeds the limit. Calls `onText` with each
- * piece of text. If `onText` throws, the rest of the body is read all the same, because a client that is
- * still sending would not read the answer.
+ * Reads a body as text and passes each piece to `onText`. Throws `too_large` as soon as the body exceeds the
+ * limit. If `onText` throws, reads the rest first: a client that is still sending would not read the answer.
  */
 export async function bodyText(
   { body }: { readonly body: AsyncIterable<Uint8Array> | null },
@@ -47,8 +46,8 @@ export async function bodyText(
 }
 
 /**
- * Reads a JSON body as text. Rejects a body that is nested too deeply or contains too many values. Parsing
- * such a body would block the server for seconds.
+ * Reads a JSON body as text. Rejects deep nesting and very many values, whose parsing would block the server
+ * for seconds.
  */
 export function jsonText(
   from: { readonly body: AsyncIterable<Uint8Array> | null },
@@ -59,8 +58,8 @@ export function jsonText(
 }
 
 /**
- * Returns a function that takes JSON text in pieces and throws if the text exceeds a limit. It does not check
- * the syntax.
+ * Returns a function that takes JSON text in pieces and throws if it is nested too deeply or has too many
+ * values. It does not check the syntax.
  */
 function jsonLimiter(): (piece: string) => void {
   let [depth, values, quoted, escaped] = [0, 0, false, false];

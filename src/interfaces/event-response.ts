@@ -5,7 +5,7 @@ export const EVENT_HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
-  // Without this header, nginx buffers the stream until it ends.
+  // Keeps nginx from buffering the stream until it ends.
   'X-Accel-Buffering': 'no',
 };
 
@@ -13,26 +13,26 @@ interface EventWriter<T> {
   /** Serializes one event, including the empty line that ends it. */
   write(event: T): string;
   /**
-   * Serializes a last event after the stream has failed. Without this method, the stream just ends, and
-   * clients reconnect.
+   * Serializes a last event after the stream has failed. By default the stream just ends, and clients
+   * reconnect.
    */
   failed?(error: unknown): string;
   /** Text sent before the first event. */
   readonly head?: string;
-  /** Returns the text to send after the last event. Not called if the stream failed. */
+  /** Returns the text after the last event. Not called if the stream failed. */
   tail?(): string;
-  /** Text that is sent periodically to keep the connection alive. Default: an SSE comment. */
+  /** Text that is sent periodically to keep the connection open. Default: a comment of server-sent events. */
   readonly heartbeat?: string;
   readonly headers?: Record<string, string>;
   /** Called once, when the stream ends or the client disconnects. */
   ended?(): void | Promise<void>;
-  /** Signal that stops the heartbeat. It is needed because a stream that nobody reads never ends by itself. */
+  /** Stops the heartbeat: a stream that nobody reads never ends by itself. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Returns a response that streams events as they arrive. While there are no events, heartbeats keep the
- * connection alive. The format is server-sent events, or the format that `write` produces.
+ * Returns a response that streams events as they arrive, with heartbeats in between. The format is
+ * server-sent events or whatever `write` produces.
  */
 export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): Response {
   const utf8 = new TextEncoder();
@@ -70,8 +70,8 @@ export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): R
 }
 
 /**
- * Returns a stream that fails if more than `most` bytes wait for a slow client. The client then reconnects.
- * This is for sources that ignore backpressure, because their waiting bytes would fill the memory.
+ * Returns a stream that fails if more than `most` bytes wait for a slow client, which then reconnects. For
+ * sources that ignore backpressure: waiting bytes would fill the memory.
  */
 export function endForSlowReader(
   source: ReadableStream<Uint8Array>,
@@ -91,7 +91,7 @@ export function endForSlowReader(
             return reader.cancel();
           }
         };
-        // Do not await `pass` here: nobody can read the stream before `start` returns.
+        // Do not await this: nobody can read the stream before `start` returns.
         pass().catch((error) => controller.error(error));
       },
       cancel: (reason) => reader.cancel(reason),

@@ -2,26 +2,23 @@ import type { Context } from 'hono';
 import type { Caller, CallerAt } from '../contract/caller.ts';
 import type { Relay } from '../contract/relay.ts';
 
-/**
- * Another protocol on the HTTP port, such as MCP or A2A. Its requests pass the same browser guard as other
- * requests.
- */
+/** Another protocol on the HTTP port, such as MCP or A2A. Its requests pass the same browser guard. */
 export interface Protocol {
   /** Routes in Hono's syntax. The method may be `ALL`. */
   readonly routes: readonly (readonly [method: string, path: string])[];
-  /** Answers a request. `base` is the URL of the relay as the client sees it. */
+  /** Answers a request. `base` is the relay's URL as the client sees it. */
   answer(c: Context, authenticate: Authenticate, base: string): Promise<Response>;
 }
 
-/** The authenticated caller of a request, and the relay with the rights of this caller. */
+/** The authenticated caller of a request, and the relay with the caller's rights. */
 export interface CallerContext {
   readonly caller: Caller;
   readonly relay: Relay;
-  /** The URL of the relay as the client sees it. Pointer URLs start with it. */
+  /** The relay's URL as the client sees it, with which pointers start. */
   readonly base: string;
   /**
-   * Called with the number of bytes that the protocol reads for the caller without using `relay`. They count
-   * for the rate limit too.
+   * Called with the number of bytes that the protocol reads for the caller without `relay`, for the rate
+   * limit.
    */
   readonly onRead?: CallerAt['onRead'];
 }

@@ -34,8 +34,8 @@ interface AgentOptions {
 }
 
 /**
- * Creates the A2A request handler of one agent, for one request. The handler keeps no state of its own. All
- * state is in the store.
+ * Creates the A2A request handler of one agent, for one request. It keeps no state: all state is in the
+ * store.
  */
 export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOptions): A2ARequestHandler {
   const { caller, base } = tasks;
@@ -48,8 +48,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     const task = params.message?.taskId ? await find(a2a.send, params.message.taskId) : null;
     const record = task ? await tasks.proceed(agent, task, params) : await tasks.submit(agent, params);
     if (!webhook?.url) return record;
-    // A client that repeats a message names the same webhook again. Do not add this webhook twice. Only
-    // follow the task, in case nobody does.
+    // A client that repeats a message names its webhook again. Do not add the webhook twice; only follow the
+    // task, in case nobody does.
     if (record.webhooks.some(({ config }) => config.url === webhook.url)) webhooks.follow(record, tasks);
     else await webhooks.add({ ...webhook, taskId: record.id }, context.requestedVersion, record, tasks);
     return record;
@@ -83,8 +83,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
   }
 
   /**
-   * Returns the channels of the task. A task record of version 0.1.0 names no channels; then the agent's
-   * current channels are used.
+   * Returns the channels of the task. Task records of version 0.1.0 name none; they use the agent's current
+   * channels.
    */
   function channelsOf({ task_channel, done_channel }: TaskRecord): FromRecord {
     return { channel: task_channel ?? agent.task_channel, done_channel };
@@ -96,10 +96,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     return { ...task, history: historyLength > 0 ? task.history.slice(-historyLength) : [] };
   }
 
-  /**
-   * Hides the secrets of a webhook from callers that did not add the webhook. The path of its URL may be a
-   * secret too.
-   */
+  /** Hides the secrets of a webhook, including the path of its URL, from callers that did not add it. */
   function configFor({ config, key }: Webhook): TaskPushNotificationConfig {
     if (hasMade(caller, key)) return config;
     const { authentication } = config;

@@ -15,7 +15,7 @@ export interface AgentEntry {
   readonly done_channel: string;
 }
 
-/** The relay itself as an agent. Any free bridge takes its tasks. */
+/** The relay itself as an agent: any free bridge takes its tasks. */
 export const RELAY_AGENT: AgentEntry = {
   name: 'relay',
   description: 'Passes tasks to the coding agents connected to this relay and returns their results.',
@@ -24,7 +24,7 @@ export const RELAY_AGENT: AgentEntry = {
 };
 
 /**
- * Returns the relay itself as an agent, or the running bridge with this name. Throws `not_found` if there is
+ * Returns the agent with this name: the relay itself or a running bridge. Throws `not_found` if there is
  * none.
  */
 export async function findAgent(name: string, relay: () => Promise<Relay>): Promise<AgentEntry> {
@@ -45,7 +45,7 @@ export async function findAgent(name: string, relay: () => Promise<Relay>): Prom
   };
 }
 
-/** URI of our A2A extension, which sends large parts as pointers. */
+/** URI of our A2A extension, with which large parts are sent as pointers. */
 const POINTER_EXTENSION = 'https://contextrelay.dev/a2a/pointers/v1';
 
 interface CardOptions {
@@ -56,7 +56,7 @@ interface CardOptions {
   readonly keys: boolean;
 }
 
-/** Builds the agent card. Every client gets the same card. */
+/** Builds the agent card, which is the same for every client. */
 export function agentCard(agent: AgentEntry, o: CardOptions): AgentCard {
   const url = `${o.base}/a2a/${encodeURIComponent(agent.name)}`;
   const bindings = ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({

@@ -12,16 +12,13 @@ import { summaryOf } from './messages.ts';
 interface StartedConversation {
   readonly context_id: string;
   readonly thread_id: string;
-  /** Number of times that an identical message has started a task, including this time. */
+  /** How many times an identical message has started a task, including this time. */
   readonly attempt: number;
   /** Id of the task. Absent until the task exists. */
   readonly task?: string;
 }
 
-/**
- * Maps messages and A2A contexts of one caller to threads. If a message is sent again, its first thread is
- * found, so no second thread is created.
- */
+/** Maps messages and A2A contexts of one caller to threads. A repeated message finds its first thread. */
 export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   const { engine, env } = core.deps;
   const prefix = `ten.${caller.tenant}/a2a/`;
@@ -49,8 +46,8 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
       const stored = await contexts.get(key);
       const access = stored ? await accessTo(stored.value) : 'absent';
       if (access === 'foreign' && key === shared) {
-        // Another API key uses this context name for a thread that this caller may not write to. So store the
-        // name for this caller's API key only.
+        // Another API key uses this context name for a thread that this caller may not write to. Store the
+        // name for this caller's key only.
         key = `${prefix}context/${caller.keyId}/${name}`;
         continue;
       }
@@ -63,8 +60,8 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   }
 
   /**
-   * Returns which access the caller has to a thread that a message names as its context. It is `writable` for
-   * API keys that may write to threads, and for the API key that created the thread.
+   * Returns the caller's access to a thread that a message names as its context. `writable` is for API keys
+   * that may write to threads, and for the key that created the thread.
    */
   async function accessTo(id: string): Promise<'absent' | 'foreign' | 'writable'> {
     const thread = await (await core.threads()).log.find(caller.tenant, id);
@@ -77,7 +74,7 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   return {
     /**
      * Returns the conversation for a message. If the message has already started a task, `isRepeated` decides
-     * whether that task is used again or a new one is started.
+     * whether to use that task or to start another one.
      */
     async begin(
       message: Message,
@@ -92,8 +89,8 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
         const context_id = message.contextId || thread_id;
         const begun = { context_id, thread_id, attempt: (before?.attempt ?? 0) + 1 };
         if (await save(digest, begun, seen?.revision ?? 'absent')) return begun;
-        // A concurrent request with the same message has stored its thread first. Delete the new thread of
-        // this request. The next round of the loop returns the stored one.
+        // A concurrent request with the same message stored its thread first. Delete our new thread; the next
+        // round of the loop returns the stored one.
         if (!message.contextId) await relay.threads.delete(thread_id);
       }
     },
@@ -102,10 +99,7 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
     recordTask: (digest: string, begun: StartedConversation, task: string) =>
       save(digest, { ...begun, task }),
 
-    /**
-     * Returns the thread of a message that version 0.1.0 accepted, which is found by the message id. Returns
-     * null if there is none.
-     */
+    /** Returns the thread of a message that version 0.1.0 accepted, by the message id, or null. */
     async legacyThread(agent: string, messageId: string): Promise<string | null> {
       const name = encodeURIComponent(`${agent} ${messageId}`).slice(0, 500);
       return (await contexts.get(`${prefix}message/${name}`))?.value ?? null;

@@ -60,8 +60,7 @@ interface A2AOptions extends WebhooksOptions {
 export function a2aOverHttp(o: A2AOptions) {
   const { engine } = o.core.deps;
   const webhooks = new Webhooks(o, (work) => engine.defer(work));
-  // Time for the `Last-Modified` header of the relay's own agent card. This card does not change while the
-  // server runs.
+  // Value of `Last-Modified` for the relay's own agent card, which does not change while the server runs.
   const since = o.core.deps.env.now();
   const open = async (authenticate: Authenticate, verb: Verb) => {
     const { caller, base } = await authenticate();
@@ -69,8 +68,8 @@ export function a2aOverHttp(o: A2AOptions) {
     return new TaskService(o.core, caller, base);
   };
   /**
-   * Serves `/a2a/{agent}`. JSON-RPC is sent by POST to this path. HTTP+JSON and the agent card are below this
-   * path. The relay's own agent is also served at `/a2a`.
+   * Serves `/a2a/{agent}`: JSON-RPC as POST to this path, HTTP+JSON and the agent card below it. The relay's
+   * own agent is also served at `/a2a`.
    */
   const answer = async (c: Context, authenticate: Authenticate, base: string) => {
     const { name, rest } = parsePath(c.req.path);
@@ -99,7 +98,7 @@ export function a2aOverHttp(o: A2AOptions) {
     });
     return withHeartbeat(answering);
   };
-  /** Sends the webhook notifications that earlier server processes did not finish. */
+  /** Sends the webhook notifications that earlier server processes left unsent. */
   const resume = async (
     entries: Iterable<OutboxEntry> | AsyncIterable<OutboxEntry> = outboxEntries(o.core.deps),
   ) => {
@@ -107,8 +106,8 @@ export function a2aOverHttp(o: A2AOptions) {
       const tasks = new TaskService(o.core, caller, base);
       await tasks.find(task).then(
         (record) => webhooks.follow(record, tasks),
-        // Do not report a missing task. It may have expired. Or the server stopped before it stored the task,
-        // and then the client will send the task again.
+        // Do not report a missing task: it may have expired. If the server stopped before it stored the task,
+        // the client sends the task again.
         (error) => error instanceof TaskNotFoundError || o.onError(error),
       );
     }
@@ -133,9 +132,8 @@ function versionOf(c: Context): string | undefined {
 }
 
 /**
- * Serves the agent card. A client learns from the card that it needs an API key, so a request for the card
- * needs none. Clients of A2A 0.3 get the card in the format of their version, if they name this version or
- * request `agent.json`.
+ * Serves the agent card. It needs no API key, because clients learn from the card that they need one. Clients
+ * that name A2A 0.3 or request `agent.json` get the card in the format of that version.
  */
 async function cardResponse(
   c: Context,
@@ -144,7 +142,7 @@ async function cardResponse(
 ): Promise<Response> {
   let json = AgentCard.toJSON(card) as object;
   if (version === '0.3') {
-    // The library can convert a card only through a request handler, so create one that returns the card.
+    // The library converts a card only through a request handler, so create one that returns the card.
     const holder: Partial<A2ARequestHandler> = { getAuthenticatedExtendedAgentCard: async () => card };
     const older = new LegacyRestTransportHandler(holder as A2ARequestHandler);
     json = { ...json, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
@@ -257,8 +255,8 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
     const fields = found.body ? await jsonBody(call) : queryParams(c.req.query());
-    // A path parameter that cannot be decoded is used as it is. No task has such an id, so the answer is that
-    // the task is not found.
+    // Use a path parameter that cannot be decoded as it is. No task has such an id, so the answer is "not
+    // found".
     const pathParams = Object.entries(found.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
       name,
       percentDecoded(text) ?? text,
@@ -276,7 +274,7 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   }
 }
 
-/** Removes empty `artifacts` fields, because lists of the HTTP+JSON binding omit them. */
+/** Removes empty `artifacts` fields, which lists of the HTTP+JSON binding omit. */
 function leaveOutEmptyArtifacts({ tasks }: ListTasksResponse): void {
   for (const task of tasks as Partial<Task>[]) if (task.artifacts?.length === 0) delete task.artifacts;
 }
@@ -286,8 +284,8 @@ async function* results(answers: AsyncIterable<unknown>): AsyncGenerator<unknown
 }
 
 /**
- * Returns the HTTP status of an error. An unsupported content type gets 415, as A2A 1.0.0 and HTTP require.
- * The library follows A2A 1.0.1, which does not have this status.
+ * Returns the HTTP status of an error. An unsupported content type gets 415, as A2A 1.0.0 and HTTP require;
+ * the library follows A2A 1.0.1, which lacks this status.
  */
 function statusOf(error: unknown): number {
   if (isRelayError(error)) return error.status;
@@ -324,8 +322,7 @@ function checkMediaType(c: Context): void {
 }
 
 /**
- * Returns the media type of an HTTP+JSON response. It differs between revisions of A2A 1.0. So the response
- * uses the same media type as the request.
+ * Returns the media type of an HTTP+JSON response: that of the request, because revisions of A2A 1.0 differ.
  */
 function answerType(c: Context): string {
   const accepted = (c.req.header('accept') ?? '').split(',').map(mediaType);
@@ -338,8 +335,8 @@ function mediaType(header = ''): string {
 }
 
 /**
- * Responds with server-sent events. If an error occurs before the first event, it is thrown, so that the
- * client gets a normal error response.
+ * Responds with server-sent events. An error before the first event is thrown, so that the client gets a
+ * normal error response.
  */
 async function streamEvents(
   events: AsyncIterable<unknown>,
@@ -363,8 +360,8 @@ async function* prepend(
 }
 
 /**
- * Calls `answer` and returns its response. If the caller's API key is revoked first, rejects with
- * `unauthorized` at once.
+ * Calls `answer` and returns its response, but rejects with `unauthorized` as soon as the caller's API key is
+ * revoked.
  */
 async function untilKeyEnds(
   watch: KeyWatch,
@@ -385,8 +382,8 @@ async function untilKeyEnds(
 }
 
 /**
- * Sends spaces while a response takes minutes, because proxies would close an idle connection. JSON parsers
- * ignore spaces before the JSON body.
+ * Sends spaces while a response takes minutes, because proxies close idle connections. JSON parsers ignore
+ * them.
  */
 async function withHeartbeat(answer: Promise<Response>): Promise<Response> {
   const settled = new AbortController();
@@ -427,7 +424,8 @@ async function* streamFailingWith(events: AsyncIterable<unknown>, fail: (error: 
 }
 
 /**
- * Converts an error to an A2A error. An unexpected error is logged, and the client does not see its details.
+ * Converts an error to an A2A error. An unexpected error is logged, and its details are hidden from the
+ * client.
  */
 function translate(error: unknown, onError: (error: unknown) => void): unknown {
   if (error instanceof A2AError) return error;

@@ -27,7 +27,7 @@ export function validateMessage({ message }: SendMessageRequest): Message {
   return message;
 }
 
-/** Checks an id that the client chose. The id becomes part of store keys and environment variables. */
+/** Checks an id that the client chose: it becomes part of store keys and environment variables. */
 function checkId(what: string, id: string): void {
   if (id.length > A2A_ID_CHARS || !id.isWellFormed() || /\p{Cc}/u.test(id))
     throw new RequestMalformedError(
@@ -36,8 +36,8 @@ function checkId(what: string, id: string): void {
 }
 
 /**
- * Returns a hash of a message to this agent. Two messages with the same id but different content have
- * different hashes, so they count as different messages.
+ * Returns a hash of a message to this agent. Messages with the same id but different content have different
+ * hashes.
  */
 export function messageDigest({ name }: AgentEntry, message: Message): Promise<string> {
   return sha256Hex(JSON.stringify([name, Message.toJSON(message)]));
@@ -45,15 +45,15 @@ export function messageDigest({ name }: AgentEntry, message: Message): Promise<s
 
 /** One message to the agent, with its conversation. */
 export interface Turn {
-  /** The message. Its large parts are replaced by pointers. */
+  /** The message, with pointers in place of its large parts. */
   readonly message: Message;
   readonly context_id: string;
   readonly thread_id: string;
-  /** The task that the message continues, with its earlier messages. */
+  /** The task that the message continues, and its earlier messages. */
   readonly task?: { readonly id: string; readonly history: readonly Message[] };
 }
 
-/** Pushes a message to the agent's task channel. Its metadata contains the A2A fields, for the bridge. */
+/** Pushes a message to the agent's task channel. The metadata has the A2A fields that the bridge needs. */
 export async function pushTurn(
   { task_channel, done_channel }: AgentEntry,
   turn: Turn,
@@ -79,10 +79,7 @@ export async function pushTurn(
   });
 }
 
-/**
- * Renders the message together with the earlier messages of the task. The agent that gets this message may
- * not have seen them.
- */
+/** Renders the message after the earlier messages of the task, which this agent may not have seen. */
 function turnText({ message, task }: Turn): string {
   const before: string[] = [];
   let chars = 0;
@@ -110,8 +107,8 @@ export function newestMessages(history: readonly Message[]): JsonObject[] {
 }
 
 /**
- * Creates a message part for a payload. A2A clients get a URL that returns the bytes, and relay clients find
- * the pointer in the metadata.
+ * Creates a message part for a payload: a URL that returns the bytes for A2A clients, and the pointer in the
+ * metadata for relay clients.
  */
 export function pointerPart(o: {
   readonly base: string;
@@ -134,9 +131,8 @@ export function textPart(text: string, mediaType = 'text/plain'): Part {
 }
 
 /**
- * Stores the large parts of a message. Returns the message with pointers instead of these parts. The
- * idempotency keys are made from `digest`, the hash of the message, so a repeated message stores no second
- * copy.
+ * Stores the large parts of a message and returns the message with pointers in their place. The idempotency
+ * keys are made from `digest`, the hash of the message, so that a repeated message stores nothing twice.
  */
 export async function storeLargeParts(
   message: Message,
@@ -164,9 +160,9 @@ export async function storeLargeParts(
 }
 
 /**
- * Returns a function that stores a part of a message if the part is binary or too large for a record. It
- * returns the pointer of the stored part, or null if the part stays in the record. `keyOf` returns the
- * idempotency key of the nth part.
+ * Returns a function that stores a part of a message if it is binary or too large for a record. The function
+ * returns the pointer, or null if the part stays in the record. `keyOf` returns the idempotency key of the
+ * nth part.
  */
 export function largePartStore(pointers: PointersApi, keyOf: (at: number) => string) {
   let room = A2A_MESSAGE_BYTES;
@@ -184,7 +180,7 @@ export function largePartStore(pointers: PointersApi, keyOf: (at: number) => str
   };
 }
 
-/** Renders a message as the task text for the agent: first its texts, then the URLs of its attachments. */
+/** Renders a message as task text for the agent: its texts, then the URLs of its attachments. */
 export function taskText(message: Message): string {
   const texts: string[] = [];
   const attached: string[] = [];

@@ -18,8 +18,8 @@ import { type AnsweredArtifact, type PartRecord, type TaskRecord, threadOf, turn
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'said' | 'artifact' | 'artifacts' | 'direct'>;
 
 /**
- * Stores the result as artifacts in the thread of the task. Returns the new state of the task. A repeated
- * call with the same result changes nothing.
+ * Stores the result of a task as artifacts in its thread, and returns the new state. Repeating a call with
+ * the same result changes nothing.
  */
 export async function recordResult(
   record: TaskRecord,
@@ -65,8 +65,8 @@ export async function recordResult(
 }
 
 /**
- * Returns a pointer that anyone with its URL can read. If this pointer needs an API key, its payload is
- * copied to a new pointer that needs none.
+ * Returns a pointer that anyone with its URL can read. If `id` needs an API key, copies its payload to a new
+ * pointer.
  */
 async function publicPointer(id: string, relay: Relay): Promise<string> {
   if ((await relay.pointers.peek(id)).visibility === 'link') return id;
@@ -78,8 +78,8 @@ async function publicPointer(id: string, relay: Relay): Promise<string> {
 }
 
 /**
- * Stores an answer in A2A JSON. Large and binary parts are replaced by pointers. The contents of the answer's
- * artifacts are also stored in the thread of the task. A repeated call with the same answer changes nothing.
+ * Stores an answer in A2A JSON, with pointers in place of large and binary parts. The contents of its
+ * artifacts also go into the task's thread. Repeating a call with the same answer changes nothing.
  */
 async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Promise<Outcome> {
   let answer: AgentAnswer | null;

@@ -14,7 +14,7 @@ import { pointerPart, textPart } from './messages.ts';
 
 export type State = 'submitted' | 'working' | 'canceled' | AnswerState;
 
-/** A task as it is stored. Its id is the id of the pointer to its first message. */
+/** A stored task. Its id is the id of the pointer to its first message. */
 export interface TaskRecord {
   readonly id: string;
   readonly context_id: string;
@@ -27,25 +27,25 @@ export interface TaskRecord {
   readonly state: State;
   /** Time of the last state change, in ISO 8601. */
   readonly at: string;
-  /** Text that explains the state. */
+  /** Text of the agent that explains the state. */
   readonly note?: string;
-  /** Message parts that explain the state, if the agent sent parts. */
+  /** Message parts of the agent that explain the state, if there are any. */
   readonly said?: readonly PartRecord[];
-  /** Earlier states of the task, oldest first. Streams report each of them. */
+  /** Earlier states of the task, oldest first, for streams. */
   readonly steps?: readonly Step[];
   /** The first message. */
   readonly message: JsonObject;
   /** Later messages of the client and of the agent, oldest first. */
   readonly history?: readonly JsonObject[];
-  /** Pointer to the newest message from the client. Absent until there is a second message. */
+  /** Pointer to the client's newest message. Absent until there is a second message. */
   readonly turn?: string;
   /**
-   * Hash of the newest message from the client. If the client sends this message again, the hash shows that
-   * it is a repetition. Absent in task records of version 0.1.0.
+   * Hash of the client's newest message, by which a repetition is recognized. Absent in task records of
+   * version 0.1.0.
    */
   readonly asked?: string;
   readonly artifact?: ArtifactRecord;
-  /** Artifacts of all turns, for an agent that answers in A2A parts and not in plain text. */
+  /** Artifacts of all turns, if the agent answers in A2A parts and not in plain text. */
   readonly artifacts?: readonly AnsweredArtifact[];
   /** Set if the agent answered with a message instead of a task. */
   readonly direct?: true;
@@ -57,11 +57,11 @@ export type StateAt = Pick<TaskRecord, 'state' | 'at'>;
 
 /** An earlier state of a task. */
 export interface Step extends Pick<TaskRecord, 'state' | 'at' | 'note' | 'said' | 'turn'> {
-  /** Number of `artifacts` that the task had in that state. */
+  /** Number of `artifacts` that the task had in this state. */
   readonly made: number;
 }
 
-/** A part in A2A JSON, or a pointer to a part that is binary or too large. */
+/** A message part in A2A JSON, or a pointer to a part that is binary or too large. */
 export type PartRecord =
   | { readonly part: JsonObject }
   | { readonly pointer: string; readonly size: number; readonly name: string; readonly mime: string };
@@ -89,18 +89,18 @@ export interface Webhook {
   /** Protocol version of the request that added the webhook. */
   readonly version: string;
   /**
-   * Id of the API key that added the webhook. If the key is revoked, the webhook gets no more notifications.
-   * Absent in task records of version 0.1.0.
+   * Id of the API key that added the webhook. After the key is revoked, the webhook is not notified. Absent
+   * in task records of version 0.1.0.
    */
   readonly key?: string;
   /**
-   * Last state of which the webhook was notified. At first, the state in which the webhook was added. Absent
-   * in task records of version 0.1.0.
+   * Last state of which the webhook was notified; at first, the state in which it was added. Absent in task
+   * records of version 0.1.0.
    */
   readonly knows?: StateAt;
   /**
-   * Time in ms since 1970. Until this time, one server has the lease to notify the webhook of the task's end,
-   * and no other server may do so.
+   * Time in ms since 1970 at which a lease ends. Until then, only its holder may notify the webhook of the
+   * task's end.
    */
   readonly telling?: number;
   /** True if the webhook has confirmed the notification of the task's end. */
@@ -136,7 +136,7 @@ export function threadOf({ context_id, thread_id = context_id }: TaskRecord): st
   return thread_id;
 }
 
-/** Returns `next`, with the state of `before` added to its `steps` if the state has changed. */
+/** Returns `next`. If the state has changed, the state of `before` is added to its `steps`. */
 export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   const { state, at, note, said, turn, steps = [], artifacts = [] } = before;
   if (next.state === state && next.at === at) return next;
@@ -145,7 +145,7 @@ export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   return { ...next, steps: [...steps, step].slice(-A2A_STEPS) };
 }
 
-/** Yields the task once for each state after `last`. The last one is the current task. */
+/** Yields the task in each state after `last`, ending with the current one. */
 export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRecord> {
   const { steps = [] } = record;
   const known = stepIn(record, last);
@@ -153,7 +153,7 @@ export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRe
   if (record.state !== last.state || record.at !== last.at) yield record;
 }
 
-/** Returns the task in an earlier state. Returns undefined if the record no longer contains that state. */
+/** Returns the task in an earlier state, or undefined if the record no longer contains that state. */
 export function taskAtState(record: TaskRecord, last: StateAt): TaskRecord | undefined {
   const step = record.steps?.[stepIn(record, last)];
   return step && applyStep(record, step);
@@ -219,8 +219,8 @@ export function toTask(record: TaskRecord, base: string): Task {
 }
 
 /**
- * Yields the events of a change, for streams and webhooks. The artifacts that `before` did not have come
- * first, then the state.
+ * Yields the events of a change, for streams and webhooks: first the artifacts that are new since `before`,
+ * then the state.
  */
 export function* changes(record: TaskRecord, base: string, before?: TaskRecord): Generator<StreamResponse> {
   const about = { taskId: record.id, contextId: record.context_id, metadata: undefined };

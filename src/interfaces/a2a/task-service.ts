@@ -37,10 +37,7 @@ import {
   turnOf,
 } from './task-record.ts';
 
-/**
- * Creates, finds, changes and follows the A2A tasks of one caller. It keeps no state; all state is in the
- * store.
- */
+/** Creates, finds, changes and follows the A2A tasks of one caller. All state is in the store. */
 export class TaskService {
   readonly core: RelayCore;
   readonly caller: Caller;
@@ -55,8 +52,8 @@ export class TaskService {
     this.core = core;
     this.caller = caller;
     this.base = base;
-    // The caller needs only the scope `tasks`, because the relay itself pushes the payload and writes the
-    // thread. But the channel prefix of the caller's API key still applies.
+    // The relay itself pushes the payload and writes the thread, so the caller needs only the scope `tasks`.
+    // The channel prefix of its API key still applies.
     this.relay = core.relay({ ...caller, scopes: SCOPES, asRelay: true }, base);
     this.#records = recordsOf(core.deps.engine.records);
     this.#prefix = `ten.${caller.tenant}/a2a/task/`;
@@ -64,9 +61,9 @@ export class TaskService {
   }
 
   /**
-   * Creates a task and pushes it to the agent. If the message was sent before, returns its task, because the
-   * client probably did not get the answer. A repeated message starts a new task only if the task was
-   * canceled or got a later message: then the client already knows the first task.
+   * Creates a task and pushes it to the agent. A repeated message gets its existing task, because the client
+   * probably missed the answer. It starts a new task only if the first one was canceled or got a later
+   * message: the client then knows the first one.
    */
   async submit(agent: AgentEntry, request: SendMessageRequest): Promise<TaskRecord> {
     const message = validateMessage(request);
@@ -134,12 +131,12 @@ export class TaskService {
       await this.relay.threads.record(thread_id, 'a2a.task.continued', { task_id: id, turn });
       return working;
     }
-    // Ignore a failure, because the pointer will expire anyway.
+    // Ignore a failure: the pointer expires anyway.
     await pointers.delete(turn).catch(() => {});
     throw new UnsupportedOperationError('Another client has already answered this task.');
   }
 
-  /** Returns the task. If its result has arrived, the task is updated first. */
+  /** Returns the task, updated with its result if one has arrived. */
   async find(id: string): Promise<TaskRecord> {
     const stored = /^[0-9a-f-]{36}$/.test(id) ? await this.#get(id) : null;
     if (!stored) throw new TaskNotFoundError(`Task not found: ${id}`);
@@ -156,10 +153,7 @@ export class TaskService {
     return found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   }
 
-  /**
-   * Changes a task with compare-and-set. `change` gets the current record and returns the new one. If
-   * `change` returns null, nothing is written.
-   */
+  /** Changes a task with compare-and-set. `change` returns the new record, or null to write nothing. */
   async change(id: string, change: (now: TaskRecord) => TaskRecord | null): Promise<TaskRecord> {
     for (;;) {
       const stored = await this.#get(id);
@@ -175,8 +169,7 @@ export class TaskService {
     const { id } = record;
     if (isOver(record)) throw new TaskNotCancelableError(`Task is ${record.state}: ${id}`);
     await this.relay.tasks.cancel(turnOf(record)).catch((error) => {
-      // With `conflict`, the result was stored first, and `find` below reads it. With `not_found`, the
-      // pointer has expired.
+      // `conflict`: the result came first, and `find` below reads it. `not_found`: the pointer has expired.
       if (!isRelayError(error, 'conflict') && !isRelayError(error, 'not_found')) throw error;
     });
     const now = await this.find(id);
@@ -184,14 +177,14 @@ export class TaskService {
       ? now
       : await this.change(id, (old) => (isOver(old) ? null : { ...old, state: 'canceled', at: this.#now() }));
     if (over.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${over.state}: ${id}`);
-    // Ignore a failure, because the pointer will expire anyway.
+    // Ignore a failure: the pointer expires anyway.
     await this.relay.pointers.delete(turnOf(over)).catch(() => {});
     return over;
   }
 
   /**
-   * Yields the task now and after each change, until the task is over or the signal aborts. With `answered`,
-   * also ends when the task waits for input.
+   * Yields the task now and after each change, until it is over or the signal aborts. With `answered`, also
+   * ends when the task waits for input.
    */
   async *follow(
     first: TaskRecord,
@@ -226,12 +219,12 @@ export class TaskService {
   }
 
   /**
-   * Updates a task with its result, if there is one. Reads the task itself and not only its receipts, because
-   * receipts are write-behind: a crash may lose them.
+   * Updates a task with its result, if there is one. Reads the task itself, not only its receipts: receipts
+   * are write-behind, and a crash may lose them.
    */
   async #current(record: TaskRecord, revision: number): Promise<TaskRecord> {
     if (isOver(record) || isWaiting(record)) return record;
-    // The pointer may have expired. In this case, there is no result.
+    // The pointer may have expired. Then there is no result.
     const task = await this.relay.tasks.get(turnOf(record)).catch(() => null);
     const result = task?.result ?? resultFromReceipts(task?.receipts ?? []);
     if (result) {
@@ -243,10 +236,7 @@ export class TaskService {
     return this.#move(record, { ...record, state: 'working', at: receipt.at }, revision);
   }
 
-  /**
-   * Writes the new state and returns it. If another process changed the task first, returns the state that the
-   * other process wrote.
-   */
+  /** Writes the new state and returns it, or the state that another process wrote first. */
   async #move(before: TaskRecord, next: TaskRecord, revision: number): Promise<TaskRecord> {
     const record = nextStep(before, next);
     if (await this.#write(record, revision)) return record;
@@ -264,8 +254,8 @@ export class TaskService {
   }
 
   /**
-   * Finds the task of a message that version 0.1.0 accepted. Version 0.1.0 stored only the message id and the
-   * thread.
+   * Finds the task of a message that version 0.1.0 accepted, by message id and thread, which are all that it
+   * stored.
    */
   async #findLegacyTask({ name }: AgentEntry, message: Message): Promise<TaskRecord | null> {
     const thread = await this.#conversations.legacyThread(name, message.messageId);
@@ -278,15 +268,15 @@ export class TaskService {
   }
 
   /**
-   * Calls `heard` with the task id of each result on a channel. Then those who follow a task need not wait
-   * for the next poll.
+   * Calls `heard` with the task id of each result on a channel, so that followers of a task need not wait for
+   * the next poll.
    */
   async #hearResults(channel: string, signal: AbortSignal, heard: (task: unknown) => void): Promise<void> {
     try {
       for await (const { metadata } of this.relay.channels.subscribe(channel, { signal }))
         heard(metadata?.task_id);
     } catch {
-      // Ignore the error. Those who follow a task still poll it every second.
+      // Ignore the error: followers still poll every second.
     }
   }
 

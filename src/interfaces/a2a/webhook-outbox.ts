@@ -4,12 +4,14 @@ import type { Deps } from '../../domain/deps.ts';
 import { allRecords, recordsOf } from '../../domain/records.ts';
 
 /**
- * Prefix of the record keys of entries. It is the same for all tenants, so that a starting server finds all
+ * Prefix of the record keys of outbox entries, the same for all tenants, so that a starting server finds all
  * entries with one listing.
  */
 const INDEX = 'sys.a2a/';
 
-/** An entry of the outbox. With it, another server can notify the webhooks of a task if this server stops. */
+/**
+ * An entry of the outbox, with which another server can notify the webhooks of a task if this server stops.
+ */
 export interface OutboxEntry {
   readonly task: string;
   /** Caller that added the webhook. */
@@ -18,9 +20,8 @@ export interface OutboxEntry {
 }
 
 /**
- * Returns the outbox of a caller. It contains the tasks whose webhooks were not yet notified of the task's
- * end. The outbox is stored, so it survives a restart. A task is added before the request that adds the
- * webhook is answered.
+ * Returns the outbox of a caller: the stored list of tasks whose webhooks are not yet notified of the task's
+ * end. A task is added before the request that adds the webhook is answered.
  */
 export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
   const records = recordsOf<OutboxEntry>(engine.records);
@@ -34,8 +35,8 @@ export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
      */
     mark: async (task: string) => (await records.get(key(task)))?.revision ?? null,
     /**
-     * Removes the entry. Returns false if the task was added again since `mark`: another webhook may then
-     * wait for the end of the task.
+     * Removes the entry. Returns false if the task was added again since `mark`: another webhook may wait for
+     * its end.
      */
     remove: (task: string, mark: number) => records.delete(key(task), { expect: mark }),
   };

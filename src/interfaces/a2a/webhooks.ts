@@ -18,22 +18,22 @@ import type { TaskService } from './task-service.ts';
 import { outboxOf } from './webhook-outbox.ts';
 
 /**
- * Delay in ms before the first retry of a failed notification about the end of a task. Each further delay is
- * four times as long.
+ * Delay in ms before the first retry of a failed notification about a task's end. Each further delay is four
+ * times as long.
  */
 const RETRY_MS = 1_000;
 /**
- * Maximum number of attempts. They take more than 20 minutes, so a receiver has time to restart. Afterwards,
- * nothing is sent until the next start of a server.
+ * Maximum number of attempts. They take more than 20 minutes, enough for a receiver to restart. After that,
+ * only the next server tries again.
  */
 const ATTEMPTS = 7;
 /**
- * Duration in ms of the lease with which one server notifies a webhook of the end of a task. If this server
- * stops, another one can notify the webhook after this time.
+ * Duration in ms of the lease with which one server notifies a webhook of a task's end. If that server stops,
+ * another one can take over after this time.
  */
 const NOTIFY_LEASE_MS = 2 * WEBHOOK_TIME_MS;
 
-/** Sends HTTP requests to URLs that clients chose. Rejects URLs that lead into the network of the server. */
+/** Sends HTTP requests to URLs that clients chose, except URLs that lead into the server's network. */
 export interface WebhookPost {
   check(url: string): Promise<void>;
   post(url: string, o: { readonly headers: Record<string, string>; readonly body: string }): Promise<void>;
@@ -46,21 +46,21 @@ export interface WebhooksOptions {
 }
 
 /**
- * Notifies webhooks of the changes of a task. Each task has one follower. The end of a task is sent at least
- * once: it is retried until the webhook confirms it, also by the next server. Earlier changes are sent at
- * most once. A webhook gets nothing after its API key was revoked. Several servers or Worker requests may
- * follow the same task. So each of them claims a notification in the task record before sending it.
+ * Notifies webhooks of the changes of a task. The end of a task is sent at least once: it is retried, also by
+ * the next server, until the webhook confirms it. Earlier changes are sent at most once. A webhook gets
+ * nothing after its API key was revoked. Several servers or Worker requests may follow the same task, so each
+ * claims a notification in the task record before sending it.
  */
 export class Webhooks {
   readonly #o: WebhooksOptions;
   readonly #defer: (work: () => Promise<unknown>) => void;
   /**
-   * Ids of the tasks that have a follower. The value is null, or a function that starts a new follower after
-   * the current one. It is set if `follow` is called again, because the current follower may be about to end.
+   * Tasks with a follower, by id. The value is null, or a function that starts a new follower after the
+   * current one: it is set by a call of `follow` meanwhile, because the current follower may be about to end.
    */
   readonly #followed = new Map<string, (() => void) | null>();
 
-  /** `defer` runs work in the background that may continue after the request was answered. */
+  /** `defer` runs background work that may outlast the request. */
   constructor(o: WebhooksOptions, defer: (work: () => Promise<unknown>) => void) {
     this.#o = o;
     this.#defer = defer;
@@ -75,8 +75,7 @@ export class Webhooks {
   }
 
   /**
-   * Adds a webhook to a task. `shown` is the task as it was returned to the client. The webhook gets only
-   * later states.
+   * Adds a webhook to a task. `shown` is the task as the client got it: the webhook gets only later states.
    */
   async add(
     config: TaskPushNotificationConfig,
@@ -118,8 +117,8 @@ export class Webhooks {
         this.#followed.delete(id);
         if (!this.#o.stopping.aborted) again?.();
       });
-    // A stopping server does not wait for these notifications. The outbox keeps the tasks whose webhooks were
-    // not notified, so the next server notifies them.
+    // A stopping server does not wait for these notifications: the outbox keeps their tasks for the next
+    // server.
     this.#defer(() => Promise.race([notified, aborted(this.#o.stopping)]));
   }
 
@@ -137,7 +136,7 @@ export class Webhooks {
     for (const step of stepsSince(notified, record)) {
       if (isOver(step) || !(await isKeyValid(webhook, tasks))) return;
       const { state, at } = step;
-      // Claim this state in the task record. If the claim fails, another server has already sent the state.
+      // Claim this state in the task record. If that fails, another server has sent it.
       const claimed = await changeWebhook(tasks, record.id, webhook, (one, task) => {
         const news = [...stepsSince(lastNotified(one, task), task)];
         return news.some((each) => each.state === state && each.at === at)
@@ -206,8 +205,7 @@ function isKeyValid({ key }: Webhook, { core, caller }: TaskService): Promise<bo
 }
 
 /**
- * Changes a webhook in the task record. Returns false if the webhook was replaced, or if `change` returned
- * null.
+ * Changes a webhook in the task record. Returns false if the webhook was replaced or `change` returned null.
  */
 async function changeWebhook(
   tasks: TaskService,
@@ -226,8 +224,8 @@ async function changeWebhook(
 }
 
 /**
- * Returns the last state of which a webhook was notified. Records of version 0.1.0 do not contain it, so for
- * them only the current state is sent.
+ * Returns the last state of which a webhook was notified. Records of version 0.1.0 lack it, so their webhooks
+ * get only the current state.
  */
 function lastNotified({ knows }: Webhook, { at }: TaskRecord): StateAt {
   return knows ?? { state: 'submitted', at };

@@ -7,16 +7,15 @@ import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 
 /**
- * Adds the page behind a one-time link. It is a form without scripts that answers one question. Mail scanners
- * and link previews open links, so opening the page changes nothing. Only sending the form answers the
- * question.
+ * Adds the page behind a one-time link: a form without scripts that answers one question. Mail scanners and
+ * link previews open links, so only sending the form answers the question.
  */
 export function answerRoutes(app: Hono, deps: HttpDeps): void {
   const find = async (c: Context): Promise<[token: string, question: AskedQuestion | null]> => {
     notesOf(c).operation = { name: 'questions.page' };
     const token = c.req.param('token') ?? '';
     const question = await deps.core.questions.byToken(token);
-    // Let the rate limiter count wrong tokens by address, so that nobody can guess a token quickly.
+    // Count wrong tokens by address in the rate limiter, so that nobody can guess a token quickly.
     if (!question) await deps.limiter?.check(null, notesOf(c).client.address);
     return [token, question];
   };
@@ -62,8 +61,8 @@ ${wrong === '' ? '' : `<p role="alert">${escapeHtml(wrong)}</p>`}
 }
 
 /**
- * Returns the page for an unknown, used or expired link. It is the same in all cases, so that a link reveals
- * nothing after its use.
+ * Returns the page for an unknown, used or expired link, the same for all three, so that a used link reveals
+ * nothing.
  */
 function ended(): Response {
   return page(410, '<h1>This link no longer works</h1><p>The question was answered or has expired.</p>');
@@ -82,7 +81,7 @@ function page(status: number, body: string): Response {
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
       'X-Content-Type-Options': 'nosniff',
       'Cache-Control': 'no-store',
-      // The form must be sent with the relay's own origin. With `no-referrer`, browsers would send the origin
+      // The form must arrive with the relay's own origin. With `no-referrer`, browsers send the origin
       // `null`, which the relay rejects.
       'Referrer-Policy': 'same-origin',
     },

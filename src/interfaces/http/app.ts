@@ -17,7 +17,7 @@ import { answerFailures, Metrics, watchRequests } from './request-watch.ts';
 import { jsonResponse, SECURITY_HEADERS, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
 
-/** Creates the HTTP interface. `env` is the value that the runtime passes with each request. */
+/** Creates the HTTP interface. The runtime passes `env` with each request. */
 export function createHttpApp(
   deps: HttpDeps,
   protocols: readonly Protocol[],
@@ -34,7 +34,7 @@ export function createHttpApp(
       });
     }
   }
-  // This is not a Hono middleware, because a middleware would add a chain of promises to every request.
+  // Not a Hono middleware: that would add a chain of promises to every request.
   return watchRequests(deps, metrics, (request, notes) => app.fetch(request, notes));
 }
 
@@ -82,10 +82,7 @@ function usageRoutes(serve: Serve): void {
   });
 }
 
-/**
- * Renders CSV. No field needs quoting: all fields are ids, dates and numbers, without commas, quotes or
- * formulas.
- */
+/** Renders CSV. No field needs quoting: all are ids, dates and numbers. */
 function usageTable({ tenant, rows }: UsageReport): string {
   const lines = rows.map((row) => [row.day, tenant, row.key, row.operation, row.count, row.bytes].join(','));
   return ['day,tenant,key,operation,count,bytes', ...lines, ''].join('\r\n');

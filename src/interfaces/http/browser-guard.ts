@@ -3,25 +3,19 @@ import { isLoopback } from '../../contract/pointer-url.ts';
 
 /** Host names that the relay answers to, and web origins that may call it. */
 export interface BrowserPolicy {
-  /** Host names that are allowed in addition to loopback. `*` allows all. */
+  /** Allowed host names besides loopback. `*` allows all. */
   readonly hosts: readonly string[];
-  /**
-   * True if the relay requires API keys. Then it is safe from web pages of other sites, because they have no
-   * API key.
-   */
+  /** True if the relay requires API keys, which web pages of other sites do not have. */
   readonly keys: boolean;
-  /** True if any IP address is allowed as the host. This is safe, because DNS rebinding needs a host name. */
+  /** True if any IP address is allowed as the host. That is safe: DNS rebinding needs a host name. */
   readonly anyAddress: boolean;
-  /**
-   * Origins that are allowed in addition to the relay's own origin, such as `https://app.example`. `*` allows
-   * all.
-   */
+  /** Allowed origins besides the relay's own, such as `https://app.example`. `*` allows all. */
   readonly origins: readonly string[];
 }
 
 /**
- * Builds the policy from the options of the relay. All host names are allowed if API keys are required: an
- * attack by DNS rebinding then gains nothing.
+ * Builds the policy from the options of the relay. If API keys are required, all host names are allowed,
+ * because DNS rebinding then gains nothing.
  */
 export function browserPolicy(o: {
   readonly auth?: 'open' | 'keys';
@@ -48,9 +42,9 @@ export interface RequestHead {
 }
 
 /**
- * Rejects requests that a browser sends for a web page of another site. Browsers set the headers Host, Origin
- * and Sec-Fetch, and a page cannot change them. So a foreign name in one of them shows that the request is
- * not from our own page. This also protects against DNS rebinding.
+ * Rejects requests that a browser sends for a web page of another site. The browser sets the headers Host,
+ * Origin and Sec-Fetch, and the page cannot change them, so a foreign name in one of them gives it away. This
+ * also stops DNS rebinding.
  */
 export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void {
   const host = request.header('host');
@@ -70,14 +64,14 @@ export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void 
       hint: `Allow the page with "cors_origins": [${page}] in the relay's config.json, or with RELAY_CORS_ORIGINS, and restart the relay.`,
     });
   }
-  // No Origin header: the request comes from an image, a frame, a GET form, or a link that somebody followed.
+  // Without an Origin header, the request comes from an image, a frame, a GET form or a link.
   const site = request.header('sec-fetch-site');
   if (site === null || site === 'same-origin' || site === 'none') return;
   if (policy.origins.includes('*') || isVisit(request)) return;
   throw new RelayError('foreign_origin', { what: 'resources embedded in foreign pages' });
 }
 
-/** Returns whether a user opens one of our pages in a browser tab. Frames and prefetches do not count. */
+/** Returns whether a user opens one of our pages in a browser tab, not in a frame or by prefetch. */
 function isVisit(request: RequestHead): boolean {
   return (
     request.method === 'GET' &&
@@ -89,9 +83,8 @@ function isVisit(request: RequestHead): boolean {
 }
 
 /**
- * Matches the paths of pages that change nothing: the greeting, the page of a pointer, the form of a
- * question, and the dashboard. The path of a pointer must have no query, because with a query the payload is
- * returned.
+ * Matches the paths of pages that change nothing: greeting, pointer, form of a question, dashboard. A
+ * pointer's path must have no query, which would return the payload.
  */
 const PAGES = /^(?:\/v1)?\/(?:pull\/[^/?]+\/?)?$|^\/answer\/[^/?]+$|^\/ui(?:[/?].*)?$/;
 
@@ -110,10 +103,7 @@ function isHostAllowed(name: string | null, policy: BrowserPolicy): boolean {
   return policy.anyAddress && isIpAddress(name);
 }
 
-/**
- * Returns whether the origin has the host and port of the request, or one of the configured host names of the
- * relay.
- */
+/** Returns whether the origin is the host and port of the request or a configured host name of the relay. */
 function isOwnOrigin(origin: string, host: string | null, policy: BrowserPolicy): boolean {
   if (!URL.canParse(origin)) return false;
   const url = new URL(origin);
@@ -137,7 +127,7 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 /** Number of seconds for which a browser may cache a preflight response. */
 const MAX_AGE_S = 600;
 
-/** Returns the CORS headers for an allowed foreign origin, otherwise null. Cookies are never used. */
+/** Returns the CORS headers for an allowed foreign origin, otherwise null. They never allow cookies. */
 export function corsHeaders(request: RequestHead, policy: BrowserPolicy): Record<string, string> | null {
   if (policy.origins.length === 0) return null;
   const origin = request.header('origin');
@@ -150,8 +140,8 @@ export function corsHeaders(request: RequestHead, policy: BrowserPolicy): Record
 }
 
 /**
- * Returns headers that let a rejected page read the error. It can read nothing else. Returns null if the
- * relay requires no API keys: then a foreign page must not even learn that a relay is here.
+ * Returns headers that let a rejected page read the error and nothing else. Returns null if the relay
+ * requires no API keys: a foreign page must then not even learn that a relay is here.
  */
 export function refusalHeaders(request: RequestHead, policy: BrowserPolicy): Record<string, string> | null {
   const origin = request.header('origin');
@@ -160,7 +150,7 @@ export function refusalHeaders(request: RequestHead, policy: BrowserPolicy): Rec
 
 export function addCorsHeaders(headers: Headers, cors: Record<string, string>): void {
   for (const [name, value] of Object.entries(cors)) headers.set(name, value);
-  // Append the header and do not set it, because the response may already have a Vary header.
+  // Append, because the response may already have a Vary header.
   headers.append('Vary', 'Origin');
 }
 
@@ -170,7 +160,7 @@ export function preflightResponse(request: RequestHead, maxAge = MAX_AGE_S): Res
     status: 204,
     headers: {
       'Access-Control-Allow-Methods': METHODS,
-      // Repeat the names that the browser asks for, because `*` would not include Authorization.
+      // Repeat the requested names: `*` would not include Authorization.
       'Access-Control-Allow-Headers': /^[\w\-, ]{0,1000}$/.test(wanted) ? wanted : '',
       'Access-Control-Max-Age': String(maxAge),
     },

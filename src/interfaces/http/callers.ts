@@ -13,8 +13,8 @@ import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 
 /**
- * Registers a handler for the route of a verb. The handler gets the relay with the rights of the caller.
- * `paths` replaces the path of the verb.
+ * Registers a handler for the route of a verb. The handler gets the relay with the caller's rights. `paths`
+ * replaces the path of the verb.
  */
 export type Serve = (
   verb: Verb,
@@ -23,8 +23,8 @@ export type Serve = (
 ) => void;
 
 /**
- * Returns the function `serve`. Handlers that are registered with it run only after the request was
- * authenticated, rate-limited and authorized. This happens before the body is read.
+ * Returns the function that registers handlers. A request is authenticated, rate-limited and authorized
+ * before its body is read and its handler runs.
  */
 export function createServe(api: Hono, deps: HttpDeps): Serve {
   // Cache the relay of the last request. In open mode, almost all requests have the same caller.
@@ -81,17 +81,14 @@ export function namedCaller(
   return core.actingAs(caller, agent && (percentDecoded(agent) ?? agent));
 }
 
-/**
- * Returns a callback for the number of bytes that are read for a caller. It charges them to the rate limit of
- * this caller.
- */
+/** Returns a callback that charges the bytes read for a caller to the caller's rate limit. */
 function chargeReads({ limiter }: HttpDeps, caller: Caller, address: string): CallerAt['onRead'] {
   return limiter && ((bytes) => limiter.charge(caller, address, bytes));
 }
 
 /**
- * Returns a function that authenticates by API key. Without an API key, the caller is ANONYMOUS. The function
- * throws `unauthorized` for an invalid API key.
+ * Returns a function that authenticates by API key. Without a key, the caller is ANONYMOUS. An invalid key
+ * throws `unauthorized`.
  */
 export function keyAuthenticator(keys: Keys): HttpDeps['authenticate'] {
   return (authorization) =>
@@ -99,8 +96,8 @@ export function keyAuthenticator(keys: Keys): HttpDeps['authenticate'] {
 }
 
 /**
- * Returns a function that authenticates in open mode. A share token limits the caller to one thread. All
- * other callers may do everything.
+ * Returns a function that authenticates in open mode: a share token limits the caller to one thread, and all
+ * others may do everything.
  */
 export function openAuthenticator(keys: Keys): HttpDeps['authenticate'] {
   return (authorization) => {
@@ -124,8 +121,7 @@ async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
   try {
     caller = await deps.authenticate(notes.header('authorization'));
   } catch (error) {
-    // Let the rate limiter count failed authentications by address, so that nobody can guess API keys
-    // quickly.
+    // Count failed authentications by address in the rate limiter, so that nobody can guess API keys quickly.
     if (isRelayError(error, 'unauthorized')) await deps.limiter?.check(null, notes.client.address);
     throw error;
   }

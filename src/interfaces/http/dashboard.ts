@@ -3,7 +3,7 @@ import { RelayError } from '../../base/errors.ts';
 import { matchesEtag } from './request-fields.ts';
 import { bytesResponse } from './responses.ts';
 
-/** Access to the files of the built dashboard. Each runtime stores these files in a different place. */
+/** Reads the files of the built dashboard, which each runtime stores in a different place. */
 export interface DashboardFiles {
   /**
    * Reads a file by its path in the build. The file is compressed if `encodings` (the Accept-Encoding header)
@@ -16,7 +16,7 @@ interface DashboardFile {
   readonly body: Uint8Array;
   readonly type: string;
   readonly encoding: 'br' | null;
-  /** Hash of the content. It is used as the `ETag`. */
+  /** Hash of the content, used as the `ETag`. */
   readonly hash: string;
 }
 
@@ -27,15 +27,15 @@ const TYPES: { readonly [ending: string]: string } = {
   svg: 'image/svg+xml',
 };
 
-/** Returns the media type of a file in the build. Returns null if no file of the build can have this path. */
+/** Returns the media type of a file in the build, or null if no file can have this path. */
 export function typeOfFile(path: string): string | null {
   const [, ending] = /^[\w-]+(?:[./][\w-]+)*\.(\w+)$/.exec(path) ?? [];
   return ending !== undefined && Object.hasOwn(TYPES, ending) ? TYPES[ending]! : null;
 }
 
 /**
- * Content security policy. It allows only scripts, styles and requests of the relay itself. Images may also
- * be data or blob URLs. Only DOMPurify may create HTML from text.
+ * Content security policy: scripts, styles and requests only from the relay itself, images also from data and
+ * blob URLs, and HTML from text only by DOMPurify.
  */
 const POLICY = [
   "default-src 'none'",
@@ -50,21 +50,18 @@ const POLICY = [
   'trusted-types dompurify',
 ].join('; ');
 
-/**
- * Matches files whose names contain a hash of the content. Their content never changes, so browsers may cache
- * them forever.
- */
+/** Matches files with a hash of the content in their names, which browsers may cache forever. */
 const HASHED = /^assets\//;
 
 /**
- * Serves the dashboard at `/ui`. Any path that is not a file gets `index.html`. A script in it selects the
+ * Serves the dashboard at `/ui`. Any path that is not a file gets `index.html`, whose script selects the
  * page.
  */
 export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): void {
   if (!files) return;
   const answer = async (c: Context) => {
     const path = c.req.path.replace(/^\/ui\/?/, '');
-    // Not every path with a file name is a file: a page may be `files/notes.md`. Files of the build are in
+    // A path that looks like a file may be a page, such as `files/notes.md`. Files of the build are in
     // `assets/` or at the top.
     const isFile = HASHED.test(path) || /^[^/]+\.\w+$/.test(path);
     if (!isFile) return pageResponse(c, files, 'index.html');
@@ -76,7 +73,7 @@ export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): v
   app.get('/ui/*', answer);
 }
 
-/** Serves an HTML page of the build. The page is the same for every URL and contains no stored data. */
+/** Serves an HTML page of the build, which is the same for every URL and contains no stored data. */
 export async function pageResponse(
   c: Context,
   files: DashboardFiles | undefined,

@@ -5,27 +5,27 @@ import type { BrowserPolicy } from './browser-guard.ts';
 import type { DashboardFiles } from './dashboard.ts';
 import type { Limiter } from './rate-limit.ts';
 
-/** Everything that the runtime (Node or Cloudflare) passes to the HTTP interface. */
+/** What the runtime (Node or Cloudflare) passes to the HTTP interface. */
 export interface HttpDeps {
   readonly core: RelayCore;
   readonly version: string;
-  /** Base URL of pointers. Null means the address that the client used in its request. */
+  /** Base URL of pointers. Null to use the address to which the client sent its request. */
   readonly publicUrl: string | null;
   readonly browsers: BrowserPolicy;
-  /** The files of the dashboard. Absent if the runtime has none. */
+  /** Files of the dashboard. Absent if the runtime has none. */
   readonly dashboard?: DashboardFiles;
   /**
-   * Returns the caller of an `Authorization` header. Without the header, the caller is ANONYMOUS. Throws
-   * `unauthorized` for an invalid API key.
+   * Returns the caller for an `Authorization` header, or ANONYMOUS without one. Throws `unauthorized` for an
+   * invalid API key.
    */
   authenticate(authorization: string | null): Caller | Promise<Caller>;
   /** Calls `then` when the client disconnects or has received the whole response. */
   onGone?(env: unknown, then: () => void): void;
-  /** Aborted when the server starts to shut down. Endless streams end then. */
+  /** Aborted when the server starts to stop. Endless streams end then. */
   readonly stopping: AbortSignal;
   /**
-   * Returns whether the package on disk was replaced since the server started. Code that is loaded from then
-   * on may be missing.
+   * Returns whether the package on disk was replaced since the server started. Code that is not loaded yet
+   * may then be missing.
    */
   replaced?(): boolean;
   /** Rate limiter. Absent if requests are not limited. */
@@ -50,13 +50,13 @@ export interface HttpDeps {
   /** Adds the request id to the response. */
   addRequestId?(env: unknown, id: string): void;
   /**
-   * Answers a WebSocket upgrade for a channel. On Cloudflare, upgrades arrive as requests. On Node this is
-   * absent, because the socket server gets the raw connections.
+   * Answers a WebSocket upgrade for a channel on Cloudflare, where upgrades are requests. Absent on Node,
+   * where the socket server gets the raw connections.
    */
   socket?(c: Context, base: string): Promise<Response>;
   /**
-   * Returns process metrics for `GET /metrics`. It is absent if the relay is not one process. Then the route
-   * `GET /metrics` does not exist.
+   * Returns process metrics for `GET /metrics`. Absent if the relay is not one process; then the route does
+   * not exist.
    */
   gauges?(): readonly Gauge[];
   /** Writes one log line. A log line must never contain a payload, an API key or a URL fragment. */
@@ -67,10 +67,7 @@ export interface HttpDeps {
 export interface AnsweredRequest {
   readonly id: string;
   readonly method: string;
-  /**
-   * Name of the operation, or `other`. It is never the path, because the path may contain a pointer, which
-   * grants access.
-   */
+  /** Name of the operation, or `other`. Never the path, which may contain a pointer and so grant access. */
   readonly operation: string;
   readonly status: number;
   /** Time when the request started, in ms since 1970. */
@@ -88,7 +85,7 @@ export interface LogEvent {
   readonly [field: string]: unknown;
 }
 
-/** A metric. The name of a counter ends with `_total`. The value may be split by labels. */
+/** A metric: name, help text and value, or values by label. The name of a counter ends with `_total`. */
 export type Gauge = readonly [
   name: string,
   help: string,

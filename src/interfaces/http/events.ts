@@ -19,8 +19,8 @@ import { SECURITY_HEADERS } from './responses.ts';
 export function eventRoutes(serve: Serve, deps: HttpDeps): void {
   serve(channels.events, async (relay, c) => {
     const name = c.req.param('name')!;
-    // Check the query and find the start position before the stream begins, because a stream cannot be turned
-    // into an error response.
+    // Check the query and find the start position first: once the stream begins, it cannot become an error
+    // response.
     const options = checkQuery(c);
     const { core } = deps;
     const caller = notesOf(c).caller!;
@@ -33,8 +33,8 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
 
   serve(activity.watch, async (relay, c) => {
     const after = c.req.header('last-event-id') ?? c.req.query('after');
-    // Check `after` and find the start position before the stream begins, because a stream cannot be turned
-    // into an error response.
+    // Check `after` and find the start position first: once the stream begins, it cannot become an error
+    // response.
     const { newest } = await relay.activity.list({ after, limit: 1 });
     const from = after ?? newest;
     return liveEvents(
@@ -46,8 +46,7 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
     );
   });
 
-  // This handler gets no WebSocket upgrades, so the upgrade is missing in the request. But if the query is
-  // wrong too, report this first.
+  // Upgrades do not reach this handler, so the upgrade is missing in the request. Report a wrong query first.
   const upgrade = async (_relay: Relay, c: Context): Promise<Response> => {
     const options = checkQuery(c);
     const name = percentDecoded(c.req.path.replace(/^(?:\/v1)?\/ws\/?/, ''));
@@ -68,16 +67,15 @@ function checkQuery(c: Context): SubscribeOptions {
  */
 function serializeMessage({ gap, ...message }: Message): string {
   const notice = gap ? `event: gap\ndata: ${JSON.stringify({ gap: true, next: message.seq })}\n\n` : '';
-  // With wildcards, messages of several channels arrive, and each channel has its own sequence numbers. So
-  // clients resume by time, and may then get the last message a second time.
+  // With wildcards, messages of several channels arrive, each with its own sequence numbers. Clients then
+  // resume by time and may get the last message twice.
   const id = message.channel === undefined ? message.seq : message.ts;
   return `${notice}id: ${id}\ndata: ${JSON.stringify(message)}\n\n`;
 }
 
 /**
- * Streams events until the client disconnects, the server stops, or the caller's API key is revoked. The
- * stream starts after the event with the id `from`. If it ends without any event, it sends the id `from`, so
- * that the client can resume from there.
+ * Streams the events after the id `from`, until the client disconnects, the server stops or the caller's API
+ * key is revoked. A stream without any event sends the id `from`, so that the client can resume there.
  */
 export function liveEvents<T>(
   c: Context,
@@ -97,7 +95,7 @@ export function liveEvents<T>(
       return write(event);
     },
     tail: () => (hasSent ? '' : `id: ${from}\n\n`),
-    // Some runtimes send the response headers only with the first bytes of the body, so send a line at once.
+    // Some runtimes send the headers only with the first bytes of the body, so send a line at once.
     head: 'retry: 1000\n\n',
     headers: { ...EVENT_HEADERS, ...SECURITY_HEADERS },
     ended: () => closed.abort(),
@@ -120,7 +118,7 @@ export function endOnRevocation(c: Context, { core }: HttpDeps, response: Respon
       notes.onGone(() => controller.terminate());
     },
     flush: () => unwatch(),
-    // Called when the client disconnects or the source fails. TypeScript's types lack this method.
+    // Called when the client disconnects or the source fails. TypeScript's types lack `cancel`.
     cancel: () => unwatch(),
   } as Transformer<Uint8Array, Uint8Array>;
   return new Response(body.pipeThrough(new TransformStream(untilKeyEnds)), { status, statusText, headers });

@@ -61,7 +61,7 @@ async function contentResponse(
     const file = await relay.files.info(space, path, { version });
     const wanted = requestedRange(header, `"${file.etag}"`, file.size);
     if (wanted === 'unchanged') return bytesResponse(null, 304, contentHeaders(file.text, `"${file.etag}"`));
-    // The range is valid only for this version. So read this version, even if there is a newer one meanwhile.
+    // The range is valid only for this version, so read it even if a newer one exists meanwhile.
     if (wanted) [range, at] = [wanted, file.version];
   }
   const { file, body } = await relay.files.get(space, path, { version: at, range });
@@ -82,15 +82,15 @@ async function fileInput(c: Context): Promise<FileInput> {
     ttl: queryNumber(query, 'ttl'),
     keep: queryNumber(query, 'keep'),
     if_match: c.req.header('if-match'),
-    // The cast is safe, because the domain rejects any value other than `*`.
+    // The cast is safe: the domain rejects any value but `*`.
     if_none_match: c.req.header('if-none-match') as '*' | undefined,
     idempotency_key: c.req.header('idempotency-key'),
   };
 }
 
 /**
- * Returns the space and the path from the URL. They are decoded exactly once. An invalid escape is an error:
- * if it stayed undecoded, it could name another file.
+ * Returns the space and the path from the URL, decoded exactly once. An invalid escape is an error:
+ * undecoded, it could name another file.
  */
 function parseFilePath(c: Context): { space: string; path: string } {
   const { pathname } = new URL(c.req.url);

@@ -12,16 +12,13 @@ type Usage = Awaited<ReturnType<HttpDeps['core']['deps']['engine']['usage']>>;
 
 /** Time in ms after which `/ready` answers that the store does not respond. */
 const READY_MS = 2_000;
-/**
- * Maximum time in ms that a scrape waits for new figures of the store. After this time, it shows the last
- * figures.
- */
+/** Maximum time in ms that a scrape waits for new figures of the store. Then it gets the last ones. */
 const SCRAPE_MS = 15;
 /** Minimum time in ms between two counts of the store for `/metrics`. */
 const COUNT_EVERY_MS = 15_000;
 /**
- * A successful test write is trusted for this many ms, and no further one is made. A write costs an fsync,
- * and anybody may call /ready.
+ * Time in ms for which a successful test write is trusted. A write costs an fsync, and anybody may call
+ * /ready.
  */
 const WRITE_PROBE_MS = 5_000;
 
@@ -29,16 +26,15 @@ const WRITE_PROBE_MS = 5_000;
 export function healthRoutes(app: Hono, deps: HttpDeps, metrics: Metrics): void {
   const probe = storeProbe(deps);
   const storeGauges = storeGaugeReader(deps, probe);
-  // `/health` says only that the process answers. It never waits for the store.
+  // `/health` says only that the process answers. It does not ask the store.
   app.get('/health', () => jsonResponse({ status: 'ok', version: deps.version, ...restartNote(deps) }));
   app.get('/ready', () => ready(deps, probe));
   app.get('/metrics', (c) => metricsResponse(c, deps, metrics, storeGauges));
 }
 
 /**
- * Answers `GET /ready`, which tells a load balancer whether to send traffic. The server is not ready while it
- * is stopping or while its store does not answer. With a full store it is ready, because people must still be
- * able to read and delete.
+ * Answers `GET /ready`, which tells a load balancer whether to send traffic. A stopping server, or one whose
+ * store does not answer, is not ready. A full store is ready, because people must be able to read and delete.
  */
 async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted)
@@ -66,7 +62,7 @@ function restartNote(deps: HttpDeps): { restart?: string } {
     : {};
 }
 
-/** Returns the result of `work`, or null after `ms`. A late failure of `work` is ignored. */
+/** Returns the result of `work`, or null after `ms`. Ignores a late failure. */
 async function withinMs<T>(ms: number, work: Promise<T>): Promise<T | null> {
   const timeout = new AbortController();
   work.catch(() => {});
@@ -80,8 +76,8 @@ async function withinMs<T>(ms: number, work: Promise<T>): Promise<T | null> {
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * Answers `GET /metrics`. Only admins of the relay may read the metrics, and clients on the same machine that
- * connect without a proxy.
+ * Answers `GET /metrics`, for admins of the relay and for clients on this machine that connect without a
+ * proxy.
  */
 async function metricsResponse(
   c: Context,
@@ -110,9 +106,9 @@ async function metricsResponse(
 }
 
 /**
- * Returns a function that reads the gauges of the store. Counting a large store takes seconds, so it is done
- * in the background. A scrape shows the last finished count with its age. If the store does not answer, a
- * gauge says so, and the other gauges are still shown.
+ * Returns a function that reads the gauges of the store. Counting a large store takes seconds, so it runs in
+ * the background, and a scrape gets the last finished count with its age. If the store does not answer, one
+ * gauge says so, and the others are still returned.
  */
 function storeGaugeReader(deps: HttpDeps, probe: StoreProbe): () => Promise<Gauge[]> {
   let usage: Usage | null = null;
@@ -127,7 +123,7 @@ function storeGaugeReader(deps: HttpDeps, probe: StoreProbe): () => Promise<Gaug
       usage = await deps.core.deps.engine.usage();
       countedAt = performance.now();
     } catch {
-      // Do not report the error here: the gauge `relay_store_up` becomes 0, and `/ready` shows the reason.
+      // Do not report the error: the gauge `relay_store_up` becomes 0, and `/ready` shows the reason.
       [isUp, isWritable] = [0, 0];
     } finally {
       checking = null;
@@ -169,17 +165,16 @@ function usageGauges(usage: Usage, ageMs: number): Gauge[] {
 type StoreProbe = () => Promise<RelayError | null>;
 
 /**
- * Returns a function that tests the store: it reads each time, and writes every few seconds. It returns null
- * if both work. If the store is full, it returns the error `store_full` instead of throwing, because a full
- * store still serves reads and deletes. If the store is closed, damaged or not writable, it throws
- * `store_unavailable` with the message of the store.
+ * Returns a function that tests the store: it always reads, and writes every few seconds. It returns null, or
+ * `store_full` without throwing, because a full store still serves reads and deletes. It throws
+ * `store_unavailable` if the store is closed, damaged or not writable.
  */
 function storeProbe(deps: Pick<HttpDeps, 'core'>): StoreProbe {
   let written = Number.NEGATIVE_INFINITY;
   let writing: { readonly records: object; readonly done: Promise<void> } | null = null;
   return async () => {
     try {
-      // List records, because reading a single record may be answered from the cache without the store.
+      // List records: a single record may come from the cache, without the store.
       const { records } = deps.core.deps.engine;
       await records.list('sys/', { limit: 1 });
       if (performance.now() - written >= WRITE_PROBE_MS) {

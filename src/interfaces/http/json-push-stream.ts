@@ -6,8 +6,8 @@ import { utf8Bytes } from '../../base/utf8.ts';
 
 /**
  * Reads `{"data": "…", …}` of any size without holding the data in memory. `field` is the name of the data
- * field. The returned `data` streams the decoded bytes. After it has ended, `fields()` returns the other
- * fields. The text around the data is parsed as JSON with an empty data field, which also checks its syntax.
+ * field. The returned `data` streams the decoded bytes; after its end, `fields()` returns the other fields.
+ * Their syntax is checked by parsing the JSON with an empty data field.
  */
 export function readJsonPush(
   source: ReadableStream<Uint8Array>,
@@ -29,7 +29,7 @@ export function readJsonPush(
           const piece = scanner.feed(decode(decoder, value));
           if (piece !== '') return controller.enqueue(encoder.encode(piece));
         } catch (error) {
-          // Ignore an error of `cancel`. The original error is thrown below.
+          // Ignore an error of `cancel`: the first error is thrown below.
           reader.cancel(error).catch(() => {});
           throw error;
         }
@@ -51,7 +51,7 @@ export function readJsonPush(
 
 const BACKSLASH = 0x5c;
 
-/** Decodes a chunk. Without a chunk, the text ends, and an incomplete character at its end is an error. */
+/** Decodes a chunk. No chunk means the end of the text, where an incomplete character is an error. */
 function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
@@ -61,16 +61,16 @@ function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
 }
 
 /**
- * Scans the JSON object piece by piece. It separates the data string from the rest of the JSON text, which it
- * collects in `#rest`.
+ * Scans a JSON object piece by piece. Separates the data string from the other JSON text, which `#rest`
+ * collects.
  */
 class Scanner {
   readonly #field: string;
   #rest = '';
   #restBytes = 0;
   /**
-   * Null outside of the data string. Inside of it: the start of an escape sequence that was cut at the end of
-   * a chunk, or an empty text.
+   * Null outside the data string. Inside: an empty text, or the start of an escape that the end of a chunk
+   * has cut.
    */
   #cutOff: string | null = null;
   #hasData = false;
@@ -79,9 +79,9 @@ class Scanner {
   #escaped = false;
   /** Index in `#rest` at which the current string starts. */
   #stringStart = 0;
-  /** The last complete string on the top level. It may be a member name. */
+  /** The last complete string on the top level, which may be a member name. */
   #key = '';
-  /** True if the name of the data field and its colon were read. The next value is then the data. */
+  /** True after the name of the data field and its colon: the next value is the data. */
   #awaitsData = false;
 
   constructor(field: string) {
@@ -165,8 +165,7 @@ class Scanner {
 }
 
 /**
- * Returns the index of the closing quote. Without one, returns the index where an incomplete escape begins,
- * or the end of the text.
+ * Returns the index of the closing quote, else the index of an incomplete escape, else the end of the text.
  */
 function completeLength(text: string): number {
   const find = (char: string, from: number) => {
@@ -177,10 +176,9 @@ function completeLength(text: string): number {
   let quote = find('"', 0);
   let high = -1;
   for (;;) {
-    // This quote is part of an escape that was skipped. Find the next quote.
+    // This quote is part of a skipped escape. Find the next one.
     if (quote < at) quote = find('"', at);
-    // Search for the next escape only if it does not follow directly. In texts that are written with \u
-    // escapes only, each escape follows the previous one directly.
+    // Search for the next escape only if none follows directly: in some texts every character is an escape.
     if (text.charCodeAt(at) !== BACKSLASH) at = find('\\', at);
     if (quote < at) return quote;
     const next = at + (text[at + 1] === 'u' ? 6 : 2);

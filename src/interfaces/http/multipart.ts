@@ -6,7 +6,7 @@ import { bodyText } from '../body-text.ts';
 export interface Form {
   /** The file of the form. Null if the form has none. */
   readonly file: FormFile | null;
-  /** The other fields. A field that comes after the file is present only after the file has been read. */
+  /** The other fields. Fields after the file are added when the file has been read. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
@@ -22,8 +22,8 @@ const FIELD_BYTES = 64 * 1024;
 const FIELDS = 32;
 
 /**
- * Reads a form (RFC 7578) with at most one file. The file is streamed, whereas `formData()` would hold it in
- * memory (ADR 53).
+ * Reads a form (RFC 7578) with at most one file, which is streamed. `formData()` would hold it in memory (ADR
+ * 53).
  */
 export async function readForm(source: ReadableStream<Uint8Array>, contentType: string): Promise<Form> {
   const boundary = /boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType);
@@ -74,15 +74,15 @@ async function nextFile(
 function parameter(header: string, name: string): string | undefined {
   const match = new RegExp(`(?:^|[;\\s])${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]+))`, 'i').exec(header);
   const value = match?.[1] ?? match?.[2];
-  // Decode only quotes and line ends, because browsers percent-encode nothing else in names.
+  // Decode only quotes and line ends: browsers percent-encode nothing else in names.
   return value?.replace(/%22|%0D|%0A/gi, (code) => decodeURIComponent(code)).replace(/\\(.)/g, '$1');
 }
 
 type PartReader = ReturnType<typeof partReader>;
 
 /**
- * Splits a body into parts, each with a head and a content. The caller must read all of them to their ends,
- * in order.
+ * Splits a body into parts, each with a head and a content, which the caller must read to their ends, in
+ * order.
  */
 function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
   const reader = readerOf(source);

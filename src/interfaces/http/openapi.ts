@@ -24,8 +24,8 @@ export function openApiDocument(operations: readonly Operation[], version: strin
     const { name, alsoBy } = operation.verb;
     if (!alsoBy) continue;
     const operationId = `${name}.${alsoBy.toLowerCase()}`;
-    // Leave out the body. The operation can also be called with another method, which has no body and takes
-    // all fields in the query.
+    // Omit the body: the operation can also be called with another method, which has no body and takes all
+    // fields in the query.
     const { requestBody: _, ...other } = described;
     paths[template][alsoBy.toLowerCase()] = { ...other, operationId };
   }
@@ -134,8 +134,8 @@ function parameter(where: string, name: string, field: Field | undefined): Schem
 }
 
 /**
- * Removes null and the empty string from the schema of a query field. In JSON they mean "none", but in a
- * query such a field is omitted.
+ * Removes null and the empty string from the schema of a query field. In JSON they mean "none"; in a query
+ * such a field is omitted.
  */
 function present(schema: Schema): Schema {
   if (!Array.isArray(schema.anyOf)) return schema;
@@ -189,7 +189,7 @@ function failuresOf(operation: Operation): { [status: string]: Schema } {
   return Object.fromEntries(sorted.map(([status, codes]) => [String(status), failure(codes)]));
 }
 
-/** Scopes whose verbs store data. These verbs can fail because of the storage quota. */
+/** Scopes whose verbs store data and can therefore exceed the storage quota. */
 const STORES: ReadonlySet<string | null> = new Set(['push', 'threads', 'files', 'tasks']);
 
 function codesOf({ verb, input, codes = [] }: Operation): ErrorCode[] {
@@ -226,7 +226,7 @@ function failure(codes: readonly ErrorCode[]): Schema {
   };
 }
 
-/** Values that are filled into the example error messages, by error code. */
+/** Values for the example error messages, by error code. */
 const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unknown } } = {
   bad_request: { what: '"limit": expected a number.' },
   bad_json: { what: 'Unexpected end of JSON input' },
@@ -250,7 +250,7 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   capability_failed: { capability: 'http.fetch', what: 'the host does not answer' },
 };
 
-/** Example values by field name. For other fields, the example is derived from the schema. */
+/** Example values by field name. Other examples are derived from the schema. */
 const BY_NAME: { readonly [name: string]: Json } = {
   name: 'notes',
   channel: 'agent-tasks',

@@ -26,8 +26,7 @@ export function operationRoutes(serve: Serve, operations: readonly Operation[]):
 }
 
 /**
- * Calls the API method. The fields in `verb.args` are passed as positional arguments, the remaining fields as
- * one object.
+ * Calls the API method, with the fields in `verb.args` as positional arguments and the others as one object.
  */
 async function call(relay: Relay, { part, method, verb }: Operation, input: object): Promise<unknown> {
   const rest: { [field: string]: unknown } = { ...input };
@@ -40,7 +39,7 @@ async function call(relay: Relay, { part, method, verb }: Operation, input: obje
   return verb.answer === undefined ? result : { [verb.answer]: result };
 }
 
-/** Merges the fields of query, body, headers and path. If a field occurs twice, the path has priority. */
+/** Merges the fields of query, body, headers and path. The path overrides the others. */
 async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> {
   const fromHeaders: Record<string, unknown> = {};
   for (const [field, header] of Object.entries(verb.headers ?? {})) {

@@ -55,7 +55,7 @@ test('every field that a verb mentions exists in its input schema', () => {
   for (const { verb, input } of OPERATIONS) {
     const named = [
       ...[...routeOf(verb).path.matchAll(/:(\w+)/g)].map((match) => match[1]!),
-      // Leave out the bundle of an import: it is the request body itself, so the schema has no field for it.
+      // Omit the bundle of an import: it is the request body itself, so the schema has no field for it.
       ...verb.args.filter((field) => field !== 'bundle'),
       ...Object.keys(verb.headers ?? {}),
       ...(verb.query ?? []),

@@ -40,7 +40,7 @@ const SCHEMAS: { readonly [part in keyof typeof VERBS]: SchemaRows } = schemasOf
 
 /**
  * All operations with their schemas, for the server and the documentation. Verbs that are only a variant of
- * another verb have no schemas and are left out.
+ * another verb are missing.
  */
 export const OPERATIONS: readonly Operation[] = Object.entries(VERBS).flatMap(([part, verbs]) =>
   Object.entries(verbs as { readonly [method: string]: Verb }).flatMap(([method, verb]) => {
@@ -50,9 +50,9 @@ export const OPERATIONS: readonly Operation[] = Object.entries(VERBS).flatMap(([
 );
 
 /**
- * Checks at compile time that the schemas of each verb agree with the signature of its method. It is an error
- * if a field is missing, extra, of another type, or optional in only one of them. Inputs and outputs that
- * have another form over HTTP are not compared.
+ * Checks at compile time that the schemas of each verb agree with its method: no field is missing, extra, of
+ * another type, or optional in only one of them. Inputs and outputs with another form over HTTP are not
+ * compared.
  */
 export function schemasOf<V extends { readonly [part: string]: Verbs }>() {
   return <const S extends { readonly [P in keyof V]: { readonly [M in Described<V[P]>]: Schemas } }>(
@@ -60,7 +60,7 @@ export function schemasOf<V extends { readonly [part: string]: Verbs }>() {
   ): S => schemas;
 }
 
-/** Names of the methods that need schemas: all except variants of another verb. */
+/** Methods that need schemas: all except variants of another verb. */
 type Described<V extends Verbs> = {
   [M in keyof V]: V[M] extends { readonly byHand?: infer H } ? ('variant' extends H ? never : M) : never;
 }[keyof V];
@@ -97,8 +97,8 @@ type AnswerOf<F, K extends string> = F extends Method
   : never;
 
 /**
- * Compares two types. If they are equal, the result is `unknown`, which allows any schema. Otherwise the
- * result is a type whose field name explains the difference in the compiler's error.
+ * Compares two types. Equal types give `unknown`, which allows any schema. Otherwise the result is a type
+ * whose field name explains the difference in the compiler's error.
  */
 type Same<Schema, Signature> = unknown extends Signature
   ? unknown
@@ -108,10 +108,7 @@ type Same<Schema, Signature> = unknown extends Signature
       : { readonly 'the schema lacks something of the signature': Signature }
     : { readonly 'the schema says what the signature does not': Schema };
 
-/**
- * Marks optional fields in a type. Without the mark, a type with an optional field would count as equal to a
- * type without it.
- */
+/** Marks optional fields in a type. Otherwise a type with an optional field would equal one without it. */
 type Fields<T> = T extends object
   ? { [K in keyof Frozen<T>]-?: undefined extends Frozen<T>[K] ? ['optional', Frozen<T>[K]] : Frozen<T>[K] }
   : T;

@@ -54,12 +54,11 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
 
   serve(pointers.pull, async (relay, c) => {
     const id = c.req.param('id')!;
-    // A HEAD request does not read the payload and does not count as a pull.
+    // A HEAD request neither reads the payload nor counts as a pull.
     if (c.req.method === 'HEAD')
       return new Response(null, { headers: wholeHeaders(await relay.pointers.peek(id)) });
     const query = c.req.query();
     // The query may select a part: `?lines=10-40`, `?grep=…`, `?json=/a/b`, `?question=…` or `?outline=1`.
-    // Without it, the whole payload is returned.
     const part = parsePartRequest(query) ?? undefined;
     if (queryFlag(query, 'cost'))
       return jsonResponse(await relay.pointers.cost(id, part, abortOnDisconnect(c)));
@@ -74,8 +73,8 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     const accept = notes.header('accept') ?? '';
     if (queryFlag(query, 'raw') || accept.includes('application/octet-stream'))
       return rawResponse(notes, relay, id, options);
-    // The page is the same for every pointer and does not read the payload. So a link preview, which opens
-    // the page, does not use up a pull.
+    // The page is the same for every pointer and does not read the payload, so a link preview uses up no
+    // pull.
     if (accept.includes('text/html')) return pageResponse(c, deps.dashboard, 'pull.html');
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(asPeeked(pulled.about)) });
@@ -83,8 +82,8 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
 }
 
 /**
- * Returns options that stop the work on a payload when the client disconnects. Pulls of a whole payload do
- * without them, because creating a signal is slow.
+ * Returns options that stop the work when the client disconnects. Pulls of a whole payload omit them:
+ * creating a signal is slow.
  */
 const abortOnDisconnect = (c: Context) => ({ signal: c.req.raw.signal });
 
@@ -113,7 +112,7 @@ function wholeHeaders(about: Inspected): Record<string, string> {
   });
 }
 
-/** Casts to `Peeked`. A pointer from the server's own store has all fields of `Peeked`. */
+/** Casts to `Peeked`: a pointer from the server's own store has all its fields. */
 const asPeeked = (about: Inspected) => about as Peeked;
 
 function rawHeaders(sha256: string, text: boolean): Record<string, string> {
@@ -150,13 +149,12 @@ function relayHeaders(p: Peeked): Record<string, string> {
 }
 
 /**
- * Reads the body of `POST /push`. If the content type is JSON, the body is a JSON envelope. Otherwise it is
- * the payload itself.
+ * Reads the body of `POST /push`: a JSON envelope if the content type is JSON, otherwise the payload itself.
  */
 async function pushInput(c: Context): Promise<PushInput> {
   const request = c.req.raw;
   const query = c.req.query();
-  // The length is NaN if it is not declared. Every comparison with NaN below is then false.
+  // Without a declared length this is NaN, and every comparison below is false.
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
@@ -166,8 +164,8 @@ async function pushInput(c: Context): Promise<PushInput> {
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {
     if (length > PUSH_WIRE_BYTES) throw tooLarge('a payload', PAYLOAD_BYTES);
-    // A JSON envelope has its own options, so those in the query are ignored. But an invalid option in the
-    // query is still an error.
+    // A JSON envelope has its own options. Those in the query are ignored, but an invalid one is still an
+    // error.
     checkUnused(queryOptions(query));
     return { ...(await jsonInput(c, length)), ...common };
   }
@@ -213,8 +211,8 @@ function rawOptions(request: Request, query: Query): PushOptions {
 
 function queryOptions(query: Query): PushOptions {
   const { channel, visibility } = query;
-  // An empty channel in a query probably comes from an unset shell variable, so it is an error. In a JSON
-  // envelope, an empty channel means no channel.
+  // An empty channel in a query probably comes from an unset shell variable, so it is an error. In an
+  // envelope it means no channel.
   if (channel === '') throw badRequest('"channel" is empty.', 'Name a channel, or omit the parameter.');
   if (visibility !== undefined && visibility !== 'link' && visibility !== 'tenant')
     throw badRequest('"visibility" must be "link" or "tenant".');
@@ -227,9 +225,9 @@ function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
 }
 
 /**
- * Cache of encoded envelopes. The key is the byte array of the payload: all subscribers of a channel pull the
- * same byte array, so its envelope is encoded only once. Pointers with equal payloads may share a byte array,
- * so a cached envelope is used only if the metadata is equal too.
+ * Cache of encoded envelopes, by the byte array of the payload: all subscribers of a channel pull the same
+ * array, so its envelope is encoded once. Pointers with equal payloads may share an array, so the metadata
+ * must be equal too.
  */
 const envelopes = new WeakMap<Uint8Array, { readonly metadata: string; readonly encoded: Uint8Array }>();
 
@@ -266,24 +264,18 @@ function streamedEnvelope(
   );
 }
 
-/**
- * Encodes bytes for a JSON string. If `more` is true, incomplete bytes at the end are kept for the next call.
- */
+/** Encodes bytes for a JSON string. With `more`, keeps incomplete bytes at the end for the next call. */
 type Encoder = (bytes: Uint8Array, more: boolean) => string;
 
 /**
- * Returns an encoder that escapes each chunk by itself. The decoder keeps back a character that is split
- * between two chunks.
+ * Returns an encoder that escapes text. The decoder keeps back a character that is split between two chunks.
  */
 function jsonEscaper(): Encoder {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   return (bytes, more) => JSON.stringify(decoder.decode(bytes, { stream: more })).slice(1, -1);
 }
 
-/**
- * Returns an encoder that encodes groups of three bytes. One or two remaining bytes are kept for the next
- * chunk.
- */
+/** Returns a base64 encoder. It encodes groups of three bytes and keeps the rest for the next chunk. */
 function base64Encoder(): Encoder {
   let left = new Uint8Array(0);
   return (bytes, more) => {

@@ -3,15 +3,14 @@ import { pause } from '../../base/pause.ts';
 import { type Caller, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
 
 export interface RateLimits {
-  /** Maximum number of requests per second with one API key. In open mode: from one address. */
+  /** Maximum number of requests per second with one API key or, in open mode, from one address. */
   readonly perKey: number;
   /** Maximum number of requests per second from one address without an API key. */
   readonly perAddress: number;
-  /** Maximum number of requests per second with all API keys of one tenant together. Default: no limit. */
+  /** Maximum number of requests per second with all API keys of one tenant. Default: no limit. */
   readonly perTenant?: number;
   /**
-   * Size of a bucket. A caller may send as many requests at once as are allowed in this many seconds.
-   * Default: 2.
+   * Size of a bucket in seconds: as many requests as are allowed in this time may come at once. Default: 2.
    */
   readonly burst?: number;
 }
@@ -19,13 +18,13 @@ export interface RateLimits {
 const BURST_S = 2;
 const BYTES_PER_TOKEN = 1024 * 1024;
 /**
- * Maximum number of buckets. The least recently used bucket is dropped first. A caller whose bucket was
- * dropped starts again with a full bucket.
+ * Maximum number of buckets. The least recently used one is dropped, and its caller starts again with a full
+ * bucket.
  */
 const REMEMBERED = 20_000;
 /**
- * Maximum delay in ms before a rejection is sent. It slows down clients that retry at once. The delay is
- * random, so that clients that were rejected together do not retry together.
+ * Maximum delay in ms before a rejection is sent. The delay slows down clients that retry at once, and it is
+ * random, so that they do not retry together.
  */
 const HOLD_MS = 1_000;
 /** Maximum number of rejections that are delayed at the same time. Further rejections are sent at once. */
@@ -39,22 +38,18 @@ interface Bucket {
 /** Rate limiter: rejects callers that send too many requests. */
 export interface Limiter {
   /**
-   * Resolves at once if the request is within the limits. Otherwise it rejects with `rate_limited` after a
-   * delay. If the caller has an API key, only the limits of the key and its tenant apply. Otherwise the limit
-   * of the address applies.
+   * Resolves if the request is within the limits, otherwise rejects with `rate_limited` after a delay. The
+   * limits of the API key and its tenant apply or, without a key, the limit of the address.
    */
   check(caller: Caller | null, address: string): Promise<void>;
   /**
-   * Charges the bytes that the relay read for a request: 1 MiB costs as much as one request. The request
-   * itself is not rejected, but later requests of the caller may be.
+   * Charges the bytes that the relay read for a request: 1 MiB costs as much as one request. Only later
+   * requests can be rejected because of it.
    */
   charge(caller: Caller | null, address: string, bytes: number): void;
 }
 
-/**
- * Rate limiter with token buckets per API key, tenant and address, in memory. Each server limits only its own
- * requests.
- */
+/** Rate limiter with token buckets per API key, tenant and address, in the memory of one server. */
 export class RateLimiter implements Limiter {
   readonly #limits: RateLimits;
   readonly #now: () => number;
@@ -78,8 +73,8 @@ export class RateLimiter implements Limiter {
   }
 
   /**
-   * Takes a token from each bucket and returns 0. If a bucket is empty, returns the seconds until it has a
-   * token again.
+   * Takes a token from each bucket and returns 0, or returns the seconds until an empty bucket has a token
+   * again.
    */
   wait(caller: Caller | null, address: string): number {
     let wait = 0;
@@ -103,10 +98,7 @@ export class RateLimiter implements Limiter {
     ];
   }
 
-  /**
-   * Takes a token from one bucket and returns 0. If the bucket is empty, returns the seconds until it has a
-   * token again.
-   */
+  /** Takes a token from one bucket and returns 0, or returns the seconds until it has a token again. */
   take(name: string, perSecond: number): number {
     if (!Number.isFinite(perSecond)) return 0;
     const bucket = this.#filled(name, perSecond);
@@ -115,7 +107,7 @@ export class RateLimiter implements Limiter {
     return 0;
   }
 
-  /** Returns the bucket with the tokens that were added until now. */
+  /** Returns the bucket, with the tokens added until now. */
   #filled(name: string, perSecond: number): Bucket {
     const now = this.#now();
     const most = Math.max(1, perSecond * (this.#limits.burst ?? BURST_S));

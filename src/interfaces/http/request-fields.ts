@@ -12,7 +12,7 @@ export interface Range {
 /** Query parameters by name. */
 export type Query = { readonly [name: string]: string | undefined };
 
-/** Returns whether a query parameter is switched on: `1`, `true` or without a value. */
+/** Returns whether a query parameter is on: `1`, `true` or without a value. */
 export function queryFlag(query: Query, name: string): boolean {
   const value = query[name];
   if (value === undefined || value === '0' || value === 'false') return false;
@@ -29,8 +29,8 @@ export function queryNumber(query: Query, name: string): number | undefined {
 }
 
 /**
- * Parses a Range header with one byte range. Returns null if the header is missing or may be ignored. RFC
- * 9110 allows a server to ignore headers with several ranges or an unknown unit.
+ * Parses a Range header with one byte range. Returns null for a missing header, and for several ranges or an
+ * unknown unit, which RFC 9110 allows a server to ignore.
  */
 export function parseRange(header: string | null | undefined, size: number): Range | null {
   if (!header) return null;
@@ -49,16 +49,16 @@ export function parseRange(header: string | null | undefined, size: number): Ran
 }
 
 /**
- * Returns whether an `If-None-Match` header lists this ETag. It ignores the prefix `W/`, which proxies add to
- * the ETag when they compress a response.
+ * Returns whether an `If-None-Match` header lists this ETag. Ignores the prefix `W/`, which proxies add when
+ * they compress a response.
  */
 export function matchesEtag(header: string, tag: string): boolean {
   return header.split(',').some((each) => ['*', tag].includes(each.trim().replace(/^W\//, '')));
 }
 
 /**
- * Evaluates the conditional headers. Returns the requested range, null for the whole body, or `unchanged` if
- * the client already has the content.
+ * Evaluates the conditional headers: returns a range, null for the whole body, or `unchanged` if the client
+ * already has it.
  */
 export function requestedRange(
   header: (name: string) => string | null | undefined,
@@ -82,14 +82,14 @@ export function contentTypeOf(headers: Headers): string | undefined {
 }
 
 /**
- * Maximum size of the metadata header in bytes. Some HTTP programs cannot handle larger headers, so larger
- * metadata is left out.
+ * Maximum size of the metadata header in bytes. Larger metadata is omitted, because some HTTP programs cannot
+ * handle it.
  */
 const METADATA_HEADER_BYTES = 8 * 1024;
 
 /**
- * Encodes metadata as a header: JSON in base64url, because headers are ASCII. If the metadata is too large,
- * the header says so instead.
+ * Encodes metadata as a header: JSON in base64url, because headers are ASCII. If it is too large, a header
+ * says so instead.
  */
 export function metadataHeader(metadata: JsonObject): Record<string, string> {
   if (Object.keys(metadata).length === 0) return {};

@@ -13,7 +13,7 @@ import {
 import type { Gauge, HttpDeps } from './deps.ts';
 import { jsonResponse } from './responses.ts';
 
-/** Maximum size of a body that is read into memory at once, which is faster than streaming. */
+/** Maximum size in bytes of a body that is read at once, which is faster than streaming. */
 export const WHOLE_BODY_BYTES = 1024 * 1024;
 
 type Answer = Response | Promise<Response>;
@@ -55,18 +55,18 @@ export function watchRequests(
 }
 
 /**
- * Random prefix of all request ids of this server. It is created for the first request, because Workers allow
- * random values only in a request.
+ * Random prefix of this server's request ids. Created at the first request, because Workers allow random
+ * values only in requests.
  */
 let idPrefix: string | undefined;
 let requestCount = 0;
 
 /**
- * Data about one request, for logs, metrics and traces. Handlers get it as the environment of the router
+ * Facts about one request, for logs, metrics and traces. Handlers get them as the environment of the router
  * (`c.env`).
  */
 export class RequestNotes implements RequestHead {
-  /** Id of the request. It is unique across servers. */
+  /** Id of the request, unique across servers. */
   readonly id = requestId();
   operation: Pick<Verb, 'name'> | null = null;
   caller: Caller | null = null;
@@ -108,7 +108,7 @@ export class RequestNotes implements RequestHead {
     }
   }
 
-  /** The address of the client. It is computed on first use. */
+  /** Address of the client, computed on first use. */
   get client(): ClientAddress {
     const { peerOf, isTrustedProxy } = this.#deps;
     this.#client ??= clientAddress((name) => this.header(name), peerOf(this.#env), isTrustedProxy);
@@ -142,7 +142,7 @@ function report(deps: HttpDeps, metrics: Metrics, notes: RequestNotes, status: n
   });
 }
 
-/** Makes the app answer errors and unknown paths with errors from the error table. */
+/** Answers errors and unknown paths with errors from the error table. */
 export function answerFailures(app: Hono, deps: HttpDeps): void {
   const answer = (error: unknown, c: Context) => failureResponse(error, c.req.raw, deps, notesOf(c));
   app.onError(answer);
@@ -154,7 +154,7 @@ export function answerFailures(app: Hono, deps: HttpDeps): void {
   });
 }
 
-/** Returns the methods that are allowed for a path. The list is empty if there is no such path. */
+/** Returns the allowed methods of a path, or none if the path does not exist. */
 function methodsAt(app: Hono, path: string): string[] {
   const methods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'].filter(
     (method) => app.router.match(method, path)[0].length > 0,
@@ -189,14 +189,12 @@ function errorResponse(error: RelayError, request: Request): Response {
   const seconds = retrySeconds(error);
   if (seconds !== null) headers['Retry-After'] = String(seconds);
   if (mayBeUnread(request)) headers.Connection = 'close';
-  // This status is 499, which is not a standard one, so send 400. The client has usually disconnected anyway.
+  // Send 400 in place of the status 499, which is no standard. The client has usually disconnected anyway.
   const status = error.status === ERRORS.aborted.status ? 400 : error.status;
   return jsonResponse(errorBody(error), { status, headers });
 }
 
-/**
- * Adds the numbers and the reset time of the quota as fields, so that a program need not parse the message.
- */
+/** Adds the numbers and the reset time of a quota as fields, so that programs need not parse the message. */
 function errorBody(error: RelayError): object {
   if (error.code !== 'over_quota' && error.code !== 'over_storage') return error;
   const { plan, limit, used, reset } = error.details;
@@ -204,8 +202,8 @@ function errorBody(error: RelayError): object {
 }
 
 /**
- * Returns whether a part of the request body may still be unread. Such a connection cannot be used again and
- * must be closed.
+ * Returns whether a part of the request body may be unread. Such a connection cannot be reused and must be
+ * closed.
  */
 function mayBeUnread(request: Request): boolean {
   if (request.method === 'GET' || request.method === 'HEAD') return false;
@@ -213,28 +211,19 @@ function mayBeUnread(request: Request): boolean {
   return length === null || Number(length) > WHOLE_BODY_BYTES;
 }
 
-/** Where a request comes from. Proxy headers are used only if the proxy is trusted. */
+/** Where a request comes from, according to the connection and the headers of trusted proxies. */
 interface ClientAddress {
-  /**
-   * IP address of the client, behind any number of trusted proxies. It is `unknown` if it cannot be
-   * determined.
-   */
+  /** IP address of the client, behind any number of trusted proxies, or `unknown`. */
   readonly address: string;
-  /**
-   * The origin of the relay as the client sees it. It comes from the headers of a trusted proxy, and is null
-   * if there is none.
-   */
+  /** Origin of the relay as the client sees it, from the headers of a trusted proxy. Null without one. */
   readonly origin: string | null;
-  /**
-   * True if the request came through a proxy, whether trusted or not. The connection then comes from the
-   * proxy and not from the client.
-   */
+  /** True if the request came through a proxy, trusted or not. The connection is then the proxy's. */
   readonly proxied: boolean;
 }
 
 /**
- * Determines the address of the client from proxy headers. Anyone can send these headers, so only headers
- * from trusted proxies are used.
+ * Determines the client's address from proxy headers. Anyone can send them, so only those of trusted proxies
+ * count.
  */
 export function clientAddress(
   header: (name: string) => string | null,
@@ -249,8 +238,7 @@ export function clientAddress(
     .split(',')
     .map((hop) => hop.trim())
     .filter((hop) => hop !== '');
-  // Read the list from its end, because each proxy appends an entry. The client may have forged the first
-  // entries.
+  // Read the list from its end: each proxy appends an entry, and the client may have forged the first ones.
   let address = peer;
   for (let at = hops.length - 1; at >= 0 && isTrusted(address); at--) address = stripPort(hops[at]!);
   return { address, origin: forwardedOrigin(header), proxied };
@@ -283,8 +271,8 @@ interface OperationStats {
 }
 
 /**
- * Counts requests by operation and status, and measures their durations, in Prometheus format. No label
- * contains text from a client.
+ * Counts and times requests by operation and status, in Prometheus format. Labels contain no text from
+ * clients.
  */
 export class Metrics {
   readonly #operations = new Map<string, OperationStats>();

@@ -7,8 +7,8 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 type Fields = Record<string, string>;
 
 /**
- * Headers of every response. They tell browsers not to guess the content type, not to run or frame the
- * content, and not to send its URL as a referrer.
+ * Headers of every response: browsers must not guess the content type, run or frame the content, or send its
+ * URL as a referrer.
  */
 export const SECURITY_HEADERS: Fields = {
   'X-Content-Type-Options': 'nosniff',
@@ -19,8 +19,8 @@ export const SECURITY_HEADERS: Fields = {
 const UNCACHED_HEADERS: Fields = { ...SECURITY_HEADERS, 'Cache-Control': 'no-store' };
 
 /*
- * Pass headers to the constructor of Response and never change them later. Then the Node adapter can write
- * them without creating a Headers object, which is slow.
+ * Pass headers to the constructor of Response and never change them later: the Node adapter then writes them
+ * without creating a Headers object, which is slow.
  */
 
 export function jsonResponse(value: unknown, o: { status?: number; headers?: Fields } = {}): Response {
@@ -54,8 +54,8 @@ export function bytesHeaders(more: Fields): Fields {
 }
 
 /**
- * Returns headers that keep a browser from running user content: text is shown as plain text, anything else
- * is downloaded.
+ * Returns headers that keep browsers from running user content: text is shown as plain text, anything else is
+ * downloaded.
  */
 export function contentHeaders(isText: boolean, tag: string): Fields {
   return {

@@ -22,7 +22,7 @@ import { type Form, readForm } from './multipart.ts';
 import { parseRange, queryFlag } from './request-fields.ts';
 import { bytesResponse, jsonResponse, rangeHeaders } from './responses.ts';
 
-/** Serves the thread routes that are not plain JSON: artifact contents, bundles and live events. */
+/** Serves the routes of threads that are not plain JSON: artifact contents, bundles and live events. */
 export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   serve(threads.putArtifact, async (relay, c) => {
     const input = await artifactInput(c.req.raw, new URL(c.req.url).searchParams, deps.jsonArtifactBytes);
@@ -37,8 +37,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   });
 
   serve(threads.content, (relay, c) => {
-    // Require an Accept header, so that nobody fetches a large content by accident. The original Go relay
-    // required it as well.
+    // Require an Accept header, as the Go relay did, so that nobody fetches a large content by accident.
     if (c.req.header('accept') === undefined) throw new RelayError('not_acceptable');
     return contentResponse(relay, c);
   });
@@ -49,8 +48,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
     const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || queryFlag(query, 'stream');
     const after = c.req.header('last-event-id') ?? query.after;
     const limit = query.limit === undefined ? undefined : pageLimit(query.limit);
-    // Read one event before streaming, so that a wrong id or position is still answered with an error
-    // response.
+    // Read one event first, so that a wrong id or position gets an error response.
     if (!live) return jsonResponse(await relay.threads.events(id, { after, limit }));
     await relay.threads.events(id, { after, limit: 1 });
     return liveEvents(c, deps, (signal) => relay.threads.watch(id, { after, signal }), serializeEvent);
@@ -92,7 +90,7 @@ function isCounted(c: Context): boolean {
 async function contentResponse(relay: Relay, c: Context): Promise<Response> {
   const [id, ref] = [c.req.param('thread_id')!, c.req.param('ref')!];
   const rangeHeader = c.req.header('range');
-  // The size is needed before the content is read only if the client requests a range.
+  // Only a range request needs the size before the content is read.
   const range = rangeHeader
     ? parseRange(rangeHeader, (await relay.threads.artifact(id, ref, { counted: false })).size)
     : null;
@@ -127,18 +125,18 @@ function artifactHeaders(artifact: Artifact, accept: string): Record<string, str
   };
 }
 
-/** Maximum size of a JSON body that is read into memory. Larger bodies are streamed. */
+/** Maximum size in bytes of a JSON body that is read into memory. Larger ones are streamed. */
 const WHOLE_JSON_BYTES = 2 * 1024 * 1024;
 /**
- * Maximum size of a JSON body. In JSON, each byte of the content may be escaped as `\u00XX`, which has 6
+ * Maximum size in bytes of a JSON body. Each byte of the content may be escaped as `\u00XX`, which has 6
  * bytes.
  */
 const JSON_WIRE_BYTES = ARTIFACT_BYTES * 6 + 256 * 1024;
 const RAW_BODY_HINT = 'Send the content itself as the body with ?name=…, or send a form with a file.';
 
 /**
- * Reads the body of `POST …/artifacts`. It has one of three forms: a JSON object with `content` (of at most
- * `jsonBytes` bytes), a form with a file, or the content itself.
+ * Reads the body of `POST …/artifacts`: a JSON object with `content` (at most `jsonBytes` bytes), a form with
+ * a file, or the content itself.
  */
 async function artifactInput(
   request: Request,
@@ -169,10 +167,7 @@ async function artifactInput(
   };
 }
 
-/**
- * Returns whether the content type is one that HTTP clients send by default. Then it says nothing about the
- * content.
- */
+/** Returns whether the content type is a default of HTTP clients, which says nothing about the content. */
 function isDefaultType(type: string, query: URLSearchParams): boolean {
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) return true;
   return query.has('type') && /^application\/octet-stream\b/i.test(type);
@@ -216,8 +211,7 @@ async function fromForm(request: Request, type: string): Promise<ArtifactInput> 
 }
 
 function formFields({ file, fields }: Form): ArtifactFields {
-  // Programs send application/octet-stream when they do not know the type. So ignore it and use the file
-  // name.
+  // Ignore application/octet-stream, which programs send for unknown types, and use the file name.
   const declaredMime = file?.mime && !/^application\/octet-stream/i.test(file.mime) ? file.mime : undefined;
   const refs = fields.get('source_refs');
   return artifactFields({

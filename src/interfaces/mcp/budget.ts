@@ -10,12 +10,12 @@ import { type Answer, pointerLink, type RelayAccess, type ToolContext } from './
 
 type PullCall = RelayAccess & { readonly context: ToolContext; readonly signal: AbortSignal };
 
-/** Number of bytes read from the start of a payload to make a preview. */
+/** Number of bytes at the start of a payload that are read for a preview. */
 const PREVIEW_BYTES = 16 * 1024;
 
 /**
- * Returns the payload if it fits into the token budget. For a larger one, returns its beginning or an
- * excerpt, its token count, and how to pull a part.
+ * Returns the payload if it fits into the token budget. Otherwise returns its beginning or an excerpt, its
+ * token count, and how to pull a part.
  */
 export async function pullWithinBudget(
   url: string,
@@ -26,8 +26,7 @@ export async function pullWithinBudget(
   const encrypted = url.includes('#key=');
   const found = await client.inspect(url, { signal });
   if (found.text === false && !encrypted) throw await notText(url, found, call);
-  // A payload with no more bytes than the budget has tokens always fits, because a token has at least one
-  // byte.
+  // A token has at least one byte, so a payload with no more bytes than the budget has tokens fits.
   const size = found.size ?? Number.POSITIVE_INFINITY;
   const plain = encrypted ? Math.floor((size * 3) / 4) : size;
   if (plain <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
@@ -41,7 +40,7 @@ export async function pullWithinBudget(
     const body = await client.pullBytes(url, { signal });
     return tooLarge(found, cost, excerptOf(body, context), call);
   }
-  // The payload is encrypted, or its size is unknown. If its pulls are limited, count its tokens with `cost`,
+  // The payload is encrypted or of unknown size. If its pulls are limited, count its tokens with `cost`,
   // which uses up no pull.
   if (found.max_pulls !== null) {
     const cost = await client.cost(url, undefined, { signal });
@@ -60,15 +59,13 @@ export async function pullWithinBudget(
 /** Returns a part of a payload, cut to the token budget. */
 export async function partWithinBudget(url: string, part: PartRequest, call: PullCall): Promise<Answer> {
   const taken = await call.client.pullPart(url, part, { signal: call.signal });
-  // If a search found nothing, there is no text. Return how much was searched instead.
+  // A search without a match has no text. Return how much was searched.
   if (taken.text === '') return { text: taken.about };
   const text = await cutToBudget(taken.text, call.context);
   return { text: taken.truncated ? `${text}\n[${taken.about}]` : text };
 }
 
-/**
- * Cuts a text to the token budget, at the end of a line if possible. If the text was cut, a note is appended.
- */
+/** Cuts a text to the token budget, at a line end if possible, and appends a note. */
 export async function cutToBudget(text: string, context: ToolContext): Promise<string> {
   if (text.length * 3 <= context.budget || new TextEncoder().encode(text).byteLength <= context.budget)
     return text;
@@ -90,7 +87,7 @@ async function readStart(url: string, { client, signal }: PullCall): Promise<Uin
   return client.pullBytes(url, { range: { start: 0, end: PREVIEW_BYTES }, signal });
 }
 
-/** A part of a payload that is shown instead of the whole payload. */
+/** A part of a payload that is returned instead of the whole payload. */
 interface ShownPart {
   readonly what: string;
   readonly text: string;
@@ -146,7 +143,7 @@ export async function recordShown(
   text: string,
 ): Promise<void> {
   const { tokens } = await context.texts.count(text);
-  // Ignore errors. The answer is more important than its entry in the ledger.
+  // Ignore errors: the answer matters more than its entry in the ledger.
   await relay.threads.shown(thread, { what, tokens }).catch(() => {});
 }
 

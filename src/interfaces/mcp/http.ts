@@ -30,8 +30,8 @@ export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'exte
 type McpOverHttp = (request: Request, by: CallerContext) => Promise<Response>;
 
 /**
- * Serves MCP over Streamable HTTP at /mcp, for every protocol revision. It keeps no state between requests.
- * So any of several servers can answer a request, even after a restart.
+ * Serves MCP over Streamable HTTP at /mcp, for every protocol revision. It keeps no state between requests,
+ * so any server can answer, even after a restart.
  */
 export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   const streams = new Set<McpHttpHandler>();
@@ -63,7 +63,7 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   };
 }
 
-/** Builds the tool context for a request. Its tools can use only the relay, with the rights of the caller. */
+/** Builds the tool context for a request. Its tools use only this relay, with the rights of the caller. */
 function createContext(
   { caller, relay, base, onRead }: CallerContext,
   { texts, frameSecret, replaced }: McpHttpOptions,
@@ -83,7 +83,7 @@ function createContext(
 }
 
 /**
- * Returns the pointer on this relay, whatever host the URL names. The server must not fetch other URLs for
+ * Returns the pointer on this relay, whatever host the URL names: the server must not fetch other URLs for
  * its clients.
  */
 async function ownPointer(url: string, relay: Relay, base: string): Promise<string> {
@@ -99,8 +99,8 @@ async function ownPointer(url: string, relay: Relay, base: string): Promise<stri
 }
 
 /**
- * Creates the event bus of one request. The bus reports changes of the resources that the request subscribed
- * to. It stops watching them when the stream ends.
+ * Creates the event bus of one request. It watches the resources to which the request subscribed until the
+ * stream ends.
  */
 function createEventBus(
   message: unknown,
@@ -125,8 +125,8 @@ function createEventBus(
 }
 
 /**
- * Returns whether a call may take minutes. Such a call is answered as a stream with heartbeats, because
- * otherwise clients would time out.
+ * Returns whether a call may take minutes. It is then answered as a stream with heartbeats, so that clients
+ * do not time out.
  */
 function takesLong(message: unknown): boolean {
   return (
@@ -134,10 +134,7 @@ function takesLong(message: unknown): boolean {
   );
 }
 
-/**
- * Reads the message up to the size limit. Invalid JSON is passed on to the library, which answers with an
- * error.
- */
+/** Reads the message up to the size limit. The library answers invalid JSON with an error. */
 async function readMessage(
   request: Request,
   bytes = MCP_MESSAGE_BYTES,

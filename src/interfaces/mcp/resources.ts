@@ -19,27 +19,24 @@ import {
 } from './tool.ts';
 import { messageLine, recentMessages } from './tools/channels.ts';
 
-/** Maximum number of channels in the list of resources. The same maximum applies to threads. */
+/** Maximum number of channels, and of threads, in the list of resources. */
 const MAX_LISTED = 50;
 /** Maximum number of messages in a channel resource. */
 const MESSAGES = 50;
-/**
- * Maximum size of a binary resource in bytes. Binary resources are sent as base64. Larger payloads must be
- * pulled.
- */
+/** Maximum size in bytes of a binary resource, which is sent as base64. Larger payloads must be pulled. */
 const BLOB_BYTES = 1024 * 1024;
 
 /**
- * Registers pointers, channels and threads as resources. This is for clients in which users attach links,
- * instead of letting the model call tools.
+ * Registers pointers, channels and threads as resources, for clients in which users attach links instead of
+ * letting the model call tools.
  */
 export function addResources(
   server: McpServer,
   context: ToolContext,
   warn: (text: string) => void = () => {},
 ): void {
-  // If listing fails, some clients drop the server with all its tools. So return an empty list and log a
-  // warning instead.
+  // Log a warning and return an empty list: if listing fails, some clients drop the server with all its
+  // tools.
   const listOrWarn = <T>(list: Promise<T[]>): Promise<T[]> =>
     list.catch((error) => {
       if (!isRelayError(error)) throw error;
@@ -88,8 +85,7 @@ async function readState(uri: string, id: string, context: ToolContext): Promise
   const { relay } = await openFor(context, threads.state);
   const state = JSON.stringify(await relay.threads.state(id, { counted: false }), null, 2);
   const fits = (await cutToBudget(state, context)) === state;
-  // A truncated JSON document is useless. If the state is too long, return the header instead, which is a
-  // view with a limited size.
+  // A cut JSON document is useless. If the state is too long, return its header, which is a bounded view.
   const text = fits ? state : JSON.stringify(await relay.threads.header(id, { counted: false }), null, 2);
   await recordShown({ relay, context }, id, fits ? 'states' : 'headers', text);
   return { contents: [{ uri, mimeType: 'application/json', text }] };
@@ -168,8 +164,8 @@ async function watchResource(
 }
 
 /**
- * Manages the watches of one client. A watch has an id and a list of resources. `add` with an id that exists
- * replaces the resources of this watch.
+ * Manages the watches of one client. A watch has an id and a list of resources. Adding an id again replaces
+ * its resources.
  */
 export function createWatches(
   context: ToolContext,
@@ -193,8 +189,8 @@ export function createWatches(
 export type Watches = ReturnType<typeof createWatches>;
 
 /**
- * Returns the resource URIs of a `subscriptions/listen` request (2026 revision). Returns an empty list for
- * any other message.
+ * Returns the resource URIs of a `subscriptions/listen` request (2026 revision), or none for any other
+ * message.
  */
 export function subscribedUris(message: unknown): string[] {
   if (!isMethod(message, 'subscriptions/listen')) return [];

@@ -14,10 +14,7 @@ interface StdioOptions extends Omit<McpServerOptions, 'subscribe'> {
   readonly stdout: NonNullable<Streams[1]>;
 }
 
-/**
- * Serves one client over stdio. Resolves after the client has closed stdin and all pending requests are
- * answered.
- */
+/** Serves one client over stdio. Resolves when the client has closed stdin and all requests are answered. */
 export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<void> {
   const wire = new StdioServerTransport(o.stdin, o.stdout, { maxBufferSize: MCP_MESSAGE_BYTES });
   const trackRequest = answerBeforeClose(wire, o);
@@ -36,8 +33,8 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   );
   return new Promise((resolve) => {
     const { onmessage, onclose } = wire;
-    // Look at each message before the library handles it. The library handles `subscriptions/listen` itself,
-    // so our server would never see this message.
+    // Look at each message before the library does: it handles `subscriptions/listen` itself, so our server
+    // would never see this message.
     wire.onmessage = (message: JSONRPCMessage) => {
       trackRequest(message);
       followListening(message, watches);
@@ -74,9 +71,8 @@ function followListening(message: JSONRPCMessage, watches: Watches): void {
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
- * Delays closing until all pending requests are answered. If a shell pipe writes requests and then closes
- * stdin at once, the library would drop these requests. The returned function must be called with every
- * incoming message.
+ * Delays closing until all requests are answered. Otherwise the library would drop requests of a shell pipe
+ * that closes stdin at once. The returned function must be called with every incoming message.
  */
 function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
   const open = new Set<RequestId>();
@@ -104,7 +100,7 @@ function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioO
   return (message: JSONRPCMessage): void => {
     if (!('method' in message)) return;
     if ('id' in message) {
-      // Do not wait for a subscription, because it is answered only when it ends.
+      // Do not wait for a subscription: it is answered only when it ends.
       if (message.method !== 'subscriptions/listen') open.add(message.id);
     } else if (message.method === 'notifications/cancelled') settle(message.params?.requestId as RequestId);
   };

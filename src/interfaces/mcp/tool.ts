@@ -11,47 +11,47 @@ import { checkInput } from '../../schemas/check-input.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 
-/** An MCP tool. Its name, description and schema are part of every prompt, so keep them short. */
+/** An MCP tool. Keep name, description and schema short: they are part of every prompt. */
 export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly input: I;
-  /** Input over HTTP, if it lacks fields that the input over stdio has. */
+  /** Input over HTTP, if it lacks fields of the input over stdio. */
   readonly httpInput?: z.ZodObject;
   readonly schema: StandardSchemaWithJSON;
   readonly httpSchema: StandardSchemaWithJSON;
   /**
-   * The verb decides who may call the tool, and whether the tool only reads. Null for tools that work on
-   * project files.
+   * The verb that the tool calls: it decides who may call the tool, and whether the tool only reads. Null for
+   * tools on project files.
    */
   readonly verb: Verb | null;
-  /** True if only the stdio server offers the tool, because the tool must run on the machine of the client. */
+  /** True if the tool must run on the client's machine, so that only the stdio server offers it. */
   readonly local?: true;
   /** True if the tool writes project files. It is offered only if the folder of the client is a project. */
   readonly writesProject?: true;
-  /** Name of the activity in the error text: `Error <doing>: <reason>`. */
+  /** What the tool does, for the error text `Error <doing>: <reason>`. */
   readonly doing: string;
-  /** Hints by error code that name tools. They replace hints that name shell commands. */
+  /** Hints that name tools, by error code, in place of hints that name shell commands. */
   readonly hints?: { readonly [code: string]: string };
   run(args: z.output<I>, call: ToolCall): Promise<Answer>;
 }
 
 /**
  * Environment of the tools. With `local` (stdio), tools may encrypt, decrypt and call other relays. Over HTTP
- * they may not: the server would see encryption keys, and would fetch any URL that a client names.
+ * they may not: the server would see encryption keys, and fetch any URL that a client names.
  */
 export interface ToolContext {
   readonly local: boolean;
   readonly env: Env;
   readonly texts: TextWork;
   readonly frameSecret: FrameSecret;
-  /** Maximum number of tokens in the answer of a pull. */
+  /** Maximum number of tokens that one pull returns. */
   readonly budget: number;
   /** Returns whether the package on disk was replaced since the server started. */
   replaced?(): boolean;
   /**
-   * Opens the relay when a tool first needs it. So a server that is idle opens none. `client` is the name
-   * that the MCP client sent.
+   * Opens the relay when a tool first needs it, so that an idle server opens none. `client` is the name that
+   * the MCP client sent.
    */
   open(client?: string): Promise<RelayAccess>;
   /**
@@ -59,32 +59,32 @@ export interface ToolContext {
    * in the call.
    */
   may(verb: Verb): boolean;
-  /** Rewrites the commands in a hint to the form that works on the machine of the client. */
+  /** Rewrites commands in a hint to the form that works on the client's machine. */
   typed?(text: string): string;
   /**
-   * Reads a file in the folder of the client or in one of `roots` (URLs). Present only with `local`: over HTTP, it
-   * would read the disk of the server.
+   * Reads a file in the client's folder or in one of `roots` (URLs). Only with `local`: over HTTP, it would
+   * read the server's disk.
    */
   readFile?(path: string, roots: readonly string[]): Promise<Uint8Array>;
   /**
-   * Passes waiting messages on to the sessions of these agents on this machine. Present only with `local`.
-   * `relay` is the relay that stores the messages.
+   * Wakes the sessions of these agents on this machine with their waiting messages. Only with `local`.
+   * `relay` stores the messages.
    */
   wake?(relay: Relay, names: readonly string[]): Promise<readonly Woken[]>;
   /**
-   * Reads sessions of coding agents in the client's repository. Present only with `local`: transcripts are never served
-   * over HTTP.
+   * Reads sessions of coding agents in the client's repository. Only with `local`: transcripts are never
+   * served over HTTP.
    */
   readonly recall?: {
     search(query: string, session: string | undefined): Promise<string>;
-    /** Returns the text of a turn. `turn` names a session and the number of its turn: `3f2a:41`. */
+    /** Returns the text of a turn, such as `3f2a:41`: session and number of the turn. */
     show(turn: string): Promise<string>;
   };
-  /** Returns the brief of the project in the client's folder. Present only with `local`. */
+  /** Returns the brief of the project in the client's folder. Only with `local`. */
   brief?(about: string | undefined): Promise<string>;
   /**
-   * Opens the project in the client's folder. Present only with `local`, and only if the folder had project
-   * files when the client connected.
+   * Opens the project in the client's folder. Only with `local`, if the folder had project files when the
+   * client connected.
    */
   project?(): Promise<Project>;
 }
@@ -100,11 +100,11 @@ export interface ToolCall extends RelayAccess {
   readonly context: ToolContext;
   /** Aborted when the client cancels the call. */
   readonly signal: AbortSignal;
-  /** Returns the folders (URLs) that the client works in. The list is empty if the client does not send them. */
+  /** Returns the folders (URLs) that the client works in, or none if the client does not send them. */
   roots(): Promise<readonly string[]>;
   /** Sends a progress message to clients that requested progress. */
   progress(message: string): Promise<void>;
-  /** Writes a warning to the log of the client and to the log of the server. The answer does not change. */
+  /** Writes a warning to the logs of client and server. The answer does not change. */
   warn(text: string): Promise<void>;
 }
 
@@ -127,8 +127,8 @@ export function defineTool<I extends z.ZodObject>(tool: Omit<Tool<I>, 'schema' |
 }
 
 /**
- * Converts the input schema to the type of the library, with a short JSON Schema that is generated once. An
- * unknown argument is an error. Otherwise a misspelled argument would be ignored silently.
+ * Converts the input schema to the library's type, with a short JSON Schema that is generated once. Unknown
+ * arguments are errors, so that a misspelled one is not ignored.
  */
 function schemaOf(input: z.ZodObject): StandardSchemaWithJSON {
   let cached: Record<string, unknown> | null = null;

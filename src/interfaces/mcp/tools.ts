@@ -9,7 +9,9 @@ import { PROJECT_TOOLS } from './tools/project.ts';
 import { SESSION_TOOLS } from './tools/sessions.ts';
 import { THREAD_TOOLS } from './tools/threads.ts';
 
-/** The default tools. The list is part of every prompt of every client, so a tool must be worth its tokens. */
+/**
+ * The default tools. The list is part of every prompt of every client, so each tool must be worth its tokens.
+ */
 export const TOOLS: readonly Tool[] = [
   ...POINTER_TOOLS,
   ...BRIDGE_TOOLS,
@@ -19,8 +21,8 @@ export const TOOLS: readonly Tool[] = [
 ];
 
 /**
- * Groups of tools that are off by default. `relay mcp --tools NAME` adds a group to the default tools. The group
- * `resources` has no tools of ours: some clients add tools of their own to every prompt if a server offers resources.
+ * Groups of tools that are off by default. `relay mcp --tools NAME` adds a group. The group `resources` has
+ * no tools of ours, but some clients add their own to every prompt if a server offers resources.
  */
 export const TOOL_GROUPS: { readonly [group: string]: readonly Tool[] } = {
   agents: AGENT_TOOLS,
@@ -31,7 +33,7 @@ export const TOOL_GROUPS: { readonly [group: string]: readonly Tool[] } = {
 
 /** The tools that a client wants. */
 export interface ToolChoice {
-  /** Names of single tools. If the list is empty, all default tools are offered. */
+  /** Names of single tools. If empty, all default tools are offered. */
   readonly names: readonly string[];
   readonly groups: readonly string[];
 }
@@ -56,8 +58,8 @@ export function offersResources(context: ToolContext, wanted: ToolChoice | null)
 }
 
 /**
- * Parses the value of --tools: groups to add to the default tools, such as `agents`, or names of single tools, which
- * replace the default tools.
+ * Parses the value of --tools: groups, such as `agents`, which are added to the default tools, or names of
+ * single tools, which replace them.
  */
 export function readToolChoice(text: string): ToolChoice {
   const words = text.split(/[\s,]+/).filter(Boolean);

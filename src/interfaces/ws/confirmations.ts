@@ -1,19 +1,19 @@
 import type { Receipts } from '../../domain/receipts/receipts.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
-/** A message is followed by a ping after this many ms. The pong of the client confirms the message. */
+/** Time in ms between a message and the ping whose pong confirms it. */
 const PING_AFTER_MS = 250;
 /** Maximum number of sockets that are pinged at once. */
 const PINGS_PER_BATCH = 100;
 /**
- * Maximum number of unconfirmed pointers per socket. If there are more, this socket gives no "notified"
- * receipts for them.
+ * Maximum number of unconfirmed pointers per socket. Pointers above it get no "notified" receipt from this
+ * socket.
  */
 const MAX_UNCONFIRMED = 256;
 
 /**
- * Collects the evidence for "notified" receipts. The server pings a socket after a message. The pong proves
- * that the message arrived. Pings are sent in small batches, so that not all subscribers answer at once.
+ * Collects the evidence for "notified" receipts: the pong that a client returns for a ping after a message.
+ * Pings are sent in small batches, so that not all subscribers answer at once.
  */
 export class Confirmations {
   readonly #receipts: Receipts;
@@ -25,7 +25,7 @@ export class Confirmations {
     this.#receipts = receipts;
   }
 
-  /** Remembers that a message about this pointer was sent to the socket. */
+  /** Records that a message about this pointer was sent to the socket. */
   sent(socket: RelaySocket, pointer: string): void {
     socket.unconfirmed ??= [];
     if (socket.unconfirmed.length >= MAX_UNCONFIRMED) return;
@@ -35,8 +35,7 @@ export class Confirmations {
   }
 
   /**
-   * Pings the socket. If there are unconfirmed pointers, the ping contains a number, by which its pong is
-   * recognized.
+   * Pings the socket. With unconfirmed pointers, the ping contains a number by which its pong is recognized.
    */
   ping(socket: RelaySocket): void {
     if (socket.readyState !== socket.OPEN) return;
@@ -48,7 +47,7 @@ export class Confirmations {
     this.#waiting.delete(socket);
   }
 
-  /** Handles a pong. Writes receipts for the pointers that were sent before the ping of this pong. */
+  /** Handles a pong: writes receipts for the pointers that were sent before its ping. */
   answered(socket: RelaySocket, data: Buffer): void {
     const { unconfirmed, pinged } = socket;
     if (pinged === 0 || !unconfirmed || data.toString() !== String(socket.pingStamp)) return;

@@ -7,7 +7,7 @@ import type { Confirmations } from './confirmations.ts';
 import { gapFrame, SharedFrame, TEXT, TOO_SLOW } from './protocol.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
-/** After this many sends, the event loop gets time for other work. */
+/** Number of sends after which the event loop gets time for other work. */
 const SENDS_AT_ONCE = 1024;
 /** Maximum number of log entries that wait to be sent. */
 const MAX_QUEUED = 256;
@@ -19,16 +19,13 @@ interface FanOutOptions {
   readonly channel: string;
   readonly confirmations: Confirmations;
   readonly slowReaderBytes: number;
-  /**
-   * Called when no socket is left, or when the store could not be read. The fan-out must not be used
-   * afterwards.
-   */
+  /** Called when no socket is left or the store cannot be read. The fan-out is then unusable. */
   readonly onStop: () => void;
 }
 
 /**
- * Sends the messages of one channel to all its sockets, with one subscription to the log. A new socket that
- * has missed messages first reads them from the log by itself.
+ * Sends the messages of one channel to all its sockets, with one subscription to the log. A new socket first
+ * reads the messages that it missed.
  */
 export class FanOut {
   readonly #options: FanOutOptions;
@@ -48,8 +45,7 @@ export class FanOut {
   }
 
   /**
-   * Sends the messages that the socket has missed, as fast as its client reads them. Then the socket gets new
-   * messages together with all others.
+   * Sends a socket the messages that it missed, as fast as its client reads them, then adds it to the others.
    */
   async join(socket: RelaySocket, start: Start): Promise<void> {
     this.#members++;
@@ -101,8 +97,8 @@ export class FanOut {
       await flushed;
     }
     socket.gap = view.owesGap;
-    // Do not insert an `await` between the last check of `#position` and this line: the socket would miss an
-    // entry that is sent meanwhile.
+    // Keep this free of `await` after the last check of `#position`: the socket would miss an entry that is
+    // sent meanwhile.
     if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }
 
@@ -119,23 +115,21 @@ export class FanOut {
         }
         return;
       } catch {
-        // The store did not answer. Try again after the last entry that was received, so that the sockets
-        // miss nothing.
+        // The store did not answer. Try again from the last received entry, so that the sockets miss nothing.
         await pause(RETRY_MS, signal);
       }
     }
   }
 
   /**
-   * Sends the queue. Sending starts in a later turn of the event loop, so that the client that pushed gets
-   * its response first.
+   * Sends the queue, in a later turn of the event loop, so that the client that pushed gets its response
+   * first.
    */
   async #sendAll(): Promise<void> {
     await setImmediate();
     let sends = 0;
     for (let entry = this.#queue.shift(); entry; entry = this.#queue.shift()) {
-      // Set the position before sending. A socket that joins from now on sees that it must read this entry
-      // from the log itself.
+      // Set the position before sending: a socket that joins from now on then reads this entry from the log.
       this.#position = entry.seq;
       const frame = channelEntry(entry.data) ? new SharedFrame(entry) : null;
       for (const socket of this.#sockets) {

@@ -11,15 +11,13 @@ import { checkChannelName } from '../../domain/names.ts';
 export interface Target extends Omit<SubscribeOptions, 'signal'> {
   readonly channel: string;
   readonly ticket?: string;
-  /** Name of the agent, as the client states it. */
+  /** Name of the agent, as the client states it, unverified. */
   readonly agent?: string;
 }
 
 const PREFIXES = ['/ws/', '/v1/ws/'];
 
-/**
- * Parses the URL of the request line, which is not decoded yet. Returns null if it is not a WebSocket path.
- */
+/** Parses the raw URL of the request line. Returns null if it is not a WebSocket path. */
 export function parseTarget(url: string): Target | null {
   const at = url.indexOf('?');
   const path = at < 0 ? url : url.slice(0, at);
@@ -37,19 +35,19 @@ export function parseTarget(url: string): Target | null {
   };
 }
 
-/** The client that sent a frame: a member of a group, or a subscriber without a group. */
+/** The client that sent a frame: a group member, or a subscriber without a group. */
 interface Settler {
-  /** The relay with the rights of the member. Null for a subscriber without a group. */
+  /** The relay with the member's rights. Null for a subscriber without a group. */
   readonly relay: Relay | null;
   readonly channel: string;
   readonly group: string | null;
 }
 
-/** Requests that a group member may send. The value is the field of the reply that confirms the request. */
+/** Requests of group members, and the field of the reply that confirms each. */
 const REPLY_FIELDS = { ack: 'acked', nack: 'nacked', extend: 'extended' } as const;
 
 /**
- * Executes `{"ack": seq, "token": t}` (or `nack`, `extend`) and returns the frame that confirms the request.
+ * Executes `{"ack": seq, "token": t}`, or the same with `nack` or `extend`, and returns the confirming frame.
  */
 export async function settle(
   { relay, channel, group }: Settler,
@@ -70,8 +68,8 @@ export async function settle(
 }
 
 /**
- * Returns the sequence number and the token in a frame. An error frame repeats them, so that the client knows
- * which request failed.
+ * Returns the sequence number and the token of a frame. An error frame repeats them, to name the failed
+ * request.
  */
 export function frameSubject(frame: JsonObject | null): { seq?: number; token?: number } {
   const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
@@ -89,12 +87,12 @@ export const REFUSED = 1008;
 export const TOO_SLOW = 4008;
 
 /**
- * A message for many sockets. Pointer URLs contain the base URL of the client. So the message is serialized
- * once per base URL.
+ * A message for many sockets. It is serialized once per base URL, which pointer URLs contain and which
+ * depends on the client.
  */
 export class SharedFrame {
   readonly entry: Entry;
-  /** Pointer that the message announces. It is needed for the receipt. */
+  /** Pointer that the message announces, for the receipt. */
   readonly pointer: string | null;
   readonly #byBase = new Map<string, Buffer>();
 
@@ -114,14 +112,14 @@ export class SharedFrame {
 }
 
 /**
- * Serializes a message without its field `gap`. A gap concerns only some sockets, so it is sent as a separate
- * frame, and the message frame can be shared by all sockets.
+ * Serializes a message without its field `gap`. A gap concerns only some sockets and is a separate frame, so
+ * that all sockets share the message frame.
  */
 export function messageFrame({ gap: _, ...message }: Message): Buffer {
   return Buffer.from(JSON.stringify(message));
 }
 
-/** Returns the frame that tells a client that the messages between `after` and `next` have been deleted. */
+/** Returns the frame that tells a client that messages between `after` and `next` were deleted. */
 export function gapFrame(after: number, next: number): Buffer {
   return Buffer.from(JSON.stringify({ gap: true, after, next }));
 }

@@ -10,19 +10,18 @@ interface ParseError extends Error {
 }
 
 /**
- * Accepts WebSocket requests with raw UTF-8 in the path. Some clients send channel names in this form, but
- * Node's HTTP parser rejects such requests. This function percent-encodes the path and parses the request
- * again. Any other request that cannot be parsed gets Node's error.
+ * Accepts WebSocket requests with raw UTF-8 in the path, in which some clients send channel names and which
+ * Node's HTTP parser rejects. Percent-encodes the path and parses the request again. Any other request that
+ * cannot be parsed gets Node's error.
  */
 export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
   const handled = new WeakSet<Duplex>();
   server.on('clientError', (error: ParseError, socket) => {
-    // The parser that failed on this request still waits for its headers and later reports a timeout. Ignore
-    // this timeout.
+    // The failed parser still waits for the headers of this request and later reports a timeout. Ignore it.
     if (handled.has(socket)) return;
     const encoded = encodedUpgrade(error);
     if (encoded === null) return reject(error, socket);
-    // Remove the listeners of the parser that failed, because the connection now belongs to the WebSocket.
+    // Remove the listeners of the failed parser: the connection now belongs to the WebSocket.
     handled.add(socket);
     for (const event of ['data', 'end', 'drain']) socket.removeAllListeners(event);
     parseUpgrade(encoded, (request, head) => {
@@ -34,7 +33,7 @@ export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
 }
 
 /**
- * Returns the head of the request with a percent-encoded path. Returns null if it is not a complete WebSocket
+ * Returns the head of the request with a percent-encoded path, or null if it is no complete WebSocket
  * request.
  */
 function encodedUpgrade({ code, rawPacket }: ParseError): Buffer | null {

@@ -5,15 +5,10 @@ import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { errorFrame, frameSubject, REFUSED, settle, TEXT } from './protocol.ts';
 
-/**
- * A WebSocket with the data that the server keeps about it. To save memory, the data is stored on the socket
- * itself and not in a map.
- */
+/** A WebSocket with the server's data about it. Fields on the socket take less memory than a map. */
 export class RelaySocket extends WebSocket {
   caller!: Caller;
-  /**
-   * The relay with the rights of the caller. Set only for group members, because they acknowledge messages.
-   */
+  /** The relay with the caller's rights. Set only for group members, which acknowledge messages. */
   relay: Relay | null = null;
   /** Base URL of the pointers in the messages to this socket. */
   base!: string;
@@ -21,30 +16,29 @@ export class RelaySocket extends WebSocket {
   group: string | null = null;
   /** The fan-out that sends messages to this socket. Null for group members. */
   source: { leave(socket: RelaySocket): void } | null = null;
-  /** Sequence number of the newest log entry that was handled for this socket. */
+  /** Sequence number of the newest log entry that this socket has got. */
   seq = 0;
   /** True if the client connected with `since`. Only such clients understand gap frames. */
   resumes = false;
-  /** True if the client must be told before the next message that messages are missing. */
+  /** True if the next message must be preceded by a notice that messages are missing. */
   gap = false;
   /** True if the client has sent anything since the last ping. */
   alive = true;
-  /** Pointers that were announced to this socket and that no pong has confirmed yet. */
+  /** Pointers that were announced to this socket and not yet confirmed by a pong. */
   unconfirmed: string[] | null = null;
-  /** Number of unconfirmed pointers that the pending ping will confirm. 0 if no ping is pending. */
+  /** Number of pointers that the pending ping will confirm. 0 if no ping is pending. */
   pinged = 0;
-  /** Payload of the pending ping. It is used to recognize its pong. */
+  /** Payload of the pending ping, by which its pong is recognized. */
   pingStamp = 0;
-  /** Number of received frames whose replies have not been sent yet. */
+  /** Number of received frames whose replies are not sent yet. */
   pendingReplies = 0;
 }
 
 const PONG = Buffer.from('{"pong":1}');
 
 /**
- * Handles a frame from a client: `{"ack": seq, "token": t}`, the same with `nack` or `extend`, or `{"ping":
- * 1}`. Disconnects a client that sends frames without reading the replies, because the unread replies would
- * fill the memory.
+ * Handles a client's frame: `{"ack": seq, "token": t}`, the same with `nack` or `extend`, or `{"ping": 1}`.
+ * Disconnects a client that does not read the replies, because they would fill the memory.
  */
 export function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
   if (!countFrame(socket)) return;
@@ -67,9 +61,7 @@ export function answerPing(socket: RelaySocket, data: Buffer): void {
   if (countFrame(socket)) socket.pong(data, false, () => socket.pendingReplies--);
 }
 
-/**
- * Counts a frame that needs a reply. If too many replies are unread, it closes the socket and returns false.
- */
+/** Counts a frame that needs a reply. With too many unread replies, closes the socket and returns false. */
 function countFrame(socket: RelaySocket): boolean {
   if (socket.readyState !== socket.OPEN) return false;
   if (socket.pendingReplies++ < INBOUND_FRAMES_OPEN) return true;

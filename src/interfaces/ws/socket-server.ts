@@ -23,19 +23,16 @@ import {
 } from './protocol.ts';
 import { answerPing, RelaySocket, receive } from './relay-socket.ts';
 
-/** Everything that the app passes to the WebSocket interface. */
+/** What the app passes to the WebSocket interface. */
 interface SocketDeps {
   readonly core: RelayCore;
-  /** Base URL of pointers. Null means the address that the client connected to. */
+  /** Base URL of pointers. Null to use the address to which the client connected. */
   readonly publicUrl: string | null;
   /** Throws if the request comes from a foreign web page. */
   guard(request: IncomingMessage): void;
-  /** Returns the caller of an `Authorization` header. Throws `unauthorized` if it is not valid. */
+  /** Returns the caller for an `Authorization` header. Throws `unauthorized` for an invalid API key. */
   authenticate(authorization: string | null): Caller | Promise<Caller>;
-  /**
-   * Throws `rate_limited` if the caller sends too many requests. Without a caller, the requests of the
-   * address are counted.
-   */
+  /** Throws `rate_limited` after too many requests of the caller or, without a caller, of the address. */
   limit(caller: Caller | null, request: IncomingMessage): Promise<void>;
   log(event: {
     readonly level: 'warn' | 'error';
@@ -55,10 +52,10 @@ export interface SocketLimits {
 
 /** Maximum time in ms that sockets have to close when the server stops. */
 const CLOSE_TIMEOUT_MS = 1000;
-/** After this many pings, the event loop gets time for other work. */
+/** Number of pings after which the event loop gets time for other work. */
 const PINGS_AT_ONCE = 256;
 
-/** WebSocket server for channels, for Node only. The HTTP server passes upgrade requests to it. */
+/** WebSocket server for channels, for Node only. The HTTP server passes it upgrade requests. */
 export class SocketServer {
   readonly #deps: SocketDeps;
   readonly #server = new WebSocketServer({
@@ -114,7 +111,7 @@ export class SocketServer {
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
     const known = await this.#caller(request, target).catch(async (error) => {
-      // Let the rate limiter count failed authentications by address, so that nobody can guess API keys and
+      // Count failed authentications by address in the rate limiter, so that nobody can guess API keys and
       // tickets quickly.
       if (isRelayError(error, 'unauthorized')) await this.#deps.limit(null, request);
       throw error;
@@ -123,8 +120,7 @@ export class SocketServer {
     const caller = core.actingAs(known, target.agent);
     const { channel, group } = target;
     authorize(caller, channels.subscribe, { name: channel });
-    // Find the position before the socket opens, so that the socket gets every message that is sent after it
-    // has opened.
+    // Find the position first, so that the socket gets every message that is sent after it has opened.
     const isPattern = await core.channels.isPattern(caller, channel, target);
     const single = group === undefined && !isPattern;
     const start = single ? await core.channels.start(caller.tenant, channel, target.since) : null;
@@ -144,7 +140,7 @@ export class SocketServer {
     this.#sockets.add(socket);
     const { watch } = this.#deps.core.keys;
     const unwatch = watch.watch(socket.caller, () => socket.close(REFUSED, 'the key no longer works'));
-    // Ignore protocol errors, such as frames that are too large. `ws` closes the socket with the right code.
+    // Ignore protocol errors, such as oversized frames: `ws` closes the socket with the right code.
     socket.on('error', ignore);
     socket.on('message', (data: Buffer, binary) => {
       socket.alive = true;

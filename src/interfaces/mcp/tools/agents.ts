@@ -30,7 +30,7 @@ export const AGENT_TOOLS = [
       );
       if (lines.length === 0) return { text: '(no agents)' };
       const now = context.env.now();
-      // Frame the list as foreign text, because agents choose their names, work and claims themselves.
+      // Frame the list as foreign text: agents choose their names, work and claims themselves.
       const source = { what: 'agents', by: 'the agents', at: now };
       return { text: await frame(lines.join('\n'), source, now, context.frameSecret) };
     },
@@ -88,7 +88,7 @@ export const AGENT_TOOLS = [
   }),
 ];
 
-/** Wakes the recipients that have a session on this machine, and says what happened to each message. */
+/** Wakes the recipients with a session on this machine, and says what happened to each message. */
 async function sent(messages: readonly AgentMessage[], { relay, context }: ToolCall): Promise<Answer> {
   const woken =
     (await context

@@ -4,10 +4,7 @@ import { questions } from '../../../contract/questions.ts';
 import { askPerson, waitForAnswer } from '../../../sdk/ask.ts';
 import { defineTool } from '../tool.ts';
 
-/**
- * Number of seconds that a call waits. Many clients give up on a call after some minutes, and the question stays
- * open.
- */
+/** Number of seconds that a call waits. Many clients give up after some minutes; the question stays open. */
 const WAIT_S = 240;
 
 export const ASK_TOOLS = [

@@ -12,7 +12,7 @@ import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts'
 const PROGRESS_MS = 5_000;
 /** Maximum timeout in seconds: one day. */
 const MAX_TIMEOUT_S = 86_400;
-/** If no running bridge is known, somebody must take the task within this many ms. Otherwise the call ends. */
+/** Time in ms in which somebody must take the task if no running bridge is known. Otherwise the call ends. */
 const TAKEN_MS = 10_000;
 
 export const BRIDGE_TOOLS = [
@@ -31,7 +31,7 @@ export const BRIDGE_TOOLS = [
     doing: 'bridging the task',
     async run({ task, to, task_channel, done_channel, timeout, wait }, call) {
       const { client, signal, resolve } = call;
-      // Listen before the task is pushed. Otherwise a fast result could be missed.
+      // Listen before pushing the task, otherwise a fast result could be missed.
       using listening = wait ? await new ResultWaiters(client).listen(done_channel) : null;
       const bridge = new AgentBridge(client, {
         taskChannel: task_channel,
@@ -89,7 +89,7 @@ async function answer(id: string, { url, status }: FoundResult, call: ToolCall):
 
 /** Returns a sentence if no running bridge can take the task, otherwise an empty text. */
 async function nobodyListens(channel: string, to: string | undefined, { relay }: ToolCall): Promise<string> {
-  // Older relays have no list of agents, and not every API key is allowed to read it.
+  // Older relays have no list of agents, and not every API key may read it.
   const listed = await relay.agents.list().catch(() => null);
   const takes = listed?.agents.some(
     ({ name, alive, bridge }) =>
@@ -100,7 +100,7 @@ async function nobodyListens(channel: string, to: string | undefined, { relay }:
   return ` No agent listens ${where}; a person can start one with: relay bridge start`;
 }
 
-/** Returns a signal that aborts after `TAKEN_MS` if nobody was notified of the task or pulled it until then. */
+/** Returns a signal that aborts after `TAKEN_MS` unless somebody was notified of the task or pulled it. */
 function signalIfUntaken(url: string, { client }: ToolCall): { signal: AbortSignal; stop(): void } {
   const untaken = new AbortController();
   const timer = setTimeout(async () => {
@@ -111,8 +111,8 @@ function signalIfUntaken(url: string, { client }: ToolCall): { signal: AbortSign
 }
 
 /**
- * Reports the receipt stage of the task periodically (stored, notified, pulled). Returns a function that
- * stops the reports.
+ * Reports the receipts of the task (stored, notified, pulled) periodically. Returns a function that stops the
+ * reports.
  */
 function reportProgress(url: string, channel: string, { client, progress }: ToolCall): () => void {
   let over = false;
@@ -120,7 +120,7 @@ function reportProgress(url: string, channel: string, { client, progress }: Tool
     const { reached } = await client.receipts(url);
     if (!over) await progress(`${url} on ${channel}: ${reached}`);
   };
-  // Ignore errors, because progress messages are optional.
+  // Ignore errors: progress messages are optional.
   const quietly = () => void tell().catch(() => {});
   quietly();
   const timer = setInterval(quietly, PROGRESS_MS);

@@ -58,8 +58,8 @@ export const CHANNEL_TOOLS = [
       }));
       const lines = (await Promise.all(opened)).map(messageLine).join('\n');
       const text = await cutToBudget(lines, context);
-      // Some messages were cut from the answer. Return no cursors, otherwise the client would mark these
-      // messages as read.
+      // If messages were cut from the answer, return no cursors, with which the client would mark them as
+      // read.
       if (text !== lines)
         return { text: `${text}\nRead fewer messages: limit ${Math.ceil(messages.length / 4)}.` };
       const rest = more ? ' There are more messages.' : '';
@@ -103,18 +103,14 @@ export function messageLine(message: Message & { readonly channel?: string }): s
 }
 
 interface ReadOptions {
-  /**
-   * Sequence number after which messages are returned, oldest first. Without `since`, the newest messages are
-   * returned.
-   */
+  /** Returns messages after this sequence number, oldest first. By default, returns the newest messages. */
   readonly since?: number;
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Maximum time in ms to wait for the next message. It is needed because expired messages never arrive, so the
- * last expected message may be missing.
+ * Maximum time in ms to wait for the next message: the last expected one may have expired and never arrive.
  */
 const QUIET_MS = 2_000;
 
@@ -126,7 +122,7 @@ export async function recentMessages(
 ): Promise<Message[]> {
   const last = await client.channels.position(channel);
   if (o.since !== undefined) return last <= o.since ? [] : readBetween(client, channel, o.since, last, o);
-  // Sequence numbers may have gaps. So read further and further back until there are enough messages.
+  // Sequence numbers have gaps, so read further back until there are enough messages.
   for (let back = o.limit; last > 0; back *= 16) {
     const since = Math.max(0, last - back);
     const found = await readBetween(client, channel, since, last, { ...o, limit: Number.POSITIVE_INFINITY });
@@ -136,8 +132,8 @@ export async function recentMessages(
 }
 
 /**
- * Returns the messages after `since` up to `last`. It subscribes to the channel, because there is no other
- * way to read stored messages.
+ * Returns the messages after `since` up to `last`. Subscribes to the channel: stored messages cannot be read
+ * in another way.
  */
 async function readBetween(
   client: ContextRelay,

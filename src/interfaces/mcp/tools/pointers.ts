@@ -43,7 +43,7 @@ export const POINTER_TOOLS = [
         maxPulls: max_pulls,
         signal,
       });
-      // For an encrypted payload, return no link, because a link would lack the encryption key.
+      // A link to an encrypted payload would lack its key, so return none.
       return { text: pushed.url, links: encrypted ? [] : [pointerLink(pushed.id, summary)] };
     },
   }),
@@ -81,10 +81,10 @@ export const POINTER_TOOLS = [
   }),
 ];
 
-/** Maximum size in bytes of a payload whose tokens are counted for a peek. */
+/** Maximum size in bytes of a payload whose tokens a peek counts. */
 const COUNTED_BYTES = 4 * 1024 * 1024;
 
-/** Describes a pointer as JSON for a model. Fields that the relay does not report are left out. */
+/** Describes a pointer as JSON for a model, without fields that the relay does not report. */
 function describePointer(found: Inspected, tokens: number | null, encrypted: boolean): string {
   const { size, content_type: type, expires_at, pulls_left = null, from, channel, metadata } = found;
   const about = { size, tokens, type, encrypted, expires_at, pulls_left, from, agent: found.agent, channel };
@@ -92,11 +92,11 @@ function describePointer(found: Inspected, tokens: number | null, encrypted: boo
   return JSON.stringify({ ...Object.fromEntries(known), metadata });
 }
 
-/** Resolves a pointer URL, a pointer id, or a resource link from the answer of a tool. */
+/** Resolves a pointer URL, a pointer id, or a resource link that a tool returned. */
 function resolvePointer(url: string, call: ToolCall): Promise<string> {
   const named = parseUri(url.trim());
   const pointer = named?.kind === 'pointer' ? named.id : url.trim();
-  // Throws if the text is not a pointer. Models must not fetch other URLs with this tool.
+  // This throws if the text is no pointer: models must not fetch other URLs.
   const { key } = parsePointer(pointer);
   if (!call.context.local && key !== null) throw stdioOnly('#key=');
   return call.resolve(pointer);

@@ -108,10 +108,7 @@ function withWarning(answer: string, texts: readonly unknown[]): string {
   return warning === null ? answer : `${answer}\nWarning: ${warning}`;
 }
 
-/**
- * Returns a text as one line. Throws if it is empty or too long, because every session reads the project
- * files when it starts.
- */
+/** Returns a text as one line. Throws if it is empty, or too long: every session reads the project files. */
 function checkLine(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const line = oneLine(text);

@@ -8,7 +8,7 @@ import { endsWithLastLine } from '../../../text/excerpt/last-line.ts';
 import { parseUri } from '../tool.ts';
 import { changeChecker, replacedResult, splitResult } from './replaced-result.ts';
 
-/** A call of a tool of the wrapped server. */
+/** A tool call to the wrapped server. */
 export interface WrappedCall {
   readonly server: string;
   readonly tool: string;
@@ -19,13 +19,10 @@ export interface WrappedCall {
 /** Storage and tools of the interceptor. */
 export interface InterceptorHost {
   readonly budget: number;
-  /**
-   * True if a tool call may contain a handle instead of a text: the handle is replaced with the text that it
-   * names.
-   */
+  /** True if a handle in the arguments of a tool call is replaced by the text that it stands for. */
   readonly expands: boolean;
   readonly counter: TokenCounter;
-  /** Description of `pull_context` that is added to the tool list. */
+  /** Definition of `pull_context` for the tool list. */
   readonly pullTool: JsonObject;
   /** Calls `pull_context` and returns its result. */
   pull(args: Json): Promise<JsonObject>;
@@ -33,15 +30,12 @@ export interface InterceptorHost {
   lastLine(handle: string, about: Excerpt): string;
   /** Stores a text and returns its handle. */
   store(text: string, about: Excerpt & { readonly shown: number }, call: WrappedCall): Promise<string>;
-  /**
-   * Returns the text that a handle names. Returns null if the handle was not issued by a proxy of the same
-   * session.
-   */
+  /** Returns the text that a handle stands for, or null if no proxy of the same session issued the handle. */
   read(handle: string, call: WrappedCall): Promise<string | null>;
   warn(what: string): void;
 }
 
-/** A request of the client that the server has not answered. */
+/** A request of the client that the server has not answered yet. */
 interface Pending {
   readonly method: string;
   readonly tool: string;
@@ -55,14 +49,14 @@ interface Schemas {
 
 /** Number of tokens of the budget that are reserved for the last line and the link. */
 const LAST_LINE_TOKENS = 120;
-/** First revision with `resource_link`. Earlier clients may reject a result that has one. */
+/** First MCP revision with `resource_link`. Earlier clients may reject a result that has one. */
 const LINKS_SINCE = '2025-06-18';
 const HANDLE = /^relay:[1-9]\d{0,13}$/;
 
 /**
- * Reads the messages between an MCP client and a server. It replaces long results of tools by excerpts, adds
- * `pull_context` to the tool list, and replaces handles in arguments by their texts. All other messages pass unchanged.
- * It works with any transport.
+ * Reads the messages between an MCP client and a server, over any transport. Replaces long tool results by
+ * excerpts, adds `pull_context` to the tool list, and replaces handles in arguments by their texts. Other
+ * messages pass unchanged.
  */
 export class Interceptor {
   readonly #host: InterceptorHost;
@@ -71,20 +65,18 @@ export class Interceptor {
   readonly #issued = new Set<string>();
   #server: string | null;
   #hasLinks = true;
-  /**
-   * True if the server itself has a tool `pull_context`. Then calls and results of this tool pass unchanged.
-   */
+  /** True if the server has a tool `pull_context` of its own, whose calls and results pass unchanged. */
   #pullsItself = false;
 
-  /** `server` is the name of the server in statistics. By default, the name that the server reports itself. */
+  /** `server` is the server's name in statistics. Null to use the name that the server reports. */
   constructor(server: string | null, host: InterceptorHost) {
     this.#server = server;
     this.#host = host;
   }
 
   /**
-   * Takes a message of the client. Returns `forward`, a message for the server, or `answer`, an answer for
-   * the client.
+   * Takes a message of the client. Returns a message for the server (`forward`) or an answer for the client
+   * (`answer`).
    */
   async fromClient(text: string): Promise<{ readonly forward: string } | { readonly answer: string }> {
     const message = parse(text);
@@ -107,8 +99,8 @@ export class Interceptor {
   }
 
   /**
-   * Takes a message of the server and returns the message for the client. A long result is stored first, so
-   * in this case a promise is returned.
+   * Takes a message of the server and returns the message for the client, as a promise if a long result is
+   * stored first.
    */
   fromServer(text: string): string | Promise<string> {
     const message = parse(text);
@@ -127,7 +119,7 @@ export class Interceptor {
       case 'tools/list':
         return this.#listTools(text, result);
       case 'tools/call': {
-        // A token has at least one byte. So a message with fewer characters than the budget has tokens always
+        // A token has at least one byte, so a message with no more characters than the budget has tokens
         // fits.
         if (text.length <= this.#host.budget || result.resultType === 'input_required') return text;
         if (pending.tool === PULL_TOOL.name) return text;
@@ -164,7 +156,7 @@ export class Interceptor {
   }
 
   /**
-   * Returns the message with an excerpt in place of the result. Returns null if the result fits or cannot be
+   * Returns the message with an excerpt in place of the result, or null if the result fits or cannot be
    * shortened.
    */
   async #shorten(message: JsonObject, result: JsonObject, call: WrappedCall): Promise<string | null> {
@@ -200,8 +192,8 @@ export class Interceptor {
   }
 
   /**
-   * Replaces arguments that are handles of this session with the texts that they name. An argument stays
-   * unchanged if the tool's schema does not accept the text.
+   * Replaces arguments that are handles of this session by their texts, if the tool's schema accepts a text
+   * there.
    */
   async #expand(text: string, args: Json | undefined, call: WrappedCall): Promise<string> {
     const schema = this.#schemas.get(call.tool)?.input;
@@ -222,10 +214,7 @@ export class Interceptor {
     return document.text;
   }
 
-  /**
-   * Returns the content of a resource, if this proxy has added its link to a result. Returns null for any
-   * other resource.
-   */
+  /** Returns the content of a resource whose link this proxy added to a result, or null for any other. */
   async #readIssued(uri: Json | undefined, call: Pending): Promise<JsonObject | null> {
     const named = typeof uri === 'string' ? parseUri(uri) : null;
     if (named?.kind !== 'pointer' || !this.#issued.has(named.id)) return null;
@@ -244,7 +233,7 @@ function parse(text: string): JsonObject | null {
 }
 
 /**
- * Builds an answer. Requests of the 2026 revision name their revision. Only results of that revision need the
+ * Builds an answer. Only requests of the 2026 revision name their revision, and only their results need the
  * field `resultType`.
  */
 function answer(id: Json, { _meta }: JsonObject, result: JsonObject): { readonly answer: string } {

@@ -2,14 +2,14 @@ import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../../ba
 import { JsonSchema } from '../../../formats/json-schema.ts';
 
 /**
- * If structured content has at most this many characters, it is kept whole. Strings that repeat the text of
- * the result are not counted, because the excerpt replaces them.
+ * Number of characters up to which structured content is kept whole. Strings that repeat the text of the
+ * result do not count, because the excerpt replaces them.
  */
 const SMALL_CHARS = 400;
 
 /**
- * Limits for shortening large structured content: number of items per list, and characters per string. The
- * first level keeps the most.
+ * Limits for shortening large structured content, from mild to strict: items per list, and characters per
+ * string.
  */
 const LEVELS = [
   { items: 3, chars: 200 },
@@ -17,12 +17,12 @@ const LEVELS = [
   { items: 0, chars: 20 },
 ] as const;
 
-/** A tool result that was split into the text to store and functions that shorten its structured content. */
+/** A tool result, split into the text to store and functions that shorten its structured content. */
 export interface SplitResult {
   readonly text: string;
   /**
-   * Functions that return the structured content with the excerpt in it, best first. They return undefined if
-   * the result has no structured content.
+   * Functions that return the structured content with the excerpt in it, best first, or undefined if there is
+   * none.
    */
   readonly structures: readonly ((shown: string, handle: string) => Json | undefined)[];
 }
@@ -47,15 +47,12 @@ export function splitResult(result: JsonObject, schema: JsonObject | undefined):
   };
 }
 
-/**
- * Maximum number of strings that are tried as the place of the excerpt in the structured content. The longest
- * string is tried first.
- */
+/** Number of strings that are tried as the place for the excerpt in structured content, longest first. */
 const PLACES = 5;
 
 /**
- * Returns functions that shorten structured content and add the excerpt. The first one adds it as a new
- * member, the others put it in place of a string.
+ * Returns functions that shorten structured content and add the excerpt: the first as a new member, the
+ * others in place of a string.
  */
 function shortened(value: Json, items: number, chars: number): SplitResult['structures'] {
   const cut = (handle: string) =>
@@ -77,7 +74,7 @@ function shortened(value: Json, items: number, chars: number): SplitResult['stru
   ];
 }
 
-/** Placeholder in the form of a handle. The real handle replaces it after the text was stored. */
+/** Placeholder for a handle. The real one replaces it when the text is stored. */
 const SAMPLE = 'relay:0';
 
 /**
@@ -110,8 +107,8 @@ export function replacedResult(
 }
 
 /**
- * Returns a function that checks whether a changed value still matches a schema. If the schema has keywords
- * that we do not support, it rejects every value. Strings with a `format` must be unchanged.
+ * Returns a function that checks whether a changed value still matches a schema. With keywords that we do not
+ * support, it rejects every value. A string with a `format` must be unchanged.
  */
 export function changeChecker(
   schema: JsonObject | undefined,
@@ -129,7 +126,7 @@ export function changeChecker(
   }
 }
 
-/** Returns a copy of a value with each string replaced. Names of members stay. */
+/** Returns a copy of a value with each string replaced, but not the names of members. */
 export function mapStrings(value: Json, replace: (text: string) => string): Json {
   return prune(value, Number.POSITIVE_INFINITY, replace);
 }
@@ -156,7 +153,7 @@ function contentOf({ content }: JsonObject): Json[] {
   return Array.isArray(content) ? content : [];
 }
 
-/** Returns the text of a content block: of a text or of an embedded resource. */
+/** Returns the text of a content block: a text or an embedded resource. */
 function textOf(block: Json): string | null {
   if (!isJsonObject(block)) return null;
   const { type, text, resource } = block;
