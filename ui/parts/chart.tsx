@@ -1,26 +1,17 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { theme } from '../frame/theme.ts';
 
-export interface Series {
-  readonly name: string;
-  /** Name of the CSS variable with the colour of the series. */
-  readonly colour: string;
-  readonly values: readonly (number | null)[];
-}
-
 interface Props {
   /** Description for screen readers. */
   readonly label: string;
-  /** Times of the values, in seconds since the epoch. */
-  readonly times: readonly number[];
-  readonly series: readonly Series[];
+  readonly points: readonly { readonly at: string; readonly value: number | null }[];
   readonly format: (value: number) => string;
 }
 
 const HEIGHT = 180;
 
-/** A chart of figures over time. Screen readers get a table instead of the canvas. */
-export function Chart({ label, times, series, format }: Props) {
+/** A bar chart of figures over time. Screen readers get a table instead of the canvas. */
+export function Chart({ label, points, format }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const colours = theme.value;
   useEffect(() => {
@@ -36,6 +27,7 @@ export function Chart({ label, times, series, format }: Props) {
     const { fontFamily } = getComputedStyle(element);
     import('uplot').then(({ default: Plot }) => {
       if (over) return;
+      const times = points.map(({ at }) => Date.parse(at) / 1_000);
       const half = times.length > 1 ? (times[1]! - times[0]!) / 2 : 1_800;
       const axis = {
         stroke: colour('--soft'),
@@ -61,17 +53,16 @@ export function Chart({ label, times, series, format }: Props) {
           ],
           series: [
             {},
-            ...series.map((one) => ({
-              label: one.name,
-              stroke: colour(one.colour),
-              fill: `color-mix(in srgb, ${colour(one.colour)} 55%, transparent)`,
+            {
+              stroke: colour('--accent'),
+              fill: `color-mix(in srgb, ${colour('--accent')} 55%, transparent)`,
               width: 1,
               paths: Plot.paths.bars!({ size: [0.8, 28] }),
               points: { show: false },
-            })),
+            },
           ],
         },
-        [times, ...series.map(({ values }) => values)] as never,
+        [times, points.map(({ value }) => value)],
         element,
       );
     });
@@ -82,7 +73,7 @@ export function Chart({ label, times, series, format }: Props) {
       watching.disconnect();
       plot?.destroy();
     };
-  }, [times, series, colours]);
+  }, [points, colours]);
   return (
     <figure class="chart">
       <div ref={place} class="chart-place" aria-hidden="true" style={{ height: `${HEIGHT}px` }} />
@@ -92,20 +83,14 @@ export function Chart({ label, times, series, format }: Props) {
           <thead>
             <tr>
               <th scope="col">Time</th>
-              {series.map(({ name }) => (
-                <th scope="col" key={name}>
-                  {name}
-                </th>
-              ))}
+              <th scope="col">{label}</th>
             </tr>
           </thead>
           <tbody>
-            {times.map((time, at) => (
-              <tr key={time}>
-                <th scope="row">{new Date(time * 1_000).toLocaleString()}</th>
-                {series.map(({ name, values }) => (
-                  <td key={name}>{values[at] === null ? 'none' : format(values[at] ?? 0)}</td>
-                ))}
+            {points.map(({ at, value }) => (
+              <tr key={at}>
+                <th scope="row">{new Date(at).toLocaleString()}</th>
+                <td>{value === null ? 'none' : format(value)}</td>
               </tr>
             ))}
           </tbody>

@@ -26,16 +26,3 @@ function safeName(name: string): string {
     .slice(0, 120);
   return plain || 'content';
 }
-
-/**
- * Returns CSV. Quotes fields where needed. Puts an apostrophe before a text that a spreadsheet would treat
- * as a formula.
- */
-export function csvText(names: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const field = (value: string | number) => {
-    const text = String(value);
-    const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
-  return [names, ...rows].map((row) => `${row.map(field).join(',')}\r\n`).join('');
-}

@@ -1,14 +1,12 @@
 import { useMemo } from 'preact/hooks';
 import { count } from '../../../src/base/format.ts';
-import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import type { SpendingReport, SpendingRow } from '../../../src/contract/activity.ts';
 import { to } from '../../frame/router.ts';
 import { Chart } from '../../parts/chart.tsx';
 import { Command } from '../../parts/copy-button.tsx';
-import { csvText, saveAs } from '../../parts/download.ts';
+import { CsvButton } from '../../parts/csv-button.tsx';
 import { readParams, SelectFilter, ValueFilter } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
-import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Figure, PageHead } from '../../parts/page-head.tsx';
 import { type Column, linkColumn, Table } from '../../parts/table.tsx';
@@ -20,6 +18,11 @@ import { useNames } from '../overview/use-names.ts';
 const RANGES = { '1': 'today', '7': 'last 7 days', '30': 'last 30 days' };
 const GROUPS = { agent: 'agent', model: 'model', project: 'project', thread: 'thread', day: 'day' } as const;
 type Group = keyof typeof GROUPS;
+
+const CSV_NAMES = (
+  'day thread agent model project prompts input_tokens cached_input_tokens ' +
+  'output_tokens pasted_tokens shown_tokens'
+).split(' ') as (keyof SpendingRow)[];
 
 /** Sums of several rows. `cost` is null if the price of every model in these rows is unknown. */
 interface Sum extends Omit<SpendingRow, 'day' | 'thread' | 'agent' | 'model' | 'project'> {
@@ -45,14 +48,14 @@ export function Costs() {
         title="Costs"
         actions={
           rows.length > 0 && (
-            <button
-              type="button"
-              class="button"
-              onClick={() => saveAs('costs.csv', encodeUtf8(csvOf(rows, spending.value!.prices)), 'text/csv')}
-            >
-              <Icon name="download" />
-              CSV
-            </button>
+            <CsvButton
+              file="costs.csv"
+              names={[...CSV_NAMES, 'cost']}
+              rows={rows.map((row) => [
+                ...CSV_NAMES.map((name) => row[name]),
+                priceOf(spending.value!.prices, row) ?? '',
+              ])}
+            />
           )
         }
       />
@@ -91,7 +94,10 @@ function Body({ rows, prices, group }: { rows: readonly SpendingRow[]; prices: P
   const sums = sumBy(rows, prices, (row) => row[group]);
   if (group === 'day') sums.sort((a, b) => b.name.localeCompare(a.name));
   const byDay = useMemo(
-    () => sumBy(rows, prices, ({ day }) => day).sort((a, b) => a.name.localeCompare(b.name)),
+    () =>
+      sumBy(rows, prices, ({ day }) => day)
+        .map((sum) => ({ at: sum.name, value: sum.input_tokens + sum.output_tokens }))
+        .sort((a, b) => a.at.localeCompare(b.at)),
     [rows, prices],
   );
   const unpriced = [
@@ -120,17 +126,6 @@ function Body({ rows, prices, group }: { rows: readonly SpendingRow[]; prices: P
     figure('Saved', (sum) => count(sum.saved), true),
     figure('Cost', (sum) => money(sum.cost)),
   ];
-  const times = useMemo(() => byDay.map(({ name }) => Date.parse(name) / 1_000), [byDay]);
-  const series = useMemo(
-    () => [
-      {
-        name: 'Tokens',
-        colour: '--accent',
-        values: byDay.map((sum) => sum.input_tokens + sum.output_tokens),
-      },
-    ],
-    [byDay],
-  );
   return (
     <>
       <div class="figures">
@@ -161,7 +156,7 @@ function Body({ rows, prices, group }: { rows: readonly SpendingRow[]; prices: P
       {byDay.length > 1 && (
         <section class="panel costs-chart" aria-labelledby="tokens-by-day">
           <h2 id="tokens-by-day">Tokens by day</h2>
-          <Chart label="Tokens by day" times={times} series={series} format={count} />
+          <Chart label="Tokens by day" points={byDay} format={count} />
         </section>
       )}
       <p class="soft small costs-method">
@@ -217,15 +212,4 @@ export function sumBy(
 export function formatMoney(cost: number | null, currency = ''): string {
   if (cost === null) return '–';
   return `${cost.toFixed(cost > 0 && cost < 1 ? 4 : 2)} ${currency}`.trim();
-}
-
-function csvOf(rows: readonly SpendingRow[], prices: Prices): string {
-  const names = (
-    'day thread agent model project prompts input_tokens cached_input_tokens ' +
-    'output_tokens pasted_tokens shown_tokens'
-  ).split(' ') as (keyof SpendingRow)[];
-  return csvText(
-    [...names, 'cost'],
-    rows.map((row) => [...names.map((name) => row[name]), priceOf(prices, row) ?? '']),
-  );
 }

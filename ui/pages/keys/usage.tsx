@@ -1,11 +1,9 @@
 import { useState } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/format.ts';
-import { encodeUtf8 } from '../../../src/base/utf8.ts';
-import type { Meter, UsageReport, UsageRow } from '../../../src/contract/keys.ts';
+import type { Meter, UsageRow } from '../../../src/contract/keys.ts';
 import { Command } from '../../parts/copy-button.tsx';
-import { csvText, saveAs } from '../../parts/download.ts';
+import { CsvButton } from '../../parts/csv-button.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
-import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Facts, Figure } from '../../parts/page-head.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -25,6 +23,8 @@ const COLUMNS: readonly Column<UsageRow>[] = [
   { title: 'Bytes', width: '90px', cell: (row) => bytes(row.bytes), figure: true, wide: true },
 ];
 
+const CSV_NAMES = ['day', 'key', 'operation', 'count', 'bytes'] as const;
+
 /** Usage of a month against the plan's limits. */
 export function Usage() {
   const [month, setMonth] = useState('');
@@ -41,16 +41,11 @@ export function Usage() {
           />
         </label>
         {usage.value && usage.value.rows.length > 0 && (
-          <button
-            type="button"
-            class="button align-end"
-            onClick={() =>
-              saveAs(`usage-${usage.value!.month}.csv`, encodeUtf8(csvOf(usage.value!)), 'text/csv')
-            }
-          >
-            <Icon name="download" />
-            CSV
-          </button>
+          <CsvButton
+            file={`usage-${usage.value.month}.csv`}
+            names={CSV_NAMES}
+            rows={usage.value.rows.map((row) => CSV_NAMES.map((name) => row[name]))}
+          />
         )}
       </div>
       <Answer of={usage}>
@@ -146,13 +141,5 @@ function UsageMeter({
         )
       }
     />
-  );
-}
-
-function csvOf({ rows }: UsageReport): string {
-  const names = ['day', 'key', 'operation', 'count', 'bytes'] as const;
-  return csvText(
-    names,
-    rows.map((row) => names.map((name) => row[name])),
   );
 }

@@ -16,45 +16,29 @@ export function TokensOverTime() {
     [hours],
   );
   useEvery(60_000, figures.again);
+  const points = useMemo(
+    () => (figures.value?.points ?? []).map(({ at, avoided_tokens }) => ({ at, value: avoided_tokens })),
+    [figures.value],
+  );
   return (
     <section class="panel" aria-labelledby="tokens">
       <div class="panel-head">
         <h2 id="tokens">Tokens saved</h2>
         <Switch label="Time range" value={hours} set={setHours} options={TIME_RANGES} />
       </div>
-      <Answer of={figures}>{({ points, method }) => <TokensChart points={points} method={method} />}</Answer>
+      <Answer of={figures}>
+        {({ method }) => (
+          <>
+            {points.some(({ value }) => value !== null) ? (
+              <Chart label="Tokens saved over time" points={points} format={formatShort} />
+            ) : (
+              <p class="soft chart-none">No prompts in this time range.</p>
+            )}
+            <p class="soft small">{method}</p>
+          </>
+        )}
+      </Answer>
     </section>
-  );
-}
-
-function TokensChart({
-  points,
-  method,
-}: {
-  points: readonly { at: string; avoided_tokens: number | null }[];
-  method: string;
-}) {
-  const times = useMemo(() => points.map(({ at }) => Date.parse(at) / 1_000), [points]);
-  const series = useMemo(
-    () => [
-      {
-        name: 'Tokens saved',
-        colour: '--accent',
-        values: points.map(({ avoided_tokens }) => avoided_tokens),
-      },
-    ],
-    [points],
-  );
-  const prompted = points.some(({ avoided_tokens }) => avoided_tokens !== null);
-  return (
-    <>
-      {prompted ? (
-        <Chart label="Tokens saved over time" times={times} series={series} format={formatShort} />
-      ) : (
-        <p class="soft chart-none">No prompts in this time range.</p>
-      )}
-      <p class="soft small">{method}</p>
-    </>
   );
 }
 
