@@ -22,6 +22,11 @@ export function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** Formats a number with its noun: `1 pointer`, `3 pointers`. */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
 /** Formats a byte limit exactly: `26,214,400 bytes (25 MiB)`. */
 export function exactBytes(byteCount: number): string {
   return byteCount < 1024 ? bytes(byteCount) : `${count(byteCount)} bytes (${bytes(byteCount)})`;
@@ -44,6 +49,5 @@ const SPANS: readonly [name: string, seconds: number][] = [
 /** Formats a limit in its largest whole unit: `30 days`, `90 minutes`, `1 second`. */
 export function duration(seconds: number): string {
   const [name, size] = SPANS.find(([, each]) => seconds >= each && seconds % each === 0) ?? ['second', 1];
-  const n = seconds / size;
-  return `${count(n)} ${name}${n === 1 ? '' : 's'}`;
+  return plural(seconds / size, name);
 }

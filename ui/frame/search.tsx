@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { plural } from '../../src/base/format.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ForeignText } from '../parts/foreign-text.tsx';
 import { Icon } from '../parts/icons.tsx';
@@ -11,8 +12,6 @@ import { navigate } from './router.ts';
 const opened = signal<'search' | 'keys' | null>(null);
 
 const WAIT_MS = 120;
-/** Order in which the groups of results are displayed, whatever their order of arrival. */
-const ORDER = ['Go to', 'Threads', 'Artifacts', 'Pointers', 'Tasks', 'Runs', 'Channels', 'Files', 'Agents'];
 
 const KEYS: readonly (readonly [keys: readonly string[], about: string])[] = [
   [['/'], 'Search'],
@@ -165,13 +164,9 @@ function SearchForm({ close }: { close: () => void }) {
                   tabIndex={-1}
                   onClick={close}
                 >
-                  <span class="one-line">
-                    <ForeignText text={one.title} max={120} />
-                  </span>
+                  <ForeignText as="span" class="one-line" text={one.title} max={120} />
                   {one.note && (
-                    <span class="soft small one-line">
-                      <ForeignText text={one.note} max={160} />
-                    </span>
+                    <ForeignText as="span" class="soft small one-line" text={one.note} max={160} />
                   )}
                 </a>
               );
@@ -183,7 +178,7 @@ function SearchForm({ close }: { close: () => void }) {
         {text.trim() === ''
           ? 'Finds threads, artifacts, pointers, channels, tasks, runs, files and agents.'
           : all.length > 0
-            ? `${all.length} ${all.length === 1 ? 'result' : 'results'}`
+            ? plural(all.length, 'result')
             : pending
               ? 'Searching…'
               : 'Nothing found.'}
@@ -199,27 +194,19 @@ function SearchForm({ close }: { close: () => void }) {
 function useFound(q: string): { groups: readonly FoundGroup[]; pending: boolean } {
   const current = relay.value;
   const find = useMemo(() => finder(current), [current]);
-  const [state, setState] = useState<{ q: string; groups: readonly FoundGroup[]; pending: boolean }>({
-    q: '',
+  const [state, setState] = useState<{ groups: readonly FoundGroup[]; pending: boolean }>({
     groups: [],
     pending: false,
   });
   useEffect(() => {
     if (q === '') {
-      setState({ q, groups: [], pending: false });
+      setState({ groups: [], pending: false });
       return;
     }
     let over = false;
     setState((before) => ({ ...before, pending: true }));
-    const show = (group: FoundGroup) => {
-      if (over) return;
-      setState((before) => {
-        const groups = [...(before.q === q ? before.groups : []), group].filter(
-          ([, found]) => found.length > 0,
-        );
-        groups.sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
-        return { q, groups, pending: true };
-      });
+    const show = (groups: readonly FoundGroup[]) => {
+      if (!over) setState({ groups, pending: true });
     };
     const timer = setTimeout(async () => {
       await find(q, show);

@@ -18,45 +18,46 @@ const SPACES = 10;
 type Source = (relay: Relay, q: string) => Promise<readonly Found[]>;
 
 /**
- * Lists that are short enough to be read completely. The browser reads each list once per search dialog and filters
- * it itself.
+ * Searches a list that is short enough to be read completely: reads it once per search dialog and filters it in the
+ * browser.
  */
-class ShortLists {
-  readonly #read = new Map<string, Promise<readonly Found[]>>();
-
-  source(name: string, read: (relay: Relay) => Promise<readonly Found[]>): Source {
-    return async (relay, q) => {
-      const listed = this.#read.get(name) ?? read(relay);
-      this.#read.set(name, listed);
-      const words = q.toLowerCase().split(/\s+/);
-      const matching = (await listed).filter(({ title, note }) => {
-        const text = `${title} ${note ?? ''}`.toLowerCase();
-        return words.every((word) => text.includes(word));
-      });
-      return matching.slice(0, FEW);
-    };
-  }
+function shortList(read: (relay: Relay) => Promise<readonly Found[]>): Source {
+  let listed: Promise<readonly Found[]> | undefined;
+  return async (relay, q) => {
+    listed ??= read(relay);
+    const words = q.toLowerCase().split(/\s+/);
+    const matching = (await listed).filter(({ title, note }) => {
+      const text = `${title} ${note ?? ''}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    return matching.slice(0, FEW);
+  };
 }
 
-/** Returns a search over everything that the caller may see. `show` gets each group of results as it arrives. */
-export function finder(relay: Relay): (q: string, show: (group: FoundGroup) => void) => Promise<void> {
-  const lists = new ShortLists();
+/**
+ * Returns a search over everything that the caller may see. Calls `show` with all results so far whenever a group of
+ * results arrives.
+ */
+export function finder(
+  relay: Relay,
+): (q: string, show: (groups: readonly FoundGroup[]) => void) => Promise<void> {
   const sources: readonly (readonly [name: string, search: Source | false])[] = [
     ['Go to', jump],
     ['Threads', hasScope('threads') && threads],
     ['Artifacts', hasScope('threads') && artifacts],
     ['Pointers', hasScope('pull') && pointers],
-    ['Tasks', hasScope('tasks') && lists.source('tasks', tasks)],
-    ['Runs', hasScope('threads') && lists.source('runs', runs)],
-    ['Channels', hasScope('subscribe') && lists.source('channels', channels)],
+    ['Tasks', hasScope('tasks') && shortList(tasks)],
+    ['Runs', hasScope('threads') && shortList(runs)],
+    ['Channels', hasScope('subscribe') && shortList(channels)],
     ['Files', hasScope('files') && files],
-    ['Agents', hasScope('tasks') && lists.source('agents', agents)],
+    ['Agents', hasScope('tasks') && shortList(agents)],
   ];
   return async (q, show) => {
-    const searching = sources.map(async ([name, search]) => {
+    const groups = sources.map(([name]): FoundGroup => [name, []]);
+    const searching = sources.map(async ([name, search], at) => {
       if (search === false) return;
-      const found = await search(relay, q).catch(() => []);
-      show([name, found]);
+      groups[at] = [name, await search(relay, q).catch(() => [])];
+      show(groups.filter(([, found]) => found.length > 0));
     });
     await Promise.all(searching);
   };

@@ -1,18 +1,13 @@
 import type { RelayError } from '../../base/errors.ts';
-import { count } from '../../base/format.ts';
+import { count, plural } from '../../base/format.ts';
 import type { Json } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { badUsage } from './command.ts';
 import type { Io } from './io.ts';
 
-export { bytes, count } from '../../base/format.ts';
+export { bytes, count, plural } from '../../base/format.ts';
 
 // Formats and parses numbers and times for people, without Intl: loading it takes longer than a fast command.
-
-/** Formats a number with its noun: `1 pointer`, `3 pointers`. */
-export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${count(n)} ${n === 1 ? one : many}`;
-}
 
 /** Formats a token count: `about 1,200 tokens (o200k_base)`. */
 export function tokensInWords({ tokens, tokenizer, estimated }: TokenCount): string {
