@@ -20,6 +20,11 @@ export function to(...parts: readonly string[]): string {
   return `/ui${parts.map((part) => `/${encodeURIComponent(part)}`).join('')}`;
 }
 
+/** Returns the id of the pointer that a URL names, or undefined. */
+export function pointerId(url: string | undefined): string | undefined {
+  return /[0-9a-f-]{36}/i.exec(url ?? '')?.[0];
+}
+
 export function navigate(href: string, o: { replace?: boolean } = {}): void {
   if (o.replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);

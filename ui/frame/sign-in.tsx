@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { isRelayError, RelayError } from '../../src/base/errors.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { Command } from '../parts/copy-button.tsx';
-import { onSubmit } from '../parts/filters.tsx';
+import { Field, onSubmit } from '../parts/filters.tsx';
 import { Failure } from '../parts/notices.tsx';
 import { useTitle } from '../parts/page-head.tsx';
 import { useAction } from '../session/asking.ts';
@@ -33,19 +33,17 @@ export function SignIn({ byLink }: { byLink: boolean }) {
           : 'This relay requires an API key.'}
       </p>
       <form onSubmit={onSubmit(() => checking.run())}>
-        <label class="field">
-          <span>API key</span>
-          <input
-            type="password"
-            class="mono"
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="cr_live_…"
-            required
-            value={key}
-            onInput={(event) => setKey(event.currentTarget.value)}
-          />
-        </label>
+        <Field
+          label="API key"
+          type="password"
+          class="mono"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="cr_live_…"
+          required
+          value={key}
+          set={setKey}
+        />
         <label class="check">
           <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.currentTarget.checked)} />
           <span>Stay signed in when this tab is reloaded</span>

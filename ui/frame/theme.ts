@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
-export type Theme = (typeof THEMES)[number];
+type Theme = (typeof THEMES)[number];
 
 const STORED = 'contextrelay-theme';
 
@@ -19,11 +19,6 @@ export function applyTheme(): void {
       // Without storage the theme is applied, but it is lost when the page is closed.
     }
   });
-}
-
-export function isDark(): boolean {
-  if (theme.value !== 'system') return theme.value === 'dark';
-  return matchMedia('(prefers-color-scheme: dark)').matches;
 }
 
 function stored(): Theme {

@@ -2,41 +2,16 @@ import type { ComponentChildren } from 'preact';
 
 export type Tone = 'ok' | 'busy' | 'warn' | 'bad' | 'quiet';
 
-const TONES: { readonly [word: string]: Tone } = {
-  done: 'ok',
-  completed: 'ok',
-  accepted: 'ok',
-  alive: 'ok',
-  acked: 'ok',
-  idle: 'ok',
-  live: 'ok',
-  result: 'ok',
-  answered: 'ok',
-  read: 'ok',
-  shown: 'busy',
-  running: 'busy',
-  working: 'busy',
-  'in progress': 'busy',
-  pulled: 'busy',
-  notified: 'busy',
-  queued: 'quiet',
-  pending: 'quiet',
-  skipped: 'quiet',
-  stored: 'quiet',
-  silent: 'warn',
-  stuck: 'warn',
-  blocked: 'warn',
-  partial: 'warn',
-  interrupted: 'warn',
-  canceled: 'quiet',
-  failed: 'bad',
-  dead: 'bad',
-  revoked: 'bad',
-  expired: 'bad',
-};
+/** Words by tone. A word that is not listed is quiet. */
+const WORDS: readonly (readonly [Tone, ...words: string[]])[] = [
+  ['ok', 'done', 'completed', 'accepted', 'alive', 'acked', 'idle', 'live', 'result', 'answered', 'read'],
+  ['busy', 'shown', 'running', 'working', 'in progress', 'pulled', 'notified'],
+  ['warn', 'silent', 'stuck', 'blocked', 'partial', 'interrupted'],
+  ['bad', 'failed', 'dead', 'revoked', 'expired'],
+];
 
 export function toneOf(word: string): Tone {
-  return TONES[word] ?? 'quiet';
+  return WORDS.find(([, ...words]) => words.includes(word))?.[0] ?? 'quiet';
 }
 
 /** A status as a word. Its colour only repeats the word, for people who cannot tell the colours apart. */

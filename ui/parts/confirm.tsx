@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Relay } from '../../src/contract/relay.ts';
 import { useAction } from '../session/asking.ts';
 import { Dialog } from './dialog.tsx';
 import { Failure } from './notices.tsx';
@@ -14,7 +15,9 @@ export function ConfirmButton(o: {
   sure: string;
   /** Label of the button that closes the dialog. */
   dismiss?: string;
-  act: () => Promise<unknown>;
+  act: (relay: Relay) => Promise<unknown>;
+  /** Called when the action has succeeded. */
+  done?: () => void;
   danger?: boolean;
   disabled?: boolean;
 }) {
@@ -33,7 +36,7 @@ export function ConfirmButton(o: {
       {asking && (
         <Dialog title={o.title} onClose={() => setAsking(false)}>
           <div class="dialog-body">{o.children}</div>
-          {acting.error !== undefined && <Failure error={acting.error} />}
+          <Failure error={acting.error} />
           <footer>
             <button type="button" class="button" onClick={() => setAsking(false)}>
               {o.dismiss ?? 'Cancel'}
@@ -42,7 +45,11 @@ export function ConfirmButton(o: {
               type="button"
               class={o.danger ? 'button danger solid' : 'button solid'}
               disabled={acting.busy}
-              onClick={async () => (await acting.run()) && setAsking(false)}
+              onClick={async () => {
+                if (!(await acting.run())) return;
+                setAsking(false);
+                o.done?.();
+              }}
             >
               {o.sure}
             </button>

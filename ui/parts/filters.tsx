@@ -91,9 +91,11 @@ export function Field({
   label: string;
   value: string;
   set: (value: string) => void;
-  type?: 'text' | 'search';
+  type?: 'text' | 'search' | 'password';
   class?: string;
   placeholder?: string;
+  autocomplete?: 'off';
+  spellcheck?: boolean;
   maxLength?: number;
   required?: boolean;
   grow?: boolean;
@@ -102,6 +104,26 @@ export function Field({
     <label class={grow ? 'field grow' : 'field'}>
       <span>{label}</span>
       <input {...(o as object)} onInput={(event) => set(event.currentTarget.value)} />
+    </label>
+  );
+}
+
+/** A required text of several lines, with its label. */
+export function TextArea({
+  label,
+  set,
+  ...o
+}: {
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  class?: string;
+  rows?: number;
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <textarea required {...o} onInput={(event) => set(event.currentTarget.value)} />
     </label>
   );
 }

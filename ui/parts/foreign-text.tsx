@@ -3,15 +3,26 @@ import { revealHidden } from '../viewers/reveal-hidden.ts';
 
 /**
  * Displays foreign text, such as a name or a summary. It is never markup, and its direction does not affect
- * the text around it.
+ * the text around it. With `as`, the text is alone in an element with this name and class.
  */
-export function ForeignText({ text, max = 300 }: { text: string; max?: number }) {
+export function ForeignText({
+  text,
+  max = 300,
+  as: Around,
+  class: name,
+}: {
+  text: string;
+  max?: number;
+  as?: 'p' | 'span' | 'strong' | 'h2';
+  class?: string;
+}) {
   const clean = revealHidden(text);
-  return (
+  const shown = (
     <bdi title={clean.length > max ? undefined : clean}>
       {clean.length > max ? `${clean.slice(0, max)}…` : clean}
     </bdi>
   );
+  return Around ? <Around class={name}>{shown}</Around> : shown;
 }
 
 /** A foreign JSON value on one line. */

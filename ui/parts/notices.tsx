@@ -13,8 +13,9 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** An error with its hint. */
+/** An error with its hint. Nothing if the error is undefined. */
 export function Failure({ error, again }: { error: unknown; again?: () => void }) {
+  if (error === undefined) return null;
   const { message, hint, code } = toRelayError(error);
   if (!isRelayError(error)) console.error(error);
   return (
@@ -60,7 +61,7 @@ export function Answer<T>({
 }) {
   return (
     <>
-      {of.error !== undefined && <Failure error={of.error} again={of.again} />}
+      <Failure error={of.error} again={of.again} />
       {of.value !== undefined ? children(of.value) : of.pending && <Pending what={what} />}
     </>
   );

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { count } from '../../src/base/format.ts';
 import type { Paged } from '../session/paging.ts';
 import { ForeignText } from './foreign-text.tsx';
 import { Empty, Failure, Pending } from './notices.tsx';
-import { useVirtualRows } from './virtual-rows.ts';
+import { useVirtualRows } from './virtual-rows.tsx';
 
 export interface Column<T> {
   readonly title: string;
@@ -223,7 +224,7 @@ export function PagedTable<T>({
     <>
       {skipped > 0 && (
         <p class="bar">
-          <span>{skipped.toLocaleString('en')} earlier rows were removed from this page.</span>
+          <span>{count(skipped)} earlier rows were removed from this page.</span>
           <button type="button" class="button" onClick={paged.first}>
             Back to the start
           </button>
@@ -236,14 +237,10 @@ export function PagedTable<T>({
           : pending
             ? 'Loading more…'
             : ended
-              ? countOf(rows.length + skipped)
+              ? `${count(rows.length + skipped)} in total`
               : 'Scroll for more'}
       </p>
-      {error !== undefined && <Failure error={error} again={paged.more} />}
+      <Failure error={error} again={paged.more} />
     </>
   );
-}
-
-function countOf(n: number): string {
-  return n === 1 ? '1 in total' : `${n.toLocaleString('en')} in total`;
 }

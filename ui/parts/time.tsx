@@ -17,6 +17,16 @@ export function Ago({ at }: { at: string | number | null | undefined }) {
   );
 }
 
+/** Displays what happened or will happen, and when: `expires in 3 h`. Nothing if the time is null. */
+export function When({ verb, at }: { verb: string; at: string | number | null | undefined }) {
+  if (at === null || at === undefined) return null;
+  return (
+    <span>
+      {verb} <Ago at={at} />
+    </span>
+  );
+}
+
 /**
  * Displays a time as `14:03:07`, or as `16 Nov, 14:03` if it is on another day. With `short`, a time on another day
  * is displayed as `16 Nov`. Lists use it if the order within a minute matters.

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
-import { useVirtualRows } from '../parts/virtual-rows.ts';
+import { plural } from '../../src/base/format.ts';
+import { useVirtualRows } from '../parts/virtual-rows.tsx';
 import { csvRows, separatorOf } from './csv.ts';
 import { revealHidden } from './reveal-hidden.ts';
 
@@ -54,7 +55,7 @@ export function CsvView({ text, label }: { text: string; label: string }) {
         </div>
       </div>
       <p class="soft small">
-        {rows.length.toLocaleString('en')} rows
+        {plural(rows.length, 'row')}
         {head.length > MAX_COLUMNS && `, the first ${MAX_COLUMNS} of ${head.length} columns`}
       </p>
     </>

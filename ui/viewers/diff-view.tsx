@@ -1,13 +1,20 @@
 import { useMemo, useState } from 'preact/hooks';
+import { plural } from '../../src/base/format.ts';
 import { type DiffLine, diffLines } from '../../src/text/line-diff.ts';
-import { useVirtualRows } from '../parts/virtual-rows.ts';
+import { VirtualList } from '../parts/virtual-rows.tsx';
 import { revealHidden } from './reveal-hidden.ts';
 
-const ROW_HEIGHT = 22;
 /** Number of unchanged lines displayed around each difference. */
 const CONTEXT_LINES = 3;
 
 type Row = DiffLine | { readonly kind: 'left out'; readonly text: string };
+
+const LOOKS: { readonly [K in Row['kind']]: { readonly tone: string; readonly mark: string } } = {
+  added: { tone: 'diff-added', mark: '+' },
+  removed: { tone: 'diff-removed', mark: '−' },
+  same: { tone: '', mark: ' ' },
+  'left out': { tone: 'diff-place', mark: '⋯' },
+};
 
 /** Displays the difference of two lists of lines. */
 export function DiffView({
@@ -22,7 +29,6 @@ export function DiffView({
   const [showAll, setShowAll] = useState(false);
   const lines = useMemo(() => diffLines(from, to), [from, to]);
   const rows = useMemo<readonly Row[]>(() => (showAll ? lines : collapseUnchanged(lines)), [lines, showAll]);
-  const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
   const amount = (kind: Row['kind']) => lines.filter((line) => line.kind === kind).length;
   const [added, removed] = [amount('added'), amount('removed')];
   return (
@@ -42,37 +48,24 @@ export function DiffView({
         </label>
       </div>
       {rows.length > 0 && (
-        <div class="text-lines wrap" ref={virtual.scroller} tabIndex={0} role="region" aria-label={label}>
-          <div class="text-space" style={{ height: `${virtual.height}px` }}>
-            {virtual.items.map(({ index, start }) => {
-              const row = rows[index];
-              if (!row) return null;
-              const tone = {
-                added: 'diff-added',
-                removed: 'diff-removed',
-                same: '',
-                'left out': 'diff-place',
-              }[row.kind];
-              const mark = { added: '+', removed: '−', same: ' ', 'left out': '⋯' }[row.kind];
-              return (
-                <div
-                  key={index}
-                  data-index={index}
-                  ref={virtual.measure}
-                  class={`text-line ${tone}`}
-                  style={{ transform: `translateY(${start}px)` }}
-                >
-                  <span class="diff-mark" aria-hidden="true">
-                    {mark}
-                  </span>
-                  {row.kind === 'added' && <ins class="unseen">added: </ins>}
-                  {row.kind === 'removed' && <del class="unseen">removed: </del>}
-                  <code>{revealHidden(row.text)}</code>
-                </div>
-              );
-            })}
-          </div>
-        </div>
+        <VirtualList
+          label={label}
+          class="text-lines wrap"
+          rows={rows}
+          rowHeight={22}
+          rowClass={({ kind }) => `text-line ${LOOKS[kind].tone}`}
+        >
+          {({ kind, text }) => (
+            <>
+              <span class="diff-mark" aria-hidden="true">
+                {LOOKS[kind].mark}
+              </span>
+              {kind === 'added' && <ins class="unseen">added: </ins>}
+              {kind === 'removed' && <del class="unseen">removed: </del>}
+              <code>{revealHidden(text)}</code>
+            </>
+          )}
+        </VirtualList>
       )}
     </div>
   );
@@ -89,7 +82,7 @@ function collapseUnchanged(lines: readonly DiffLine[]): Row[] {
     if (skipped > 0)
       rows.push({
         kind: 'left out',
-        text: skipped === 1 ? '1 unchanged line' : `${skipped} unchanged lines`,
+        text: plural(skipped, 'unchanged line'),
       });
     skipped = 0;
   };

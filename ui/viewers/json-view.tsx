@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import { Icon } from '../parts/icons.tsx';
-import { useVirtualRows } from '../parts/virtual-rows.ts';
+import { useVirtualRows } from '../parts/virtual-rows.tsx';
 import { revealHidden } from './reveal-hidden.ts';
 
 interface Row {

@@ -14,27 +14,10 @@ reader.core.ruler.push('without_styles', ({ tokens }) => {
   for (const token of tokens) token.attrs = token.attrs?.filter(([name]) => name !== 'style') ?? null;
 });
 
-const TAGS = [
-  ...[
-    'h1',
-    'h2',
-    'h3',
-    'h4',
-    'h5',
-    'h6',
-    'p',
-    'ul',
-    'ol',
-    'li',
-    'blockquote',
-    'pre',
-    'code',
-    'em',
-    'strong',
-    's',
-  ],
-  ...['a', 'hr', 'br', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
-];
+const TAGS =
+  'h1 h2 h3 h4 h5 h6 p ul ol li blockquote pre code em strong s a hr br table thead tbody tr th td'.split(
+    ' ',
+  );
 
 /**
  * Returns the text as DOM nodes. They contain only allowed elements, and links only to `http(s)` addresses.

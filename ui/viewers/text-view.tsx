@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { useVirtualRows } from '../parts/virtual-rows.ts';
+import { plural } from '../../src/base/format.ts';
+import { useVirtualRows } from '../parts/virtual-rows.tsx';
 import type { Highlighted } from './highlight.ts';
 import { revealHidden } from './reveal-hidden.ts';
 
@@ -47,7 +48,7 @@ export function TextView({ text, label, language, lineClass }: Props) {
         />
         <span class="soft small" role="status">
           {wanted === ''
-            ? lineCount(lines.length)
+            ? plural(lines.length, 'line')
             : `${found.length > 0 ? at + 1 : 0} of ${found.length} lines`}
         </span>
         {wanted !== '' && (
@@ -83,10 +84,6 @@ export function TextView({ text, label, language, lineClass }: Props) {
       </div>
     </div>
   );
-}
-
-function lineCount(lines: number): string {
-  return lines === 1 ? '1 line' : `${lines.toLocaleString('en')} lines`;
 }
 
 function findMatches(lines: readonly string[], wanted: string): number[] {

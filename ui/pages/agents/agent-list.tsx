@@ -33,10 +33,7 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
           <li key={`${agent.kind} ${agent.name} ${agent.bridge?.instance ?? ''}`}>
             <div class="agent">
               <p>
-                <strong>
-                  <ForeignText text={agent.name} max={60} />
-                </strong>{' '}
-                <Badge word={agent.state ?? 'inbox'} />
+                <ForeignText as="strong" text={agent.name} max={60} /> <Badge word={agent.state ?? 'inbox'} />
               </p>
               <p class="soft small">
                 {agent.bridge ? (

@@ -2,9 +2,9 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AgentMessage } from '../../../src/contract/agents.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
-import { to } from '../../frame/router.ts';
+import { pointerId, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { onSubmit } from '../../parts/filters.tsx';
+import { onSubmit, TextArea } from '../../parts/filters.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Failure } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -59,21 +59,17 @@ function Message({ message, again }: { message: AgentMessage; again: () => void 
     await relay.agents.allow(message.to, message.from);
     again();
   });
-  const id = /[0-9a-f-]{36}/i.exec(message.url ?? '')?.[0];
+  const id = pointerId(message.url);
   return (
     <li>
       <div class="agent">
         <p>
-          <strong>
-            <ForeignText text={message.from} max={60} />
-          </strong>{' '}
+          <ForeignText as="strong" text={message.from} max={60} />{' '}
           <span class="soft">
             to <ForeignText text={message.to} max={60} />, <Ago at={message.at} />
           </span>
         </p>
-        <p class="break">
-          <ForeignText text={message.text} max={8_000} />
-        </p>
+        <ForeignText as="p" class="break" text={message.text} max={8_000} />
         {id && (
           <p class="small">
             <a href={to('pointers', id)}>Open the attached payload</a>
@@ -87,7 +83,7 @@ function Message({ message, again }: { message: AgentMessage; again: () => void 
             </button>
           </p>
         )}
-        {allowing.error !== undefined && <Failure error={allowing.error} />}
+        <Failure error={allowing.error} />
       </div>
       <div class="agent-figures soft small">
         <Badge word={message.state} />
@@ -123,7 +119,7 @@ function Proceed({ id, again }: { id: string; again: () => void }) {
       <button type="button" class="button" disabled={proceeding.busy} onClick={() => proceeding.run()}>
         Allow more messages
       </button>
-      {proceeding.error !== undefined && <Failure error={proceeding.error} />}
+      <Failure error={proceeding.error} />
     </div>
   );
 }
@@ -163,21 +159,13 @@ export function MessageForm(o: {
   return (
     <form class="form" onSubmit={onSubmit(() => sending.run())}>
       {o.children}
-      <label class="field">
-        <span>{o.label}</span>
-        <textarea
-          required
-          rows={o.rows}
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-      </label>
+      <TextArea label={o.label} rows={o.rows} value={text} set={setText} />
       <div>
         <button type="submit" class="button solid" disabled={sending.busy || text.trim() === ''}>
           Send
         </button>
       </div>
-      {sending.error !== undefined && <Failure error={sending.error} />}
+      <Failure error={sending.error} />
     </form>
   );
 }

@@ -40,9 +40,7 @@ function Question({ question, again }: { question: AskedQuestion; again: () => v
   });
   return (
     <section class="panel" aria-label={`Question of ${asked_by}`}>
-      <h2 class="break">
-        <ForeignText text={question.question} max={2_000} />
-      </h2>
+      <ForeignText as="h2" class="break" text={question.question} max={2_000} />
       <p class="page-facts">
         <span>
           <ForeignText text={asked_by} max={60} /> asked <Ago at={asked_at} />
@@ -89,7 +87,7 @@ function Question({ question, again }: { question: AskedQuestion; again: () => v
               ))
             )}
           </div>
-          {answering.error !== undefined && <Failure error={answering.error} />}
+          <Failure error={answering.error} />
         </form>
       ) : (
         <p class="soft">Your key may not answer questions. It needs the scope “answer”.</p>

@@ -1,9 +1,9 @@
-import { count } from '../../../src/base/format.ts';
+import { plural } from '../../../src/base/format.ts';
 import { to } from '../../frame/router.ts';
 import { Answer } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { When } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
@@ -24,14 +24,10 @@ export function ChannelPage({ name }: { name: string }) {
       <PageHead title={name} above={{ title: 'Channels', href: to('channels') }}>
         {value && (
           <>
-            <span>
-              {count(value.messages)} {value.messages === 1 ? 'message' : 'messages'} stored
-            </span>
+            <span>{plural(value.messages, 'message')} stored</span>
             {value.messages > 0 && (
               <>
-                <span>
-                  last <Ago at={value.last_at} />
-                </span>
+                <When verb="last" at={value.last_at} />
                 <span>
                   sequence {value.first_seq} to {value.last_seq}
                 </span>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { BuriedMessage } from '../../../src/contract/channels.ts';
-import { to } from '../../frame/router.ts';
+import { pointerId, to } from '../../frame/router.ts';
 import { BulkBar } from '../../parts/bulk-actions.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { isWithin, readParams, TimeFilter, ValueFilter } from '../../parts/filters.tsx';
@@ -9,7 +9,6 @@ import { Answer, Empty, Failure } from '../../parts/notices.tsx';
 import { type Column, Table, textColumn, useSelection } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
-import { relay } from '../../session/session.ts';
 
 function reasonOf({ dead }: BuriedMessage): string {
   if (!dead) return '';
@@ -36,11 +35,14 @@ export function DeadLetters({
   const selection = useSelection<BuriedMessage>(({ seq }) => `dead letter ${seq}`);
   const [group, time] = readParams('group', 'time');
   const [result, setResult] = useState('');
+  const again = () => {
+    letters.again();
+    changed();
+  };
   const retrying = useAction(async (relay, seq: number) => {
     const { group, task } = await relay.channels.retryDead(channel, seq);
     setResult(task ? `Sent again as task ${task}.` : `Sent again to the group ${group}.`);
-    letters.again();
-    changed();
+    again();
   });
   const columns: readonly Column<BuriedMessage>[] = [
     {
@@ -49,8 +51,8 @@ export function DeadLetters({
       cell: (letter) => (
         <>
           {letter.url !== undefined ? (
-            <a class="mono" href={to('pointers', /[0-9a-f-]{36}/i.exec(letter.url)?.[0] ?? '')}>
-              {/\/pull\/([0-9a-f]{8})/i.exec(letter.url)?.[1] ?? 'pointer'}
+            <a class="mono" href={to('pointers', pointerId(letter.url) ?? '')}>
+              {pointerId(letter.url)?.slice(0, 8) ?? 'pointer'}
             </a>
           ) : (
             <ForeignJson value={letter.msg} max={200} />
@@ -95,11 +97,10 @@ export function DeadLetters({
             title="Drop this dead letter?"
             sure="Drop it"
             danger
-            act={async () => {
-              await relay.value.channels.dropDead(channel, letter.seq);
+            act={(relay) => relay.channels.dropDead(channel, letter.seq)}
+            done={() => {
               setResult('Dropped.');
-              letters.again();
-              changed();
+              again();
             }}
           >
             <p>
@@ -115,7 +116,7 @@ export function DeadLetters({
       <p role="status" class={result ? 'bar ok-text' : 'unseen'}>
         {result}
       </p>
-      {retrying.error !== undefined && <Failure error={retrying.error} />}
+      <Failure error={retrying.error} />
       <Answer of={letters}>
         {({ letters: list }) =>
           list.length === 0 ? (
@@ -131,10 +132,7 @@ export function DeadLetters({
               <BulkBar
                 selection={selection}
                 what="dead letters"
-                done={() => {
-                  letters.again();
-                  changed();
-                }}
+                done={again}
                 actions={[
                   {
                     label: 'Retry',

@@ -6,7 +6,6 @@ import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { relay } from '../../session/session.ts';
 
 const LEASE_COLUMNS: readonly Column<GroupDetail['leases'][number]>[] = [
   { title: 'Message', width: '90px', cell: ({ seq }) => <span class="mono">{seq}</span> },
@@ -57,18 +56,14 @@ export function Groups({
       {groups.map((group) => (
         <section key={group.name} class="panel" aria-label={`Group ${group.name}`}>
           <header class="panel-head">
-            <h2>
-              <ForeignText text={group.name} max={80} />
-            </h2>
+            <ForeignText as="h2" text={group.name} max={80} />
             <ConfirmButton
               label="Remove"
               title="Remove this group?"
               sure="Remove it"
               danger
-              act={async () => {
-                await relay.value.channels.removeGroup(channel, group.name);
-                again();
-              }}
+              act={(relay) => relay.channels.removeGroup(channel, group.name)}
+              done={again}
             >
               <p>
                 The group loses its unfinished messages: {count(group.backlog)} waiting,{' '}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../src/base/json.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
-import { Field, onSubmit, Switch } from '../../parts/filters.tsx';
+import { Field, onSubmit, Switch, TextArea } from '../../parts/filters.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
@@ -41,15 +41,12 @@ export function Publish({ channel }: { channel: string }) {
         set={setKind}
         options={{ signal: 'Signal', payload: 'Payload' }}
       />
-      <label class="field">
-        <span>{kind === 'signal' ? 'Text or JSON' : 'Payload'}</span>
-        <textarea
-          class="mono"
-          required
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-      </label>
+      <TextArea
+        label={kind === 'signal' ? 'Text or JSON' : 'Payload'}
+        class="mono"
+        value={text}
+        set={setText}
+      />
       {kind === 'payload' && (
         <Field label="Summary (helps readers decide whether to pull it)" value={summary} set={setSummary} />
       )}
@@ -61,7 +58,7 @@ export function Publish({ channel }: { channel: string }) {
           {result}
         </span>
       </div>
-      {sending.error !== undefined && <Failure error={sending.error} />}
+      <Failure error={sending.error} />
     </form>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { shellWord } from '../../../src/base/format.ts';
+import { count, shellWord } from '../../../src/base/format.ts';
 import type { Message, Since } from '../../../src/contract/channels.ts';
-import { to } from '../../frame/router.ts';
+import { pointerId, to } from '../../frame/router.ts';
 import { Command } from '../../parts/copy-button.tsx';
 import {
   Field,
@@ -71,7 +71,7 @@ export function Tail({ channel }: { channel: string }) {
           {message.gap && <span class="warn-text">earlier messages are missing · </span>}
           {message.url !== undefined ? (
             <>
-              <span class="mono accent">{idOf(message.url)?.slice(0, 8) ?? 'pointer'}</span>{' '}
+              <span class="mono accent">{pointerId(message.url)?.slice(0, 8) ?? 'pointer'}</span>{' '}
               <About metadata={message.metadata} />
             </>
           ) : (
@@ -129,13 +129,13 @@ export function Tail({ channel }: { channel: string }) {
           {paused ? 'Resume' : 'Pause'}
         </button>
       </form>
-      {error !== undefined && <Failure error={error} again={again} />}
+      <Failure error={error} again={again} />
       {opened && (
         <section class="panel" aria-label={`Message ${opened.seq}`}>
           <header class="panel-head">
             <h2>Message {opened.seq}</h2>
-            {opened.url !== undefined && idOf(opened.url) && (
-              <a class="button" href={to('pointers', idOf(opened.url)!)}>
+            {pointerId(opened.url) && (
+              <a class="button" href={to('pointers', pointerId(opened.url)!)}>
                 Open pointer
               </a>
             )}
@@ -162,9 +162,9 @@ export function Tail({ channel }: { channel: string }) {
             chosen={({ seq }) => seq === open}
           />
           <p class="table-foot soft" role="status">
-            {rows.length.toLocaleString('en')} shown
+            {count(rows.length)} shown
             {total > messages.length &&
-              `, ${(total - messages.length).toLocaleString('en')} older messages removed from this page`}
+              `, ${count(total - messages.length)} older messages removed from this page`}
             {paused && ', paused'}
           </p>
         </>
@@ -239,8 +239,4 @@ async function sinceOf(
   if (start === 'recent') return Math.max(0, (await position()) - RECENT) || 'all';
   if (start === 'now' || from === '') return undefined;
   return /^\d+$/.test(from) ? Number(from) : new Date(from).getTime() ? new Date(from).toISOString() : from;
-}
-
-function idOf(url: string): string | null {
-  return /\/pull\/([0-9a-f-]{36})/i.exec(url)?.[1] ?? null;
 }

@@ -13,10 +13,9 @@ import { Answer, Empty, Failure } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { Ago, When } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
-import { relay } from '../../session/session.ts';
 import { ContentView, readStart } from '../../viewers/content-view.tsx';
 import { DiffView } from '../../viewers/diff-view.tsx';
 
@@ -52,10 +51,8 @@ export function FilePage({ space, path }: { space: string; path: string }) {
                 title="Delete this file?"
                 sure="Delete it"
                 danger
-                act={async () => {
-                  await relay.value.files.delete(space, path);
-                  navigate(to('files', space));
-                }}
+                act={(relay) => relay.files.delete(space, path)}
+                done={() => navigate(to('files', space))}
               >
                 <p>This deletes the file with all its versions. It cannot be undone.</p>
               </ConfirmButton>
@@ -70,15 +67,11 @@ export function FilePage({ space, path }: { space: string; path: string }) {
             <span>
               by <ForeignText text={file.from} max={60} /> <Ago at={file.modified_at} />
             </span>
-            {file.expires_at && (
-              <span>
-                expires <Ago at={file.expires_at} />
-              </span>
-            )}
+            <When verb="expires" at={file.expires_at} />
           </>
         )}
       </PageHead>
-      {saving.error !== undefined && <Failure error={saving.error} />}
+      <Failure error={saving.error} />
       <Answer of={log}>
         {() =>
           file && (

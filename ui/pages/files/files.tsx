@@ -132,9 +132,7 @@ function FileList({ space }: { space: string }) {
           <button type="button" class="link" onClick={() => setFolder(parent === '' ? '' : `${parent}/`)}>
             Up
           </button>
-          <span class="mono break">
-            <ForeignText text={folder} max={300} />
-          </span>
+          <ForeignText as="span" class="mono break" text={folder} max={300} />
         </p>
       )}
       <BulkBar
@@ -204,7 +202,7 @@ function Upload({ space, folder, done }: { space: string; folder: string; done: 
         <Icon name="upload" />
         {uploading.busy ? 'Uploading…' : 'Upload'}
       </button>
-      {uploading.error !== undefined && <Failure error={uploading.error} />}
+      <Failure error={uploading.error} />
     </>
   );
 }

@@ -82,7 +82,7 @@ export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void 
                 options={[0, 7, 30, 90, 365].map((one) => [String(one), one ? `after ${one} days` : 'never'])}
               />
             </div>
-            {creating.error !== undefined && <Failure error={creating.error} />}
+            <Failure error={creating.error} />
             <div class="bar-end">
               <button type="button" class="button" onClick={() => setOpen(false)}>
                 Cancel

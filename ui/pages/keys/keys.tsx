@@ -12,7 +12,6 @@ import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
 import { hasScope, self } from '../../session/self.ts';
-import { relay } from '../../session/session.ts';
 import { CreateKey, NewKey } from './create-key.tsx';
 import { Usage } from './usage.tsx';
 
@@ -62,9 +61,7 @@ function KeyList() {
       width: 'minmax(0, 1fr)',
       cell: ({ name, scopes, channel_prefix, revoked_at, expires_at }) => (
         <>
-          <strong>
-            <ForeignText text={name} max={60} />
-          </strong>{' '}
+          <ForeignText as="strong" text={name} max={60} />{' '}
           {revoked_at ? (
             <Badge word="revoked" />
           ) : (
@@ -99,10 +96,8 @@ function KeyList() {
               label="Rotate"
               title={`Rotate “${key.name}”?`}
               sure="Rotate it"
-              act={async () => {
-                setNewKey(await relay.value.keys.rotate(key.id, { grace: GRACE_SECONDS }));
-                keys.again();
-              }}
+              act={async (relay) => setNewKey(await relay.keys.rotate(key.id, { grace: GRACE_SECONDS }))}
+              done={keys.again}
             >
               <p>
                 This creates a new key with the same name and scopes, and shows it once. The old key works for
@@ -114,10 +109,8 @@ function KeyList() {
               title={`Revoke “${key.name}”?`}
               sure="Revoke it"
               danger
-              act={async () => {
-                await relay.value.keys.revoke(key.id);
-                keys.again();
-              }}
+              act={(relay) => relay.keys.revoke(key.id)}
+              done={keys.again}
             >
               <p>The key and the share links created with it stop working at once. This cannot be undone.</p>
               {self.value?.key_id === key.id && <p class="warning">You are signed in with this key.</p>}

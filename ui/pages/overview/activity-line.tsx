@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { bytes } from '../../../src/base/format.ts';
+import { bytes, count } from '../../../src/base/format.ts';
 import type { Activity, ActivityKind } from '../../../src/contract/activity.ts';
 import { to } from '../../frame/router.ts';
 import { ChannelLink, ForeignText } from '../../parts/foreign-text.tsx';
@@ -118,7 +118,7 @@ const THREAD_EVENT_PHRASES: ReadonlyMap<string, string> = new Map([
 
 function renderSentence(e: Activity, names: Names, authors: readonly string[]): ComponentChildren {
   if (e.kind === 'left_out')
-    return <span class="soft">{(e.count ?? 0).toLocaleString('en')} more events, too many to list</span>;
+    return <span class="soft">{count(e.count ?? 0)} more events, too many to list</span>;
   if (e.kind === 'gap')
     return <span class="soft">The connection was lost for a while. Some activity may be missing here.</span>;
   const [before, preposition] =
@@ -127,9 +127,7 @@ function renderSentence(e: Activity, names: Names, authors: readonly string[]): 
       : (ACTIVITY_PHRASES[e.kind] ?? [e.kind.replace(/[._]/g, ' ')]);
   return (
     <>
-      <strong>
-        <ForeignText text={authors.slice(0, 3).join(', ')} max={60} />
-      </strong>
+      <ForeignText as="strong" text={authors.slice(0, 3).join(', ')} max={60} />
       {authors.length > 3 && ` and ${authors.length - 3} more`} {before}{' '}
       {renderSubject(e, preposition, names)}
       {e.channel !== undefined && (

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { plural } from '../../../src/base/format.ts';
 import { Answer } from '../../parts/notices.tsx';
 import { Facts } from '../../parts/page-head.tsx';
 import { useAsked } from '../../session/asking.ts';
@@ -50,7 +51,7 @@ export function Health() {
                 >
                   {open.length === 0
                     ? 'nothing is waiting'
-                    : `${open.length} ${open.length === 1 ? 'thing needs' : 'things need'} attention`}
+                    : `${plural(open.length, 'thing needs', 'things need')} attention`}
                 </State>,
               ],
               note && ['Note', note],

@@ -59,9 +59,7 @@ function Item({ item: { kind, tone, title, why, at, href, action, command } }: {
       <Badge tone={tone}>{kind}</Badge>
       <div class="agent">
         <p>
-          <strong>
-            <ForeignText text={title} max={160} />
-          </strong>
+          <ForeignText as="strong" text={title} max={160} />
           {at && (
             <span class="soft">
               {' '}
@@ -69,11 +67,7 @@ function Item({ item: { kind, tone, title, why, at, href, action, command } }: {
             </span>
           )}
         </p>
-        {why && (
-          <p class="soft small break">
-            <ForeignText text={why} max={300} />
-          </p>
-        )}
+        {why && <ForeignText as="p" class="soft small break" text={why} max={300} />}
         {command && (
           <p class="soft small">
             Run <code>{command}</code> on the machine of the relay.

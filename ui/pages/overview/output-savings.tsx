@@ -1,4 +1,4 @@
-import { count } from '../../../src/base/format.ts';
+import { count, plural } from '../../../src/base/format.ts';
 import type { OutputReport } from '../../../src/contract/pointers.ts';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -44,7 +44,7 @@ export function OutputSavings() {
         keyOf={({ command }) => command}
       />
       <p class="soft" title={method}>
-        {count(total.net)} tokens saved in {count(total.runs)} {total.runs === 1 ? 'output' : 'outputs'}
+        {count(total.net)} tokens saved in {plural(total.runs, 'output')}
       </p>
     </section>
   );

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { bytes, count } from '../../../src/base/format.ts';
+import { bytes, count, plural } from '../../../src/base/format.ts';
 import type { Activity } from '../../../src/contract/activity.ts';
 import type { UsageReport } from '../../../src/contract/keys.ts';
 import { to } from '../../frame/router.ts';
@@ -75,7 +75,7 @@ function Figures() {
       <Figure
         name="Threads"
         value={sums ? count(sums.threads) : '…'}
-        foot={sums && `${count(sums.artifacts)} ${sums.artifacts === 1 ? 'artifact' : 'artifacts'}`}
+        foot={sums && plural(sums.artifacts, 'artifact')}
         href={to('threads')}
       />
       <Figure
@@ -154,7 +154,7 @@ function ActivityFeed() {
         <ValueFilter label="Channel" param="channel" values={entries.map((entry) => entry.channel)} />
         <TimeFilter />
       </div>
-      {older.error !== undefined && <Failure error={older.error} again={older.more} />}
+      <Failure error={older.error} again={older.more} />
       {entries.length > 0 ? (
         <ol class="feed" aria-label="Activity, newest first">
           {joinEntries(entries)
@@ -190,7 +190,7 @@ function ActivityFeed() {
 function describeStorage({ store, storage }: UsageReport): string {
   if (storage.limit !== null) return `of ${bytes(storage.limit)}`;
   return store
-    ? `on disk, ${count(store.payloads)} ${store.payloads === 1 ? 'payload' : 'payloads'} of ${bytes(store.payload_bytes)}`
+    ? `on disk, ${plural(store.payloads, 'payload')} of ${bytes(store.payload_bytes)}`
     : 'threads, files and channels';
 }
 

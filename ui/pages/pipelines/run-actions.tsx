@@ -10,7 +10,6 @@ import { Command } from '../../parts/copy-button.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
-import { relay } from '../../session/session.ts';
 
 /** Returns the bridge that runs pipelines, if one is alive. */
 export function useRunner(): Agent | undefined {
@@ -75,11 +74,9 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
                 label={title}
                 title={`${title}?`}
                 sure="Send task"
-                act={async () => {
-                  navigate(
-                    to('tasks', await sendRunTask(relay.value, runner, line, `${title}: ${run.pipeline}`)),
-                  );
-                }}
+                act={async (relay) =>
+                  navigate(to('tasks', await sendRunTask(relay, runner, line, `${title}: ${run.pipeline}`)))
+                }
               >
                 <p>
                   This sends a task to {runner.name}, which uses its own copy of the pipeline file. The task’s

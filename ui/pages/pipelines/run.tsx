@@ -6,7 +6,7 @@ import { Id } from '../../parts/copy-button.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Ago, formatDuration } from '../../parts/time.tsx';
+import { formatDuration, When } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
 import { RunActions } from './run-actions.tsx';
@@ -40,9 +40,7 @@ export function RunPage({ id }: { id: string }) {
         {value && (
           <>
             <Badge word={value.status} />
-            <span>
-              started <Ago at={value.started_at} />
-            </span>
+            <When verb="started" at={value.started_at} />
             {value.finished_at && (
               <span>took {formatDuration(Date.parse(value.finished_at) - Date.parse(value.started_at))}</span>
             )}

@@ -40,12 +40,7 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
               {instance.output_tokens !== null && `, ${count(instance.output_tokens)} out`}
             </>,
           ],
-          instance.why && [
-            'Reason',
-            <span class="break">
-              <ForeignText text={instance.why} max={4_000} />
-            </span>,
-          ],
+          instance.why && ['Reason', <ForeignText as="span" class="break" text={instance.why} max={4_000} />],
         ]}
       />
       {instance.retries.length > 0 && (
@@ -55,9 +50,7 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
             {instance.retries.map(({ at, why }) => (
               <li key={at}>
                 <Clock at={at} />
-                <span class="break">
-                  <ForeignText text={why} max={1_000} />
-                </span>
+                <ForeignText as="span" class="break" text={why} max={1_000} />
               </li>
             ))}
           </ul>

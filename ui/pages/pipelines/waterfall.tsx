@@ -1,7 +1,7 @@
 import type { PipelineRun, StepInstance } from '../../../src/contract/threads.ts';
 import { toneOf } from '../../parts/badge.tsx';
 import { formatDuration } from '../../parts/time.tsx';
-import { useVirtualRows } from '../../parts/virtual-rows.ts';
+import { useVirtualRows } from '../../parts/virtual-rows.tsx';
 import { revealHidden } from '../../viewers/reveal-hidden.ts';
 
 const ROW_HEIGHT = 28;

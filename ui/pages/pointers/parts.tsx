@@ -48,7 +48,7 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
           Pull
         </button>
       </form>
-      {pulling.error !== undefined && <Failure error={pulling.error} />}
+      <Failure error={pulling.error} />
       {part && (
         <>
           <p class="soft small">{count(new TextEncoder().encode(part.text).byteLength)} bytes</p>

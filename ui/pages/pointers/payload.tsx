@@ -85,7 +85,7 @@ export function Payload({ client, url, about }: Props) {
         />
       )}
       {confirmed && !body && pulling.error === undefined && <Pending what="Pulling the payload" />}
-      {saving.error !== undefined && <Failure error={saving.error} />}
+      <Failure error={saving.error} />
       {body && (
         <>
           <ContentView

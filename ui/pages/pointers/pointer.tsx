@@ -10,7 +10,7 @@ import { Command, CopyButton, Id } from '../../parts/copy-button.tsx';
 import { ForeignJson } from '../../parts/foreign-text.tsx';
 import { Empty, Failure, Pending } from '../../parts/notices.tsx';
 import { Facts, PageHead } from '../../parts/page-head.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { When } from '../../parts/time.tsx';
 import { type Asked, useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { apiKey, wantsKey } from '../../session/session.ts';
@@ -113,16 +113,8 @@ function About({ about }: { about: Inspected }) {
         )}
         {about.from !== null && <span>from {revealHidden(about.from)}</span>}
         {about.channel !== null && <span>on {revealHidden(about.channel)}</span>}
-        {about.created_at !== null && (
-          <span>
-            pushed <Ago at={about.created_at} />
-          </span>
-        )}
-        {about.expires_at !== null && (
-          <span>
-            expires <Ago at={about.expires_at} />
-          </span>
-        )}
+        <When verb="pushed" at={about.created_at} />
+        <When verb="expires" at={about.expires_at} />
         {encrypted && <Badge tone="busy">encrypted</Badge>}
         {about.max_pulls !== null && (
           <Badge tone="warn">

@@ -25,14 +25,10 @@ export function ReceiptStages({ receipts }: { receipts: readonly Receipt[] }) {
               <ul>
                 {found.map((receipt, at) => (
                   <li key={at}>
-                    <strong>
-                      <ForeignText text={receipt.by} max={60} />
-                    </strong>{' '}
-                    <Ago at={receipt.at} /> <span class="soft">{describe(receipt)}</span>
+                    <ForeignText as="strong" text={receipt.by} max={60} /> <Ago at={receipt.at} />{' '}
+                    <span class="soft">{describe(receipt)}</span>
                     {receipt.summary && (
-                      <p class="break">
-                        <ForeignText text={receipt.summary} max={1_000} />
-                      </p>
+                      <ForeignText as="p" class="break" text={receipt.summary} max={1_000} />
                     )}
                   </li>
                 ))}

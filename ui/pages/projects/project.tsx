@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { count } from '../../../src/base/format.ts';
 import type { Agent, AgentClaim } from '../../../src/contract/agents.ts';
 import type { ProjectView } from '../../../src/contract/projects.ts';
@@ -11,7 +10,7 @@ import { Answer, Empty } from '../../parts/notices.tsx';
 import { Facts, PageHead } from '../../parts/page-head.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { useVirtualRows } from '../../parts/virtual-rows.ts';
+import { VirtualList } from '../../parts/virtual-rows.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
@@ -21,7 +20,7 @@ import { Claims } from '../agents/agents.tsx';
 import { formatMoney, sumBy } from '../costs/costs.tsx';
 
 const POLL_MS = 5_000;
-const ROW_HEIGHT = 58;
+const LIST = { class: 'virtual-list', rowClass: 'virtual-row', rowHeight: 58 } as const;
 const COST_DAYS = 7;
 
 /** State of a project, read from its files. */
@@ -139,41 +138,6 @@ function Work({ agents, claims }: { agents: readonly Agent[]; claims: readonly A
   );
 }
 
-/** Rows of different heights in a scrolling list. Only the visible rows are in the DOM. */
-function VirtualList<T extends { readonly id: string }>({
-  rows,
-  label,
-  children,
-}: {
-  rows: readonly T[];
-  label: string;
-  children: (row: T) => ComponentChildren;
-}) {
-  const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
-  return (
-    <div class="virtual-list" ref={virtual.scroller} tabIndex={0} role="region" aria-label={label}>
-      <div class="text-space" style={{ height: `${virtual.height}px` }}>
-        {virtual.items.map(({ index, start }) => {
-          const row = rows[index];
-          return (
-            row && (
-              <div
-                key={index}
-                data-index={index}
-                ref={virtual.measure}
-                class="virtual-row"
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                {children(row)}
-              </div>
-            )
-          );
-        })}
-      </div>
-    </div>
-  );
-}
-
 function Todos({ todos }: { todos: ProjectView['todos'] }) {
   const [status, q] = readParams('status', 'q');
   if (todos.length === 0)
@@ -206,18 +170,14 @@ function Todos({ todos }: { todos: ProjectView['todos'] }) {
       {rows.length === 0 ? (
         <Empty title="No todo matches these filters." />
       ) : (
-        <VirtualList rows={rows} label="Todos">
+        <VirtualList label="Todos" {...LIST} rows={rows}>
           {({ id, title, status, priority, notes, created, completed_at }) => (
             <>
               <div class="agent">
                 <p>
                   <span class="mono soft">{revealHidden(id)}</span> <ForeignText text={title} max={300} />
                 </p>
-                {notes !== '' && (
-                  <p class="soft small break">
-                    <ForeignText text={notes} max={1_000} />
-                  </p>
-                )}
+                {notes !== '' && <ForeignText as="p" class="soft small break" text={notes} max={1_000} />}
                 <p class="soft small">
                   {priority} priority, {completed_at ? 'done' : 'added'} <Ago at={completed_at ?? created} />
                 </p>
@@ -260,12 +220,7 @@ function State({ project: { state, handoffs, todos } }: { project: ProjectView }
             .filter(([, text]) => text)
             .map(
               ([name, text]) =>
-                [
-                  name!,
-                  <p class="break">
-                    <ForeignText text={text!} max={1_000} />
-                  </p>,
-                ] as const,
+                [name!, <ForeignText as="p" class="break" text={text!} max={1_000} />] as const,
             )
             .concat([['Saved', <Ago at={state?.last_update} />]])}
         />
@@ -284,11 +239,7 @@ function State({ project: { state, handoffs, todos } }: { project: ProjectView }
                   <p>
                     <span class="mono soft">{revealHidden(id)}</span> <ForeignText text={task} max={300} />
                   </p>
-                  {result && (
-                    <p class="soft small break">
-                      <ForeignText text={result} max={600} />
-                    </p>
-                  )}
+                  {result && <ForeignText as="p" class="soft small break" text={result} max={600} />}
                   <p class="soft small">
                     created <Ago at={created} />
                     {status === 'open' && deadline && (
@@ -335,19 +286,15 @@ function Decisions({ decisions }: { decisions: ProjectView['decisions'] }) {
       </Empty>
     );
   return (
-    <VirtualList rows={decisions} label="Decisions">
+    <VirtualList label="Decisions" {...LIST} rows={decisions}>
       {({ id, title, date, status, decision, superseded }) => (
         <>
           <div class="agent">
             <p>
               <span class="mono soft">{revealHidden(id)}</span>{' '}
-              <strong>
-                <ForeignText text={title} max={300} />
-              </strong>
+              <ForeignText as="strong" text={title} max={300} />
             </p>
-            <p class="break">
-              <ForeignText text={decision} max={4_000} />
-            </p>
+            <ForeignText as="p" class="break" text={decision} max={4_000} />
             {date !== null && <p class="soft small">{revealHidden(date)}</p>}
           </div>
           <Badge word={superseded ? 'superseded' : status.toLowerCase()} />

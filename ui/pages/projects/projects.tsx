@@ -3,7 +3,7 @@ import { Command } from '../../parts/copy-button.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { When } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { ProjectPage } from './project.tsx';
@@ -42,9 +42,7 @@ function ProjectList() {
                     </a>
                   </h2>
                   {project.description && (
-                    <p class="soft">
-                      <ForeignText text={project.description} max={300} />
-                    </p>
+                    <ForeignText as="p" class="soft" text={project.description} max={300} />
                   )}
                   <p class="page-facts">
                     <span>
@@ -55,9 +53,7 @@ function ProjectList() {
                       <span class="warn-text">{project.todos.blocked} blocked</span>
                     )}
                     <span>{project.decisions} decisions</span>
-                    <span>
-                      changed <Ago at={project.modified_at} />
-                    </span>
+                    <When verb="changed" at={project.modified_at} />
                   </p>
                   {project.broken.length > 0 && (
                     <p class="warning">{project.broken.length} of its files cannot be read</p>

@@ -3,7 +3,7 @@ import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import type { Agent } from '../../../src/contract/agents.ts';
 import { DONE_CHANNEL, directChannel, PIPELINE_RUNNER, TASK_CHANNEL } from '../../../src/contract/tasks.ts';
 import { navigate, to } from '../../frame/router.ts';
-import { Field, onSubmit, Select } from '../../parts/filters.tsx';
+import { Field, onSubmit, Select, TextArea } from '../../parts/filters.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
@@ -29,10 +29,7 @@ export function SendTask({ agents }: { agents: readonly Agent[] }) {
   });
   return (
     <form class="form" onSubmit={onSubmit(() => sending.run())}>
-      <label class="field">
-        <span>Task</span>
-        <textarea required rows={6} value={text} onInput={(event) => setText(event.currentTarget.value)} />
-      </label>
+      <TextArea label="Task" rows={6} value={text} set={setText} />
       <div class="form-row">
         <Field
           label="Summary (shown in lists)"
@@ -56,7 +53,7 @@ export function SendTask({ agents }: { agents: readonly Agent[] }) {
           Send task
         </button>
       </div>
-      {sending.error !== undefined && <Failure error={sending.error} />}
+      <Failure error={sending.error} />
     </form>
   );
 }

@@ -1,7 +1,7 @@
 import { bytes } from '../../../src/base/format.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
 import type { Task, TaskInfo } from '../../../src/contract/tasks.ts';
-import { navigate, to } from '../../frame/router.ts';
+import { navigate, pointerId, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command, Id } from '../../parts/copy-button.tsx';
@@ -12,7 +12,6 @@ import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
-import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 import { ReceiptStages } from '../pointers/receipt-stages.tsx';
 
@@ -57,7 +56,7 @@ export function TaskPage({ id }: { id: string }) {
                 label="Retry"
                 title="Send this task again?"
                 sure="Send it again"
-                act={async () => navigate(to('tasks', await sendAgain(relay.value, id)))}
+                act={async (relay) => navigate(to('tasks', await sendAgain(relay, id)))}
               >
                 <p>This creates a new task with the same payload on the same channel.</p>
               </ConfirmButton>
@@ -69,10 +68,8 @@ export function TaskPage({ id }: { id: string }) {
               dismiss="Keep it"
               sure="Cancel the task"
               danger
-              act={async () => {
-                await relay.value.tasks.cancel(id, { reason: 'Canceled in the dashboard' });
-                task.again();
-              }}
+              act={(relay) => relay.tasks.cancel(id, { reason: 'Canceled in the dashboard' })}
+              done={task.again}
             >
               <p>No agent will take the task. If an agent is working on it, its bridge stops the work.</p>
             </ConfirmButton>
@@ -139,13 +136,9 @@ function Details({ task }: { task: Task }) {
                     by <ForeignText text={result.by} max={60} /> <Ago at={result.at} />
                   </span>
                 </p>
-                {result.summary && (
-                  <p class="break">
-                    <ForeignText text={result.summary} max={4_000} />
-                  </p>
-                )}
+                {result.summary && <ForeignText as="p" class="break" text={result.summary} max={4_000} />}
                 <p>
-                  <a href={to('pointers', /[0-9a-f-]{36}/i.exec(result.url)?.[0] ?? '')}>Open result</a>
+                  <a href={to('pointers', pointerId(result.url) ?? '')}>Open result</a>
                 </p>
               </>
             ) : (

@@ -10,7 +10,6 @@ import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty, Failure } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
-import { relay } from '../../session/session.ts';
 import { ContentView, readStart } from '../../viewers/content-view.tsx';
 
 /** One artifact in its viewer. The token ledger does not count this read, because no model gets the artifact. */
@@ -37,15 +36,7 @@ export function ArtifactView({
         {(about) => (
           <>
             <header class="panel-head">
-              {inside ? (
-                <span class="one-line">
-                  <ForeignText text={about.name || ref} max={120} />
-                </span>
-              ) : (
-                <h2 class="one-line">
-                  <ForeignText text={about.name || ref} max={120} />
-                </h2>
-              )}
+              <ForeignText as={inside ? 'span' : 'h2'} class="one-line" text={about.name || ref} max={120} />
               <span class="bar-end">
                 <button
                   type="button"
@@ -62,10 +53,8 @@ export function ArtifactView({
                     title="Delete this artifact?"
                     sure="Delete it"
                     danger
-                    act={async () => {
-                      await relay.value.threads.deleteArtifact(id, ref);
-                      artifact.again();
-                    }}
+                    act={(relay) => relay.threads.deleteArtifact(id, ref)}
+                    done={artifact.again}
                   >
                     <p>
                       The content and its preview are deleted for good. The name, the hash and an event stay
@@ -87,9 +76,7 @@ export function ArtifactView({
             </header>
             <p class="page-facts">
               <Id value={ref} what="ref" />
-              <span>
-                <ForeignText text={about.mime} max={60} />
-              </span>
+              <ForeignText as="span" text={about.mime} max={60} />
               <span>{bytes(about.size)}</span>
               <span>{count(about.tokens.content)} tokens</span>
               <span>
@@ -101,7 +88,7 @@ export function ArtifactView({
                 </span>
               )}
             </p>
-            {saving.error !== undefined && <Failure error={saving.error} />}
+            <Failure error={saving.error} />
             {about.deleted_at !== undefined ? (
               <Empty title="The content was deleted.">
                 <p>

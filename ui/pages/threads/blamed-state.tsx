@@ -5,13 +5,11 @@ import { Badge } from '../../parts/badge.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { useVirtualRows } from '../../parts/virtual-rows.ts';
+import { VirtualList } from '../../parts/virtual-rows.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { type StateLine, stateSections } from './state-lines.ts';
 
 type Row = { readonly title: string; readonly amount: number } | StateLine;
-
-const ROW_HEIGHT = 34;
 
 /** The state as lines. Each line has the version, author and time of its last change. */
 export function BlamedState({ id, state }: { id: string; state: State }) {
@@ -24,37 +22,27 @@ export function BlamedState({ id, state }: { id: string; state: State }) {
     () => stateSections(state).flatMap(({ title, lines }) => [{ title, amount: lines.length }, ...lines]),
     [state],
   );
-  const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
   return (
     <>
-      {blame.error !== undefined && <Failure error={blame.error} again={blame.again} />}
-      <div
+      <Failure error={blame.error} again={blame.again} />
+      <VirtualList
+        label={`State at v${state.version}`}
         class="blamed"
-        ref={virtual.scroller}
-        tabIndex={0}
-        role="region"
-        aria-label={`State at v${state.version}`}
+        rows={rows}
+        rowHeight={34}
+        rowClass="blamed-row"
       >
-        <div class="text-space" style={{ height: `${virtual.height}px` }}>
-          {virtual.items.map(({ index, start }) => {
-            const row = rows[index];
-            if (!row) return null;
-            const place = { transform: `translateY(${start}px)` };
-            return (
-              <div key={index} data-index={index} ref={virtual.measure} class="blamed-row" style={place}>
-                {'title' in row ? (
-                  <h2 class="blamed-title">
-                    {row.title}
-                    <span class="count">{row.amount}</span>
-                  </h2>
-                ) : (
-                  <Line id={id} line={row} blame={blameByPath.get(row.path)} />
-                )}
-              </div>
-            );
-          })}
-        </div>
-      </div>
+        {(row) =>
+          'title' in row ? (
+            <h2 class="blamed-title">
+              {row.title}
+              <span class="count">{row.amount}</span>
+            </h2>
+          ) : (
+            <Line id={id} line={row} blame={blameByPath.get(row.path)} />
+          )
+        }
+      </VirtualList>
     </>
   );
 }
@@ -71,13 +59,9 @@ function Line({ id, line, blame }: { id: string; line: StateLine; blame: BlameLi
               <ForeignText text={line.lead} max={40} />
             </Badge>
           ) : (
-            <span class="state-lead">
-              <ForeignText text={line.lead} max={80} />
-            </span>
+            <ForeignText as="span" class="state-lead" text={line.lead} max={80} />
           ))}
-        <span class="break">
-          <ForeignText text={line.text} max={4_000} />
-        </span>
+        <ForeignText as="span" class="break" text={line.text} max={4_000} />
       </p>
       <p class="state-blame">
         {blame ? (
@@ -90,9 +74,7 @@ function Line({ id, line, blame }: { id: string; line: StateLine; blame: BlameLi
             >
               v{blame.version}
             </button>
-            <span>
-              <ForeignText text={blame.by ?? line.foot ?? 'unknown'} max={40} />
-            </span>
+            <ForeignText as="span" text={blame.by ?? line.foot ?? 'unknown'} max={40} />
             <Ago at={blame.at} />
             {blame.how !== 'patch' && <span>{blame.how}</span>}
             {blame.from && <Origin id={id} from={blame.from} />}

@@ -11,7 +11,7 @@ import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
 import { DiffView } from '../../viewers/diff-view.tsx';
-import { stateSections, stateText } from './state-lines.ts';
+import { lineText, stateSections, stateText } from './state-lines.ts';
 
 type Side = Awaited<ReturnType<typeof readSide>>;
 
@@ -137,13 +137,12 @@ function StateColumn({ side, other }: { side: Side; other: Side }) {
         <div key={title} class="known">
           <h3>{title}</h3>
           <ul>
-            {lines.slice(0, SECTION_LINES).map(({ path, lead, text, foot }) => {
-              const line = `${lead === null ? '' : `${lead}: `}${text}${foot === null ? '' : `  — ${foot}`}`;
-              const onlyHere = !theirs.has(line);
+            {lines.slice(0, SECTION_LINES).map((line) => {
+              const onlyHere = !theirs.has(lineText(line));
               return (
-                <li key={path} class={onlyHere ? 'own' : ''}>
-                  {lead !== null && <strong>{lead}: </strong>}
-                  <ForeignText text={text} max={600} />
+                <li key={line.path} class={onlyHere ? 'own' : ''}>
+                  {line.lead !== null && <strong>{line.lead}: </strong>}
+                  <ForeignText text={line.text} max={600} />
                   {onlyHere && <span class="unseen"> (only here)</span>}
                 </li>
               );

@@ -81,7 +81,7 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
           <JsonView value={open} label={`Event ${open.id}`} />
         </section>
       )}
-      {error !== undefined && <Failure error={error} />}
+      <Failure error={error} />
       <Table
         label="Events, newest first"
         columns={columns}

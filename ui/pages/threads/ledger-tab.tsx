@@ -1,4 +1,4 @@
-import { count } from '../../../src/base/format.ts';
+import { count, plural } from '../../../src/base/format.ts';
 import type { PromptFigures, Stats } from '../../../src/contract/threads.ts';
 import { Command } from '../../parts/copy-button.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
@@ -97,10 +97,7 @@ function Ledger({ id, stats }: { id: string; stats: Stats }) {
                 <span class="soft">none</span>
               ) : (
                 <>
-                  {count(tokens)}{' '}
-                  <span class="soft">
-                    in {count(times)} {times === 1 ? 'read' : 'reads'}
-                  </span>
+                  {count(tokens)} <span class="soft">in {plural(times, 'read')}</span>
                 </>
               ),
             ])}

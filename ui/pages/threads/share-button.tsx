@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { plural } from '../../../src/base/format.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Field, onSubmit, Select } from '../../parts/filters.tsx';
@@ -54,10 +55,7 @@ function Shares({ id }: { id: string }) {
               label="Expires"
               value={String(days)}
               set={(value) => setDays(Number(value))}
-              options={[1, 7, 30, 90].map((one) => [
-                String(one),
-                `after ${one} ${one === 1 ? 'day' : 'days'}`,
-              ])}
+              options={[1, 7, 30, 90].map((one) => [String(one), `after ${plural(one, 'day')}`])}
             />
           </div>
           <div>
@@ -77,8 +75,8 @@ function Shares({ id }: { id: string }) {
           <CopyButton text={link} what="link" label="Copy link" />
         </div>
       )}
-      {creating.error !== undefined && <Failure error={creating.error} />}
-      {revoking.error !== undefined && <Failure error={revoking.error} />}
+      <Failure error={creating.error} />
+      <Failure error={revoking.error} />
       <Answer of={shares}>
         {({ shares: list }) =>
           list.length > 0 && (

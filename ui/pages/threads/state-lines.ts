@@ -63,13 +63,11 @@ export function stateSections(state: State): StateSection[] {
 
 /** Returns a state as plain lines, for comparison. */
 export function stateText(state: State): string[] {
-  return stateSections(state).flatMap(({ title, lines }) => [
-    `# ${title}`,
-    ...lines.map(
-      ({ lead, text, foot }) =>
-        `${lead === null ? '' : `${lead}: `}${text}${foot === null ? '' : `  — ${foot}`}`,
-    ),
-  ]);
+  return stateSections(state).flatMap(({ title, lines }) => [`# ${title}`, ...lines.map(lineText)]);
+}
+
+export function lineText({ lead, text, foot }: StateLine): string {
+  return `${lead === null ? '' : `${lead}: `}${text}${foot === null ? '' : `  — ${foot}`}`;
 }
 
 function decisionFoot(confidence: unknown, by: unknown): string | null {

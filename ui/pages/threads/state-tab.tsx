@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { count } from '../../../src/base/format.ts';
 import type { State } from '../../../src/contract/threads.ts';
 import { query, setParam } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
@@ -7,7 +8,6 @@ import { Switch } from '../../parts/filters.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { relay } from '../../session/session.ts';
 import { DiffView } from '../../viewers/diff-view.tsx';
 import { JsonView } from '../../viewers/json-view.tsx';
 import { BlamedState } from './blamed-state.tsx';
@@ -48,10 +48,8 @@ export function StateTab({ id, newest, readOnly }: { id: string; newest: number;
               label={`Revert to v${at}`}
               title={`Revert the state to v${at}?`}
               sure="Revert"
-              act={async () => {
-                await relay.value.threads.revert(id, { to: at, if_match: newest });
-                setParam('v', null);
-              }}
+              act={(relay) => relay.threads.revert(id, { to: at, if_match: newest })}
+              done={() => setParam('v', null)}
             >
               <p>
                 This creates v{newest + 1} with the content of v{at}. The history stays complete, so you can
@@ -120,7 +118,7 @@ function VersionSlider({
           onChange={(event) => onChange(Number(event.currentTarget.value))}
         />
       </label>
-      <span class="soft">of {newest.toLocaleString('en')}</span>
+      <span class="soft">of {count(newest)}</span>
       <button type="button" class="button" disabled={at >= newest} onClick={() => onChange(at + 1)}>
         Newer
       </button>

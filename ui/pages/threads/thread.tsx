@@ -6,11 +6,11 @@ import { saveAs } from '../../parts/download.ts';
 import { Answer, Empty, Failure } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { When } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
 import { hasScope } from '../../session/self.ts';
-import { apiKey, needsKey, relay } from '../../session/session.ts';
+import { apiKey, needsKey } from '../../session/session.ts';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { EventsTab } from './events-tab.tsx';
 import { LedgerTab } from './ledger-tab.tsx';
@@ -34,14 +34,8 @@ export function ThreadPage({ id, shared = false }: { id: string; shared?: boolea
         {value && (
           <>
             <span>v{value.state_version}</span>
-            <span>
-              created <Ago at={value.created_at} />
-            </span>
-            {value.expires_at && (
-              <span>
-                expires <Ago at={value.expires_at} />
-              </span>
-            )}
+            <When verb="created" at={value.created_at} />
+            <When verb="expires" at={value.expires_at} />
             {value.hop_count > 0 && <span>{count(value.hop_count)} hops</span>}
             {shared && <span>read-only</span>}
           </>
@@ -115,10 +109,8 @@ function Actions({ id, shared }: { id: string; shared: boolean }) {
             title="Delete this thread?"
             sure="Delete it"
             danger
-            act={async () => {
-              await relay.value.threads.delete(id);
-              navigate(to('threads'));
-            }}
+            act={(relay) => relay.threads.delete(id)}
+            done={() => navigate(to('threads'))}
           >
             <p>
               This deletes the state with all versions, the artifacts and the events. It cannot be undone.
@@ -127,7 +119,7 @@ function Actions({ id, shared }: { id: string; shared: boolean }) {
           </ConfirmButton>
         </>
       )}
-      {failed !== undefined && <Failure error={failed} />}
+      <Failure error={failed} />
     </>
   );
 }

@@ -5,7 +5,7 @@ import {
   type VirtualItem,
   Virtualizer,
 } from '@tanstack/virtual-core';
-import type { RefObject } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface VirtualRows {
@@ -45,4 +45,38 @@ export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
     toRow: (index) => virtualizer.current.scrollToIndex(index, { align: 'auto' }),
     measure: (element) => element && virtualizer.current.measureElement(element),
   };
+}
+
+/** A scrolling list of rows of different heights. Only the visible rows are in the DOM. */
+export function VirtualList<T>(o: {
+  label: string;
+  class: string;
+  rows: readonly T[];
+  /** Estimated height of a row in pixels. */
+  rowHeight: number;
+  rowClass: string | ((row: T) => string);
+  children: (row: T) => ComponentChildren;
+}) {
+  const virtual = useVirtualRows(o.rows.length, o.rowHeight);
+  return (
+    <div class={o.class} ref={virtual.scroller} tabIndex={0} role="region" aria-label={o.label}>
+      <div class="text-space" style={{ height: `${virtual.height}px` }}>
+        {virtual.items.map(({ index, start }) => {
+          const row = o.rows[index];
+          if (row === undefined) return null;
+          return (
+            <div
+              key={index}
+              data-index={index}
+              ref={virtual.measure}
+              class={typeof o.rowClass === 'string' ? o.rowClass : o.rowClass(row)}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {o.children(row)}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
 }
