@@ -52,8 +52,7 @@ import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/
  *   ten.<tenant>/conversation/…          conversations of agents, newest first
  *   ten.<tenant>/claim/<project>/<what>  files and todos that agents have claimed
  *   ten.<tenant>/a2a/…                   tasks, contexts and webhooks of A2A
- *   ten.<tenant>/changed/<thread>        threads that changed since their figures were saved
- *   ten.<tenant>/totals.4                saved figures of the threads
+ *   ten.<tenant>/thread-figures/<thread> cached token figures of a thread; empty after a change
  *   ten.<tenant>/pushes/<month>          counter for a plan's push limit
  *   ten.<tenant>/stats/<day>/<key>       usage of an API key on a day, by operation
  *   ten.<tenant>/hourly                  counters per hour, kept for 32 days

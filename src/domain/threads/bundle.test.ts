@@ -51,7 +51,7 @@ describe('a bundle', () => {
       await fresh.api.delete(id);
     }
     const left = await fresh.engine.usage();
-    const { length: marks } = (await fresh.engine.records.list('ten.local/changed/')).items;
+    const { length: marks } = (await fresh.engine.records.list('ten.local/thread-figures/')).items;
     const [freed, written] = (await fresh.engine.records.list('ten.local/storage/')).items;
     assert.equal(freed!.value, written!.value);
     // The three records that stay are two storage sums and the progress of the index pass.

@@ -132,7 +132,7 @@ export function stateAfter(
 }
 
 /** Totals of a thread without events. */
-const EMPTY_TOTALS = {
+export const EMPTY_TOTALS = {
   artifacts: 0,
   /** Number of artifacts made by a capability. */
   results: 0,

@@ -1,13 +1,10 @@
-import { everyItem } from '../../base/pages.ts';
-import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Artifact, ArtifactInput, State, Stats } from '../../contract/threads.ts';
 import { oneLine } from '../../text/frame.ts';
 import { listArtifacts, putArtifact } from './artifacts.ts';
 import { versionRef } from './state.ts';
-import { readFigures } from './tenant-totals.ts';
-import type { ThreadLog, ThreadVerb } from './thread-log.ts';
-import { listThreads } from './threads.ts';
-import { figuresOf, sumStats, type ThreadFigures } from './token-ledger.ts';
+import { tenantFigures } from './tenant-totals.ts';
+import type { ThreadVerb } from './thread-log.ts';
+import { sumStats } from './token-ledger.ts';
 
 /** Maximum number of artifacts listed in a report. */
 const MAX_ARTIFACTS = 1_000;
@@ -25,25 +22,17 @@ export const recordShown: ThreadVerb<'shown'> = async (log, caller, id, { what, 
 };
 
 /** Returns the token figures summed over all threads of the caller. */
-export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
+export const totalStats: ThreadVerb<'totals'> = async (log, { tenant }) => {
   await log.ledger.flush();
-  return sumStats(await tenantFigures(log, caller.tenant));
-};
-
-/** Returns the figures of every thread of a tenant. */
-function tenantFigures(log: ThreadLog, tenant: string): Promise<ThreadFigures[]> {
-  return readFigures(log.deps, tenant, {
-    async *all() {
-      const rows = everyItem('threads', (o) => listThreads(log, { ...LOCAL_CALLER, tenant }, o));
-      for await (const { thread_id } of rows) yield thread_id;
-    },
-    async figures(id) {
-      const found = await log.find(tenant, id);
-      const head = found && (await log.heads.load(found.root));
-      return head && figuresOf(await log.ledger.statsOf(head));
-    },
+  const figures = await tenantFigures(log.deps, tenant, async (id) => {
+    const found = await log.find(tenant, id);
+    const head = found && (await log.heads.load(found.root));
+    if (!head) return null;
+    const { thread_id: _, recent_prompts: __, ...rest } = await log.ledger.statsOf(head);
+    return rest;
   });
-}
+  return sumStats(figures);
+};
 
 /** Generates a report of a thread and stores it as an artifact. */
 export const makeReport: ThreadVerb<'report'> = async (log, caller, id, { format = 'md' } = {}) => {

@@ -59,10 +59,7 @@ export async function removeExpiredThreads(log: ThreadLog, most?: number): Promi
     // The entry is outdated: the thread was deleted before it expired, then imported again, and now exists.
     if (await log.find(tenant, id)) return;
     const bytes = await remainingBytes(log, tenant, id);
-    const [deleted] = await Promise.all([
-      log.deps.engine.records.delete(listKey(tenant, id, created)),
-      log.changed(tenant, id),
-    ]);
+    const deleted = await log.deps.engine.records.delete(listKey(tenant, id, created));
     if (deleted) await log.storage.freed(tenant, bytes);
     for (const root of rootsFor(tenant, id)) {
       if (!(await clearUnownedRoot(log, tenant, root)))

@@ -275,7 +275,7 @@ describe('a thread', () => {
     }
     await core.log.settle();
     const left = await engine.usage();
-    const { length: marks } = (await engine.records.list('ten.local/changed/')).items;
+    const { length: marks } = (await engine.records.list('ten.local/thread-figures/')).items;
     const [freed, written] = (await engine.records.list('ten.local/storage/')).items;
     assert.equal(freed!.value, written!.value);
     assert.deepEqual([left.blobs.count, left.records - 2 - marks, left.entries], [0, 0, 0]);
@@ -308,7 +308,7 @@ describe('a thread', () => {
     assert.deepEqual((await api.list()).threads, []);
     await core.log.settle();
     const sums = (await engine.records.list('ten.local/storage/')).items;
-    const { length: marks } = (await engine.records.list('ten.local/changed/')).items;
+    const { length: marks } = (await engine.records.list('ten.local/thread-figures/')).items;
     assert.deepEqual((await engine.usage()).records, sums.length + marks);
   });
 });

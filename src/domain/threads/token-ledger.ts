@@ -6,7 +6,7 @@ import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import { WriteBehind } from '../write-behind.ts';
 import type { StoredEvent } from './event.ts';
-import { type Head, metricsOf, type Totals } from './fold.ts';
+import { EMPTY_TOTALS, type Head, metricsOf, type Totals } from './fold.ts';
 import { COUNTERS, type Counters, counterKey, idOf, type ThreadRoot } from './keys.ts';
 
 /** Time in ms before counters are written. Reads are frequent, so several reads are written together. */
@@ -83,42 +83,9 @@ export class TokenLedger {
 
   /** Returns the token figures of a thread. */
   async statsOf({ id, root, totals }: Head): Promise<Stats> {
-    const recordRead = await this.counters(root);
-    const breakdown = {
-      headers: recordRead.headers_tokens,
-      header_reads: recordRead.headers_times,
-      states: recordRead.states_tokens,
-      state_reads: recordRead.states_times,
-      previews: recordRead.previews_tokens,
-      preview_reads: recordRead.previews_times,
-      listings: recordRead.listings_tokens,
-      listing_reads: recordRead.listings_times,
-      searches: recordRead.searches_tokens,
-      search_reads: recordRead.searches_times,
-      pulls: totals.pull_tokens,
-      pull_reads: totals.pulls,
-    };
-    const { headers, states, previews, listings, searches, pulls } = breakdown;
-    const { tokens_estimate, tokens_avoided } = metricsOf(totals);
-    return {
-      thread_id: id,
-      artifacts: totals.artifacts,
-      naive_tokens: tokens_estimate,
-      actual_tokens: tokens_estimate - tokens_avoided,
-      avoided_tokens: tokens_avoided,
-      cache_hits: totals.cache_hits,
-      session_cache_hits: totals.session_cache_hits,
-      breakdown,
-      tokenizer: totals.tokenizer ?? (await this.#log.deps.texts.count('')).tokenizer,
-      estimated: totals.estimated,
-      billed: {
-        input_tokens: totals.billed_input,
-        output_tokens: totals.billed_output,
-        cached_input_tokens: totals.billed_cached_input,
-      },
-      prompts: promptLedger(totals, headers + states + previews + listings + searches + pulls),
-      recent_prompts: totals.recent,
-    };
+    const figures = figuresOf(totals, await this.counters(root));
+    const tokenizer = figures.tokenizer || (await this.#log.deps.texts.count('')).tokenizer;
+    return { thread_id: id, ...figures, tokenizer, recent_prompts: totals.recent };
   }
 
   /** Returns the stored counters. Increments in memory are not included. */
@@ -183,78 +150,60 @@ function promptLedger(totals: Totals, read_tokens: number): PromptLedger | null 
   };
 }
 
-/** Fields that are summed over threads. */
-const SUMMED = {
-  stats: ['artifacts', 'naive_tokens', 'actual_tokens', 'avoided_tokens', 'cache_hits', 'session_cache_hits'],
-  breakdown: [
-    'headers',
-    'header_reads',
-    'states',
-    'state_reads',
-    'previews',
-    'preview_reads',
-    'listings',
-    'listing_reads',
-    'searches',
-    'search_reads',
-    'pulls',
-    'pull_reads',
-  ],
-  billed: ['input_tokens', 'output_tokens', 'cached_input_tokens'],
-  prompts: [
-    'prompts',
-    'pasted_tokens',
-    'shown_tokens',
-    'avoided_tokens',
-    'prompt_tokens',
-    'tool_calls',
-    'tool_call_tokens',
-    'read_tokens',
-  ],
-} as const;
+/** Figures of one thread that are summed over threads. */
+export type ThreadFigures = Omit<Stats, 'thread_id' | 'recent_prompts'>;
 
-type Group = keyof typeof SUMMED;
-const GROUPS = Object.keys(SUMMED) as Group[];
-
-/**
- * Figures of one thread for sums over threads. The numbers are in the order of `SUMMED`, without field names, which
- * saves space if there are thousands of threads.
- */
-export type ThreadFigures = readonly [tokenizer: string, estimated: boolean, numbers: readonly number[][]];
-
-export function figuresOf({
-  tokenizer,
-  estimated,
-  breakdown,
-  billed,
-  prompts,
-  ...stats
-}: Stats): ThreadFigures {
-  const groups: { readonly [group in Group]: object } = { stats, breakdown, billed, prompts: prompts ?? {} };
-  const numbersOf = (group: Group, figures: { readonly [field: string]: number }) =>
-    SUMMED[group].map((field) => figures[field] ?? 0);
-  return [tokenizer, estimated, GROUPS.map((group) => numbersOf(group, { ...groups[group] }))];
-}
-
-/** Sums the figures of several threads. */
-export function sumStats(all: readonly ThreadFigures[]): SumStats {
-  const prompts = sums(all, 'prompts');
+function figuresOf(totals: Totals, counters: Counters): ThreadFigures {
+  const breakdown = {
+    headers: counters.headers_tokens,
+    header_reads: counters.headers_times,
+    states: counters.states_tokens,
+    state_reads: counters.states_times,
+    previews: counters.previews_tokens,
+    preview_reads: counters.previews_times,
+    listings: counters.listings_tokens,
+    listing_reads: counters.listings_times,
+    searches: counters.searches_tokens,
+    search_reads: counters.searches_times,
+    pulls: totals.pull_tokens,
+    pull_reads: totals.pulls,
+  };
+  const { headers, states, previews, listings, searches, pulls } = breakdown;
+  const { tokens_estimate, tokens_avoided } = metricsOf(totals);
   return {
-    threads: all.length,
-    ...sums(all, 'stats'),
-    breakdown: sums(all, 'breakdown'),
-    tokenizer: all[0]?.[0] ?? '',
-    estimated: all.some(([, estimated]) => estimated),
-    billed: sums(all, 'billed'),
-    prompts: prompts.prompts === 0 ? null : prompts,
+    artifacts: totals.artifacts,
+    naive_tokens: tokens_estimate,
+    actual_tokens: tokens_estimate - tokens_avoided,
+    avoided_tokens: tokens_avoided,
+    cache_hits: totals.cache_hits,
+    session_cache_hits: totals.session_cache_hits,
+    breakdown,
+    tokenizer: totals.tokenizer ?? '',
+    estimated: totals.estimated,
+    billed: {
+      input_tokens: totals.billed_input,
+      output_tokens: totals.billed_output,
+      cached_input_tokens: totals.billed_cached_input,
+    },
+    prompts: promptLedger(totals, headers + states + previews + listings + searches + pulls),
   };
 }
 
-function sums<G extends Group>(all: readonly ThreadFigures[], group: G) {
-  const at = GROUPS.indexOf(group);
-  const totals = SUMMED[group].map((field, i) => [
-    field,
-    all.reduce((sum, [, , numbers]) => sum + numbers[at]![i]!, 0),
-  ]);
-  return Object.fromEntries(totals) as { [field in (typeof SUMMED)[G][number]]: number };
+const NO_COUNTS = Object.fromEntries(COUNTERS.map((what) => [what, 0])) as Counters;
+
+/** Sums the figures of several threads. */
+export function sumStats(all: readonly ThreadFigures[]): SumStats {
+  return { threads: all.length, ...all.reduce(addFigures, figuresOf(EMPTY_TOTALS, NO_COUNTS)) };
+}
+
+/**
+ * Adds two values of one shape: numbers are added, and objects field by field. Of two texts, the first that is not
+ * empty stays. Null is replaced by the other value.
+ */
+function addFigures<T>(a: T, b: T): T {
+  if (typeof a === 'number') return (a + (b as number)) as T;
+  if (typeof a !== 'object' || a === null || b === null) return a || b;
+  const sum: T = { ...a };
+  for (const name in sum) sum[name] = addFigures(sum[name], (b as T)[name]);
+  return sum;
 }
