@@ -2,9 +2,13 @@ import { toHex } from './ids.ts';
 
 const encoder = new TextEncoder();
 
-export async function sha256Hex(data: Uint8Array<ArrayBuffer> | string): Promise<string> {
+export async function sha256(data: Uint8Array<ArrayBuffer> | string): Promise<Uint8Array> {
   const bytes = typeof data === 'string' ? encoder.encode(data) : data;
-  return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+}
+
+export async function sha256Hex(data: Uint8Array<ArrayBuffer> | string): Promise<string> {
+  return toHex(await sha256(data));
 }
 
 export async function hmacSha256(

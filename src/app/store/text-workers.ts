@@ -11,8 +11,7 @@ import {
 } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { TextWork, WorkOptions } from '../../domain/text-work.ts';
-import type { StoredEvent } from '../../domain/threads/event.ts';
-import type { FoldAnswers, FoldJob, FoldKind, LoadFold } from '../../domain/threads/fold-job.ts';
+import type { Events, FoldAnswers, FoldJob, FoldKind, LoadFold } from '../../domain/threads/fold-job.ts';
 import type { IndexJob } from '../../engines/index-thread.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Hit } from '../../kernel/search-index.ts';
@@ -249,10 +248,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
 const SENT_BYTES = 64 * 1024;
 
 /** Encodes events for a worker thread as batches of JSON lines, one line per event. */
-async function* encoded(
-  events: AsyncIterable<StoredEvent>,
-  onError: (error: unknown) => void,
-): AsyncGenerator<Uint8Array> {
+async function* encoded(events: Events, onError: (error: unknown) => void): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   let text = '';
   try {

@@ -6,7 +6,7 @@ import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Number of entries that a recount reads before it yields to other work. */
+/** Number of log entries that are read before yielding to the event loop. */
 const AT_ONCE = 500;
 
 /**
@@ -68,9 +68,20 @@ export async function trimMessages(
 /** Returns the storage of a channel's messages in bytes. */
 export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel: string): Promise<number> {
   const trimmed = (await marksOf(deps).get(trimmedKey(tenant, channel)))?.value ?? 0;
+  return sumMessages(deps, channelStream(tenant, channel), trimmed);
+}
+
+/** Returns the storage of the messages after the sequence `after` and before `end`, in bytes. */
+async function sumMessages(
+  { engine: { logs } }: ChannelDeps,
+  stream: string,
+  after: number,
+  end = Number.POSITIVE_INFINITY,
+): Promise<number> {
   let bytes = 0;
   let read = 0;
-  for await (const { data } of entriesBehind(deps.engine.logs, channelStream(tenant, channel), trimmed)) {
+  for await (const { seq, data } of entriesBehind(logs, stream, after)) {
+    if (seq >= end) break;
     bytes += messageBytes(data);
     if (++read % AT_ONCE === 0) await pause(0);
   }
@@ -89,15 +100,7 @@ async function noteTrimmed(
 ): Promise<number | null> {
   const key = trimmedKey(tenant, channel);
   const mark = await marksOf(deps).get(key);
-  let bytes = 0;
-  for await (const { seq, data } of entriesBehind(
-    deps.engine.logs,
-    channelStream(tenant, channel),
-    mark?.value ?? 0,
-  )) {
-    if (seq >= end) break;
-    bytes += messageBytes(data);
-  }
+  const bytes = await sumMessages(deps, channelStream(tenant, channel), mark?.value ?? 0, end);
   if (bytes === 0) return 0;
   const won = await marksOf(deps).put(key, end - 1, { expect: mark?.revision ?? 'absent' });
   return won === null ? null : bytes;

@@ -167,10 +167,6 @@ async function storeBundle(
   }
 }
 
-async function* toAsync<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items;
-}
-
 /** Stores the contents of artifacts. Returns the artifacts that still have to be indexed. */
 async function storeContents(
   log: ThreadLog,
@@ -261,7 +257,7 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
     throw badBundle('it has files that nothing refers to');
   const start = emptyHead(bareRoot(manifest.thread_id));
   const job = { kind: 'check', start, versions: [] } as const;
-  const found = await log.deps.texts.fold(async () => ({ job, events: toAsync(events) }), { tenant });
+  const found = await log.deps.texts.fold(async () => ({ job, events }), { tenant });
   const begins = events[0]?.type === 'thread.created' && makesVersion(events[0]);
   if (!begins || found.version !== manifest.state_version || found.count !== manifest.events) {
     throw badBundle('its events do not match its manifest');

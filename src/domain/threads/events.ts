@@ -1,5 +1,5 @@
 import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
-import { sha256Hex } from '../../base/hash.ts';
+import { sha256, sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, uuid, uuidFrom } from '../../base/ids.ts';
 import {
   ENVELOPE_NOTE_CHARS,
@@ -108,8 +108,7 @@ export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) =
     input.note,
   ]);
   const retry = (await idempotentRequest('envelope', key, () => sha256Hex(requestJson)))!;
-  const digest = await sha256Hex(`${id}\n${key}`);
-  const msg_id = uuidFrom(Uint8Array.from(digest.match(/../g)!, (hex) => Number.parseInt(hex, 16)));
+  const msg_id = uuidFrom(await sha256(`${id}\n${key}`));
   const envelope = (at: number): Envelope => ({
     $schema: ENVELOPE_SCHEMA,
     msg_id,

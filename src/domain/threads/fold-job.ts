@@ -37,7 +37,7 @@ export interface FoldJob<K extends FoldKind = FoldKind> {
   readonly versions: readonly number[];
 }
 
-type Events = AsyncIterable<StoredEvent>;
+export type Events = AsyncIterable<StoredEvent> | Iterable<StoredEvent>;
 
 /**
  * Loads a computation and the events that it needs. Loading parses on the event loop, so a server calls only
@@ -105,7 +105,7 @@ async function statesAt(
 }
 
 /** Yields the events and spends one step of the meter per byte of an event. */
-async function* metered(events: Events, meter: WorkMeter): Events {
+async function* metered(events: Events, meter: WorkMeter): AsyncGenerator<StoredEvent> {
   for await (const event of events) {
     meter.spend(eventBytes(event));
     yield event;
@@ -122,7 +122,7 @@ type Mark = Omit<BlameLine, 'path'>;
 async function blameFold(
   head: MutableHead,
   version: number,
-  events: AsyncIterable<StoredEvent>,
+  events: Events,
   meter: WorkMeter,
 ): Promise<BlameLine[]> {
   const fields = new Map<string, Mark>();

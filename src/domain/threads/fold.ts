@@ -196,12 +196,8 @@ function addToTotals(before: Totals, event: StoredEvent): Totals {
         : { ...totals, cache_misses: totals.cache_misses + 1 };
     case 'message.sent':
       return { ...totals, hops: totals.hops + 1 };
-    case 'prompt.answered':
-    case 'prompt.rendered':
-    case 'prompt.handed_over':
-      return addPrompt(totals, event);
     default:
-      return totals;
+      return PROMPT_TYPES.has(type) ? addPrompt(totals, event) : totals;
   }
 }
 

@@ -384,48 +384,35 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counte
   return header;
 };
 
-/** Maximum number of facts in a header. */
-const FACTS = 10;
-/** Maximum number of constraints in a header. */
-const CONSTRAINTS = 5;
-/** Maximum number of open questions in a header. */
-const QUESTIONS = 5;
-/** Maximum number of next steps in a header. */
-const STEPS = 5;
-/** Maximum number of artifact references in a header. */
-const REFS = 10;
-/** Maximum number of last actions in a header. */
-const ACTIONS = 5;
-
 /**
  * Returns the lists of a header, most important list first. Within each list, the most important items come
  * first.
  */
 function headerLists(state: State) {
   const { constraints, facts, artifacts, last_actions } = state;
+  const soft = constraints.filter((one) => !isHard(one));
   return {
-    top_constraints: [...constraints.filter(isHard), ...constraints.filter((one) => !isHard(one))]
-      .slice(0, CONSTRAINTS)
-      .map((constraint) => pickFields(constraint, ['id', 'description', 'severity', 'by'])),
-    next_steps: openItems(state.plan)
-      .slice(0, STEPS)
-      .map((step) => pickFields(step, ['id', 'step'])),
-    open_questions: openItems(state.open_questions)
-      .slice(0, QUESTIONS)
-      .map((question) => pickFields(question, ['id', 'question'])),
+    top_constraints: first(
+      5,
+      [...constraints.filter(isHard), ...soft],
+      'id',
+      'description',
+      'severity',
+      'by',
+    ),
+    next_steps: first(5, openItems(state.plan), 'id', 'step'),
+    open_questions: first(5, openItems(state.open_questions), 'id', 'question'),
     top_facts: facts
-      .slice(-FACTS)
-      .reverse()
+      .toReversed()
+      .slice(0, 10)
       .map((fact) => pickFields(fact, ['id', 'key', 'value', ...signature(fact)])),
-    artifact_refs: artifacts
-      .slice(-REFS)
-      .reverse()
-      .map((link) => pickFields(link, ['ref', 'type', 'name'])),
-    last_actions: last_actions
-      .slice(-ACTIONS)
-      .reverse()
-      .map((action) => pickFields(action, ['at', 'description', 'result_ref'])),
+    artifact_refs: first(10, artifacts.toReversed(), 'ref', 'type', 'name'),
+    last_actions: first(5, last_actions.toReversed(), 'at', 'description', 'result_ref'),
   };
+}
+
+function first<T extends object>(most: number, items: readonly T[], ...fields: (keyof T & string)[]): T[] {
+  return items.slice(0, most).map((item) => pickFields(item, fields));
 }
 
 type HeaderLists = ReturnType<typeof headerLists>;
@@ -438,14 +425,7 @@ function makeHeader(state: State): Header {
   const all = headerLists(state);
   const whole = assembleHeader(state, all);
   if (fitsHeader(whole)) return whole;
-  let kept: HeaderLists = {
-    top_constraints: [],
-    next_steps: [],
-    open_questions: [],
-    top_facts: [],
-    artifact_refs: [],
-    last_actions: [],
-  };
+  let kept = Object.fromEntries(Object.keys(all).map((list) => [list, []])) as unknown as HeaderLists;
   for (const [list, items] of Object.entries(all) as [keyof HeaderLists, object[]][]) {
     for (const item of items) {
       const more = { ...kept, [list]: [...kept[list], item] };

@@ -1,5 +1,5 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
-import { sha256Hex } from '../../base/hash.ts';
+import { sha256, sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid, uuid, uuidFrom } from '../../base/ids.ts';
 import { type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import {
@@ -32,7 +32,11 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
     throw badRequest(`A name has at most ${THREAD_NAME_CHARS} characters.`);
   }
   const key = checkIdempotencyKey(o.idempotency_key);
-  const id = key === undefined ? uuid(env) : await idFromKey(caller, key);
+  // A repeated request with the same idempotency key gets the same id, so it finds the thread.
+  const id =
+    key === undefined
+      ? uuid(env)
+      : uuidFrom(await sha256(`thread\n${caller.tenant}\n${caller.keyId}\n${key}`));
   const created = env.now();
   const expires = checkThreadTtl(o.ttl, created);
   const ends = expires === undefined ? {} : { expires };
@@ -58,12 +62,6 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   await log.append(tenant, emptyHead(root), event);
   return createdThread(id, meta);
 };
-
-/** Derives the id of a thread from an idempotency key, so that a repeated request finds the same thread. */
-async function idFromKey({ tenant, keyId }: Caller, key: string): Promise<string> {
-  const digest = await sha256Hex(`thread\n${tenant}\n${keyId}\n${key}`);
-  return uuidFrom(Uint8Array.from(digest.match(/../g)!, (hex) => Number.parseInt(hex, 16)));
-}
 
 function createdThread(id: string, meta: Pick<ThreadMeta, 'name' | 'created' | 'expires'>) {
   const { name, created } = meta;

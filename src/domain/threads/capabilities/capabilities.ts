@@ -264,12 +264,11 @@ function encodeContent({ content, type }: CapabilityResult): Pick<ArtifactInput,
  * already a RelayError stays unchanged.
  */
 async function withTimeout<T>(capability: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const late = new Promise<never>((_, reject) => {
-    const giveUp = () => reject(new Error(`no answer within ${CAPABILITY_TIME_MS / 1000} s`));
-    signal.addEventListener('abort', giveUp, { once: true });
-  });
+  const late = Promise.withResolvers<never>();
+  const giveUp = () => late.reject(new Error(`no answer within ${CAPABILITY_TIME_MS / 1000} s`));
+  signal.addEventListener('abort', giveUp);
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, late.promise]);
   } catch (error) {
     if (isRelayError(error)) throw error;
     throw new RelayError(
