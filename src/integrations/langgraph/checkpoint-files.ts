@@ -17,10 +17,14 @@ import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
 import { backwards, FileWriter, segment } from '../file-names.ts';
 import type { KeptPointers } from '../kept-pointers.ts';
 
-/** A serialized value: text, bytes, base64, or the SHA-256 hash that names the file with its content. */
+/** A large value: the SHA-256 hash that names the file with its content. */
+type DumpedFile = readonly [type: string, hash: string, encoding: 'file'];
+
+/** A serialized value: text, bytes, base64, or a file. */
 type Dumped =
-  | readonly [type: string, data: string | Uint8Array]
-  | readonly [type: string, data: string, encoding: 'base64' | 'file'];
+  | readonly [type: string, data: string | Uint8Array, encoding?: undefined]
+  | readonly [type: string, data: string, encoding: 'base64']
+  | DumpedFile;
 
 /**
  * A value of a checkpoint, or the path of the file that contains it. Version 0.2.0 and earlier stored every value in
@@ -80,7 +84,7 @@ interface Recent {
    * Serialized form of large strings. A checkpoint often has the string that a write has just stored, and need not
    * serialize it again. Only strings are remembered, because other values can change.
    */
-  readonly strings: Map<string, Dumped>;
+  readonly strings: Map<string, DumpedFile>;
   /**
    * The last call that serializes values. The next call waits for it, because it must know which values are being
    * sent.
