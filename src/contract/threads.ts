@@ -1,5 +1,5 @@
 import { INCOMPLETE, type Incomplete } from '../base/enums.ts';
-import { bytes, count } from '../base/format.ts';
+import { bytes, plural } from '../base/format.ts';
 import type { Json, JsonObject } from '../base/json.ts';
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
 import type * as shapes from '../schemas/threads.ts';
@@ -92,7 +92,7 @@ export function promptWarnings(
   who: string,
   { partial = [], pulled_tokens: pulled = 0, incomplete }: Shortcomings,
 ): string[] {
-  const more = pulled > 0 ? `, and pulled ${count(pulled)} tokens` : '';
+  const more = pulled > 0 ? `, and pulled ${plural(pulled, 'token')}` : '';
   return [
     ...(partial.length > 0 ? [`${who} saw only ${partial.join(', ')}${more}.`] : []),
     ...(incomplete ? [INCOMPLETE_ANSWER[incomplete](who)] : []),

@@ -1,5 +1,5 @@
 import { isRelayError } from '../base/errors.ts';
-import { count, exactBytes } from '../base/format.ts';
+import { exactBytes, plural } from '../base/format.ts';
 import { sha256Hex } from '../base/hash.ts';
 import { EXCERPT_TOKENS } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
@@ -214,7 +214,7 @@ interface LargeText {
 async function describeLargeText(large: LargeText): Promise<string> {
   const { url, id, what, size, tokens, shown, by, at } = large;
   const price = tokens
-    ? `, ${tokens.estimated ? 'about ' : ''}${count(tokens.tokens)} tokens (${tokens.tokenizer})`
+    ? `, ${tokens.estimated ? 'about ' : ''}${plural(tokens.tokens, 'token')} (${tokens.tokenizer})`
     : '';
   const lines = [`Too large to show: ${what}, ${exactBytes(size)}${price}. It is at ${url}`];
   if (shown) {

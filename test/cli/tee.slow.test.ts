@@ -78,7 +78,7 @@ test('an output above the size of a payload is one handle, and its lines are rea
   for (const url of [[], ['--url', server.url]]) {
     const ran = await runHere(['tee', ...url, '--', 'sh', '-c', LONG], o);
     const [, handle] =
-      /\[(relay:\d+) · 30 000 lines · [^\n]*\]\n$/.exec(ran.stdout) ?? assert.fail(ran.stderr);
+      /\[(relay:\d+) · 30,000 lines · [^\n]*\]\n$/.exec(ran.stdout) ?? assert.fail(ran.stderr);
     const pull = (...args: string[]) => runHere(['pull', handle!, ...url, ...args], o);
     assert.ok((await pull()).bytes.equals(whole));
     const part = await pull('--lines', `${line}-${line + 1}`);

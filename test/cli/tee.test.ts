@@ -18,7 +18,7 @@ const here = (...args: string[]) => runHere(args, o);
 const numbers = (to: number) => Array.from({ length: to }, (_, i) => `${i + 1}\n`).join('');
 
 const LAST_LINE =
-  /^\[(relay:(\d+)) · ([\d ]+) lines · ([\d ]+) tokens(?: · exit (\d+))? · (\S* ?relay pull \2 --lines (\d+)-(\d+)) \| --grep PATTERN \| --question TEXT \| --outline\]\n$/;
+  /^\[(relay:(\d+)) · ([\d,]+) lines · ([\d,]+) tokens(?: · exit (\d+))? · (\S* ?relay pull \2 --lines (\d+)-(\d+)) \| --grep PATTERN \| --question TEXT \| --outline\]\n$/;
 
 /** Returns the parts of the last line of an excerpt. */
 function lastLine(stdout: string): { handle: string; exit: string | undefined; pull: string } {
@@ -62,6 +62,7 @@ test('a long output is stored whole, and its excerpt says how to pull the rest',
   assert.equal(stored.handle, handle);
   assert.deepEqual([stored.command, stored.exit, stored.lines, stored.bytes], ['sh -c', 1, 4012, 18_935]);
   assert.ok(stored.tokens > 8_000 && stored.shown > 0 && stored.shown <= 1_200, JSON.stringify(stored));
+  assert.match(ran.stdout, /· 4,012 lines · /);
   assert.match(
     (await here('tee', 'list')).stdout,
     new RegExp(`^${handle} .* ago  sh -c +exit 1 .* 4,012 lines `),
@@ -72,6 +73,12 @@ test('a long output is stored whole, and its excerpt says how to pull the rest',
     readdirSync(join(home, 'outputs')).filter((name) => name.endsWith('.spool')),
     [],
   );
+});
+
+test('one line and one token are counted in the singular', async () => {
+  const ran = await runHere(['tee'], { ...o, stdin: 'lorem ipsum dolor '.repeat(2000) });
+  assert.match(ran.stdout, /\n\[relay:\d+ · 1 line · /);
+  assert.match((await here('tee', 'list')).stdout, / 1 line  /);
 });
 
 test('--tokens applies, and arguments that may be secrets are not stored', async () => {
@@ -104,13 +111,13 @@ test('pulled text and excerpts are not cut again', async () => {
   const named = ['tee', '--name', `relay pull ${handle}`];
   assert.equal((await runHere(named, { ...o, stdin: numbers(3000) })).stdout, numbers(3000));
   const reused = `$relay pull ${handle} --lines 1 >reused; seq 1 3000 >reused; $relay tee <reused; rm reused`;
-  assert.match((await shell(reused, o)).stdout, /\[relay:\d+ · 3 000 lines /);
+  assert.match((await shell(reused, o)).stdout, /\[relay:\d+ · 3,000 lines /);
   const guide = join(import.meta.dirname, '../../ARCHITECTURE.md');
   const { stdout: excerpt } = await here('tee', '--', 'cat', guide);
   assert.match(excerpt, /\[relay:\d+ · \d+ lines .*\]\n$/);
   assert.equal((await runHere(['tee', '--tokens', '200'], { ...o, stdin: excerpt })).stdout, excerpt);
   const script = `${program.join(' ')} tee -- seq 1 3000; seq 3001 5000`;
-  assert.match((await here('tee', '--', 'sh', '-c', script)).stdout, /\[relay:\d+ · 5 000 lines /);
+  assert.match((await here('tee', '--', 'sh', '-c', script)).stdout, /\[relay:\d+ · 5,000 lines /);
   assert.equal((await outputs()).length, before + 3);
 });
 
@@ -210,7 +217,7 @@ test('at a terminal output is shown as it arrives, and stored', async () => {
   );
   const shown = ran.stdout.replaceAll('\r', '');
   assert.ok(shown.startsWith(numbers(3000)));
-  assert.match(shown, /\u001b\[31mred\u001b\[0m\n\[relay:\d+ · 3 001 lines .* exit 4 .*\]\ncode 4\n$/);
+  assert.match(shown, /\u001b\[31mred\u001b\[0m\n\[relay:\d+ · 3,001 lines .* exit 4 .*\]\ncode 4\n$/);
 });
 
 test('the error for wrong arguments says what to do', async () => {

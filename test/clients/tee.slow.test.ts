@@ -16,7 +16,7 @@ function write(path: string, value: object): string {
 async function assertShort(answer: string): Promise<void> {
   assert.match(answer, /not ok 2001 - closes the connection/);
   assert.match(answer, /Error: connection reset by the server/);
-  assert.match(answer, /4 001 lines · \d\d \d{3} tokens/);
+  assert.match(answer, /4,001 lines · \d\d,\d{3} tokens/);
   assert.ok((await countTokens(answer)).tokens <= 1_300);
 }
 
@@ -50,7 +50,7 @@ test('Claude Code: excerpts of long outputs, and the same permissions as without
   assert.match(answers[3]!, /approval|permission/i);
   assert.ok(!existsSync(join(session.home, 'denied')) && !existsSync(join(session.home, 'asked')));
   assert.match(answers[4]!, new RegExp(`${session.home}\\nok 4000 - `));
-  assert.match(answers[5]!, /9 000 lines/);
+  assert.match(answers[5]!, /9,000 lines/);
   assert.match(answers[6]!, new RegExp(`${session.home}/inner$`));
   assert.match(answers[7]!, /running in background/);
   session.relay('install', 'claude', '--no-tee');

@@ -150,6 +150,17 @@ test('files about the task come first, with hunks and functions, and all counts 
     assert.ok(folder.git('diff', 'HEAD', '-U0', '--no-renames').includes(header), header);
 });
 
+test('a hand-off counts one changed file in the singular', async () => {
+  using folder = new ScratchFolder();
+  fill(folder);
+  folder.git('init', '-q');
+  folder.write('about.ts', 'one\n');
+  folder.git('add', '-A');
+  folder.git('commit', '-qm', 'begin');
+  folder.write('about.ts', 'two\n');
+  assert.match((await handOff(folder, 'codex')).join('\n'), /^1 file changed, \+\d+ -\d+ lines/m);
+});
+
 test('a hand-off names the files, tools and skill of the next client, and what is done', async () => {
   using folder = new ScratchFolder();
   fill(folder);

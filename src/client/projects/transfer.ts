@@ -1,3 +1,4 @@
+import { plural } from '../../base/format.ts';
 import { PREVIEW_FILE_BYTES } from '../../base/limits.ts';
 import type { Header } from '../../contract/threads.ts';
 import { type BriefLine, type BriefPart, type Draft, part, plainLine, ranked } from './brief.ts';
@@ -257,7 +258,7 @@ async function inFlightPart(
   const sum = (key: 'added' | 'removed') => [...diff.values()].reduce((all, each) => all + each[key], 0);
   const own = PROJECT_FILES.some((name) => diff.has(placed(name, files.place))) ? ', with project files' : '';
   if (diff.size > 0) {
-    const totals = `${diff.size} files changed, +${sum('added')} -${sum('removed')} lines${own}`;
+    const totals = `${plural(diff.size, 'file')} changed, +${sum('added')} -${sum('removed')} lines${own}`;
     lines.unshift({ text: `${totals} [${SHORTSTAT}]`, rank: RANK.constraints });
   }
   const where = commit ? `; on ${branch ?? 'no branch'} at ${commit.slice(0, 9)}` : '';

@@ -1,4 +1,5 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
+import { plural } from '../../base/format.ts';
 import { isJsonObject, type Json, type JsonObject, joinPath } from '../../base/json.ts';
 import { PATCH_OPS, PATCH_WORK, STATE_BYTES } from '../../base/limits.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
@@ -157,7 +158,7 @@ function tooLarge({ state, bytes }: SizedState): RelayError {
     .sort((a, b) => b.size - a.size)
     .slice(0, 3)
     .map(({ name, value, size }) => {
-      const count = Array.isArray(value) ? `${value.length} items, ` : '';
+      const count = Array.isArray(value) ? `${plural(value.length, 'item')}, ` : '';
       return `/${name} (${count}${size} bytes)`;
     })
     .join(', ');

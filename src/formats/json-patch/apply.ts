@@ -1,4 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
+import { plural } from '../../base/format.ts';
 import {
   childAt,
   isJsonObject,
@@ -209,7 +210,7 @@ class Draft {
       if (index === null) throw new PatchProblem(`"${key}" is not an index of an array`);
       if (index > parent.length)
         throw new PatchProblem(
-          `index ${index} is beyond the end of the array, which has ${parent.length} items`,
+          `index ${index} is beyond the end of the array, which has ${plural(parent.length, 'item')}`,
         );
       this.#meter.spend((parent.length - index) / SHIFTED);
       parent.splice(index, 0, value);

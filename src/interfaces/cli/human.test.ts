@@ -12,6 +12,7 @@ import {
   printable,
   rows,
   span,
+  tokensInWords,
   unpainted,
 } from './human.ts';
 
@@ -30,6 +31,8 @@ test('count separates thousands', () => {
   assert.equal(count(1_234_567), '1,234,567');
   assert.equal(plural(1, 'pointer'), '1 pointer');
   assert.equal(plural(2000, 'pointer'), '2,000 pointers');
+  const counted = { tokens: 1, tokenizer: 'o200k_base', estimated: false };
+  assert.equal(tokensInWords(counted), '1 token (o200k_base)');
 });
 
 test('span uses at most two units', () => {

@@ -1,5 +1,5 @@
 import type { RelayError } from '../../base/errors.ts';
-import { count, plural } from '../../base/format.ts';
+import { plural } from '../../base/format.ts';
 import type { Json } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { badUsage } from './command.ts';
@@ -11,7 +11,7 @@ export { bytes, count, plural } from '../../base/format.ts';
 
 /** Formats a token count: `about 1,200 tokens (o200k_base)`. */
 export function tokensInWords({ tokens, tokenizer, estimated }: TokenCount): string {
-  return `${estimated ? 'about ' : ''}${count(tokens)} tokens (${tokenizer})`;
+  return `${estimated ? 'about ' : ''}${plural(tokens, 'token')} (${tokenizer})`;
 }
 
 const SPANS: readonly (readonly [name: string, ms: number])[] = [

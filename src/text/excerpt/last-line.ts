@@ -1,3 +1,5 @@
+import { count, plural } from '../../base/format.ts';
+
 /** Facts about an output, for the last line of its excerpt. */
 export interface LastLineFacts {
   readonly lines: number;
@@ -11,7 +13,7 @@ export interface LastLineFacts {
 const SAMPLE_LINES = 60;
 
 /**
- * Returns the last line of an excerpt: `[relay:128 · 4 812 lines · 61 204 tokens · exit 1 · relay pull 128 --lines
+ * Returns the last line of an excerpt: `[relay:128 · 4,812 lines · 61,204 tokens · exit 1 · relay pull 128 --lines
  * 13-73 | --grep PATTERN | --question TEXT | --outline]`. `pull` formats the command that reads lines. `omitted` is
  * the first range of lines that the excerpt omits.
  */
@@ -24,23 +26,18 @@ export function lastLine(
   const to = Math.min(omitted.to, omitted.from + SAMPLE_LINES);
   const facts = [
     handle,
-    `${spaced(about.lines)} lines`,
-    `${spaced(about.tokens)} tokens`,
-    about.cut === undefined ? null : `nothing stored from line ${spaced(about.cut)} on`,
+    plural(about.lines, 'line'),
+    plural(about.tokens, 'token'),
+    about.cut === undefined ? null : `nothing stored from line ${count(about.cut)} on`,
     (about.exit ?? null) === null ? null : `exit ${about.exit}`,
     `${pull(handle.replace(/^relay:/, ''), `${omitted.from}-${to}`)} | --grep PATTERN | --question TEXT | --outline`,
   ];
   return `[${facts.filter((fact) => fact !== null).join(' · ')}]`;
 }
 
-/** Formats a number with spaces: `61 204`. */
-function spaced(n: number): string {
-  return String(n).replace(/\B(?=(?:\d{3})+$)/g, ' ');
-}
-
 /** Number of characters at the end of a text that may contain the last line of an excerpt. */
 export const LAST_LINE_CHARS = 1024;
-const LAST_LINE = /(?:^|\n)\[relay:\d+ · [^\n]* tokens · [^\n]* pull \d+ [^\n]* \| --outline\]\n?$/;
+const LAST_LINE = /(?:^|\n)\[relay:\d+ · [^\n]* tokens? · [^\n]* pull \d+ [^\n]* \| --outline\]\n?$/;
 
 /** Returns whether a text ends with the last line of an excerpt, as in `ssh host relay tee … | relay tee`. */
 export function endsWithLastLine(text: string): boolean {

@@ -48,7 +48,7 @@ for (const era of ERAS)
       const { content, _meta, isError } = await server.result('read', { lines: 4_000 });
       const [first, image, link] = content;
       assert.match(first!.text!, /2001 not ok 1 - Error: the pipe is closed/);
-      assert.match(first!.text!, /4 000 lines · [\d ]+ tokens · pull_context url="relay:\d+"/);
+      assert.match(first!.text!, /4,000 lines · [\d,]+ tokens · pull_context url="relay:\d+"/);
       assert.ok(first!.text!.length < 6_000);
       assert.equal(image!.type, 'image');
       assert.deepEqual(

@@ -60,7 +60,7 @@ content when it needs it. In a pipe it prints only the ref.`,
       plain(name),
       type,
       bytes(size),
-      `${about}${count(tokens.content)} tokens, its preview ${count(tokens.preview)} (${tokens.tokenizer})`,
+      `${about}${plural(tokens.content, 'token')}, its preview ${count(tokens.preview)} (${tokens.tokenizer})`,
     ]);
   },
 });
@@ -138,7 +138,7 @@ const list = readCommand('listings', {
         ? style.dim(typed('There are no artifacts yet. Store one with: relay artifact put FILE'))
         : '';
     const cells = artifacts.map(({ type, size, tokens: { content } }) =>
-      interactive ? [type, bytes(size), `${count(content)} tokens`] : [type, String(size), String(content)],
+      interactive ? [type, bytes(size), plural(content, 'token')] : [type, String(size), String(content)],
     );
     const figures = columns(cells, [1, 2]);
     const lines = artifacts.map(({ ref, name, created_at }, i) => {

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
 import { everyItem } from '../../../base/pages.ts';
 import type { ThreadEvent, ThreadsApi } from '../../../contract/threads.ts';
-import { bytes, count, plural, printable } from '../human.ts';
+import { bytes, plural, printable } from '../human.ts';
 import type { Io } from '../io.ts';
 
 /**
@@ -36,7 +36,7 @@ export function describe({ type, payload }: ThreadEvent): string {
     case 'artifact.created':
       return join(version, field('name'), field('type'), bytes(figure('size')), field('ref'));
     case 'artifact.pulled':
-      return join(`${count(figure('tokens'))} tokens`, field('ref'));
+      return join(plural(figure('tokens'), 'token'), field('ref'));
     case 'capability.invoked':
       return join(field('capability'), payload.cache_hit === true ? 'from the cache' : '', field('ref'));
     case 'report.generated':

@@ -15,7 +15,7 @@ import type { Billed, Bundle, Model, PromptRequest, Pull } from '../../../client
 import { promptWarnings } from '../../../contract/threads.ts';
 import { badUsage, defineCommand, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork, ProgramRun } from '../host.ts';
-import { count, parseCount, passedOn, printable, span } from '../human.ts';
+import { count, parseCount, passedOn, plural, printable, span } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
 import { findArtifact, findThread, THREAD_FLAG, useThread } from './thread-choice.ts';
 
@@ -253,7 +253,7 @@ async function askModel(
   const onPull = ({ what, tokens }: Pull) => {
     if (answer !== '' && !waits) write('\n');
     answer = '';
-    io.note(`${model.name} pulled ${count(tokens)} tokens: ${what}`);
+    io.note(`${model.name} pulled ${plural(tokens, 'token')}: ${what}`);
   };
   const onSilence = (ms: number, most: number) => {
     io.note(

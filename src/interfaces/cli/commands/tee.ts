@@ -5,7 +5,7 @@ import { encodeUtf8 } from '../../../base/utf8.ts';
 import { lastLine, PULLS } from '../../../text/excerpt/last-line.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { Host, StoredOutput, TeeOptions } from '../host.ts';
-import { bytes, columns, count, parseCount, printable, span } from '../human.ts';
+import { bytes, columns, parseCount, plural, printable, span } from '../human.ts';
 import type { Io } from '../io.ts';
 
 /** Exit codes of shells for a program that cannot be started. */
@@ -97,8 +97,8 @@ function printOutputs(outputs: readonly StoredOutput[], { interactive, typed }: 
     `${span(Date.now() - Date.parse(output.created_at))} ago`,
     printable(output.command),
     output.exit === null ? 'exit unknown' : `exit ${output.exit}`,
-    `${count(output.lines)} lines`,
-    `${count(output.tokens)} tokens`,
+    plural(output.lines, 'line'),
+    plural(output.tokens, 'token'),
     bytes(output.bytes),
   ]);
   return columns(cells, [1, 4, 5, 6]).join('\n');
