@@ -63,6 +63,33 @@ test('a push without input fails at a terminal instead of waiting', options, asy
   assert.match(stdout, /nothing to push.*exit 2/s);
 });
 
+test('at a terminal, lists and searches say that they are empty', options, async () => {
+  const { stdout } = await atTerminal(
+    '$relay inbox --as ada; $relay session list; $relay session list --all; $relay session search tea; echo "exit $?"',
+    { home, env: { HOME: home } },
+  );
+  assert.equal(
+    stdout.replaceAll('\r', ''),
+    `No new messages for ada. ada follows no channel. Follow one with: relay follow CHANNEL --as ada
+no sessions in this repository; list all with: relay session list --all
+no coding agent has a session on this machine
+No turn matches.
+exit 1
+`,
+  );
+});
+
+test('a message to an agent that has not started yet waits in its inbox', options, async () => {
+  const { stdout } = await atTerminal('$relay send bert hello --queue', { home });
+  assert.match(stdout, /^\S+ {2}bert {2}waits in its inbox\r\n$/);
+});
+
+test('a list of open questions says when each expires', options, async () => {
+  await relay(['ask', 'Deploy?', '--no-wait'], { home });
+  const { stdout } = await atTerminal('$relay approve --list', { home });
+  assert.match(stdout, / · expires in 7 days, .*\r\n {2}Deploy\?/);
+});
+
 test('relay up offers another port if the port is taken, and accepts no', options, async () => {
   // Ignore socket errors: a client may end its connection with a reset.
   const squatter = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');

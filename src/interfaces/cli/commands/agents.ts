@@ -64,11 +64,15 @@ stored as a payload, and the agent gets an excerpt and a pointer. With --reply-t
       messages
         .map(({ id, to: name }) => {
           const route = routes.get(name);
-          const { reach = 'no' } = listed?.agents.find((each) => each.name === name)?.session ?? {};
+          const session = listed?.agents.find((each) => each.name === name)?.session;
           // A session that can be woken but was not woken runs on another machine. Only `relay agents
           // --watch` on that machine can wake it.
           const later =
-            reach === 'now' ? 'not woken from here; told at its next turn at the latest' : REACH[reach];
+            session?.reach === 'now'
+              ? 'not woken from here; told at its next turn at the latest'
+              : session
+                ? REACH[session.reach]
+                : 'waits in its inbox';
           return `${id}  ${printable(name)}  ${io.style.dim(route ? `passed on by ${route}` : later)}`;
         })
         .join('\n'),

@@ -60,22 +60,17 @@ first. In a pipe it prints one line per message: channel, tab, message. Messages
         ];
         return rows.map(([channel, text]) => `${channel}\t${text!.replaceAll('\n', ' ')}`).join('\n');
       }
-      if (sent.length > 0)
-        return [
-          ...sent.map((each) => messageRow(io, each)),
-          ...messages.map((each) => messageLine(each, io.style, each.channel)),
-        ].join('\n');
-      if (following.length === 0) {
-        return io.style.dim(
-          `${agent} follows no channel yet. Follow one with: ${io.typed(`relay follow CHANNEL --as ${agent}`)}`,
-        );
-      }
-      if (messages.length === 0)
-        return io.style.dim(`No new messages for ${agent} in ${following.join(', ')}.`);
-      const more = inbox.more
-        ? [io.style.dim('There are more messages. Mark these as read to see them.')]
-        : [];
-      return [...messages.map((each) => messageLine(each, io.style, each.channel)), ...more].join('\n');
+      const lines = [
+        ...sent.map((each) => messageRow(io, each)),
+        ...messages.map((each) => messageLine(each, io.style, each.channel)),
+      ];
+      if (inbox.more) lines.push(io.style.dim('There are more messages. Mark these as read to see them.'));
+      if (lines.length > 0) return lines.join('\n');
+      const channels =
+        following.length > 0
+          ? `${agent} follows ${following.join(', ')}.`
+          : `${agent} follows no channel. Follow one with: ${io.typed(`relay follow CHANNEL --as ${agent}`)}`;
+      return io.style.dim(`No new messages for ${agent}. ${channels}`);
     });
     // Mark the messages as read only after they were printed. If the command is interrupted before, the next
     // call shows them again.
@@ -136,7 +131,7 @@ work only in relay watch.`,
     as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
     since: {
       value: 'WHEN',
-      help: 'start after this sequence number or time; all: with the first stored message (only new messages)',
+      help: 'also messages after this sequence number or time, or all stored messages (default: only new messages)',
     },
   },
   examples: `

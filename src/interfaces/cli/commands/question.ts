@@ -136,7 +136,7 @@ function line(
     `${printable(asked_by)}, ${moment(asked_at)}`,
     ...(step === null ? [] : [`step ${printable(step)} of run ${thread_id}`]),
     ...(who.length > 0 ? [`for ${printable(who.join(', '))}`] : []),
-    expiry(expires_at),
+    `expires ${expiry(expires_at)}`,
   ];
   const answers = choices.length > 0 ? `\n  ${choices.map(printable).join(' | ')}` : '';
   return `${io.style.bold(id)}  ${io.style.dim(facts.join(' · '))}\n  ${printable(question)}${answers}`;

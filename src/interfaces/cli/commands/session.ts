@@ -45,7 +45,11 @@ size and first prompt. The transcripts are read where the clients store them, an
   print({ sessions }, { interactive, typed, width }, { all }) {
     if (sessions.length === 0)
       return interactive
-        ? typed(`no sessions here${all ? '' : '; list those of all folders with: relay session list --all'}`)
+        ? typed(
+            all
+              ? 'no coding agent has a session on this machine'
+              : 'no sessions in this repository; list all with: relay session list --all',
+          )
         : '';
     const rows = sessions.map(({ name, client, updated_at, size, task, folder }) => [
       name,
@@ -125,6 +129,7 @@ are indexed.`,
       ...turn,
     }));
     io.result({ hits: found, behind }, () => printable(hitsText(hits, args.join(' '))));
+    if (hits.length === 0 && io.interactive) io.note('No turn matches.');
     return hits.length === 0 ? 1 : 0;
   },
 });

@@ -43,14 +43,17 @@ const prune = answerCommand({
     return { ...(await store.sweep()), ...(outputs === undefined ? {} : { outputs }) };
   },
   print: ({ outputs, blobs, records, bytes: freed, waiting }) => {
-    const deleted = outputs === undefined ? '' : `deleted ${plural(outputs, 'output')}; `;
     const size = waiting?.bytes ? `, ${bytes(waiting.bytes)},` : '';
     const later = waiting?.count
       ? `\n${plural(waiting.count, 'orphaned upload')}${size} will be deleted when they are an hour old; run relay prune again then`
       : '';
-    return blobs === 0 && records === 0
-      ? `${deleted}nothing to prune${later}`
-      : `${deleted}pruned ${plural(blobs, 'payload')} and ${plural(records, 'record')}, ${bytes(freed)}${later}`;
+    const done = [
+      ...(outputs === undefined ? [] : [`deleted ${plural(outputs, 'output')}`]),
+      ...(blobs + records > 0
+        ? [`pruned ${plural(blobs, 'payload')} and ${plural(records, 'record')}, ${bytes(freed)}`]
+        : []),
+    ];
+    return (done.join('; ') || 'nothing to prune') + later;
   },
 });
 
