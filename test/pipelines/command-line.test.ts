@@ -136,6 +136,18 @@ test('a terminal shows a line for the running steps, and removes it when they ar
   assert.match(stdout, /nap done [\d.]+ s/);
 });
 
+test('the items of a for_each count as one step in the progress', async () => {
+  using at = temporaryHome();
+  const yaml = `agents: {sh: {shell: true}}
+steps:
+  - {id: each, agent: sh, for_each: [a, b, c], prompt: 'sleep 0.2'}
+  - {id: nap, agent: sh, needs: each, prompt: sleep 0.5}`;
+  writeFileSync(join(at.home, 'items.yaml'), yaml);
+  const { stdout } = await atTerminal('$relay pipeline run items.yaml', { home: at.home });
+  assert.match(stdout, /1 of 2 done/);
+  assert.doesNotMatch(stdout, /[3-9] of 2 done/);
+});
+
 test('Ctrl-C ends the running steps, stops cleanly, and prints how to resume', async () => {
   using at = temporaryHome();
   const started = join(at.home, 'started');

@@ -39,8 +39,8 @@ const RUN_FLAGS = {
 const run = defineCommand({
   usage: 'FILE | --run ID | --of RUN --from STEP',
   details: `Each run is stored as a thread. A step starts when the steps it needs are done. A failed step stops only the steps that
-depend on it. A step that needs a skipped step is skipped too. If the condition of a step reads the status of a failed or
-skipped step (steps.ID.status), that step does not stop it: the condition alone decides. After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
+depend on it. A step that needs a skipped step is skipped too. A step whose condition (when) reads the status of
+a failed or skipped step, such as steps.ID.status == 'failed', runs if the condition is true. After a failure, a crash or Ctrl-C, --resume continues the run: finished steps are not
 repeated, failed and interrupted steps run again with the same RELAY_STEP_KEY. Only one process works on a run at a time. If
 that process is alive, the command fails. If relay cannot tell, the command waits until the lease ends; --take-over does not
 wait. The output of the last steps goes to standard output, everything else to standard error.
@@ -208,7 +208,7 @@ class RunProgress implements Disposable {
   readonly #total: number;
   readonly #running = new Map<string, { since: number; lastLine: string; attempt: number }>();
   readonly #timer: NodeJS.Timeout | null;
-  #ended = 0;
+  readonly #ended = new Set<string>();
   #drawn = 0;
   #tick = 0;
 
@@ -234,7 +234,7 @@ class RunProgress implements Disposable {
     }
     if (status !== 'retrying' && status !== 'waiting') {
       this.#running.delete(step);
-      this.#ended++;
+      this.#ended.add(outerStep(step));
     }
     if (this.#io.json) return;
     this.#erase();
@@ -280,7 +280,9 @@ class RunProgress implements Disposable {
       return `${head} ${room > 10 ? style.dim(printable(lastLine).slice(0, room)) : ''}`;
     });
     const more = this.#running.size - rows.length;
-    rows.push(style.dim(`${this.#ended} of ${this.#total} done${more > 0 ? `, ${more} more running` : ''}`));
+    const working = new Set([...this.#running.keys()].map(outerStep));
+    const ended = [...this.#ended].filter((step) => !working.has(step)).length;
+    rows.push(style.dim(`${ended} of ${this.#total} done${more > 0 ? `, ${more} more running` : ''}`));
     stderr.write(`${rows.join('\n')}\n`);
     this.#drawn = rows.length;
   }
@@ -291,9 +293,15 @@ class RunProgress implements Disposable {
   }
 }
 
+/** Returns the step of an item of `for_each` (`each[2]`), or of a step in another pipeline file (`docs/build`). */
+function outerStep(name: string): string {
+  return name.split(/[[/]/, 1)[0]!;
+}
+
 const validate = defineCommand({
   usage: 'FILE',
-  details: 'The exit code is 2 if there is an error. An unused input, for example, is only a warning.',
+  details:
+    'The exit code is 2 if there is an error. Warnings, for example about an unused input, do not change the exit code.',
   takes: { min: 1 },
   examples: 'relay pipeline validate review.yaml  # print errors as file:line: message',
   async run({ io, host, args }) {
