@@ -76,6 +76,14 @@ test('the quickstart works as documented, on the store and over the server', asy
   }
 });
 
+test('stats separates thousands, as all other commands do', async () => {
+  for (const [, at] of ways()) {
+    const id = await stdoutOf(['thread', 'new', 'large'], at);
+    await stdoutOf(['artifact', 'put', '-', '--thread', id], at, 'lorem ipsum '.repeat(2000));
+    assert.match(await stdoutOf(['stats', id], at), /naive tokens \(if pasted\) +\d,\d{3}$/m);
+  }
+});
+
 test('the thread that was created or changed last is the default', async () => {
   for (const [, at] of ways()) {
     const first = await stdoutOf(['thread', 'new'], at);

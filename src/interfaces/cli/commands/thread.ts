@@ -273,9 +273,8 @@ With --json it prints only the artifact_ref and the token counts.`,
 const stats = answerCommand({
   usage: '[<id>]',
   details: `Naive: tokens if every artifact were pasted in full once. Actual: tokens if only the previews are pasted. Avoided: the
-difference. If relay built prompts from this thread, it also shows the tokens that those prompts would have with state and
-artifacts pasted in full, the tokens that models really read (prompts, pulls, other reads), and the difference. The
-difference is negative if models really read more. All numbers are counted with the named tokenizer. See docs/tokens.md.
+difference. If relay built prompts from this thread, it also shows what the same prompts would cost with everything pasted, what
+models were really shown (prompts, pulls, other reads), and the difference. The difference is negative if pasting would have cost less. All numbers are counted with the named tokenizer. See docs/tokens.md.
 With --tools it shows the outputs that relay tee has stored, by command: tokens printed, kept back, pulled later, and the
 net saving, which can be negative.`,
   flags: {
@@ -359,9 +358,9 @@ export function tokenRows(stats: Stats | SumStats, style: Style): string {
     : [];
   const all = [...figures, ...prompted];
   const label = Math.max(...all.map(([name]) => name.length));
-  const width = Math.max(9, ...all.map(([, n]) => String(n).length + 2));
+  const width = Math.max(9, ...all.map(([, n]) => count(n).length + 2));
   const rows = (some: readonly Figure[]) =>
-    some.map(([name, n]) => `  ${style.dim(name.padEnd(label))}${String(n).padStart(width)}`);
+    some.map(([name, n]) => `  ${style.dim(name.padEnd(label))}${count(n).padStart(width)}`);
   const by = stats.tokenizer === '' ? 'nothing to count yet' : `counted with ${stats.tokenizer}`;
   const counted = `${by}${stats.estimated ? ', some of it estimated' : ''}`;
   const ledger = prompts
@@ -390,7 +389,7 @@ function comparePasting(shown: number, pasted: number): string {
 
 function bill({ input_tokens, output_tokens, cached_input_tokens }: Stats['billed']): string {
   if (input_tokens + output_tokens === 0) return '';
-  return `; billed ${input_tokens} in (${cached_input_tokens} cached), ${output_tokens} out`;
+  return `; billed ${count(input_tokens)} in (${count(cached_input_tokens)} cached), ${count(output_tokens)} out`;
 }
 
 const exportThread = defineCommand({
