@@ -120,10 +120,10 @@ export const VARIABLES: readonly Variable[] = [
     name: 'RELAY_LOG_FILE',
     help: 'The log file of a server in the background; `relay up --detach` sets it.',
   },
-  { name: 'NO_COLOR', help: 'Set it to any value to disable colours.' },
+  { name: 'NO_COLOR', help: 'Set it to any value to disable colors.' },
   {
     name: 'FORCE_COLOR',
-    help: 'Set it to any value to enable colours even if the output is not a terminal; 0 disables colours.',
+    help: 'Set it to any value to enable colors even if the output is not a terminal; 0 disables colors.',
   },
 ];
 

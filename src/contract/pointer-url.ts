@@ -34,7 +34,7 @@ export function parseHandle(text: string): number | null {
   const digits = text.slice(HANDLE_PREFIX.length);
   if (/^[1-9]\d{0,13}$/.test(digits)) return Number(digits);
   throw new RelayError('bad_url', {
-    what: `${JSON.stringify(text.slice(0, 40))} is not a handle, because "${digits.slice(0, 20)}" is not a number from 1`,
+    what: `${JSON.stringify(text.slice(0, 40))} is not a handle, because "${digits.slice(0, 20)}" is not a whole number of at least 1`,
     hint: 'A handle looks like relay:128. GET /pointers and the dashboard list the handles of your tenant.',
   });
 }

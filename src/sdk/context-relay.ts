@@ -452,7 +452,7 @@ function wouldCount({ max_pulls, size }: Inspected): RelayError {
 function notText(): RelayError {
   return new RelayError('not_text', {
     what: 'text to return',
-    hint: 'Use pullBytes or pullStream of the same client, which the relay does not count as another pull.',
+    hint: 'Use pullBytes or pullStream of the same client. The relay does not count this as another pull.',
   });
 }
 

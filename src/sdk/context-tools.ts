@@ -6,7 +6,7 @@
 export const PUSH_TOOL = {
   name: 'push_context',
   description:
-    'Store a large text and get a short URL to hand to another agent instead of the text. Valid for 24 hours. Anyone with the URL can read it; on a relay with API keys, only your tenant.',
+    'Store a large text and get a short URL to hand to another agent instead of the text. Valid for 24 hours by default. Anyone with the URL can read it; on a relay with API keys, only your tenant.',
   input: {
     data: 'up to 25 MB',
     channel: 'channel to announce it on',

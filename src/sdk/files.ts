@@ -262,7 +262,8 @@ function readOf(file: FileInfo, bytes: Uint8Array): FileRead {
 
 function textOf(bytes: Uint8Array): string {
   const text = decodeUtf8(bytes);
-  if (text === null) throw new RelayError('not_text', { what: 'text' });
+  if (text === null)
+    throw new RelayError('not_text', { what: 'text to return', hint: 'Use bytes instead of text().' });
   return text;
 }
 

@@ -30,7 +30,7 @@ TOOLS: List[JsonObject] = [
     {
         "name": "push_context",
         "description": "Store a large text and get a short URL to hand to another agent instead of the text. "
-        "Valid for 24 hours. Anyone with the URL can read it; on a relay with API keys, only your tenant.",
+        "Valid for 24 hours by default. Anyone with the URL can read it; on a relay with API keys, only your tenant.",
         "inputSchema": {
             "type": "object",
             "properties": {

@@ -141,7 +141,7 @@ export function checkFileOptions(o: FileOptions, now: number) {
     throw badRequest(`"keep" must be a whole number from 0 to ${FILE_VERSIONS_MAX}.`);
   if (if_none_match !== undefined && if_none_match !== '*')
     throw badRequest(
-      '"If-None-Match" must be * for a write: it writes the file only if it does not exist yet.',
+      'For a write, "If-None-Match" must be *, which writes only if the file does not exist yet.',
     );
   return {
     metadata: checkMetadata(o.metadata, FILE_METADATA_BYTES),

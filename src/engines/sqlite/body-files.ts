@@ -138,7 +138,7 @@ export class BodyFiles {
 
 /** Returns the error for a body whose file a sweep deleted before its row was committed. */
 export function sweptAwayError(): RelayError {
-  return new RelayError('busy', { what: 'a sweep deleted the body before it was stored' });
+  return new RelayError('busy', { what: 'a sweep deleted the payload before it was stored' });
 }
 
 /** Returns whether `Place` chose the path of the file. At such a path, another body may replace the file. */

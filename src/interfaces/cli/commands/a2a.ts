@@ -47,7 +47,7 @@ const send = defineCommand({
   usage: '<url> <task|->',
   details: `With - it reads the task from standard input. A long task is pushed to the relay and sent as a pointer, so the agent
 must be able to reach the relay. Prints the result. With --out it writes the first part of the result to a file; if that part is
-a URL, it downloads it.`,
+a URL, the file gets the content of the URL.`,
   flags: {
     ...AGENT_FLAGS,
     attach: { value: 'URL', multiple: true, help: 'attach a pointer or another URL' },

@@ -220,7 +220,7 @@ const list = answerCommand({
 
 const status = answerCommand({
   usage: '[name]',
-  details: `The exit code is 1 if the named bridge has sent no heartbeat in the last ${AGENT_ALIVE_MS / 1000} seconds, or, without a name, if no bridge has.`,
+  details: `The exit code is 0 if a bridge, or the named bridge, has sent a heartbeat in the last ${AGENT_ALIVE_MS / 1000} seconds. Otherwise it is 1.`,
   examples: `
     relay bridge status  # show all bridges
     relay bridge status reviewer  # show one bridge; the exit code says if it is alive`,

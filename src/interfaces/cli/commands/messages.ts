@@ -41,7 +41,7 @@ acknowledged as soon as it is printed.`,
   flags: {
     since: {
       value: 'WHEN',
-      help: 'start after this sequence number or time; 10m: ten minutes ago; all: with the first stored message (default: only new messages; for a new group all)',
+      help: 'also messages after this sequence number or time, such as 10m for ten minutes ago, or all stored messages (default: only new messages, in a new group all)',
     },
     group: { short: 'g', value: 'NAME', help: 'share the messages with the other members of this group' },
     as: { value: 'NAME', help: 'save the position under this name and continue from it next time' },

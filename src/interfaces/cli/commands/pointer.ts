@@ -257,7 +257,7 @@ const UNKNOWN = 'unknown: the server does not report it';
 const peek = answerCommand({
   usage: '<url>',
   details: `At a terminal it shows size, tokens, expiry and metadata. In a pipe it prints the metadata as JSON. With --json
-it prints all of these fields as JSON. A peek does not count as a pull. A handle such as relay:128 works instead of the URL. Servers of
+it prints size, tokens, expiry and metadata as JSON. A peek does not count as a pull. A handle such as relay:128 works instead of the URL. Servers of
 the original ContextRelay report only the metadata.`,
   examples: `
     relay peek http://127.0.0.1:7474/pull/<uuid>  # show size, expiry and metadata
@@ -346,8 +346,8 @@ const TITLE_CHARS = 100;
 
 const renew = defineCommand({
   usage: '<url…>',
-  details: `Extends the life of pointers to at least --ttl from now, or without --ttl to the maximum of your plan. It never shortens
-the life of a pointer. The URL stays the same. A pointer with --max-pulls keeps its expiry.`,
+  details: `Extends the life of pointers to at least --ttl from now, or without --ttl to the maximum of your plan. A renewed pointer
+lives up to a quarter longer than --ttl, so that a program that renews at each turn seldom has to. It never shortens the life of a pointer. The URL stays the same. A pointer with --max-pulls keeps its expiry.`,
   takes: { min: 1, max: RENEWED_POINTERS },
   flags: { ttl: { value: 'TIME', help: 'live at least 90s, 15m, 2h, 7d or a number of seconds from now' } },
   examples: `
