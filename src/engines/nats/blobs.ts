@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { streamFrom } from '../../base/byte-streams.ts';
 import { isRelayError } from '../../base/errors.ts';
@@ -172,7 +171,7 @@ export class NatsBlobs implements Blobs {
     const subject = this.#subject(key);
     const message = await connection.last(this.#stream, subject);
     if (message === null) return;
-    await connection.api(`STREAM.PURGE.${this.#stream}`, { filter: subject });
+    await connection.purge(this.#stream, subject);
     const { chunks } = parse(message).manifest;
     if (chunks === undefined) return;
     // If there is no room for the note, a later sweep finds the chunks without a manifest and deletes them as
@@ -191,12 +190,9 @@ export class NatsBlobs implements Blobs {
   /** Counts live blobs and their bytes by reading every manifest. */
   async usage(): Promise<{ count: number; bytes: number }> {
     const sum = { count: 0, bytes: 0 };
-    for await (const { messages } of this.#listing.all('>')) {
-      for (const { manifest } of messages.map(parse)) {
-        if (!this.#isLive(manifest)) continue;
-        sum.count++;
-        sum.bytes += manifest.size;
-      }
+    for await (const { size } of this.export('')) {
+      sum.count++;
+      sum.bytes += size;
     }
     return sum;
   }
@@ -227,7 +223,7 @@ export class NatsBlobs implements Blobs {
    */
   async #storeChunks(key: string, pieces: AsyncGenerator<Uint8Array>) {
     const hashes = new BodyHashes();
-    const name = hash('sha256', crypto.randomUUID(), 'hex').slice(0, 32);
+    const name = crypto.randomUUID().replaceAll('-', '');
     const chunks = chunksOf(pieces, hashes);
     const [first, second] = [await chunks.next(), await chunks.next()];
     const isChunked = !second.done;
@@ -276,7 +272,7 @@ export class NatsBlobs implements Blobs {
 
   /** Deletes all chunks with this name. */
   async removeChunks(name: string): Promise<void> {
-    await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, { filter: `${this.#chunks(name)}.*` });
+    await this.#store.connection.purge(this.#stream, `${this.#chunks(name)}.*`);
   }
 
   async #commit(key: string, manifest: Manifest, rest: Uint8Array): Promise<void> {

@@ -89,6 +89,41 @@ export interface Batch {
   readonly upTo: number;
 }
 
+/** Configuration of a stream, with the fields that this engine reads. */
+export type StreamConfig = JsonObject & {
+  readonly name: string;
+  readonly subjects: string[];
+  readonly num_replicas: number;
+  readonly first_seq?: number;
+  readonly republish?: JsonObject;
+  readonly metadata?: { readonly [key: string]: string };
+};
+
+/** Configuration and state of a stream, as JetStream reports them. */
+export interface StreamInfo {
+  readonly created: string;
+  /** Time of the leader when it answered. */
+  readonly ts?: string;
+  /** Number of matching subjects on all pages, if the request has a subject filter. */
+  readonly total?: number;
+  readonly config: StreamConfig;
+  readonly state: {
+    readonly messages: number;
+    readonly bytes: number;
+    readonly last_seq: number;
+    readonly num_subjects?: number;
+    readonly subjects?: { readonly [subject: string]: number };
+  };
+  readonly cluster?: {
+    readonly leader?: string;
+    readonly replicas?: readonly {
+      readonly name: string;
+      readonly current: boolean;
+      readonly lag?: number;
+    }[];
+  };
+}
+
 /** A part of the NATS client that is missing in its types. */
 interface WithSocket {
   readonly protocol: { readonly transport: { readonly socket?: { destroy(): void } } };
@@ -119,6 +154,8 @@ export class Connection {
    * otherwise null.
    */
   findFreezeError: () => Promise<RelayError | null> = async () => null;
+  /** Called when the client has connected again. */
+  onReconnect: () => void = () => {};
   /** Storage limit of the account. Null until the engine sets it. */
   storage: StorageLimit | null = null;
   /** Number of bytes that this process has published since it started. */
@@ -179,6 +216,18 @@ export class Connection {
       throw new JetStreamError(answer.error);
     };
     return this.#retry(what, attempt, { firstMs: isRead ? READ_ATTEMPT_MS : ATTEMPT_MS });
+  }
+
+  /** Returns the configuration and the state of a stream, from its leader. */
+  async info(stream: string, request: JsonObject = {}): Promise<StreamInfo> {
+    return (await this.api(`STREAM.INFO.${stream}`, request)) as unknown as StreamInfo;
+  }
+
+  /** Deletes the messages that match a subject filter; with `before`, only those with smaller sequences. */
+  async purge(stream: string, filter: string, before?: number): Promise<void> {
+    // JetStream treats sequence 1 as no limit and would delete all matching messages.
+    if (before !== undefined && before <= 1) return;
+    await this.api(`STREAM.PURGE.${stream}`, before === undefined ? { filter } : { filter, seq: before });
   }
 
   /**
@@ -252,8 +301,10 @@ export class Connection {
    */
   async #watchConnection(): Promise<void> {
     for await (const { type } of this.nats.status()) {
-      if (type === 'reconnect') this.reconnects++;
-      else if (type === 'staleConnection')
+      if (type === 'reconnect') {
+        this.reconnects++;
+        this.onReconnect();
+      } else if (type === 'staleConnection')
         (this.nats as unknown as WithSocket).protocol.transport.socket?.destroy();
     }
   }

@@ -14,7 +14,7 @@ import { type Moving, movingWarnings } from '../../kernel/moving.ts';
 import type { IndexThreads } from '../index-thread.ts';
 import { AccountStorage } from './account-storage.ts';
 import { NatsBlobs } from './blobs.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, StreamInfo } from './connection.ts';
 import { LiveFeed } from './live-feed.ts';
 import { Folders, LocalIndex } from './local-index.ts';
 import { NatsLogs } from './logs.ts';
@@ -126,11 +126,13 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
       return sweeping;
     },
     usage: async () => {
-      const states = await Promise.all(Object.values(store.streams).map((name) => readStream(store, name)));
+      const { streams } = store;
+      const infos = await Promise.all(Object.values(streams).map((name) => connection.info(name)));
+      const { last_seq: lastDocument } = infos.find(({ config }) => config.name === streams.documents)!.state;
       return {
-        ...(await measureUsage(store, states, { blobs, records, logs })),
+        ...(await measureUsage(store, infos, { blobs, records, logs })),
         quota: storage.quota ?? undefined,
-        figures: clusterFigures(connection, states, index.ageMs(states.at(-1)!.last)),
+        figures: clusterFigures(connection, infos, index.ageMs(lastDocument)),
       };
     },
     async state() {
@@ -214,82 +216,53 @@ interface Ports {
 /** Measures usage. The number of requests is limited, however large the store is. */
 async function measureUsage(
   store: Store,
-  states: readonly StreamState[],
+  infos: readonly StreamInfo[],
   { blobs, records, logs }: Ports,
 ): Promise<Usage> {
   const { connection, name, streams } = store;
-  const stateOf = (stream: string) => states.find((state) => state.stream === stream)!;
-  const bodies = stateOf(streams.blobs);
-  const isSmall = (state: StreamState) => state.subjects <= EXACT_COUNT_SUBJECTS;
+  const stateOf = (stream: string) => infos.find(({ config }) => config.name === stream)!.state;
+  const isSmall = (stream: string) => (stateOf(stream).num_subjects ?? 0) <= EXACT_COUNT_SUBJECTS;
   const count = (stream: string, kind: string) => connection.count(stream, `${name}.${kind}.>`);
   const counts = await Promise.all([
-    isSmall(bodies)
+    isSmall(streams.blobs)
       ? blobs.usage()
-      : count(streams.blobs, 'm').then((found) => ({ count: found, bytes: bodies.bytes })),
-    isSmall(stateOf(streams.records)) ? records.count() : count(streams.records, 'r'),
-    isSmall(stateOf(streams.logs)) ? logs.count() : count(streams.logs, 'l'),
+      : count(streams.blobs, 'm').then((found) => ({ count: found, bytes: stateOf(streams.blobs).bytes })),
+    isSmall(streams.records) ? records.count() : count(streams.records, 'r'),
+    isSmall(streams.logs) ? logs.count() : count(streams.logs, 'l'),
   ]);
   return {
     blobs: counts[0],
     records: counts[1],
     entries: counts[2],
     // Number of bytes on one node. Every other replica uses the same number of bytes.
-    diskBytes: states.reduce((sum, { bytes }) => sum + bytes, 0),
+    diskBytes: infos.reduce((sum, { state }) => sum + state.bytes, 0),
   };
 }
 
-/** State of a stream and its replicas. */
-interface StreamState {
-  readonly stream: string;
-  readonly bytes: number;
-  readonly subjects: number;
-  /** Sequence of the last message. */
-  readonly last: number;
-  /** Node that leads the stream. Null without a leader or without a cluster. */
-  readonly leader: string | null;
-  readonly followers: readonly { readonly name: string; readonly current: boolean; readonly lag?: number }[];
-}
-
-async function readStream({ connection }: Store, stream: string): Promise<StreamState> {
-  const info = (await connection.api(`STREAM.INFO.${stream}`))!;
-  const state = info.state as { bytes: number; num_subjects?: number; last_seq: number };
-  const cluster = (info.cluster ?? {}) as { leader?: string; replicas?: StreamState['followers'] };
-  return {
-    stream,
-    bytes: state.bytes,
-    subjects: state.num_subjects ?? 0,
-    last: state.last_seq,
-    leader: cluster.leader ?? null,
-    followers: cluster.replicas ?? [],
-  };
-}
-
-function clusterFigures(
-  connection: Connection,
-  states: readonly StreamState[],
-  indexAgeMs: number,
-): Figure[] {
+function clusterFigures(connection: Connection, infos: readonly StreamInfo[], indexAgeMs: number): Figure[] {
   const { retries, reconnects } = connection;
-  const leaders = states.filter(({ leader }) => leader !== null);
+  const streams = infos.map(({ config, cluster = {} }) => ({ stream: config.name, ...cluster }));
   return [
     [
       'relay_cluster_stream_leader',
       '1 for the node that leads the stream.',
-      leaders.map(({ stream, leader }) => ({ labels: { stream, node: leader! }, value: 1 })),
+      streams.flatMap(({ stream, leader }) =>
+        leader === undefined ? [] : [{ labels: { stream, node: leader }, value: 1 }],
+      ),
     ],
     [
       'relay_cluster_replicas_current',
       'Replicas of the stream that are up to date, including the leader.',
-      states.map(({ stream, followers }) => ({
+      streams.map(({ stream, replicas = [] }) => ({
         labels: { stream },
-        value: 1 + followers.filter(({ current }) => current).length,
+        value: 1 + replicas.filter(({ current }) => current).length,
       })),
     ],
     [
       'relay_cluster_replica_lag',
       'Operations by which a replica is behind the leader of the stream.',
-      states.flatMap(({ stream, followers }) =>
-        followers.map(({ name, lag = 0 }) => ({ labels: { stream, node: name }, value: lag })),
+      streams.flatMap(({ stream, replicas = [] }) =>
+        replicas.map(({ name, lag = 0 }) => ({ labels: { stream, node: name }, value: lag })),
       ),
     ],
     ['relay_cluster_reconnects_total', 'Times that this server connected to the cluster again.', reconnects],

@@ -230,14 +230,9 @@ export class Listing<Item extends { readonly key: string }> {
    */
   async #subjectPage(filter: string | null, offset = 0): Promise<SubjectPage> {
     const request = filter === null ? {} : { subjects_filter: filter, ...(offset > 0 ? { offset } : {}) };
-    const info = (await this.#store.connection.api(`STREAM.INFO.${this.#stream}`, request))!;
-    const state = info.state as { last_seq: number; subjects?: { [subject: string]: number } };
-    return {
-      subjects: Object.keys(state.subjects ?? {}).sort(),
-      total: (info.total as number | undefined) ?? 0,
-      last: state.last_seq,
-      stream: `${this.#stream} ${info.created}`,
-    };
+    const { created, state, total = 0 } = await this.#store.connection.info(this.#stream, request);
+    const subjects = Object.keys(state.subjects ?? {}).sort();
+    return { subjects, total, last: state.last_seq, stream: `${this.#stream} ${created}` };
   }
 
   /** Yields all subjects that match a filter, in pages. A subject may come twice. */

@@ -1,5 +1,4 @@
 import type { Subscription } from '@nats-io/transport-node';
-import type { JsonObject } from '../../base/json.ts';
 import { Followers } from '../../kernel/engine.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import { parseMessage } from './connection.ts';
@@ -66,7 +65,7 @@ export class LiveFeed {
     };
     this.#timer = setInterval(() => void poll(), FEED_POLL_MS);
     this.#timer.unref();
-    void this.#watchConnection();
+    store.connection.onReconnect = () => this.#wakeAll();
   }
 
   /** Yields the entries after a sequence until the signal aborts. Calls `read` for entries that are not cached. */
@@ -92,20 +91,16 @@ export class LiveFeed {
   /** Asks the leader for its last sequence. Wakes all followers if some entries did not arrive at this server. */
   async poll(): Promise<{ leader: string | null; behind: number; clockAheadMs: number }> {
     const sentAt = this.#store.env.now();
-    const info = await this.#store.connection.api(`STREAM.INFO.${this.#store.streams.logs}`);
-    const clockAheadMs = clockAhead(info!.ts as string | undefined, sentAt, this.#store.env.now());
-    const { last_seq: last } = info!.state as { last_seq: number };
-    const config = info!.config as JsonObject;
-    this.#store.firstSeq = (config.first_seq as number | undefined) ?? 1;
+    const { config, cluster, state, ts } = await this.#store.connection.info(this.#store.streams.logs);
+    const clockAheadMs = clockAhead(ts, sentAt, this.#store.env.now());
+    this.#store.firstSeq = config.first_seq ?? 1;
     this.#store.connection.frozen = parseMoveStatus(config) !== null;
-    const { leader = null } = (info!.cluster ?? {}) as { leader?: string };
-    const behind = Math.max(0, last - this.#seen);
+    const behind = Math.max(0, state.last_seq - this.#seen);
     if (behind > 0) {
-      this.#seen = last;
-      this.#tails.clear();
-      this.#followers.wakeAll();
+      this.#seen = state.last_seq;
+      this.#wakeAll();
     }
-    return { leader, behind, clockAheadMs };
+    return { leader: cluster?.leader ?? null, behind, clockAheadMs };
   }
 
   end(): void {
@@ -140,13 +135,10 @@ export class LiveFeed {
     return at < 0 ? undefined : tail.entries.slice(at + 1).map(({ entry }) => entry);
   }
 
-  /** Clears the cache and wakes all followers after each reconnect, because entries may be missing. */
-  async #watchConnection(): Promise<void> {
-    for await (const { type } of this.#store.connection.nats.status()) {
-      if (type !== 'reconnect') continue;
-      this.#tails.clear();
-      this.#followers.wakeAll();
-    }
+  /** Clears the cache and wakes all followers, because entries may be missing. */
+  #wakeAll(): void {
+    this.#tails.clear();
+    this.#followers.wakeAll();
   }
 }
 

@@ -40,11 +40,11 @@ export class NatsLogs implements Logs {
     checkKey("a stream's name", stream);
     if (o.id !== undefined) checkKey("an entry's id", o.id);
     const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
-    const subject = this.#subject(stream);
+    const subject = this.subject(stream);
     const payload = encodeEntry(stream, this.#store.env.now(), json, { id: o.id });
     const expect = await this.#expectedPosition(subject, o.expectSeq);
     if (o.id !== undefined)
-      return this.#appendOnce(subject, payload, this.#markerSubject(stream, o.id), expect);
+      return this.#appendOnce(subject, payload, this.markerSubject(stream, o.id), expect);
     return expect === null ? null : this.#append(subject, payload, { expect, frees: o.frees });
   }
 
@@ -75,7 +75,7 @@ export class NatsLogs implements Logs {
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
     checkKey("a stream's name", stream);
-    const subject = this.#subject(stream);
+    const subject = this.subject(stream);
     const { connection } = this.#store;
     for (;;) {
       const [first, last, count] = await Promise.all([
@@ -92,7 +92,7 @@ export class NatsLogs implements Logs {
   async trim(stream: string, o: { before: number }): Promise<void> {
     checkKey("a stream's name", stream);
     const { connection } = this.#store;
-    const subject = this.#subject(stream);
+    const subject = this.subject(stream);
     const last = await connection.last(this.#stream, subject);
     if (!last) return;
     const before = Math.min(await this.positionAfter(subject, o.before - 1), last.seq);
@@ -106,19 +106,18 @@ export class NatsLogs implements Logs {
         return false;
       },
     );
-    await this.#purge(subject, before);
+    await connection.purge(this.#stream, subject, before);
     if (!isNoted) await this.noteTrimmed(stream, seqOf(trimmed), true);
     // The position of a marker is one less than the position of its entry.
-    await this.#purge(`${this.#markerPrefix(stream)}.*`, before - 1);
+    await connection.purge(this.#stream, `${this.#markerPrefix(stream)}.*`, before - 1);
   }
 
   async drop(stream: string): Promise<void> {
     checkKey("a stream's name", stream);
-    await this.#purge(this.#subject(stream));
-    await this.#purge(`${this.#markerPrefix(stream)}.*`);
-    await this.#store.connection.api(`STREAM.PURGE.${this.#store.streams.records}`, {
-      filter: this.#trimmedSubject(stream),
-    });
+    const { connection, streams } = this.#store;
+    await connection.purge(this.#stream, this.subject(stream));
+    await connection.purge(this.#stream, `${this.#markerPrefix(stream)}.*`);
+    await connection.purge(streams.records, this.#trimmedSubject(stream));
     this.#feed.forget(tokenOf(stream));
   }
 
@@ -127,7 +126,7 @@ export class NatsLogs implements Logs {
     return this.#count(`${this.#store.name}.l.>`);
   }
 
-  #subject(stream: string): string {
+  subject(stream: string): string {
     return `${this.#store.name}.l.${tokenOf(stream)}`;
   }
 
@@ -135,7 +134,7 @@ export class NatsLogs implements Logs {
     return `${this.#store.name}.i.${tokenOf(stream)}`;
   }
 
-  #markerSubject(stream: string, id: string): string {
+  markerSubject(stream: string, id: string): string {
     return `${this.#markerPrefix(stream)}.${hash('sha256', id, 'base64url')}`;
   }
 
@@ -145,6 +144,12 @@ export class NatsLogs implements Logs {
    */
   #trimmedSubject(stream: string): string {
     return `${this.#store.name}.t.${tokenOf(stream)}`;
+  }
+
+  /** Returns the sequence up to which a log was trimmed, or 0. */
+  async trimmedSeq(stream: string): Promise<number> {
+    const note = await this.#store.connection.last(this.#store.streams.records, this.#trimmedSubject(stream));
+    return note ? parseTrimmed(note) : 0;
   }
 
   /** Converts an expected last sequence to a position. Returns null if the last entry has another sequence. */
@@ -235,23 +240,12 @@ export class NatsLogs implements Logs {
     const all = new Map<string, number>();
     for (let offset = 0; ; ) {
       const request = { subjects_filter: filter, ...(offset > 0 ? { offset } : {}) };
-      const info = await this.#store.connection.api(`STREAM.INFO.${this.#stream}`, request);
-      const { subjects = {} } = info!.state as { subjects?: { [subject: string]: number } };
-      const counts = Object.entries(subjects);
+      const { state, total = 0 } = await this.#store.connection.info(this.#stream, request);
+      const counts = Object.entries(state.subjects ?? {});
       for (const [subject, count] of counts) all.set(subject, count);
       offset += counts.length;
-      if (counts.length === 0 || offset >= ((info!.total as number | undefined) ?? 0)) return all;
+      if (counts.length === 0 || offset >= total) return all;
     }
-  }
-
-  /**
-   * Purges the messages that match a subject filter: all matching messages, or only the ones before a
-   * position.
-   */
-  async #purge(filter: string, before?: number): Promise<void> {
-    if (before !== undefined && before <= 1) return;
-    const request = { filter, ...(before === undefined ? {} : { seq: before }) };
-    await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, request);
   }
 
   /**
@@ -286,12 +280,12 @@ export class NatsLogs implements Logs {
     // `batchBytes` is at least three times the size of the largest entry. So a batch that JetStream ends at
     // this limit is more than half full. A batch that is less full means that the replica lags.
     const batchBytes = Math.min(Math.max(maxBytes, 3 * this.#store.limits.entryBytes), BATCH_BYTES);
-    const { connection, streams } = this.#store;
-    const subject = this.#subject(stream);
+    const { connection } = this.#store;
+    const subject = this.subject(stream);
     const from = await this.positionAfter(subject, after);
-    const [last, trimmed, batch] = await Promise.all([
+    const [last, trimmedSeq, batch] = await Promise.all([
       connection.last(this.#stream, subject),
-      connection.last(streams.records, this.#trimmedSubject(stream)),
+      this.trimmedSeq(stream),
       connection.batch(this.#stream, {
         seq: from,
         next_by_subj: subject,
@@ -304,7 +298,6 @@ export class NatsLogs implements Logs {
     const isComplete = messages.length === limit || (messages.at(-1)?.seq ?? 0) >= last.seq;
     const isByteLimited = messages.reduce((sum, { data }) => sum + data.length, 0) >= batchBytes / 2;
     if (!isComplete && !isByteLimited) messages = await this.#fromLeader(subject, from, last.seq, limit);
-    const trimmedSeq = trimmed ? parseTrimmed(trimmed) : 0;
     const entries = messages.map((message, i): Entry => {
       const { id: _, ...entry } = entryOf(message);
       return i === 0 && after < trimmedSeq && trimmedSeq < entry.seq ? { ...entry, gap: true } : entry;

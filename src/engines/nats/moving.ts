@@ -1,14 +1,12 @@
-import { hash } from 'node:crypto';
 import { RelayError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
 import type { ExportedEntry, ExportedLog, Moving } from '../../kernel/moving.ts';
 import type { NatsBlobs } from './blobs.ts';
-import type { Message } from './connection.ts';
+import type { Message, StreamConfig } from './connection.ts';
 import { Listing } from './listing.ts';
 import { FEED_POLL_MS } from './live-feed.ts';
 import { type NatsLogs, parseTrimmed } from './logs.ts';
-import { encodeEntry, entryOf, keyOf, seqOf, streamOf, tokenOf } from './messages.ts';
+import { encodeEntry, entryOf, keyOf, seqOf, streamOf } from './messages.ts';
 import { freezeError, frozenConfig, isFrozen, parseMoveStatus, type Store, thawedConfig } from './opening.ts';
 import type { NatsRecords } from './records.ts';
 import type { NatsSearchIndex } from './search-index.ts';
@@ -36,14 +34,13 @@ interface Ports {
  */
 export function natsMoving(store: Store, ports: Ports): Moving {
   const { connection, name, streams } = store;
-  const info = (stream: string) => streamInfo(store, stream);
-  const moveStatus = async () => parseMoveStatus((await info(streams.logs)).config as JsonObject);
+  const moveStatus = async () => parseMoveStatus((await connection.info(streams.logs)).config);
   /** Returns the states of the streams of records and logs: their sequences are visible to users. */
-  const numbered = () => Promise.all([info(streams.records), info(streams.logs)]);
-  const configure = async (change: (config: JsonObject) => JsonObject) => {
+  const numbered = () => Promise.all([streams.records, streams.logs].map((name) => connection.info(name)));
+  const configure = async (change: (config: StreamConfig) => StreamConfig) => {
     for (const stream of Object.values(streams) as string[]) {
-      const { config } = await info(stream);
-      await connection.api(`STREAM.UPDATE.${stream}`, change(config as JsonObject));
+      const { config } = await connection.info(stream);
+      await connection.api(`STREAM.UPDATE.${stream}`, change(config));
     }
   };
   /** Yields the last message of every subject that starts with the prefix. */
@@ -80,12 +77,11 @@ export function natsMoving(store: Store, ports: Ports): Moving {
 
     async exportLog(stream) {
       const { last, count } = await ports.logs.info(stream);
-      const note = await connection.last(streams.records, `${name}.t.${tokenOf(stream)}`);
-      return count === 0 ? null : { stream, last, count, trimmed: note ? parseTrimmed(note) : 0 };
+      return count === 0 ? null : { stream, last, count, trimmed: await ports.logs.trimmedSeq(stream) };
     },
 
     async *exportEntries(stream, after): AsyncGenerator<ExportedEntry> {
-      const subject = `${name}.l.${tokenOf(stream)}`;
+      const subject = ports.logs.subject(stream);
       const last = await connection.last(streams.logs, subject);
       let from = await ports.logs.positionAfter(subject, after);
       while (last && from <= last.seq) {
@@ -97,20 +93,19 @@ export function natsMoving(store: Store, ports: Ports): Moving {
     },
 
     async highestNumber() {
-      const [records, logs] = await numbered();
-      return Math.max(lastSeq(records), lastSeq(logs));
+      return Math.max(...(await numbered()).map(({ state }) => state.last_seq));
     },
 
     async prepare(above) {
       const infos = await numbered();
-      if (infos.some((info) => firstSeq(info) <= above)) {
-        const all = await Promise.all(Object.values(streams).map(info));
-        if (all.some((info) => (info.state as { messages: number }).messages > 0))
+      if (infos.some(({ config }) => (config.first_seq ?? 1) <= above)) {
+        const all = await Promise.all(Object.values(streams).map((name) => connection.info(name)));
+        if (all.some(({ state }) => state.messages > 0))
           throw new RelayError('conflict', {
             what: 'This cluster has already assigned sequence numbers that the other store uses.',
             hint: 'Copy into an empty store: end the address with another name, nats://…/name',
           });
-        for (const { config } of infos as unknown as { config: JsonObject & { name: string } }[]) {
+        for (const { config } of infos) {
           await connection.api(`STREAM.DELETE.${config.name}`);
           await connection.api(`STREAM.CREATE.${config.name}`, {
             ...config,
@@ -118,20 +113,21 @@ export function natsMoving(store: Store, ports: Ports): Moving {
           });
         }
       }
-      store.firstSeq = firstSeq(await info(streams.logs));
+      store.firstSeq = (await connection.info(streams.logs)).config.first_seq ?? 1;
     },
 
     async importEntries({ stream, trimmed }, entries) {
-      const token = tokenOf(stream);
-      const subject = `${name}.l.${token}`;
+      const subject = ports.logs.subject(stream);
       if (trimmed > 0) await ports.logs.noteTrimmed(stream, trimmed);
       const last = await connection.last(streams.logs, subject);
       let expect = last?.seq ?? 0;
       for (const { seq, at, id, data } of entries) {
         if (last && seq <= seqOf(last)) continue;
         const payload = encodeEntry(stream, at, JSON.stringify(data), { seq, id });
-        const marker = id === undefined ? undefined : `${name}.i.${token}.${hash('sha256', id, 'base64url')}`;
-        const before = marker === undefined ? undefined : { subject: marker, data: Buffer.from(String(seq)) };
+        const before =
+          id === undefined
+            ? undefined
+            : { subject: ports.logs.markerSubject(stream, id), data: Buffer.from(String(seq)) };
         let stored: number | null = null;
         while (stored === null) {
           stored = await connection.publish(subject, payload, { expect, before });
@@ -168,21 +164,9 @@ export function natsMoving(store: Store, ports: Ports): Moving {
 
 /** Returns the error for a write to a frozen store, or null. Thaws a store whose freeze has expired. */
 export async function findFreezeError(store: Store, moving: Moving): Promise<RelayError | null> {
-  const { config } = await streamInfo(store, store.streams.logs);
-  const moveStatus = parseMoveStatus(config as JsonObject);
+  const { config } = await store.connection.info(store.streams.logs);
+  const moveStatus = parseMoveStatus(config);
   if (moveStatus) return freezeError(moveStatus);
-  if (isFrozen(config as JsonObject)) await moving.thaw();
+  if (isFrozen(config)) await moving.thaw();
   return null;
-}
-
-async function streamInfo({ connection }: Store, stream: string): Promise<JsonObject> {
-  return (await connection.api(`STREAM.INFO.${stream}`))!;
-}
-
-function firstSeq({ config }: JsonObject): number {
-  return ((config as JsonObject).first_seq as number | undefined) ?? 1;
-}
-
-function lastSeq({ state }: JsonObject): number {
-  return (state as { last_seq: number }).last_seq;
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import type { MoveStatus } from '../../kernel/moving.ts';
-import { Connection } from './connection.ts';
+import { Connection, type StreamConfig, type StreamInfo } from './connection.ts';
 import type { Folders } from './local-index.ts';
 
 /** Oldest supported version of NATS: the first one with atomic batches. */
@@ -172,7 +172,7 @@ export async function openStreams(connection: Connection, address: Address): Pro
     allow_msg_ttl: true,
   };
   const last = { ...shared, discard: 'old', max_msgs_per_subject: 1 };
-  const configs: JsonObject[] = [
+  const configs: StreamConfig[] = [
     { ...last, name: streams.records, subjects: [`${name}.r.>`, `${name}.t.>`] },
     {
       ...shared,
@@ -188,20 +188,16 @@ export async function openStreams(connection: Connection, address: Address): Pro
   return Math.min(...found);
 }
 
-async function openStream(connection: Connection, address: Address, config: JsonObject): Promise<number> {
+async function openStream(connection: Connection, address: Address, config: StreamConfig): Promise<number> {
   const until = performance.now() + OPEN_TIMEOUT_MS;
   for (;;) {
-    const info = await connection.api(`STREAM.INFO.${config.name}`);
-    const copies = (info?.config as JsonObject | undefined)?.num_replicas as number | undefined;
-    if (copies !== undefined && copies >= (config.num_replicas as number)) return copies;
+    const info = (await connection.api(`STREAM.INFO.${config.name}`)) as unknown as StreamInfo | null;
+    const found = info?.config;
+    if (found && found.num_replicas >= config.num_replicas) return found.num_replicas;
     try {
       // If a single server has become a cluster, update the stream to more replicas.
-      const what = copies === undefined ? 'CREATE' : 'UPDATE';
-      const wanted =
-        copies === undefined
-          ? config
-          : { ...(info!.config as JsonObject), num_replicas: config.num_replicas! };
-      await connection.api(`STREAM.${what}.${config.name}`, wanted);
+      const wanted = found ? { ...found, num_replicas: config.num_replicas } : config;
+      await connection.api(`STREAM.${found ? 'UPDATE' : 'CREATE'}.${config.name}`, wanted);
     } catch (error) {
       // Retry: another server may be creating the stream, or the nodes of the cluster may still be starting.
       if (performance.now() < until) {
@@ -238,16 +234,9 @@ const REPUBLISH = 'relay_republish';
 /** Seconds after which a rejected writer should retry: about the time that copying the last changes takes. */
 const MOVING_SECONDS = 5;
 
-interface Config {
-  readonly name?: string;
-  readonly subjects?: string[];
-  readonly republish?: JsonObject;
-  readonly metadata?: { readonly [key: string]: string };
-}
-
 /** Returns the configuration of a frozen stream. `ms` is the duration of the freeze; null means forever. */
-export function frozenConfig(config: JsonObject, { to, ms }: MoveStatus): JsonObject {
-  const { name, subjects, republish, metadata } = thawedConfig(config) as Config;
+export function frozenConfig(config: StreamConfig, { to, ms }: MoveStatus): StreamConfig {
+  const { name, subjects, republish, metadata } = thawedConfig(config);
   const { republish: _, ...rest } = config;
   return {
     ...rest,
@@ -263,14 +252,14 @@ export function frozenConfig(config: JsonObject, { to, ms }: MoveStatus): JsonOb
 }
 
 /** Returns the original configuration of a frozen stream. */
-export function thawedConfig(config: JsonObject): JsonObject {
+export function thawedConfig(config: StreamConfig): StreamConfig {
   const {
     [TO]: to,
     [UNTIL]: _,
     [SUBJECTS]: subjects,
     [REPUBLISH]: republish,
     ...metadata
-  } = (config as Config).metadata ?? {};
+  } = config.metadata ?? {};
   if (to === undefined) return config;
   const live = JSON.parse(republish!) as JsonObject | null;
   return { ...config, subjects: JSON.parse(subjects!), ...(live ? { republish: live } : {}), metadata };
@@ -280,8 +269,8 @@ export function thawedConfig(config: JsonObject): JsonObject {
  * Returns the move of a store, from the configuration of its stream. Returns null if the store accepts writes or its
  * freeze has expired.
  */
-export function parseMoveStatus(config: JsonObject): MoveStatus | null {
-  const { [TO]: to, [UNTIL]: until } = (config as Config).metadata ?? {};
+export function parseMoveStatus(config: StreamConfig): MoveStatus | null {
+  const { [TO]: to, [UNTIL]: until } = config.metadata ?? {};
   if (to === undefined) return null;
   if (until === '') return { to, ms: null };
   const ms = Number(until) - Date.now();
@@ -289,8 +278,8 @@ export function parseMoveStatus(config: JsonObject): MoveStatus | null {
 }
 
 /** Returns whether the stream is frozen, even if the freeze has expired. */
-export function isFrozen(config: JsonObject): boolean {
-  return (config as Config).metadata?.[TO] !== undefined;
+export function isFrozen(config: StreamConfig): boolean {
+  return config.metadata?.[TO] !== undefined;
 }
 
 /** Returns the error for a write to a store that is moving or has moved. */

@@ -158,8 +158,7 @@ export class NatsRecords implements Records {
   /** Counts live records by reading every record. */
   async count(): Promise<number> {
     let count = 0;
-    for await (const { messages } of this.#listing.all('>'))
-      count += messages.filter((message) => this.#isLive(parse(message))).length;
+    for await (const _ of this.export()) count++;
     return count;
   }
 

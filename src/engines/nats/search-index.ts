@@ -52,7 +52,7 @@ export class NatsSearchIndex implements SearchIndex {
     this.#store = store;
     this.#index = index;
     this.#thread = threads && index.file ? new IndexThread(threads, index.file) : null;
-    this.#texts = new FullText(index, (folder) => sha256(folder).slice(0, 32));
+    this.#texts = new FullText(index, (folder) => hash('sha256', folder, 'hex').slice(0, 32));
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {
@@ -86,7 +86,7 @@ export class NatsSearchIndex implements SearchIndex {
     const options = { ttl: TOMBSTONE_SECONDS, frees: true };
     await connection.publish(head, tombstone, options).catch(async (error) => {
       if (!isRelayError(error, 'store_full')) throw error;
-      await connection.api(`STREAM.PURGE.${streams.documents}`, { filter: `${this.#subject(key)}.*` });
+      await connection.purge(streams.documents, `${this.#subject(key)}.*`);
       // Write the tombstone in the background, as soon as there is room for it. It makes other servers remove the
       // document from their index.
       publishWhenFreed(connection, head, tombstone, options, Number.POSITIVE_INFINITY).catch(() => {});
@@ -114,7 +114,7 @@ export class NatsSearchIndex implements SearchIndex {
 
   /** Returns the age of the local index in ms: 0 if it is complete up to sequence `last`. */
   ageMs(last: number): number {
-    const place = this.#index.sql<Place>('SELECT stream, seq, at FROM place').get();
+    const place = this.#place();
     return place === undefined || place.seq >= last ? 0 : Date.now() - place.at;
   }
 
@@ -129,12 +129,16 @@ export class NatsSearchIndex implements SearchIndex {
     return `${this.#store.name}.d.${hash('sha256', key, 'base64url')}`;
   }
 
+  #place(): Place | undefined {
+    return this.#index.sql<Place>('SELECT stream, seq, at FROM place').get();
+  }
+
   async #catchUp(): Promise<void> {
     const { connection, streams } = this.#store;
-    const info = (await connection.api(`STREAM.INFO.${streams.documents}`))!;
-    const { last_seq: last } = info.state as { last_seq: number };
-    const stream = `${streams.documents} ${info.created}`;
-    const place = this.#index.sql<Place>('SELECT stream, seq, at FROM place').get();
+    const { created, state } = await connection.info(streams.documents);
+    const last = state.last_seq;
+    const stream = `${streams.documents} ${created}`;
+    const place = this.#place();
     const stale = (at: number) => Date.now() - at > TOMBSTONE_SECONDS * 900;
     let seq = place?.seq ?? 0;
     if (place && (place.stream !== stream || place.seq > last || stale(place.at))) {
@@ -187,8 +191,4 @@ export class NatsSearchIndex implements SearchIndex {
     const text = (await unpack(Buffer.concat(pieces))).toString();
     return JSON.parse(text) as { key: string; text: string; fields: JsonObject };
   }
-}
-
-function sha256(text: string): string {
-  return hash('sha256', text, 'hex');
 }

@@ -90,7 +90,7 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
           due,
           async ({ subject }) => {
             await blobs.removeChunks(subject.split('.').at(-1)!);
-            await connection.api(`STREAM.PURGE.${streams.blobs}`, { filter: subject });
+            await connection.purge(streams.blobs, subject);
           },
           CONCURRENCY,
         );
