@@ -1,10 +1,9 @@
 import type { Engine } from '../kernel/engine.ts';
 
 /**
- * Runs work that no caller waits for. The work follows a commit and can be repeated from the committed
- * data. Its failures are ignored, so nothing may depend on its result. `run` starts the work at once. If
- * the process could end with the request, the engine keeps the process alive until the work has ended. Call
- * `settle` before the store is closed.
+ * Runs work that no caller waits for, after a commit. Errors are ignored, so the work must be repeatable from the
+ * committed data, and nothing may depend on it. `run` starts the work at once. If the process could end with the
+ * request, the engine keeps the process alive until the work has ended. Call `settle` before the store is closed.
  */
 export class Background {
   readonly #defer: Engine['defer'];
@@ -22,7 +21,7 @@ export class Background {
     this.#defer(() => running);
   }
 
-  /** Resolves when no work is running any more. It also waits for work that is started meanwhile. */
+  /** Resolves when no work is running. It also waits for work that starts while it waits. */
   async settle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

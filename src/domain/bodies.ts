@@ -51,8 +51,8 @@ function meterStream(source: ReadableStream<Uint8Array>, payloadBytes: number, k
       return read;
     }
     const { value } = read;
-    // Wait for more bytes: the network may split the body anywhere, even inside the first bytes of a Fernet
-    // token.
+    // Collect the first bytes from as many chunks as needed: the network may split the body anywhere, even inside the
+    // first bytes of a Fernet token.
     if (start.length < FERNET_START.length)
       start.push(...value.subarray(0, FERNET_START.length - start.length));
     size += value.byteLength;
@@ -68,10 +68,7 @@ function checkEmpty(size: number, kind: Kind): void {
   if (size === 0 && kind === 'a payload') throw new RelayError('empty_payload');
 }
 
-/**
- * Converts an error of the source into `aborted`, because a sender that disconnects is no internal error of
- * the relay.
- */
+/** Converts an error of the source into `aborted`: a sender that disconnects is not an internal error of the relay. */
 function cutOff(error: unknown): never {
   if (isRelayError(error)) throw error;
   throw new RelayError('aborted', { what: 'the connection ended before the whole payload arrived' }, error);

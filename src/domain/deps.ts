@@ -8,13 +8,13 @@ import type { Capability } from './threads/capabilities/capability.ts';
 export interface Deps {
   readonly engine: Engine;
   /**
-   * Clock and source of random bytes. The time is the engine's, so that all processes with the same store
-   * agree about what has expired.
+   * Clock and source of random bytes. The clock is the engine's, so that all processes with the same store agree on
+   * what has expired.
    */
   readonly env: Env;
   readonly texts: TextWork;
   /**
-   * Maximum time in ms that a request waits until the search index contains the content that it stored. Default:
+   * Maximum time in ms that a request waits until the content that it stored is in the search index. Default:
    * `INDEX_WAIT_MS`.
    */
   readonly indexWaitMs?: number;

@@ -114,7 +114,7 @@ export function groupStream(tenant: string, channel: string, group: string): str
 
 export const channelsPrefix = (tenant: string) => `ten.${tenant}/chn/`;
 /**
- * Key of the record with the sequence up to which a channel's messages were subtracted from the storage sum.
+ * Key of the record with the sequence up to which the messages of a channel were subtracted from the tenant's storage.
  */
 export const trimmedKey = (tenant: string, channel: string) => `ten.${tenant}/trimmed/${segment(channel)}`;
 export const channelKey = (tenant: string, channel: string) => channelsPrefix(tenant) + segment(channel);
@@ -127,7 +127,7 @@ export const groupKey = (tenant: string, channel: string, group: string) =>
 export const membersPrefix = (tenant: string, channel: string, group: string) =>
   `ten.${tenant}/mbr/${segment(channel)}/${segment(group)}/`;
 
-/** Key of the counter of delayed messages that wait for their time. */
+/** Key of the counter of delayed messages that are not published yet. */
 export const delayedKey = (tenant: string) => `ten.${tenant}/delayed`;
 export const inboxesPrefix = (tenant: string) => `ten.${tenant}/inbox/`;
 /** Key of the counter of follows in all inboxes of a tenant. */

@@ -62,9 +62,8 @@ export function allRecords<T>(
 const AT_ONCE = 64;
 
 /**
- * Yields the result of `look` for each item, in the order of the items. Lookups run at the same time in
- * batches. A batch has at most `most` items, so that a consumer that needs `most` results causes few needless
- * lookups.
+ * Yields the result of `look` for each item, in the order of the items. Lookups run concurrently in batches of at most
+ * `most` items. A consumer that needs only `most` results then causes few needless lookups.
  */
 export async function* lookUpAll<T, R>(
   items: AsyncIterable<T>,

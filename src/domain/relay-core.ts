@@ -52,13 +52,13 @@ export interface CoreOptions extends PlanOptions {
   /** True in a process without a server, which publishes delayed messages itself. Default: false. */
   readonly releasesDelayed?: boolean;
   /**
-   * Runs a recount of a tenant's storage elsewhere. Set for a core that does not live long enough for a
-   * recount. By default the core runs the recount itself.
+   * Runs a recount of a tenant's storage somewhere else, if this core does not live long enough for it. By default the
+   * core runs the recount itself.
    */
   readonly recount?: (tenant: string) => Promise<void>;
   /**
-   * Another core in the same process, which does the write-behind for this core. Set for a core that lives
-   * for only one request.
+   * Another core in the same process, which stores the write-behind data of this core. Set if this core lives for only
+   * one request.
    */
   readonly writesBehind?: RelayCore;
   /** Prices of models, which are reported with the spending. None by default. */

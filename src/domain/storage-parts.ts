@@ -32,8 +32,8 @@ export async function* storageParts(records: Records, tenant: string): AsyncGene
 }
 
 /**
- * Returns one of the keys of a part. Its first segment tells where the part is stored, because all data of a
- * part has the same first segment. Only a thread of an earlier version can be stored elsewhere.
+ * Returns a key of a part. All keys of a part begin with the same segment, which decides where an engine stores them.
+ * Only a thread of an earlier version may have another first segment.
  */
 export function placeOfPart({ tenant, kind, name }: StoragePart): string {
   if (kind === 'thread') return logOf(rootsFor(tenant, name)[0]);

@@ -27,8 +27,8 @@ export interface TextWork extends TokenCounter {
 
 export interface WorkOptions {
   /**
-   * Tenant for which the work is done. Tenants take turns. Work without a tenant is the relay's own work,
-   * which takes turns with the tenants.
+   * Tenant for which the work is done. Tenants take turns. Work without a tenant is the relay's own, which takes turns
+   * like a tenant.
    */
   readonly tenant?: string;
   /** Aborts the work, which then rejects with `aborted`. */
@@ -38,8 +38,8 @@ export interface WorkOptions {
 }
 
 /**
- * Returns text work that runs in the turns of the caller's tenant. `onRead` is called with the number of
- * bytes of text that the work has read.
+ * Returns a `TextWork` that takes turns as the caller's tenant. `onRead` is called with the number of bytes of text
+ * that were read.
  */
 export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, texts: TextWork): TextWork {
   const seen = <T extends string | BlobBody>(text: T): T => {
@@ -52,7 +52,7 @@ export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, t
     count: (text, o) => texts.count(seen(text), { ...o, tenant }),
     part: (body, request, o) => texts.part(seen(body), request, { ...o, tenant }),
     excerpt: (body, options, o) => texts.excerpt(seen(body), options, { ...o, tenant }),
-    // The content of a preview is reported to `onRead` elsewhere, so do not report it again.
+    // Do not report the content of a preview to `onRead`, because other code reports it.
     preview: (kind, content, o) => texts.preview(kind, content, { ...o, tenant }),
     fold: (load, o) => texts.fold(load, { ...o, tenant }),
   };

@@ -1,10 +1,10 @@
-/** Filter of a list by the words of a search. */
+/** Filter that selects the items of a list by the words of a search. */
 export interface WordFilter {
   /** Returns whether the text contains all words, in any case. */
   matches(text: string): boolean;
   /**
-   * A part of the longest word, used as the hint `contains` of `Records.list`. It has no characters that
-   * JSON escapes.
+   * The longest word, or the longest part of it without characters that JSON escapes. It is the hint `contains` of
+   * `Records.list`.
    */
   readonly contains?: string;
 }

@@ -71,7 +71,7 @@ export class WriteBehind<T> {
   }
 }
 
-/** Lists of numbers by name. Lists with the same name are added number by number. */
+/** Lists of numbers by name. Two lists with the same name are added element by element. */
 export type Sums = { readonly [name: string]: readonly number[] };
 
 interface SumOptions {
@@ -82,8 +82,8 @@ interface SumOptions {
 }
 
 /**
- * Records of sums. They are written behind, so a crash loses the last seconds. Several servers may add to
- * one record.
+ * Records that contain sums. They are write-behind, so a crash loses the last seconds. Several servers may add to one
+ * record.
  */
 export class SumRecords {
   readonly #records: RecordsOf<Sums>;

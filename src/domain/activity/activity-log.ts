@@ -11,7 +11,7 @@ import type { Engine } from '../../kernel/engine.ts';
 import { allRecords, asJson, entriesBehind, fromJson, isOneIn, recordsOf } from '../records.ts';
 import { SumRecords, WriteBehind } from '../write-behind.ts';
 
-/** The log is checked for trimming after this many writes on average. */
+/** Average number of writes between two checks whether the log must be trimmed. */
 const TRIM_EVERY = 64;
 
 interface Store {
@@ -20,10 +20,9 @@ interface Store {
 }
 
 /**
- * Records what happens in each tenant, for people who watch. No caller waits for a write to this log:
- * entries are collected in memory and written in batches shortly afterwards. A crash loses the entries that
- * are still in memory. If too much happens at once or the store is slow, entries are left out, and the log
- * contains how many.
+ * Log of what happens in each tenant, for people who watch the tenant. No caller waits for a write: entries are
+ * collected in memory and written in batches shortly afterwards. A crash loses the entries that are still in memory.
+ * If too many entries come at once, or the store is slow, entries are left out, and the log says how many.
  */
 export class ActivityLog {
   readonly #deps: Store;
@@ -31,7 +30,7 @@ export class ActivityLog {
   readonly #behind: WriteBehind<ActivityEntry>;
   /** Tenants that were active in this process since their storage size was last written. */
   readonly activeTenants = new Set<string>();
-  /** Token counts of prompts. */
+  /** Token figures of prompts by day. */
   readonly spending: Spending;
 
   constructor(deps: Store) {
@@ -66,8 +65,8 @@ export class ActivityLog {
     const { first, last, count } = await logs.info(stream).catch(() => ({ first: 0, last: 0, count: 0 }));
     if (count <= ACTIVITY_WRITES_KEPT + TRIM_EVERY) return;
     if (!(await saveHours(this.#deps, tenant).catch(() => false))) return;
-    // Trim by the range of sequences. The range may have holes, so the number of entries that stay is only
-    // about ACTIVITY_WRITES_KEPT.
+    // Compute the first sequence to keep from the share of entries to keep. Sequences have holes, so only about
+    // ACTIVITY_WRITES_KEPT entries stay.
     const share = ACTIVITY_WRITES_KEPT / count;
     await logs.trim(stream, { before: Math.ceil(last - (last - first) * share) }).catch(() => {});
   }
@@ -85,7 +84,7 @@ function joined(older: ActivityEntry, newer: ActivityEntry): ActivityEntry {
 /** An event without its id and its time. */
 export type Happening = Omit<Activity, 'id' | 'at'>;
 
-/** Counters per hour. Their names are the field names in the API's answer. */
+/** Names of the hourly counters. The answer of the API has a field with each name. */
 const COUNTED = [
   'pushes',
   'pushed_bytes',
@@ -128,8 +127,8 @@ const hourlyKey = (tenant: string) => `ten.${tenant}/hourly`;
 const figuresPrefix = (tenant: string) => `ten.${tenant}/figures/`;
 
 /**
- * Kind of event → counter that grows by 1. The counter of pulls grows by the number of pulls in the event. An
- * event in `PUSHED` also counts as a push.
+ * Counter that an event of a kind increases by 1. The counter of pulls grows by the number of pulls in the event. An
+ * event whose kind is in `PUSHED` also counts as a push.
  */
 const COUNTER: { readonly [kind: string]: Counted } = {
   'task.sent': 'tasks_sent',
@@ -251,7 +250,7 @@ function emptyPoint(name: string): FiguresPoint {
   return { at, ...zeros, avoided_tokens: null, storage_bytes: null };
 }
 
-/** The figures of a row of spending, in the order in which they are stored. */
+/** Figures of spending, in the order in which a record contains them. */
 const SPENT = [
   'prompts',
   'input_tokens',

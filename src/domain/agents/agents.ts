@@ -39,7 +39,7 @@ interface TaskChannel {
   readonly until: number;
 }
 
-/** State of tasks and channels, as bridges report it. */
+/** What the bridges of a tenant work on, and which channels they serve, according to their heartbeats. */
 export interface BridgesWork {
   /**
    * Channels that carry tasks. Each is mapped to the channel of its results, or to null if no bridge has
@@ -221,8 +221,8 @@ export class Agents {
   }
 
   /**
-   * Stores the channels of a bridge. The record stays after the bridge has left, so that the tasks on these
-   * channels are still listed.
+   * Stores the task channel of a bridge and the channel of its results. The record stays after the bridge has left, so
+   * that tasks on the channel are still listed.
    */
   async #noteChannel(caller: Caller, { task_channel, done_channel }: Bridge): Promise<void> {
     const key = taskChannelsPrefix(caller.tenant) + segment(task_channel);
@@ -245,7 +245,10 @@ function stateOf({ running, stuck }: Bridge, alive: boolean): NonNullable<Agent[
   return alive ? 'idle' : 'silent';
 }
 
-/** Checks names and shortens long values, because every caller of the tenant can see the record. */
+/**
+ * Checks the names in a heartbeat and shortens long values, because every caller of the tenant can see the record of
+ * the bridge.
+ */
 function checkBridge(bridge: Bridge): Bridge {
   const running = bridge.running.slice(0, BRIDGE_TASKS).map((id) => id.slice(0, 64));
   const stuck = Object.entries(bridge.stuck ?? {}).filter(([id]) => running.includes(id));

@@ -10,7 +10,7 @@ import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
 /** Number of claims that are compared before yielding to other requests. */
 const COMPARED = 100;
-/** Wildcards of a pattern. */
+/** Matches a wildcard of a path pattern; `**` with the slash after it. */
 const WILDCARD = /(\*\*\/?|\*)/;
 const SLASH = 0x2f;
 
@@ -23,7 +23,7 @@ interface ClaimRecord {
   readonly by: string;
   readonly since: number;
   readonly until: number;
-  /** Duration of the lease in ms, for renewals. */
+  /** Duration of the claim in ms. Each renewal extends the claim by this time. */
   readonly ttl: number;
 }
 

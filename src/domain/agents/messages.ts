@@ -39,15 +39,15 @@ const knownKey = (tenant: string, agent: string, sender: string) =>
   `ten.${tenant}/mail-known/${segment(agent)}/${segment(sender)}`;
 const conversationsPrefix = (tenant: string) => `ten.${tenant}/conversation/`;
 /**
- * Lists are in ascending order of keys. The key begins with the inverted creation time, so that the newest
- * conversation comes first. The id begins with the creation time.
+ * Returns the key of a conversation. Listings are in ascending order of keys, so the key begins with the inverted
+ * creation time: the newest conversation comes first. The id begins with the creation time.
  */
 const conversationKey = (tenant: string, id: string) =>
   conversationsPrefix(tenant) + (0xffffffffffff - Number.parseInt(id.slice(0, 12), 16)).toString(16) + id;
 
 /**
- * Pointers that a message may have. A hook shows them in a command line, so characters that a shell
- * interprets are rejected.
+ * Allowed form of the pointer in a message. A hook prints a shell command with the pointer, so the pointer may not
+ * contain characters that a shell interprets.
  */
 const ATTACHABLE = /^[\w.:/#%=@~+?[\]-]{1,2048}$/;
 
@@ -109,8 +109,8 @@ export class Messages {
 
   async send(caller: CallerAt, to: string | readonly string[] | null, text: string, o: MessageOptions = {}) {
     const sender = caller.agent ?? caller.name;
-    // A client states its agent name freely. So a key with a channel prefix may act only for agents whose
-    // channel name begins with this prefix.
+    // A client states its agent name without proof. So a key with a channel prefix may act only for agents whose
+    // `agentChannel` begins with the prefix.
     const isOwn = mayUseChannel(caller, agentChannel(sender));
     checkIdempotencyKey(o.idempotency_key);
     if (o.url !== undefined && !ATTACHABLE.test(o.url))
@@ -289,7 +289,7 @@ export class Messages {
     return { messages: waiting.slice(0, limit).map(({ record, held }) => this.#public(record, held)) };
   }
 
-  /** Leases messages to the caller, which shows them to the session. */
+  /** Leases messages to the caller, so that no other process shows them too. The caller shows them to the session. */
   async take(caller: Caller, rawName: string, o: { limit?: number } = {}) {
     const name = checkAgentName(rawName);
     const limit = checkCount('limit', o.limit ?? AGENT_MESSAGES_SHOWN, AGENT_MESSAGES_LISTED);
@@ -400,8 +400,8 @@ export class Messages {
     const waiting: { record: MessageRecord; held: boolean }[] = [];
     for (const { key } of items) {
       const record = (await this.#records.get(messageKey(tenant, key.slice(prefix.length))))?.value;
-      // Delete the list entry if its message has expired or no longer waits. A crash can leave an entry of a
-      // message that no longer waits.
+      // Delete the list entry of a message that has expired or no longer waits. After a crash, a message that no
+      // longer waits may still have an entry.
       if (record === undefined || !isWaiting(record)) await records.delete(key);
       else waiting.push({ record, held: !(await this.#admits(inbound, record, tenant)) });
     }

@@ -9,10 +9,7 @@ import type { ChannelDeps } from './settings.ts';
 /** Number of log entries that are read before yielding to the event loop. */
 const AT_ONCE = 500;
 
-/**
- * Returns the storage of a log entry in bytes: the size of its JSON. Returns 0 for an entry that is no
- * message.
- */
+/** Returns the size of a log entry in the tenant's storage: the bytes of its JSON, or 0 if it is not a message. */
 export function messageBytes(data: Json): number {
   return channelEntry(data) ? utf8Bytes(JSON.stringify(data)) : 0;
 }
@@ -65,13 +62,13 @@ export async function trimMessages(
   await logs.trim(stream, { before: end });
 }
 
-/** Returns the storage of a channel's messages in bytes. */
+/** Returns the size of all messages of a channel, in bytes. */
 export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel: string): Promise<number> {
   const trimmed = (await marksOf(deps).get(trimmedKey(tenant, channel)))?.value ?? 0;
   return sumMessages(deps, channelStream(tenant, channel), trimmed);
 }
 
-/** Returns the storage of the messages after the sequence `after` and before `end`, in bytes. */
+/** Returns the size of the messages after the sequence `after` and before `end`, in bytes. */
 async function sumMessages(
   { engine: { logs } }: ChannelDeps,
   stream: string,
@@ -107,8 +104,8 @@ async function noteTrimmed(
 }
 
 /**
- * Returns the records with the sequence, per channel, up to which messages are already subtracted from the
- * tenant's storage.
+ * Returns the marks of trimmed channels. A mark contains the sequence up to which the messages of a channel were
+ * subtracted from the tenant's storage.
  */
 function marksOf({ engine }: ChannelDeps): RecordsOf<number> {
   return recordsOf(engine.records);

@@ -35,7 +35,10 @@ interface Announced {
   readonly sealed_key: string | null;
 }
 
-/** Interval in ms at which a process without a server publishes delayed messages that other processes stored. */
+/**
+ * Interval in ms at which a process without a server publishes delayed messages that are due. Other processes may have
+ * stored them.
+ */
 const RELEASE_EVERY_MS = 5_000;
 
 /** Named streams of messages that can be replayed. */
@@ -162,8 +165,8 @@ export class Channels {
   }
 
   /**
-   * Returns whether a subscription follows all channels that match its name. The name must have wildcards,
-   * and the caller must not have access to a channel that has exactly this name.
+   * Returns whether a subscription is a pattern, which follows all channels that match it. It is a pattern if the name
+   * has wildcards and the caller has no channel with exactly this name.
    */
   async isPattern(
     caller: Caller,
@@ -300,7 +303,7 @@ export class Channels {
     return this.#deps.engine.logs.subscribe(channelStream(tenant, channel), { after, signal });
   }
 
-  /** Returns the storage of a channel's messages in bytes. */
+  /** Returns the size of all messages of a channel, in bytes. */
   bytesOf(tenant: string, channel: string): Promise<number> {
     return bytesOfChannel(this.#deps, tenant, channel);
   }

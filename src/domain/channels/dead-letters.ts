@@ -112,8 +112,8 @@ export class DeadLetters {
   }
 
   /**
-   * Adds a dead letter, before the group settles the message. If a crash prevents the settling, this method
-   * is called again, and the id of the entry prevents a second dead letter.
+   * Adds a dead letter. The group settles the message afterwards. If a crash prevents this, the message is added
+   * again, and the id of the entry prevents a second dead letter.
    */
   async put(
     at: { tenant: string; channel: string; group: string },
@@ -160,8 +160,8 @@ export class DeadLetters {
   }
 
   /**
-   * Moves messages to the dead letters. `seqs` is in channel order. The group's cursor moves to the last
-   * new message in `seqs`, so `seqs` must also contain all new messages before it.
+   * Moves messages to the dead letters. `seqs` is in ascending order. The cursor of the group moves to the last of
+   * them that is new, so `seqs` must contain all new messages before it.
    */
   async move(log: GroupLog, seqs: readonly number[], reason: DeadLetter['reason']): Promise<void> {
     const stream = channelStream(log.tenant, log.channel);

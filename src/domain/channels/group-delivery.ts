@@ -97,8 +97,8 @@ export class GroupDelivery {
   }
 
   /**
-   * Calls `wake` for new messages of the channel and for new entries of the group's log, because other
-   * processes write there too.
+   * Calls `wake` for each new message of the channel and for each new entry of the group's log. Other processes write
+   * to both.
    */
   #watch(): void {
     const watching = new AbortController();
@@ -132,8 +132,8 @@ const SETTLE_MS = 50;
 type ListedMember = [name: string, since: number, agent?: string];
 
 /**
- * Stores which members a group has, for people who look at the group. Each process writes one record with its
- * own members. After a crash the record expires.
+ * Stores the list of a group's members, for people who inspect the group. Each process writes one record with its own
+ * members. After a crash the record expires.
  */
 export class GroupPresence {
   readonly #deps: Deps;
@@ -144,8 +144,8 @@ export class GroupPresence {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #written = false;
   /**
-   * The newest write of the record. It never rejects, because the list is only informational and is soon
-   * written again.
+   * The newest write of the record. It never rejects: the list is only informational, and the next heartbeat writes it
+   * again.
    */
   #writing: Promise<unknown> = Promise.resolve();
 

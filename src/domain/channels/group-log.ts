@@ -22,9 +22,8 @@ const SNAPSHOT_EVERY = 128;
 const PAGE = 500;
 
 /**
- * Returns the steps to append to a group in this state. Throws to reject the proposal. If the state changes
- * before the steps are appended, the function is called again with the new state, and the first steps are
- * discarded.
+ * Function that returns the steps to append for a state of the group, or throws to reject the proposal. If another
+ * process appends first, it is called again with the new state, and the first steps are discarded.
  */
 type Proposal = (state: GroupState, now: number) => readonly Step[];
 
@@ -61,10 +60,7 @@ export class GroupLog {
   /** Number of log entries since the last snapshot. */
   #unsaved = 0;
   #queue: Waiting[] = [];
-  /**
-   * The newest work that uses the state. The next work waits until it has ended, so that only one runs at a
-   * time.
-   */
+  /** The last queued work that uses the state. The next work waits for it, so that only one runs at a time. */
   #turn: Promise<unknown> = Promise.resolve();
   #flushing = false;
 
@@ -148,7 +144,7 @@ export class GroupLog {
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { logs } = this.#deps.engine;
     let later: Waiting[] = [];
-    /** Callbacks of the proposals in this entry. They are called when the entry is in the log. */
+    /** Callbacks that answer the proposals. They are called when the entry is in the log. */
     let answers: ((entry: number) => void)[] = [];
     const entry = await compareAndSet(`the group ${this.group}`, async (round) => {
       const state = round === 0 && this.#state ? this.#state : await this.#refresh();

@@ -26,16 +26,13 @@ export interface Member extends Pick<Caller, 'name' | 'agent'> {
 /** A message that a round hands out to a member or settles. */
 interface Candidate {
   readonly entry: Entry;
-  /** The message's entry in the state of the group. Absent if the message is new to the group. */
+  /** State of the message in the group before the round. Absent if the message is new to the group. */
   readonly before?: Work;
   readonly dead?: DeadLetter['reason'] | 'canceled';
   readonly member?: Member;
 }
 
-/**
- * Decides in rounds which member gets which work of a group. Between rounds it remembers only which member is
- * next.
- */
+/** Hands out the work of a group to its members, in rounds. Between rounds it remembers only which member is next. */
 export class GroupRounds {
   readonly #deps: ChannelDeps;
   readonly #deadLetters: DeadLetters;

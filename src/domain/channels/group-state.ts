@@ -2,8 +2,8 @@ import { RelayError } from '../../base/errors.ts';
 import { GROUP_ACKS_KEPT } from '../../base/limits.ts';
 
 /**
- * Each wait is extended by a random share of up to this value, so that messages that failed at the same
- * time are retried at different times.
+ * Maximum share by which a wait is extended at random, so that messages that failed at the same time are retried at
+ * different times.
  */
 const JITTER = 0.2;
 
@@ -167,8 +167,7 @@ export function nextDue(state: GroupState, now: number): number | null {
 }
 
 /**
- * Returns the time in ms from which the message can be handed out again: after its lease and after its
- * wait.
+ * Returns the time in ms from which the message can be handed out again. Both its lease and its wait have then ended.
  */
 function due({ until, again }: Work): number {
   return Math.max(until, again);

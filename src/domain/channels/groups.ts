@@ -32,8 +32,8 @@ import { findStart, startAt } from './reader.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /**
- * Maximum number of groups that are kept open in memory without members. The state of an open group need
- * not be read again for the next acknowledgement over HTTP.
+ * Maximum number of groups without members whose state stays in memory. The next acknowledgement over HTTP then does
+ * not read the state again.
  */
 const OPEN_GROUPS = 1000;
 
@@ -132,7 +132,7 @@ export class Groups {
     if (made) await this.#directory.note(caller.tenant, channel);
   }
 
-  /** Returns the rounds of a group, for callers that manage the members themselves. */
+  /** Returns the object that hands out the work of a group, for code that manages the members itself. */
   rounds(caller: Caller, channel: string, group: string): GroupRounds {
     return new GroupRounds(this.#deps, this.deadLetters, this.#openGroup(caller, channel, group).log);
   }
@@ -325,8 +325,7 @@ export class Groups {
       const delivery = new GroupDelivery(this.#deps, this.deadLetters, log);
       found = { log, delivery, presence: new GroupPresence(this.#deps, log, delivery) };
     }
-    // The map is in the order of use, least recently used first. So the least recently used group is closed
-    // first.
+    // The map is in the order of use. So the group that was not used for the longest time is closed first.
     this.#open.delete(key);
     this.#open.set(key, found);
     if (this.#open.size > OPEN_GROUPS) this.#closeOne();

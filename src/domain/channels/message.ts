@@ -14,8 +14,8 @@ export interface ChannelEntry
 }
 
 /**
- * Entry that is appended to an unused channel. The last entry of a log cannot be trimmed, so all messages can
- * be trimmed only if another entry follows them.
+ * Log entry that is not a message. It is appended to an unused channel before all messages are trimmed, because the
+ * last entry of a log cannot be trimmed.
  */
 export const TOMBSTONE: JsonObject = { gone: true };
 
@@ -54,5 +54,8 @@ export async function entryAt(logs: Logs, stream: string, seq: number): Promise<
   return entries[0]?.seq === seq ? entries[0] : null;
 }
 
-/** Exported again for interfaces that share one subscription among many readers: they work with log entries. */
+/**
+ * Exported for interfaces that share one subscription among many readers. They work with log entries instead of
+ * messages.
+ */
 export type { Entry } from '../../kernel/logs.ts';

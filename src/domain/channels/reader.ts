@@ -16,8 +16,8 @@ export interface Start {
   /** True if messages that the reader asked for no longer exist. */
   readonly gap: boolean;
   /**
-   * True if the reader accepts whatever the channel keeps, so that messages deleted earlier are no gap for
-   * it.
+   * True if the reader wants all messages that the channel still has. Messages that were deleted earlier are then no
+   * gap.
    */
   readonly lenient: boolean;
 }
@@ -102,8 +102,8 @@ export class ReaderView {
   }
 
   /**
-   * True if deleted messages are no gap, because the reader accepts whatever the channel keeps and has seen
-   * no message yet.
+   * True if deleted messages are no gap: the reader wants all messages that the channel still has, and has seen none
+   * yet.
    */
   get lenient(): boolean {
     return this.#lenient;
@@ -115,8 +115,8 @@ export class ReaderView {
   }
 
   /**
-   * Returns the entry as the reader sees it. Returns null if the reader does not see it. Call it for every
-   * entry, in order.
+   * Returns the entry, with the gap mark if messages before it are missing. Returns null if the reader must not get
+   * it. Call it for every entry, in order.
    */
   see(entry: Entry): Entry | null {
     if (entry.gap && !this.#lenient) this.#hole = true;

@@ -7,8 +7,8 @@ import { channelEntry, entryAt, TOMBSTONE } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /**
- * On average, a channel is checked for old messages after at most this many appends. So a channel may exceed
- * its maximum number of messages by about this number.
+ * Maximum number of appends between two checks of a channel for old messages, on average. A channel may exceed its
+ * maximum number of messages by about this number.
  */
 const EVERY_MAX = 64;
 /** Maximum number of channels that one call of `sweepSome` sweeps. */
@@ -34,8 +34,8 @@ export class Retention {
   }
 
   /**
-   * Called after each append. Starts a sweep with a small probability. A counter would not work, because a
-   * command that appends one message and exits would never reach its limit.
+   * Called after each append. Starts a sweep with a small probability, instead of counting appends: a command that
+   * appends one message and exits would never reach the count.
    */
   appended(tenant: string, channel: string): void {
     const chance = this.#deps.env.randomBytes(1)[0]! / 256;

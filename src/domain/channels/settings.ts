@@ -42,10 +42,7 @@ export type LetterEntry = ChannelEntry & { readonly dead: DeadLetter };
 export interface ChannelSettings {
   /** Retention in ms. Older messages are deleted. */
   readonly retentionMs: number;
-  /**
-   * Approximate number of messages that a channel keeps. Messages that only stay because a group still needs
-   * them are not counted.
-   */
+  /** Approximate number of messages that a channel keeps. Messages that a group still needs stay in addition. */
   readonly messages: number;
   readonly leaseMs: number;
   readonly attempts: number;

@@ -9,7 +9,7 @@ import { deadLetterChannel } from '../names.ts';
 import { toMessage } from './message.ts';
 import { parseSince, type ReaderView, type Start } from './reader.ts';
 
-/** Methods of the relay's channels that a subscription to a pattern needs. */
+/** The methods of `Channels` (channels.ts) that a subscription to a pattern needs. */
 interface Channels {
   /** Returns the names of the tenant's channels that begin with `start`. */
   beginningWith(caller: Caller, start: string): Promise<string[]>;

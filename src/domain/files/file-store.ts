@@ -99,7 +99,7 @@ export class FileStore {
     return null;
   }
 
-  /** Removes the data of an ended file. Safe to run concurrently and again after a crash. */
+  /** Removes the data of a file that has expired or was deleted. It may run concurrently, and again after a crash. */
   async removeEnded(at: FilePlace, { value: head, revision }: StoredHead): Promise<void> {
     await this.#removeBodies(at, head);
     const isDeleted = await this.heads.delete(headKey(at), { expect: revision });
@@ -315,7 +315,7 @@ export async function listSpaces(
   return { spaces, ...(next === undefined ? {} : { next: next.slice(root.length) }) };
 }
 
-/** Returns the key after which a listing continues: after a file, or after everything in a folder. */
+/** Returns the key after which a listing continues. For a folder, this is the key after all files in the folder. */
 function listingKeyAfter(place: string): string {
   return place.endsWith('/') ? place + LAST_CHARACTER : place;
 }

@@ -112,8 +112,8 @@ export class Files implements Serves<typeof files> {
       deps.activity.note(at.tenant, { ...happened('file.written', caller, at), version: file.version, size });
       return file;
     } catch (error) {
-      // Delete the blob only after these two errors. After any other error, the write may be committed, so
-      // the blob stays. If no record refers to the blob, the sweep deletes it.
+      // Delete the blob only after these two errors. After any other error, the write may be committed, so the blob
+      // must stay. If no record refers to it, the sweep deletes it.
       const isRefused = isRelayError(error, 'file_changed') || isRelayError(error, 'idempotency_conflict');
       if (isRefused) await engine.blobs.delete(blob);
       throw error;
@@ -207,7 +207,8 @@ export class Files implements Serves<typeof files> {
     let room = FILES_READ_BYTES;
     const fitting = wanted.filter(({ path }, i) => {
       const size = heads[i]?.value.current.size;
-      // A file that does not fit goes into `left`, even if it is larger than `FILES_READ_BYTES`.
+      // Put a file that does not fit into `left`, even if it is larger than `FILES_READ_BYTES` alone. The client then
+      // reads it with a request of its own.
       const fits = size !== undefined && size <= room;
       if (fits) room -= size;
       else (size === undefined ? answer.missing : answer.left).push(path);

@@ -42,7 +42,7 @@ interface Following {
   readonly cursor: number;
 }
 
-/** Inboxes of agents. One record per agent and channel says how far the agent has read. */
+/** Inboxes of agents. For each agent and channel, a record says how far the agent has read. */
 export class Inboxes {
   readonly #parts: InboxParts;
   readonly #records: RecordsOf<FollowRecord>;
@@ -217,8 +217,8 @@ export class Inboxes {
  * cursor marks all messages of a channel up to a sequence as read.
  */
 function merge(lists: readonly (readonly InboxMessage[])[], limit: number, newest: boolean): InboxMessage[] {
-  // A message is never sorted before an earlier message of its channel. So its time counts as at least the
-  // time of the message before it.
+  // A message must not be sorted before an earlier message of its channel. So its time counts as at least the time of
+  // that message.
   const timed = lists.flatMap((list) => {
     let at = 0;
     return list.map((message) => {

@@ -7,8 +7,8 @@ const usedPrefix = (tenant: string) => `ten.${tenant}/key-used/`;
 const usedKey = (tenant: string, id: string) => usedPrefix(tenant) + id;
 
 /**
- * Records when each API key and each share link was last used. The times are written behind, so no request
- * waits for the write.
+ * Records when each API key and each share link was last used. The times are write-behind, so no request waits for the
+ * write.
  */
 export class KeyUse {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;

@@ -38,7 +38,7 @@ const FORMER_KEYS = 32;
 
 /** API keys. The store contains only the hashes of the keys. */
 export class Keys {
-  /** Times at which each API key was last used. The times are written behind. */
+  /** Time of the last use of each API key, stored with write-behind. */
   readonly use: KeyUse;
   readonly watch = new KeyWatch((caller) => this.isValid(caller));
   /** Links that give read access to one thread. */
@@ -49,7 +49,7 @@ export class Keys {
   readonly #byTenant: RecordsOf<ListedKey>;
   readonly #plans: Plans;
 
-  /** Callers need an API key if `auth` is `keys`, and none if it is `open`. */
+  /** With `auth: 'keys'` callers need an API key, with `open` they need none. */
   constructor(
     deps: Deps & { readonly keyUse: KeyUse },
     plans: Plans,

@@ -43,7 +43,7 @@ type KeyEnd = (tenant: string, keyId: string) => Promise<number | null | undefin
 export class Shares implements Serves<typeof shares> {
   /** Rejects if the thread does not exist or the caller may not access it. */
   checkThread: (caller: Caller, id: string) => Promise<unknown> = async () => {};
-  /** Times at which each share link was last used. The times are written behind. */
+  /** Time of the last use of each share link, stored with write-behind. */
   readonly use: KeyUse;
   readonly #deps: Deps;
   readonly #keyEnd: KeyEnd;

@@ -145,8 +145,8 @@ export class Pointers {
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
-    // Set when the body has arrived completely: then the lifetime starts, and then all options are known. In
-    // a JSON envelope, options may come after the data.
+    // Set when the body has arrived completely. The lifetime starts then, and all options are known: in a JSON
+    // envelope, they may come after the data.
     let settled: SettledPush | undefined;
     const expiresAt = async () => {
       const options = early ?? (await checked({ ...input, ...input.late?.() }));
@@ -278,8 +278,8 @@ export class Pointers {
 
   async delete(caller: Caller, rawId: string): Promise<void> {
     const { engine } = this.#parts.deps;
-    // A renewal moves the payload to another blob. So delete the record only if it still names the blob that
-    // is deleted next.
+    // A renewal moves the payload to another blob. So delete the record only if it still names the blob that was read,
+    // because this blob is deleted next.
     const { id, record } = await compareAndSet('a pointer', async () => {
       const found = await this.#parts.lookup.own(caller, rawId);
       const { revision: expect } = found;

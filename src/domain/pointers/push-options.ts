@@ -64,8 +64,8 @@ export interface CheckedOptions
 }
 
 /**
- * Checks all options at run time, because the caller may be a program in any language. `null` stands for an
- * option that is not given.
+ * Checks all options at run time, because the caller may be a program in any language. An option with the value `null`
+ * counts as not given.
  */
 export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
   return {

@@ -49,7 +49,7 @@ export interface PointerRecord
   readonly blob: string;
   readonly type: string | null;
   readonly created: number;
-  /** Requested expiry in ms. The pointer exists at least until then. */
+  /** Expiry in ms that the sender asked for. The pointer exists at least until then. */
   readonly expires: number;
   /**
    * Later expiry in ms, if the pointer's message is work for a group. The pointer exists until this time,
@@ -71,7 +71,7 @@ const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
 const lookKey = (id: string, hash: string) => `ptr.${id}/look/${hash}`;
 export const blobKey = (id: string, attempt: string) => `ptr.${id}/${attempt}`;
 
-/** Facts about a push that are known when its body has arrived completely. */
+/** What is known about a push when its body has arrived completely. */
 export interface SettledPush {
   readonly options: CheckedOptions;
   readonly created: number;
@@ -435,12 +435,12 @@ const handlesKey = (tenant: string) => `ten.${tenant}/handles`;
 /** Maximum number of handles that are reserved at once. */
 const MAX_BLOCK = 32;
 /**
- * Time in ms for which reserved numbers may be used. Older reserved numbers are skipped: other processes
- * have given higher numbers since, and lists are ordered by number.
+ * Time in ms for which reserved handle numbers may be used. Older ones are skipped: other processes have given higher
+ * numbers since, and lists are ordered by number.
  */
 const FRESH_MS = 1_000;
 
-/** Numbers that this process has reserved: from `next` to `end - 1`. */
+/** Handle numbers that this process has reserved: from `next` to `end - 1`. */
 interface Block {
   readonly at: number;
   readonly size: number;
@@ -449,17 +449,17 @@ interface Block {
 }
 
 /**
- * Gives each pushed pointer of a tenant the next number. No number is given twice, but numbers may be
- * skipped. The first push reserves one number. Pushes in quick succession reserve up to `MAX_BLOCK` at
- * once, because each reservation costs a write.
+ * Gives each pushed pointer of a tenant the next handle number. No number is given twice, but numbers may be skipped.
+ * The first push reserves one number. Pushes in quick succession reserve up to `MAX_BLOCK` numbers at once, because
+ * each reservation costs a write.
  */
 export class Handles {
   readonly #blocks = new Map<string, Block>();
   readonly #reserving = new Set<string>();
 
   /**
-   * Returns the next number. The caller passes the engine, because a Worker must not use the engine of
-   * another request.
+   * Returns the next handle number. The caller passes the engine, because a Worker must not use the engine of another
+   * request.
    */
   async take({ engine, env }: Pick<Deps, 'engine' | 'env'>, tenant: string): Promise<number> {
     const block = this.#blocks.get(tenant);

@@ -141,7 +141,10 @@ export async function openPayload(
   return renewed.body;
 }
 
-/** Returns an empty text, which is no id, if a handle is mistyped or does not exist. Throws any other error. */
+/**
+ * Returns an empty text if a handle is mistyped or does not exist. The empty text is no id, so the caller skips it.
+ * Throws any other error.
+ */
 function ifMissing(error: unknown): string {
   if (isRelayError(error, 'not_found') || isRelayError(error, 'bad_url')) return '';
   throw error;

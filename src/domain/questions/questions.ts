@@ -148,8 +148,8 @@ export class Questions implements Serves<typeof questions> {
 
   async get(caller: CallerAt, id: string): Promise<AskedQuestion> {
     const record = await this.#find(caller, id);
-    // The log of the thread may lack the event of the answer: after a crash between the answer and the event,
-    // or if the default became the answer. Write the event now.
+    // The log of the thread may lack the event of the answer: a crash came before the event, or the default became the
+    // answer. Write the event now.
     if (record.status === 'answered') await this.#noteAnswer(record);
     return toWire(record);
   }
@@ -253,8 +253,8 @@ export class Questions implements Serves<typeof questions> {
   }
 
   /**
-   * Returns a record in its current form. If an open question has passed its deadline, its default is the
-   * answer. Without a default, the question is expired.
+   * Returns a question in its current form. If an open question has passed its deadline, the default is the answer, or
+   * the question is expired if it has no default.
    */
   #current(record: QuestionRecord): QuestionRecord {
     const { status, expires, default: answer } = record;

@@ -19,8 +19,8 @@ const DONE = 'sys/receipts-due';
 const DUE_RECORDS = 'sys.rcp/';
 
 /**
- * Deletes about `most` receipt logs of earlier versions that have expired. Returns false if some are left.
- * `takeOver` deletes one log and keeps its content if the pointer still exists. All logs that are listed
+ * Deletes about `most` receipt logs of earlier versions that have expired. Returns false if some are left. `takeOver`
+ * deletes one log; if the pointer still exists, it first moves the receipts into the record. All logs that are listed
  * under `DUE_RECORDS` are handled in one call.
  */
 export async function dropFormerReceipts(

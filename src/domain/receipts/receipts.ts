@@ -18,7 +18,7 @@ import { dropFormerReceipts, formerStream } from './former-receipts.ts';
 type Reader = Pick<Caller, 'name' | 'agent'>;
 type ReceiptDeps = Pick<Deps, 'engine' | 'env' | 'activity'>;
 
-/** Action of one reader on a pointer, at one stage such as `pulled`. */
+/** What one reader did with a pointer: one stage of the receipts, such as `pulled`. */
 export interface Note
   extends Pick<Receipt, 'by' | 'by_agent' | 'group' | 'reason' | 'attempts' | 'status' | 'summary'> {
   readonly rung: Exclude<Rung, 'stored'>;
@@ -79,7 +79,7 @@ export class Receipts {
   }
 
   /**
-   * Called for the result of a task. The metadata of the push names the task. When the note is written, it
+   * Called when the result of a task is pushed. The metadata of the push names the task. When the note is written, it
    * is checked that the task belongs to the same tenant.
    */
   result(caller: Caller, pointer: string, metadata: JsonObject): void {
@@ -250,7 +250,7 @@ function ladderOf(
   return { id, ...handleOf({ handle }), reached: all.at(-1)!.rung, receipts: all };
 }
 
-/** Fields of a receipt in addition to `rung`, `by` and `at`, by stage. */
+/** Fields that a receipt of each stage has besides `rung`, `by` and `at`. */
 const RECEIPT_FIELDS = {
   notified: ['last_at', 'count'],
   pulled: ['last_at', 'count', 'retries', 'bytes'],

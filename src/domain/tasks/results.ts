@@ -39,9 +39,9 @@ export class TaskResults {
 
   /**
    * Stores the result of a task. It is called for a push that names a task, after the commit and before the
-   * announcement, so that a subscriber that gets the announcement can find the result by the task's id.
-   * After a crash following the commit, a retry of the push stores the result. Returns false if the caller
-   * may not settle the task. Then the push is no result.
+   * announcement: a subscriber that gets the announcement can then find the result by the task's id. After a crash, a
+   * retry of the push stores the result. Returns false if the caller may not settle the task, so the push is not its
+   * result.
    */
   async note(
     caller: Caller,

@@ -25,7 +25,7 @@ interface Log {
 
 /** Progress of indexing a long artifact. The record exists until the whole artifact is indexed. */
 interface Unfinished extends Place {
-  /** Root under which the artifact's thread is stored. */
+  /** Root of the artifact's thread. All store keys of the thread begin with it. */
   readonly root: ThreadRoot;
   readonly size: number;
   /**
@@ -33,7 +33,7 @@ interface Unfinished extends Place {
    * deleted.
    */
   readonly at: number;
-  /** At least this many bytes at the start of the artifact were indexed by an earlier version of the relay. */
+  /** Number of bytes at the start of the artifact that an earlier version of the relay has indexed at least. */
   readonly known?: number;
 }
 
@@ -54,8 +54,8 @@ const THREADS_AT_ONCE = 20;
 /** Time in ms for which a search continues the migration pass before it answers. */
 const PASS_WAIT_MS = 250;
 /**
- * Time in ms for which indexing continues while the store closes, so that commands without a server can
- * finish it.
+ * Time in ms for which a closing store continues to index. Without a server, each command closes the store, so
+ * commands finish the indexing in this time.
  */
 const CLOSING_MS = 2_000;
 
@@ -78,9 +78,12 @@ export class ArtifactIndex {
   readonly #unfinished: RecordsOf<Unfinished>;
   readonly #passes: RecordsOf<Pass>;
   readonly #artifacts: RecordsOf<Artifact>;
-  /** Maximum bytes of an artifact that the engine can index. */
+  /** Maximum number of bytes of one artifact that the engine can index. */
   readonly #most: number;
-  /** Work in progress in this process, by artifact record key or by tenant prefix. */
+  /**
+   * Indexing that runs in this process. The key is the key of a progress record, or the prefix of all progress records
+   * of a tenant.
+   */
   readonly #running = new Map<string, Promise<void>>();
   #stopAt = Number.POSITIVE_INFINITY;
 
@@ -99,7 +102,8 @@ export class ArtifactIndex {
   }
 
   /**
-   * Creates the progress record. Call it before storing the artifact, so that a crash cannot lose the work.
+   * Creates the progress record of a long artifact. Call it before the artifact is stored: after a crash, a later
+   * search then indexes the artifact.
    */
   async plan(
     tenant: string,
@@ -118,8 +122,8 @@ export class ArtifactIndex {
   }
 
   /**
-   * Indexes planned artifacts and waits a limited time for the result. Work that takes longer or fails is
-   * continued later.
+   * Indexes long artifacts, which have progress records, and waits a limited time for the result. Indexing that takes
+   * longer or fails is continued by a later search.
    */
   async begin(tenant: string, artifacts: readonly Artifact[]): Promise<void> {
     const done = new AbortController();
@@ -154,14 +158,14 @@ export class ArtifactIndex {
   /** Removes artifacts from the index. */
   async remove(tenant: string, ...artifacts: Indexed[]): Promise<void> {
     if (artifacts.length === 0) return;
-    // Delete the records first, so that a concurrent indexer sees the deletion.
+    // Delete the progress records first. An indexer that runs meanwhile then finds no record and stops.
     await Promise.all(artifacts.map((one) => this.#unfinished.delete(unfinishedKey(tenant, one))));
     await this.#removeSections(tenant, artifacts);
   }
 
   /**
-   * Returns which artifacts a search of one or all threads does not cover, or undefined if it covers all.
-   * Also continues the indexing.
+   * Returns which artifacts a search of one thread, or of all threads, does not cover. Returns undefined if it covers
+   * all. Also continues the indexing.
    */
   async unsearched(tenant: string, id: string | null): Promise<Unsearched | undefined> {
     const isPassed = await this.#pass(tenant, performance.now() + PASS_WAIT_MS);
@@ -177,8 +181,8 @@ export class ArtifactIndex {
   }
 
   /**
-   * Continues in the background the indexing that earlier processes and versions of the relay left
-   * unfinished.
+   * Continues in the background the indexing that earlier processes, or earlier versions of the relay, have not
+   * finished.
    */
   resume(tenant: string): void {
     const resume = async () => {
@@ -261,8 +265,8 @@ export class ArtifactIndex {
   }
 
   /**
-   * Checks whether another process has indexed or deleted the artifact meanwhile. If the artifact was
-   * deleted, removes its sections.
+   * Called if another process has changed the progress record. If that process has deleted the artifact, removes the
+   * sections that were written since.
    */
   async #overtaken(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<void> {
     const stored = await this.#artifacts.get(artifactKey(root, artifact.ref));
@@ -353,14 +357,17 @@ export function isSearchResult({ provenance }: Artifact): boolean {
   return provenance.capability === 'retrieval.search';
 }
 
-/** Maximum bytes by which a section may exceed its size to reach the end of a line. */
+/**
+ * Maximum number of bytes by which a section may be longer than `INDEX_SECTION_BYTES`, so that it can end at a line
+ * break.
+ */
 const LOOK_BYTES = 8 * 1024;
 /** Number of sections that are read at once. */
 const WINDOW = 16;
 
 const [LINE_FEED, SPACE] = [0x0a, 0x20];
 
-/** A part of a text, cut at the end of a line if possible. */
+/** A part of a text. It ends at a line break if possible. */
 export interface Section {
   readonly number: number;
   readonly text: string;
@@ -368,7 +375,7 @@ export interface Section {
   readonly line: number;
 }
 
-/** Position in a text: byte offset after a section, and the line number there. */
+/** Position in a text: the byte offset at the end of a section, and the number of the line there. */
 interface Place {
   readonly done: number;
   readonly line: number;
@@ -382,9 +389,9 @@ export function sectionCount(size: number): number {
 }
 
 /**
- * Reads the next few sections after a position. Returns no sections if `most` bytes or the whole text are
- * already read. Section n starts at the first line at or after n times the section size. So the number of
- * sections depends only on the size of the text. Throws a TypeError if the bytes are not UTF-8.
+ * Reads the next few sections after a position. Returns no sections if `most` bytes, or the whole text, have been
+ * read. Section n starts at the first line break at or after n times `INDEX_SECTION_BYTES`. So the number of sections
+ * depends only on the size of the text. Throws a TypeError if the bytes are not UTF-8.
  */
 export async function nextSections(
   read: (start: number, end: number) => Promise<Uint8Array>,

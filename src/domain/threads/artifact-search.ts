@@ -23,7 +23,7 @@ export interface Passage {
   readonly name: string;
   readonly type: string;
   readonly score: number;
-  /** Text of the passage, unchanged from the content. */
+  /** Text of the passage, as it is in the artifact. */
   readonly text: string;
   readonly line: number;
 }
@@ -91,8 +91,8 @@ async function searchPassages(
       type: String(fields.type),
       score,
       text: snippet,
-      // Entries of earlier versions of the relay have no `lines_before`. Their first line is the artifact's
-      // name, so subtract 1 from the line.
+      // Index entries of earlier versions of the relay have no `lines_before`. Their first line is the artifact's
+      // name, so subtract 1 from the line number.
       line: Math.max(1, line + Number(fields.lines_before ?? -1)),
     }));
 }

@@ -51,8 +51,8 @@ export async function putArtifact(
   const scan = new ContentScan(input.body, input.size);
   const texts = workFor(caller, log.deps.texts);
   try {
-    // If the name can still change, do not stage the content but store it at once: copying it to another key
-    // has to read it.
+    // If the name can still change, store the content at once instead of staging it. A changed name means another key,
+    // and only stored content can be copied there.
     const options = { size: input.size };
     const staged = input.late ? null : await engine.blobs.stage(blob, scan.body, options);
     const { size, sha256: hash } = staged ?? (await engine.blobs.put(blob, scan.body, options));
@@ -84,9 +84,8 @@ export async function putArtifact(
     const committed = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
       const before = retry?.previousUse(head);
       if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
-      // Index in parallel with the event. If the event is not written, `discard` removes the index entry.
-      // If indexing fails, the artifact is stored anyway, and searches do not find it until a repair
-      // indexes it.
+      // Index the text while the event is written. If the event is not written, `discard` removes the index entry. If
+      // indexing fails, the artifact is stored anyway, and searches do not find it until a repair indexes it.
       if (isIndexed && !isLong)
         indexed ??= index.putShort(caller.tenant, artifact, scanned.text).catch(() => {});
       const version = head.version + 1;
@@ -124,7 +123,10 @@ export const getArtifact: ThreadVerb<'artifact'> = async (log, caller, id, ref, 
   return answer;
 };
 
-/** Returns the content or a byte range. Records a pull event, because reading costs tokens. */
+/**
+ * Returns the content of an artifact, or a byte range of it. Records a pull event, because reading content costs
+ * tokens.
+ */
 export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o = {}) => {
   const { root } = await log.meta(caller, id);
   const artifact = await readArtifact(log, root, ref);
@@ -136,7 +138,7 @@ export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o
   return { artifact: withPath(root, artifact), body, ...(range ? { range } : {}) };
 };
 
-/** Lists artifacts, newest first, without deleted ones. */
+/** Lists the artifacts of a thread, newest first. Leaves out artifacts whose content was deleted. */
 export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o = {}) => {
   const head = await log.head(caller, id);
   const refs = head.refs.slice(0, head.totals.artifacts).reverse();
@@ -175,7 +177,7 @@ function withPath(root: ThreadRoot, artifact: Artifact): Artifact {
   return { ...artifact, path: ARTIFACT_FILES.path(artifactBlob(root, artifact)) };
 }
 
-/** Opens the content without recording a pull. */
+/** Opens the content of an artifact without recording a pull. */
 export async function openArtifact(
   log: ThreadLog,
   root: ThreadRoot,
@@ -206,8 +208,8 @@ async function discard(
   ref: string,
   blob: string,
 ): Promise<void> {
-  // Size 0 stands for the first section only. The other sections do not exist yet, because they are indexed
-  // after the commit.
+  // With size 0, only the first section is removed from the index. The other sections do not exist yet, because they
+  // are indexed after the commit.
   await log.index.remove(tenant, { thread_id: idOf(root), ref, size: 0 });
   await artifactRecords(log).delete(artifactKey(root, ref));
   await log.deps.engine.blobs.delete(blob);
@@ -274,7 +276,7 @@ export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
 
 /** Records a pull event in the background, so that the answer does not wait for it. */
 function notePull(log: ThreadLog, caller: Caller, id: string, about: JsonObject, counted = true): void {
-  // Keep the order of fields that clients of the Go relay expect.
+  // Keep this order of the fields. Clients of the Go relay expect it.
   const { ref = '', ...more } = about;
   const payload = { ref, by: caller.name, ...more, ...(counted ? {} : { counted }) };
   const event = { type: 'artifact.pulled', at: log.deps.env.now(), payload };

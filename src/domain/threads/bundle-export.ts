@@ -29,7 +29,7 @@ export const contentFile = (about: Pick<Artifact, 'ref' | 'type' | 'name' | 'mim
 /** Approximate size of one file of events, in bytes. */
 const EVENTS_FILE_BYTES = 4 * 1024 * 1024;
 
-/** Describes a bundle and lists its files with their hashes. */
+/** Manifest of a bundle (the ZIP export of a thread). It describes the thread and lists the files with their hashes. */
 export interface Manifest {
   readonly schema: typeof BUNDLE_SCHEMA;
   readonly thread_id: string;
@@ -39,9 +39,11 @@ export interface Manifest {
   readonly state_version: number;
   readonly events: number;
   readonly artifacts: number;
-  /** All files except the manifest, in the order of the archive. */
+  /** All files except the manifest, in the order in which the archive contains them. */
   readonly files: readonly ManifestFile[];
-  /** Contents that were missing or damaged and are not in the archive. Absent if there were none. */
+  /**
+   * Artifact contents that were missing or damaged, so the archive does not contain them. Absent if there were none.
+   */
   readonly damaged?: readonly DamagedFile[];
 }
 
@@ -59,8 +61,8 @@ export interface ManifestFile {
 }
 
 /**
- * Maximum bytes of a content that is compressed. Larger contents are read twice as a stream and never held
- * in memory.
+ * Maximum size in bytes of an artifact content that is compressed. A larger content is streamed twice, for its
+ * checksum and for the archive, so that it is never in memory as a whole.
  */
 const PACKED_BYTES = 8 * 1024 * 1024;
 const BATCH_ITEMS = 32;
@@ -74,7 +76,7 @@ interface BundleParts {
   readonly events: AsyncIterable<{ event: StoredEvent }> | Iterable<{ event: StoredEvent }>;
   readonly artifacts: readonly Artifact[];
   readonly damaged?: readonly DamagedFile[];
-  /** Opens the content of an artifact. Called twice for a large content. */
+  /** Opens the content of an artifact. Called twice for a content that is too large to be in memory. */
   open(artifact: Artifact): Promise<BlobBody>;
 }
 

@@ -62,7 +62,7 @@ import { writeThreadRecords } from './threads.ts';
 
 /** Number of characters that are parsed before yielding to the event loop. */
 const PARSED_CHARS = 256 * 1024;
-/** Maximum bytes of a file that is not an artifact content. */
+/** Maximum size in bytes of a file in a bundle, except for contents of artifacts. */
 const FILE_BYTES = 64 * 1024 * 1024;
 /** Maximum bytes of a bundle that is held in memory. */
 const IN_MEMORY_BYTES = 8 * 1024 * 1024;
@@ -120,7 +120,7 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
 }
 
 /**
- * Stores the thread. The meta record is written last: until then the thread is invisible. On an error,
+ * Stores a thread from a bundle. The meta record is written last: until then the thread is invisible. On an error,
  * everything is deleted.
  */
 async function storeBundle(
@@ -167,7 +167,7 @@ async function storeBundle(
   }
 }
 
-/** Stores the contents of artifacts. Returns the artifacts that still have to be indexed. */
+/** Stores the artifacts of a bundle. Returns those that still have to be indexed. */
 async function storeContents(
   log: ThreadLog,
   { tenant, root }: { tenant: string; root: ThreadRoot },
@@ -213,7 +213,10 @@ async function readManifest(zip: ZipArchive): Promise<Manifest> {
   return checkManifest(parseJson(await text(zip, MANIFEST, FILE_BYTES), MANIFEST));
 }
 
-/** Reads and checks everything except the contents. Rejects files that do not belong in a bundle. */
+/**
+ * Reads and checks a bundle, except the contents of its artifacts. Rejects a bundle with files that do not belong in
+ * it.
+ */
 async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manifest: Manifest) {
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   for (const name of zip.items.keys()) {
@@ -339,8 +342,8 @@ function checkContent(artifact: Artifact, files: ReadonlyMap<string, ManifestFil
 
 function checkLedger(value: Json): Counters {
   const ledger = fromJson<Counters>(value);
-  // The ledger of another version of the relay may lack some counters, which are then 0. Its unknown counters
-  // are ignored.
+  // The ledger of a bundle may come from another version of the relay. Counters that it lacks are 0, and counters that
+  // this version does not know are ignored.
   const figures = COUNTERS.map((what) => [what, ledger?.[what] ?? 0] as const);
   if (!figures.every(([, figure]) => isCount(figure))) throw badBundle('its ledger is invalid');
   return Object.fromEntries(figures) as Counters;
@@ -370,10 +373,7 @@ function checkEvent(value: Json): StoredEvent {
   return event;
 }
 
-/**
- * Checks the original data of a Go relay's event. It must have the form that the import from a Go relay
- * writes.
- */
+/** Checks the original data of an event from a Go relay. Only the import from a Go relay writes such data. */
 function isLegacyEvent(type: string, legacy: LegacyEvent): boolean {
   const isMoment = (time: unknown) => isText(time, 40) && !Number.isNaN(Date.parse(time as string));
   const { id, timestamp, stamp, artifacts = [] } = legacy ?? {};

@@ -87,7 +87,7 @@ function parseRepeats(description: string): { name: string; times: number } {
 
 const REFS = new RegExp(REF, 'g');
 
-/** Returns the references of artifacts that the rest of the state mentions. */
+/** Returns the refs of artifacts that the state mentions outside its list of artifacts. */
 function refsUsed(state: State): Set<string> {
   const refs = new Set(state.artifacts.map((link: ArtifactLink) => link.ref));
   const used = new Set<string>();
@@ -108,8 +108,8 @@ function refsUsed(state: State): Set<string> {
 }
 
 /**
- * Maximum number of summary lines that come from compactions. It is small, because the summary is part of
- * the state that should become shorter.
+ * Maximum number of lines that compactions add to the summary of a state. It is small, because a compaction must
+ * shorten the state.
  */
 const OWN_LINES = 10;
 

@@ -95,8 +95,8 @@ export class ContentScan {
 const BYTES_PER_TOKEN = 4;
 
 /**
- * Counts the tokens of an artifact's content and of its preview. If only a part of the text was kept, scales
- * the count to the full size.
+ * Counts the tokens of an artifact's content and of its preview. If the scan kept only a part of the text, the count
+ * of this part is scaled to the full size.
  */
 export async function countArtifactTokens(
   counter: TokenCounter,

@@ -28,7 +28,7 @@ export interface StoredEvent {
  * no version.
  */
 export interface LegacyEvent {
-  /** Original event id. This relay still uses it as the id. */
+  /** Original event id. The API still shows the event under this id. */
   readonly id?: string;
   /** Original timestamp, with nanoseconds. */
   readonly timestamp: string;
@@ -38,7 +38,7 @@ export interface LegacyEvent {
   readonly artifacts?: readonly CountedArtifact[];
 }
 
-/** Fields of an artifact that the totals of its thread use. */
+/** Fields of an artifact that are added to the totals of its thread. */
 export interface CountedArtifact {
   readonly ref: string;
   readonly size: number;
@@ -51,7 +51,7 @@ export interface CountedArtifact {
 /** Format of event ids of a Go relay. The ids of this relay are sequence numbers and shorter. */
 export const LEGACY_EVENT_ID = /^[0-9a-f]{16,40}$/;
 
-/** Returns whether an event changes the state and so makes the version named in its payload. */
+/** Returns whether an event changes the state. Such an event makes the version that its payload names. */
 export function makesVersion({ type, legacy }: StoredEvent): boolean {
   return legacy ? legacy.stamp !== undefined : VERSION_EVENTS.has(type);
 }

@@ -13,7 +13,7 @@ import { RELAY_FIELDS, withoutRelayFields } from './state.ts';
 export interface FoldAnswers {
   /** State at each version. The versions are in ascending order. */
   readonly states: State[];
-  /** Operations that lead from the first version to the second. */
+  /** JSON Patch that turns the state at the first version into the state at the second. */
   readonly diff: PatchOp[];
   /** SHA-256 of the state as JSON. */
   readonly digest: string;
@@ -28,8 +28,8 @@ export interface FoldAnswers {
 export type FoldKind = keyof FoldAnswers;
 
 /**
- * A computation over the events of a thread's log. It can take long, so it may run in a worker thread.
- * `start` is the head before the first event, and is changed in place.
+ * A computation over the events of a thread's log. It can take long, so it may run in a worker thread. `start` is the
+ * head before the first event. The computation changes it in place.
  */
 export interface FoldJob<K extends FoldKind = FoldKind> {
   readonly kind: K;
@@ -40,8 +40,8 @@ export interface FoldJob<K extends FoldKind = FoldKind> {
 export type Events = AsyncIterable<StoredEvent> | Iterable<StoredEvent>;
 
 /**
- * Loads a computation and the events that it needs. Loading parses on the event loop, so a server calls only
- * one of these functions at a time.
+ * Loads a computation and the events that it needs. Loading parses events on the event loop. So a server loads one
+ * computation at a time.
  */
 export type LoadFold<K extends FoldKind = FoldKind> = () => Promise<{
   readonly job: FoldJob<K>;
@@ -141,8 +141,7 @@ async function blameFold(
       if (!Array.isArray(value)) continue;
       meter.spend(value.length);
       const oldItems = Array.isArray(old) ? old : [];
-      // Fast path: most items are unchanged at the same index. This loop takes most of the time of
-      // `blameFold`.
+      // Fast path: most items are unchanged at the same index. `blameFold` spends most of its time in this loop.
       for (let index = 0; index < value.length; index++) {
         const item = value[index]!;
         const oldItem = oldItems[index] ?? null;
@@ -220,8 +219,8 @@ export interface CheckedEvents {
 }
 
 /**
- * Applies an imported event to the head, in place. The event must pass the checks for new patches, so an
- * event that a client could not have sent here is rejected.
+ * Applies an event of a bundle to the head, in place. The event must pass the checks for new patches. So an event that
+ * no client could have sent here is rejected.
  */
 export function advanceChecked(head: MutableHead, event: StoredEvent, meter?: WorkMeter): void {
   if (event.type === 'thread.created' && head.count > 0) throw badBundle('it has two thread.created events');

@@ -17,15 +17,15 @@ import { idOf, type ThreadRoot } from './keys.ts';
 import { firstState, isoTime, patchState, replayPatch, type SizedState } from './state.ts';
 
 /**
- * State, totals and other facts of a thread after an entry of its log. They are computed from all entries up
- * to this one. The state object is never changed in place. Other fields may be changed in place.
+ * The state of a thread, its totals and its position in the log, after one log entry. They are computed from all
+ * entries up to this one. The state object is never changed in place; other fields may be.
  */
 export interface Head extends SizedState {
   readonly id: string;
   readonly root: ThreadRoot;
   /** Sequence number of the last entry; 0 for an empty log. */
   readonly seq: number;
-  /** Number of events. The id of the last event is the same number. */
+  /** Number of events, which is also the id of the last event. */
   readonly count: number;
   readonly version: number;
   readonly totals: Totals;
@@ -79,7 +79,7 @@ export function advance(
   { ready, meter }: { ready?: SizedState; meter?: WorkMeter } = {},
 ): void {
   const payload = event.payload as { [field: string]: Json | undefined };
-  // Do not assign the new totals to the head yet: `stateAfter` needs the old totals and adds the event
+  // Do not assign the new totals to the head yet. `stateAfter` expects the totals before the event and adds the event
   // itself.
   const totals = addToTotals(head.totals, event);
   if (makesVersion(event)) {
@@ -162,7 +162,7 @@ export const EMPTY_TOTALS = {
   tool_calls: 0,
   /** Tokens that tool calls returned to models. */
   tool_call_tokens: 0,
-  /** Newest prompts, latest first. */
+  /** The newest prompts, newest first. */
   recent: [] as readonly PromptFigures[],
   tokenizer: null as string | null,
   /** True if at least one of these figures is an estimate. */
@@ -270,8 +270,8 @@ function addPrompt(totals: Totals, event: StoredEvent): Totals {
 }
 
 /**
- * Returns the metrics of a state. The token figures change only with artifacts, so they match the thread's
- * stats.
+ * Returns the metrics that a state contains. Their token figures change only with artifacts, so they equal the figures
+ * in the stats of the thread.
  */
 export function metricsOf(totals: Totals): Metrics {
   return {

@@ -7,10 +7,9 @@ import { extensionOf } from './artifact-kind.ts';
 import type { StoredEvent } from './event.ts';
 
 /**
- * Name under which a thread is stored. All keys of the thread begin with `thr.<root>`. A root is
- * `<tenant>.<id>`, so that two tenants can use the same thread id. Some roots are the id alone (ADR 45,
- * `bareRoot`). The meta record at a root names the tenant. Data without a meta record belongs to no tenant.
- * Only the functions below make roots.
+ * Name under which a thread is stored: all keys of the thread begin with `thr.<root>`. A root is `<tenant>.<id>`, so
+ * that two tenants can use the same thread id. Some roots are the id alone (ADR 45, `bareRoot`). The meta record at a
+ * root names the tenant. Data without a meta record belongs to no tenant. Only the functions below make roots.
  */
 export type ThreadRoot = string & { readonly [ROOT]: true };
 declare const ROOT: unique symbol;
@@ -47,8 +46,8 @@ export const metaKey = (root: ThreadRoot) => `thr.${root}/meta`;
 export const holdKey = (root: ThreadRoot) => `thr.${root}/hold`;
 type Counter = 'hops' | `${ReadKind}_${'tokens' | 'times'}`;
 /**
- * Counters of hops, and of reads outside prompts. Earlier versions of the relay used other names, and their
- * counters included prompts. Those counters are neither read nor deleted.
+ * Names of the counters: the hops, and the reads that are not part of a prompt. Earlier versions of the relay used
+ * other names and counted prompts too. Their counters are neither read nor deleted.
  */
 export const COUNTERS: readonly Counter[] = [
   'hops',
@@ -70,7 +69,7 @@ export const artifactBlob = (root: ThreadRoot, about: Pick<Artifact, 'ref' | 'ty
 /** Key of the content blob of an artifact.created event; null for other events. */
 export const contentKey = (root: ThreadRoot, { type, payload }: StoredEvent) =>
   type === 'artifact.created' ? artifactBlob(root, fromJson<Artifact>(payload)) : null;
-/** Key of the lock record. An import into the root and a deletion of the root hold this lock. */
+/** Key of the lock of a root. An import into the root and a deletion of the root hold this lock. */
 export const lockKey = (root: ThreadRoot) => `thr.${root}/turn`;
 /** Prefix of all blobs and records of a thread. */
 export const threadPrefix = (root: ThreadRoot) => `thr.${root}/`;
@@ -87,8 +86,8 @@ export const listKey = (tenant: string, id: string, created: number) =>
   newestFirstKey(listPrefix(tenant), id, created);
 
 /**
- * Returns the key of a list entry. It contains the creation time as a number that decreases with time,
- * because listings are ascending and the newest entry should come first.
+ * Returns the key of an entry in a list. Listings are in ascending order, so the key contains a number that decreases
+ * with the creation time. The newest entry then comes first.
  */
 export function newestFirstKey(prefix: string, id: string, created: number): string {
   return `${prefix}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;

@@ -20,13 +20,10 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 const PAGE = 50;
 const PAGE_MAX = 100;
-/**
- * Maximum number of list entries examined per page. If a filter matches few entries, a page can end before
- * it is full.
- */
+/** Maximum number of list entries that are read for one page. If a filter matches few entries, a page may be short. */
 const MAX_EXAMINED = 2_000;
 
-/** List entry of a run. Times are in ms since the epoch. */
+/** Entry in the list of pipeline runs. Times are in ms since the epoch. */
 interface ListedRun {
   readonly pipeline: string;
   readonly started: number;
@@ -35,7 +32,7 @@ interface ListedRun {
 }
 
 const listPrefix = (tenant: string) => `ten.${tenant}/runs/`;
-/** Updates the list of runs after an event. Runs in the background. */
+/** Updates the list of pipeline runs after an event of a run. Runs in the background. */
 export async function updateRunList(
   log: ThreadLog,
   root: ThreadRoot,

@@ -62,8 +62,8 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
   const most = Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS);
-  // Leave the list of artifacts out of the view of the state: every answer adds an artifact, but the view
-  // should change seldom. The previews that follow the view show artifacts anyway.
+  // Leave the artifacts out of the view of the state. Every answer adds an artifact, and the view should change
+  // seldom, so that providers can cache it. Previews of artifacts follow the view anyway.
   const view = await stateView(state, texts, {
     lists: VIEW_LISTS.filter((list) => list !== 'artifacts'),
     tokens: checkCount('state_tokens', o.state_tokens ?? VIEW_TOKENS, VIEW_TOKENS_MAX),
@@ -197,7 +197,7 @@ interface ShownPreview {
   readonly cut: boolean;
   /** Line numbers at which the shown passages begin; empty if the beginning of the content is shown. */
   readonly lines: readonly number[];
-  /** Question that the artifact answers, if the artifact is a turn of the conversation. */
+  /** The question that the artifact answers, if the prompt shows the artifact as an earlier answer. */
   readonly question?: string;
 }
 
@@ -208,7 +208,7 @@ interface PreviewRequest {
   readonly refs: readonly string[];
   /** Maximum number of artifacts, including pinned ones. */
   readonly most: number;
-  /** Turns that the prompt shows. Their answers are not shown again. */
+  /** Earlier questions and answers that the prompt shows. Their answers are not shown again as artifacts. */
   readonly turns: readonly Turn[];
 }
 
@@ -253,7 +253,8 @@ async function choosePreviews(
   return {
     pinned,
     chosen: [...groupPassages(best), ...previewBeginnings(begun, bytes)],
-    // The prompt only names the other artifacts, newest first. It names none if only pinned artifacts are wanted.
+    // The prompt lists the names of the other artifacts, newest first. If only pinned artifacts are wanted, it lists
+    // no names.
     others: most > refs.length ? others.filter((one) => !begun.includes(one) && !isReport(one)) : [],
   };
 }

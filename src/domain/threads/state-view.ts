@@ -11,11 +11,11 @@ import { SEARCH_HITS } from './artifact-search.ts';
 import { metricsOf } from './fold.ts';
 import type { ThreadVerb } from './thread-log.ts';
 
-/** Two bounded views of a state: a text for models, and the JSON header for programs. */
+/** Two views of a state with a limited size: a text for models, and a JSON header for programs. */
 
 /**
- * Kinds of items in a view, in the order shown. Each kind names its list in the state, a note for the
- * heading, and the kind itself in singular and plural.
+ * Kinds of items in a view, in the order in which they are shown. `list` is the list of the state that contains them,
+ * and `note` follows the list's name in the heading. `one` and `many` name the kind in the last line.
  */
 const KINDS = {
   hard_constraints: {
@@ -63,7 +63,9 @@ export interface StateView {
   readonly tokens: TokenCount;
   /** Number of items left out, by kind. */
   readonly omitted: { readonly [kind in ViewKind]?: number };
-  /** Number of items in the text, and number of items that the view could show. */
+  /**
+   * Number of items in the text (`shown`), and number of all items of the chosen lists that are not closed (`items`).
+   */
   readonly shown: number;
   readonly items: number;
   /** True if an item was left out or cut. */
@@ -71,7 +73,7 @@ export interface StateView {
 }
 
 interface Item {
-  /** Undefined if a view does not show the item, because it is closed or a past question. */
+  /** Undefined if views do not show the item: it is closed, or it is an earlier question. */
   readonly kind?: ViewKind;
   readonly path: string;
   readonly text: string;
@@ -288,8 +290,8 @@ function newestFirst<T extends { readonly at?: string }>(list: readonly T[]): T[
 }
 
 /**
- * Returns one line per artifact, newest first. The list can contain several links with one ref, and only
- * one of them may have a name.
+ * Returns one line per artifact, newest first. Several links may have the same ref, and only one of them may have a
+ * name.
  */
 function artifactLines(links: State['artifacts']): string[] {
   const byRef = new Map<string, State['artifacts'][number]>();
@@ -299,7 +301,7 @@ function artifactLines(links: State['artifacts']): string[] {
   );
 }
 
-/** Maximum number of characters of an item that are read to make its line. */
+/** Maximum number of characters that are read of an item. The rest of a longer item is not shown. */
 const READ_CHARS = 4096;
 
 /**
@@ -325,7 +327,7 @@ async function makeLine(item: Shown, counter: TokenCounter): Promise<Line> {
   }
 }
 
-/** Note at the end of a cut item: the length of the whole item. */
+/** Text after an item that was cut. It says how long the whole item is. */
 const lengthNote = ({ length }: string) => ` … [${count(length)} characters in all]`;
 /** Maximum number of tokens of a `lengthNote`. */
 const LENGTH_TOKENS = 12;
@@ -473,7 +475,10 @@ function signature({ at, by }: Fact): ('at' | 'by')[] {
   return [...(dated ? (['at'] as const) : []), ...(named ? (['by'] as const) : [])];
 }
 
-/** Copies the named fields of an item. The caller must name all required fields. */
+/**
+ * Copies the named fields of an item. The result has the type of the item, so `fields` must contain all required
+ * fields.
+ */
 function pickFields<T extends object>(item: T, fields: readonly (keyof T & string)[]): T {
   const out: JsonObject = {};
   for (const field of fields) {

@@ -89,8 +89,8 @@ function checkTouched({ doc, touched }: Patched): void {
 }
 
 /**
- * For each list, the fields of its items for author and time. If a patch has touched an item that lacks such
- * a field, the relay adds the field.
+ * Fields with the author or the time of an item, for each list. If a patch adds or changes an item that lacks one of
+ * them, the relay sets it.
  */
 const SIGNED_FIELDS: { readonly [list in ListName]?: readonly ('at' | 'by')[] } = {
   facts: ['at', 'by'],
@@ -130,10 +130,10 @@ function stampState({ doc, bytes, touched }: Patched, stamp: Stamp): SizedState 
   return { state: fromJson<State>(next), bytes: size };
 }
 
-/** Maximum number of items that are searched one by one. For more items, one pass over the list is faster. */
+/** Maximum number of items that are looked up one by one. For more items, one pass over the list is faster. */
 const FEW_ITEMS = 8;
 
-/** Yields the indexes of the items in the list. An item that was copied has several indexes. */
+/** Yields the index of each item in the list. If a patch has copied an item, it has several indexes. */
 function* indexesOf(list: Json[], items: ReadonlySet<object>): Generator<number> {
   if (items.size > FEW_ITEMS) {
     for (const [index, item] of list.entries()) if (items.has(item as object)) yield index;

@@ -6,8 +6,8 @@ import { listPrefix } from './keys.ts';
 import type { ThreadFigures } from './token-ledger.ts';
 
 /**
- * Time in ms after a change of a thread during which its figures are not cached. On an engine without
- * transactions, the record of the change may become visible before the change itself, by less than this time.
+ * Time in ms for which the figures of a changed thread are not cached. On an engine without transactions, the record
+ * of the change may become visible up to this time before the change itself.
  */
 const SETTLE_MS = 60_000;
 /** Time in ms after which a record of cached figures expires. The figures are then computed again. */
@@ -72,7 +72,7 @@ export async function tenantFigures(
       if (value.figures) return value.figures;
       const figures = await compute(id);
       const now = env.now();
-      // The put fails if the thread has changed since its record was read.
+      // If the thread has changed since its record was read, the put returns null and caches nothing.
       if (figures && value.changed <= now - SETTLE_MS)
         await records
           .put(key, { ...value, figures }, { expect: revision, expiresAt: now + KEPT_MS })

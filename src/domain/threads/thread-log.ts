@@ -58,10 +58,7 @@ interface FoundThread extends ThreadMeta {
   readonly root: ThreadRoot;
 }
 
-/**
- * Decision of a commit: append an event to the head that was read, or append nothing because the work is
- * already done.
- */
+/** What a commit does: it appends an event to the head that was read, or nothing because the work is already done. */
 type Plan<T> =
   | { readonly done: T }
   | {
@@ -71,13 +68,13 @@ type Plan<T> =
       readonly answer: (after: Head) => T;
     };
 
-/** Updates derived data when a log changes. Its methods are not awaited. */
+/** Listener that updates derived data when the log of a thread changes. Its methods are not awaited. */
 interface Follower {
-  /** Runs before every append. Must be fast, and must do no harm if the append then fails. */
+  /** Called before every append. It must be fast, and must do no harm if the append fails. */
   before?(head: Head): void;
-  /** Runs after every append. */
+  /** Called after every append. */
   appended?(head: Head, event: StoredEvent): void;
-  /** Runs after all data of a thread is deleted. */
+  /** Called after all data of a thread was deleted. */
   removed?(root: ThreadRoot): void;
 }
 
@@ -105,9 +102,12 @@ export class ThreadLog {
   readonly heads: Heads;
   readonly storage: Storage;
   readonly followers: Follower[] = [];
-  /** Records of threads, under `metaKey`. */
+  /** Meta records of threads (see `metaKey`). */
   readonly metas: RecordsOf<ThreadMeta>;
-  /** Last queued writer of each thread. Within one process, writers wait for each other instead of racing. */
+  /**
+   * The last writer in the queue of each thread. Within one process, writers of a thread wait for each other instead
+   * of racing.
+   */
   readonly #turns = new Map<string, Promise<unknown>>();
   #ledger: TokenLedger | undefined;
   #index: ArtifactIndex | undefined;
@@ -130,7 +130,7 @@ export class ThreadLog {
     return this.#index;
   }
 
-  /** Marks a thread as changed, so that its tenant's totals are computed from its new figures. */
+  /** Removes the cached token figures of a thread that has changed. */
   changed(tenant: string, id: string): Promise<void> {
     return markChanged(this.deps, tenant, id);
   }
@@ -182,9 +182,9 @@ export class ThreadLog {
   }
 
   /**
-   * Computes an answer from the log up to the highest of `versions` (see `FoldJob`), in a worker if there is
-   * one. By default, it starts at the nearest snapshot. With `withOps`, it reads the events from the first
-   * one on.
+   * Computes an answer of the given kind from the log of a thread, up to the highest of `versions` (see `FoldJob`). It
+   * runs in a worker thread if there is one. It starts at the nearest snapshot; with `withOps` it starts at the first
+   * event.
    */
   async fold<K extends FoldKind>(
     { tenant }: Pick<Caller, 'tenant'>,
@@ -243,7 +243,7 @@ export class ThreadLog {
     const write = () => logs.append(logOf(head.root), asJson(stored), options);
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null, frees),
-      // An import does not mark the thread at each event, but once, when the import is complete.
+      // An import changes the thread once, when it is complete, and not with each event.
       o.imported ? null : this.changed(tenant, head.id),
     ]);
     if (seq === null) {
@@ -455,10 +455,7 @@ class Heads {
     this.#cache.delete(root);
   }
 
-  /**
-   * Returns the head from which to compute an earlier version: the nearest earlier snapshot, or an empty
-   * head.
-   */
+  /** Returns the head from which a version is computed: the nearest earlier snapshot, or an empty head. */
   async nearestSnapshot(root: ThreadRoot, version: number): Promise<MutableHead> {
     const marks = await this.#snapshots.marks(root);
     const mark = marks.findLast((one) => one.version <= version);
@@ -494,8 +491,8 @@ class Heads {
   }
 
   /**
-   * Returns the nearest known log position at or before the event with this number. Positions are known from
-   * the cached head and the snapshots.
+   * Returns a log position at or before the event with this number, as near as the cached head and the snapshots
+   * allow.
    */
   async nearestPosition(root: ThreadRoot, count: number): Promise<{ seq: number; count: number }> {
     const cached = this.#cache.get(root)?.head;
@@ -541,9 +538,7 @@ const KEY_BYTES = 100;
 /** Position of a snapshot in its thread. */
 type SnapshotMark = Pick<Head, 'version' | 'seq' | 'count'>;
 
-/**
- * Content of a snapshot blob: the parts of a head, which would otherwise be computed from the first event on.
- */
+/** Content of a snapshot blob: the fields of a head that would otherwise be computed from the first event on. */
 interface SnapshotBody extends SnapshotMark, Pick<Head, 'state' | 'totals'> {
   /** Size of the state. Missing in snapshots of older versions of the relay. */
   readonly bytes?: number;
@@ -552,8 +547,8 @@ interface SnapshotBody extends SnapshotMark, Pick<Head, 'state' | 'totals'> {
 }
 
 /**
- * Stores snapshots of heads. A read of a version then starts at a snapshot near the version. Snapshots may be
- * lost without harm, because the log contains all data.
+ * Stores snapshots of heads, so that a version is computed from a snapshot near it. Losing a snapshot does no harm,
+ * because the log contains all data.
  */
 class Snapshots {
   readonly #engine: Engine;
@@ -604,8 +599,8 @@ class Snapshots {
   }
 
   /**
-   * Saves a snapshot. Writes the blob before its mark. A mark without a blob is skipped, and a blob without
-   * a mark is overwritten later.
+   * Saves a snapshot. The blob is written before its mark. A mark without a blob is skipped, and a blob without a mark
+   * is overwritten later.
    */
   async save(head: Head): Promise<void> {
     const { root, version, seq, count, state, bytes, totals } = head;
@@ -617,8 +612,8 @@ class Snapshots {
       const stored = await this.#marks.get(snapshotsKey(root));
       const before = stored?.value ?? [];
       if (before.some((mark) => mark.version === version && mark.seq >= seq)) return [];
-      // If the version already has a mark, replace the mark: it is older than the newest events, which make
-      // no version.
+      // If the version already has a mark, replace it. The old snapshot lacks the newest events, which made no
+      // version.
       const others = before.filter((mark) => mark.version !== version);
       const marks = [...others, { version, seq, count }].sort((a, b) => a.version - b.version);
       const kept = marks.length > SNAPSHOTS ? thinOut(marks) : marks;

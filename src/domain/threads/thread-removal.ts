@@ -17,7 +17,7 @@ import {
 } from './keys.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** The data needed to delete a thread after its meta record has expired. */
+/** Data with which a thread is deleted after its meta record has expired. */
 interface ThreadEnd {
   readonly tenant: string;
   readonly id: string;
@@ -31,8 +31,8 @@ export const threadEnds = (deps: Pick<Deps, 'engine' | 'env'>) => new EndIndex<T
 const DELETE_BATCH = 250;
 
 /**
- * Deletes a thread. The meta record is deleted first: from then on the thread does not exist. The list entry
- * is deleted last, so that data left by a crash is found again.
+ * Deletes a thread. The meta record is deleted first: from then on the thread does not exist. The list entry is
+ * deleted last: after a crash, a listing finds it and finishes the deletion.
  */
 export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { records } = log.deps.engine;
@@ -41,8 +41,8 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { root, created, expires, name } = await log.meta(caller, id);
   const bytes = await storedBytesAt(log, root);
   const [deleted] = await Promise.all([records.delete(metaKey(root)), log.changed(tenant, id)]);
-  // If several deletions run concurrently, only one of them frees the quota. If a crash prevents this after
-  // the record was deleted, the recount corrects the quota.
+  // If several deletions run concurrently, only one of them frees the quota. If a crash prevents this, the next
+  // recount corrects the quota.
   if (deleted) await log.storage.freed(tenant, bytes);
   if (await clearUnownedRoot(log, tenant, root)) {
     if (expires !== undefined) await threadEnds(log.deps).forget(expires, id);
@@ -74,8 +74,8 @@ function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string
 }
 
 /**
- * Returns how many bytes of the quota a listed thread uses. An expired thread uses quota until its list
- * entry is deleted, a deleted thread until its meta record is deleted.
+ * Returns how many bytes of the quota a listed thread uses. An expired thread uses quota until its list entry is
+ * deleted. A deleted thread uses quota until its meta record is deleted.
  */
 export async function quotaBytesOf(
   log: ThreadLog,

@@ -26,8 +26,8 @@ import * as threads from './threads.ts';
 import { holdThread, releaseThread } from './threads.ts';
 
 /**
- * Number of events between two attempts to compact. A state can still be long after a compaction, so not
- * every event starts another attempt.
+ * A state that is too long is compacted after each event whose number is a multiple of this. The state can still be
+ * too long afterwards, so not every event starts a compaction.
  */
 const COMPACT_EVERY = 50;
 

@@ -24,7 +24,7 @@ import { isoTime, parseVersion, versionRef, withoutRelayFields } from './state.t
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 import { finishDeletion, threadEnds } from './thread-removal.ts';
 
-/** Creates a thread. The first log entry is the commit point: listings skip a thread without a log. */
+/** Creates a thread. The first log entry is the commit point: a thread without a log is not listed. */
 export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) => {
   const { env } = log.deps;
   const name = o.name ?? '';
@@ -123,7 +123,7 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
       const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta), by, hop_count };
       return { thread, next: key.slice(prefix.length) };
     }
-    // This listed thread no longer exists. If it had an expiry, the sweep deletes its data. Otherwise its
+    // The listed thread does not exist any more. If it had an expiry, the sweep deletes its data. Otherwise its
     // deletion was interrupted, so finish it here.
     if ((value as JsonObject).expires === undefined)
       log.background.run(() => finishDeletion(log, caller.tenant, id));

@@ -11,7 +11,7 @@ import { COUNTERS, type Counters, counterKey, idOf, type ThreadRoot } from './ke
 
 /** Time in ms before counters are written. Reads are frequent, so several reads are written together. */
 const WRITE_EVERY_MS = 250;
-/** Maximum number of threads with reads that are not written yet. */
+/** Maximum number of threads whose reads wait to be written. */
 const MAX_THREADS = 10_000;
 /** Maximum number of answers whose token count is cached. */
 const MAX_CACHED_COUNTS = 1_000;
@@ -26,13 +26,12 @@ interface Log {
 }
 
 /**
- * Counts the tokens that models get to see. Artifacts, prompts and pulls are counted by events. Frequent
- * reads are added to counters with write-behind: a crash may lose the last few reads, but no read is
- * counted twice.
+ * Counts the tokens that models get to see. Events count artifacts, prompts and pulls. Other reads are frequent, so
+ * they are added to counters that are write-behind: a crash may lose the last few reads, but no read is counted twice.
  */
 export class TokenLedger {
   readonly #log: Log;
-  /** Increments of counters that are not written yet, by thread. */
+  /** Increments that are not yet added to the stored counters, by thread. */
   readonly #reads: WriteBehind<ReadonlyMap<string, number>>;
   /** Token counts of answers, by the digest of the answer. */
   readonly #cachedCounts = new Map<string, number>();
@@ -51,7 +50,7 @@ export class TokenLedger {
     });
   }
 
-  /** Records a prompt: its tokens, and the tokens that it would have if everything had been pasted. */
+  /** Records a prompt: the tokens that it has, and the tokens that it would have if everything had been pasted. */
   recordPrompt(root: ThreadRoot, { shown, pasted }: { shown: TokenCount; pasted: TokenCount }): void {
     const payload = {
       prompt_tokens: shown.tokens,
@@ -74,7 +73,7 @@ export class TokenLedger {
     );
   }
 
-  /** Records a read outside prompts in the counters of the thread. */
+  /** Adds a read that is not part of a prompt to the counters of the thread. */
   recordRead(root: ThreadRoot, kind: ReadKind, tokens: number): void {
     const counts = new Map([[counterKey(root, `${kind}_times`), 1]]);
     if (tokens > 0) counts.set(counterKey(root, `${kind}_tokens`), tokens);
@@ -88,13 +87,13 @@ export class TokenLedger {
     return { thread_id: id, ...figures, tokenizer, recent_prompts: totals.recent };
   }
 
-  /** Returns the stored counters. Increments in memory are not included. */
+  /** Returns the stored counters, without the increments that are still in memory. */
   async counters(root: ThreadRoot): Promise<Counters> {
     const values = COUNTERS.map(async (what) => [what, await this.counter(root, what)] as const);
     return Object.fromEntries(await Promise.all(values)) as Record<keyof Counters, number>;
   }
 
-  /** Returns one stored counter. Increments in memory are not included. */
+  /** Returns one stored counter, without the increments that are still in memory. */
   async counter(root: ThreadRoot, what: keyof Counters): Promise<number> {
     const value = (await this.#log.deps.engine.records.get(counterKey(root, what)))?.value;
     return typeof value === 'number' ? value : 0;
@@ -130,8 +129,8 @@ export class TokenLedger {
 }
 
 /**
- * Returns the figures of prompts. Returns null without prompts, because reads alone do not show what
- * pasting would have cost.
+ * Returns the figures of prompts. Returns null if there were no prompts: reads alone do not show what pasting would
+ * have cost.
  */
 function promptLedger(totals: Totals, read_tokens: number): PromptLedger | null {
   const { prompts, pasted_tokens, prompt_tokens, tool_calls, tool_call_tokens } = totals;
@@ -197,8 +196,8 @@ export function sumStats(all: readonly ThreadFigures[]): SumStats {
 }
 
 /**
- * Adds two values of one shape: numbers are added, and objects field by field. Of two texts, the first that is not
- * empty stays. Null is replaced by the other value.
+ * Adds two values of the same type: numbers are added, objects are added field by field, the first text that is not
+ * empty stays, and null is replaced by the other value.
  */
 function addFigures<T>(a: T, b: T): T {
   if (typeof a === 'number') return (a + (b as number)) as T;

@@ -10,8 +10,7 @@ export interface Plan {
   /** Maximum number of pushes per calendar month in UTC; null for no limit. */
   readonly pushes: number | null;
   /**
-   * Number of pulls per calendar month. It is displayed and exported, but never enforced: a pull is always
-   * answered.
+   * Number of pulls per calendar month. It is shown and exported, but not enforced: a pull above it is still answered.
    */
   readonly pulls: number | null;
   readonly keys: number;

@@ -4,7 +4,7 @@ import type { UsageRow } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import { SumRecords, type Sums } from '../write-behind.ts';
 
-/** Usage that one write added to the statistics. Used for billing. */
+/** Usage that one write has added to the statistics, for billing. */
 export interface Metered extends UsageRow {
   readonly tenant: string;
   /** Id of these figures. Figures that are sent again have the same id, so that they are not billed twice. */

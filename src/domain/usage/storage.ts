@@ -57,10 +57,10 @@ export class Storage {
   }
 
   /**
-   * Runs `write` and adds its bytes to the sum. Both start in the same tick, so that an engine with group
-   * commit commits them together. A negative number of bytes is freed. If `took` returns false, `write` has
-   * stored nothing, and the sum stays. `frees` is true if the write is part of a deletion, so that a full
-   * store still accepts it.
+   * Runs `write` and adds its bytes to the sum. Both start in the same tick, so that an engine with group commit
+   * commits them together. If the number of bytes is negative, it is subtracted. If `took` returns false for the
+   * result, `write` has stored nothing, and the sum stays as it was. `frees` is true if the write is part of a
+   * deletion, which a full store still accepts.
    */
   async counted<T>(
     tenant: string,

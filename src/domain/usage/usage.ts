@@ -40,7 +40,7 @@ export class Usage implements Allowance {
   async reserve({ tenant }: Caller): Promise<GiveBack> {
     const { records } = this.#deps.engine;
     const { name, pushes } = await this.#plans.of(tenant);
-    // A plan without a limit needs no exact counter. The statistics, which are written behind, are enough.
+    // A plan without a limit needs no exact counter. The statistics are enough, although they are write-behind.
     if (pushes === null) return async () => {};
     const month = this.#month();
     const key = pushesKey(tenant, month);

@@ -116,8 +116,8 @@ export class Capabilities {
   }
 
   /**
-   * Returns the additional fields of an answer, or undefined if the content was deleted or the capability
-   * has none.
+   * Returns the additional fields of the preview. Returns undefined if the content was deleted or the capability
+   * defines no additional fields.
    */
   async #found({ found }: Capability, root: ThreadRoot, artifact: Artifact): Promise<Found | undefined> {
     if (!found || artifact.deleted_at !== undefined) return undefined;
@@ -259,10 +259,7 @@ function encodeContent({ content, type }: CapabilityResult): Pick<ArtifactInput,
   return { body: encode(JSON.stringify(content, null, 2)), type: type ?? 'json' };
 }
 
-/**
- * Waits for `work` until the signal aborts. Wraps errors of the capability in a RelayError; an error that is
- * already a RelayError stays unchanged.
- */
+/** Waits for `work` until the signal aborts. An error that is not a RelayError becomes `capability_failed`. */
 async function withTimeout<T>(capability: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const giveUp = () => late.reject(new Error(`no answer within ${CAPABILITY_TIME_MS / 1000} s`));

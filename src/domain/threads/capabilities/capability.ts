@@ -18,16 +18,14 @@ export interface Capability {
   readonly enabled?: false;
   /** True if searches find the results of the capability. Default: true. */
   readonly indexed?: boolean;
-  /**
-   * Returns a text that describes what else the result depends on. The text becomes part of the cache key.
-   */
+  /** Returns a text that describes everything else that the result depends on. It is part of the cache key. */
   salt?(context: CapabilityContext): string | Promise<string>;
   run(args: JsonObject, context: CapabilityContext): Promise<CapabilityResult>;
-  /** Returns fields to add to an answer, next to the preview. `content` is the result as JSON. */
+  /** Returns additional fields for the preview in the answer. `content` is the result as JSON. */
   found?(content: Json): Found;
 }
 
-/** Services for a running capability. */
+/** What a running capability may use. */
 export interface CapabilityContext {
   readonly caller: Caller;
   readonly thread_id: string;
