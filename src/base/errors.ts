@@ -95,7 +95,10 @@ export function isRelayError(error: unknown, code?: ErrorCode): error is RelayEr
   return isErrorCode(found) && (code === undefined || found === code);
 }
 
-/** Errors whose detail `seconds` is the time to wait. In other errors, `seconds` is something else. */
+/**
+ * Errors whose detail `seconds` says after how many seconds a client may retry. In other errors, `seconds` means
+ * something else.
+ */
 const NAMES_RETRY_SECONDS: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'overloaded', 'store_moving']);
 /** Seconds after which a client may retry a 503 error that states no time. */
 const RETRY_SECONDS = 1;

@@ -76,8 +76,8 @@ export function freeze<T extends Json>(value: T): T {
 }
 
 /**
- * Compares JSON values as RFC 6902 does: the order of members does not matter, and numbers are compared by value. An
- * object is equal to itself, so its members are then not compared.
+ * Compares JSON values as RFC 6902 does: the order of members does not matter, and numbers are compared by value. Two
+ * references to the same object are equal, so their members are not compared.
  */
 export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;

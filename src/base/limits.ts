@@ -61,7 +61,7 @@ export const WILDCARD_CHANNELS = 100;
 /** Maximum length of an idempotency key. Every UUID or hash fits. */
 export const IDEMPOTENCY_KEY_CHARS = 256;
 
-/** Maximum length of the text that is searched for in a list. */
+/** Maximum length of the search words for a list. */
 export const SEARCH_WORDS_CHARS = 200;
 /** Number of characters of a pointer's summary and metadata that a search looks at. */
 export const POINTER_SEARCH_CHARS = 500;
@@ -74,8 +74,8 @@ export const PULL_RETRY_WINDOW_MS = 5 * 60 * SECOND;
  */
 export const PULL_RETRIES = 2;
 /**
- * Maximum number of outlines, counts and searches that a client makes of an encrypted payload for one counted pull.
- * Each of them downloads the payload, because only the client can decrypt it.
+ * Maximum number of looks (outlines, counts and searches) at an encrypted payload that one counted pull covers. For
+ * each look the client downloads the payload, because only the client can decrypt it.
  */
 export const PULL_LOOKS = 100;
 
@@ -148,8 +148,8 @@ export const TEXT_JOB_TIME_MS = 10 * SECOND;
 /** Time without any progress after which a server closes a connection, because the client is probably gone. */
 export const CONNECTION_IDLE_MS = 120 * SECOND;
 /**
- * Maximum time that a job waits in a queue. After it, the job is refused with `overloaded`. A fold waits in two queues
- * before it runs. The limit is so low that the client gets its answer before `CONNECTION_IDLE_MS` even after both waits.
+ * Maximum time that a job waits in one queue. Then it is refused with `overloaded`. A fold waits in two queues. Even
+ * after both waits, the client gets its answer before `CONNECTION_IDLE_MS`.
  */
 export const TEXT_JOB_WAIT_MS = CONNECTION_IDLE_MS / 2 - TEXT_JOB_TIME_MS;
 /** Heap size of a worker thread: several times the size of the largest payload as text. */
@@ -161,8 +161,8 @@ export const SECRET_SCAN_CHARS = MiB;
 export const SECRET_FINDINGS = 100;
 
 /**
- * Maximum size of a blob that is stored inside the database. That saves one write, and blocks the event loop for at
- * most 0.15 ms.
+ * Maximum size of a blob that is stored inside the database. A blob in the database saves a write, and blocks the
+ * event loop for at most 0.15 ms.
  */
 export const INLINE_BLOB_BYTES = 128 * KiB;
 
@@ -214,7 +214,7 @@ export const FOLD_WORK = 2_000_000_000;
 export const HEADER_BYTES = 2 * KiB;
 /** Minimum of RELAY_TEXT_BYTES in a Worker. A view of a state may be this long, and its tokens must be counted exactly. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
-/** Default of the maximum size of the text view of a state, in tokens. */
+/** Default size limit of the text view of a state, in tokens. */
 export const VIEW_TOKENS = 500;
 export const VIEW_TOKENS_MIN = 100;
 export const VIEW_TOKENS_MAX = 100_000;
@@ -222,9 +222,9 @@ export const VIEW_TOKENS_MAX = 100_000;
 export const VIEW_ITEM_TOKENS = 60;
 export const VIEW_SUMMARY_TOKENS = 150;
 /**
- * Number of bytes by which the log must grow after a snapshot before the next snapshot of the state is written. If the
- * last snapshot is larger than this, the log must grow by the size of that snapshot. A command folds only the events
- * after the last snapshot, about 10 on average.
+ * Number of bytes by which the log of a thread must grow after a snapshot of the state before the next snapshot is
+ * written. After a snapshot that is larger than this, the log must grow by the size of that snapshot. A command folds
+ * only the events after the last snapshot, about 10 on average.
  */
 export const SNAPSHOT_LOG_BYTES = 8 * KiB;
 /** Maximum number of snapshots of a thread. Above it, every second snapshot is deleted. */
@@ -256,9 +256,9 @@ export const AUTO_COMPACT_REFS = 1_000;
 export const ARTIFACT_BYTES = 50 * MiB;
 export const ARTIFACT_NAME_CHARS = 256;
 export const ARTIFACT_SOURCES = 100;
-/** Default of the maximum size of an excerpt, in tokens. */
+/** Default size limit of an excerpt, in tokens. */
 export const EXCERPT_TOKENS = 1_200;
-/** Largest maximum size of an excerpt that a client may request, in tokens. */
+/** Highest size limit of an excerpt that a client may set, in tokens. */
 export const EXCERPT_MAX_TOKENS = 20_000;
 /** Maximum size of the preview of an artifact, which models get instead of the content. */
 export const PREVIEW_BYTES = 2 * KiB;
@@ -485,7 +485,7 @@ export const AGENT_EXCERPT_TOKENS = 400;
 export const AGENT_MESSAGES_LISTED = 1_000;
 /** Maximum number of messages that are shown to a session at once. The others follow at its next turn. */
 export const AGENT_MESSAGES_SHOWN = 10;
-/** Maximum number of agents that one call sends to. */
+/** Maximum number of recipients of one message. */
 export const AGENT_RECIPIENTS = 100;
 /** Duration of the lease of a process that is showing messages to a session. */
 export const AGENT_TAKEN_MS = 30 * SECOND;
@@ -595,8 +595,8 @@ export const PROMPT_PREVIEWS = 10;
 /** Maximum number of artifacts that a prompt lists by name only. */
 export const PROMPT_NAMES = 10;
 /**
- * Maximum total size of the previews of pinned artifacts in a prompt, and also of the previews of all other
- * artifacts. It is about 1,500 tokens.
+ * Maximum total size of the previews of pinned artifacts in a prompt, about 1,500 tokens. All other previews together
+ * have the same limit.
  */
 export const PROMPT_PREVIEW_BYTES = 6 * KiB;
 /** Maximum number of passages that match the question in a prompt. One passage has about 120 tokens. */
@@ -617,9 +617,9 @@ export const PULL_CALLS = 8;
 export const PULL_CALL_TOKENS = 2_000;
 /** Maximum number of tokens that all tool calls for one answer return together. */
 export const PULL_TOKENS = 8_000;
-/** Largest maximum number of rounds of tool calls that a pipeline step may set. */
+/** Highest limit of rounds of tool calls that a pipeline step may set. */
 export const STEP_PULL_ROUNDS = 50;
-/** Largest maximum number of tokens of tool calls that a pipeline step may set. */
+/** Highest limit of the tokens of tool calls that a pipeline step may set. */
 export const STEP_PULL_TOKENS = 200_000;
 /** Maximum number of passages that a search returns to a model. */
 export const PULL_PASSAGES = 6;

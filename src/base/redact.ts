@@ -28,7 +28,10 @@ export interface CredentialFormat {
   readonly kind: string;
   /** Every match contains one of these strings. Looking for them first is faster than compiling the pattern. */
   readonly needs: readonly string[];
-  /** Is global, begins with literal text and has bounded repeats, so that matching takes linear time. */
+  /**
+   * Pattern of the credential. It is global, begins with literal text and has bounded repeats, so that matching takes
+   * linear time.
+   */
   readonly pattern: RegExp;
 }
 

@@ -4,8 +4,8 @@ import { type Api, verbs } from './verb.ts';
 export type * from '../schemas/agents.ts';
 
 /**
- * Returns the name that decides which API keys may use the messages of an agent: a key with a channel prefix
- * may use them only if this name begins with the prefix. No channel with this name exists.
+ * Returns the pseudo channel of an agent, `@NAME`. An API key with a channel prefix may use the messages of the agent
+ * only if this name begins with the prefix. No real channel has such a name.
  */
 export function agentChannel(agent: string): string {
   return `@${agent}`;

@@ -19,8 +19,8 @@ export interface SubscribeOptions {
 
 const onChannel = ({ name }: { name: string }) => [name];
 /**
- * Returns the channels to authorise. A pattern needs no access itself, because it matches only channels that the
- * caller may read.
+ * Returns the channels that the caller must be allowed to use. A pattern needs no permission of its own, because it
+ * matches only channels that the caller may read.
  */
 const onChannels = ({ name }: { name: string }) => (isPattern(name) ? [] : [name]);
 

@@ -134,7 +134,7 @@ const metrics = z.object({
   cache_misses: count,
   /** Number of tokens needed to paste every artifact once. */
   tokens_estimate: count,
-  /** `tokens_estimate` minus the tokens of previews and pulled contents up to this version. */
+  /** `tokens_estimate` minus the tokens of the previews of all artifacts. */
   tokens_avoided: count,
   hop_count: count,
 });
