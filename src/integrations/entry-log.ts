@@ -1,8 +1,8 @@
 import { systemEnv } from '../base/env.ts';
 import { isRelayError } from '../base/errors.ts';
 import { toHex } from '../base/ids.ts';
-import type { FileInfo } from '../contract/files.ts';
 import type { FileSpace, FileWriteOptions } from '../sdk/files.ts';
+import { filesBelow } from './file-names.ts';
 import type { KeptPointers } from './kept-pointers.ts';
 
 /**
@@ -47,7 +47,7 @@ export class EntryLog<E> {
 
   /** Returns all entries, or the last `limit` entries. Returns null if nothing was ever appended. */
   async read(limit?: number): Promise<E[] | null> {
-    const paths = (await this.#paths()).map(({ path }) => path);
+    const paths = (await filesBelow(this.#files, this.#prefix)).map(({ path }) => path);
     if (paths.length === 0) return null;
     const found = await this.#files.read(limit === undefined ? paths : paths.slice(-limit));
     const entries = paths.flatMap((path) => {
@@ -60,7 +60,7 @@ export class EntryLog<E> {
   /** Removes and returns the last entry. Two concurrent calls get different entries. */
   async pop(): Promise<E | undefined> {
     for (;;) {
-      const end = (await this.#paths()).at(-1);
+      const end = (await filesBelow(this.#files, this.#prefix)).at(-1);
       if (!end) return undefined;
       try {
         const entries = parsed<E>(await this.#files.text(end.path));
@@ -80,12 +80,6 @@ export class EntryLog<E> {
 
   async clear(): Promise<void> {
     await this.#files.remove({ prefix: this.#prefix });
-  }
-
-  async #paths(): Promise<FileInfo[]> {
-    const infos: FileInfo[] = [];
-    for await (const info of this.#files.all({ prefix: this.#prefix })) infos.push(info);
-    return infos;
   }
 }
 

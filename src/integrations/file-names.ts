@@ -2,6 +2,7 @@ import { type ErrorCode, isRelayError, RelayError } from '../base/errors.ts';
 import { sha256Hex } from '../base/hash.ts';
 import { ConcurrencyLimit } from '../base/map-concurrent.ts';
 import { utf8Bytes } from '../base/utf8.ts';
+import type { FileInfo } from '../contract/files.ts';
 import type { FileSpace, FileToWrite } from '../sdk/files.ts';
 
 /**
@@ -46,6 +47,13 @@ const ENCODED_BYTES: readonly string[] = Array.from({ length: 256 }, (_, byte) =
   const char = String.fromCharCode(byte);
   return /[A-Za-z0-9-]/.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 });
+
+/** Returns all files whose paths start with the prefix, sorted by path. */
+export async function filesBelow(space: FileSpace, prefix: string): Promise<FileInfo[]> {
+  const infos: FileInfo[] = [];
+  for await (const info of space.all({ prefix })) infos.push(info);
+  return infos;
+}
 
 /**
  * Maximum size in bytes of a file that shares a request with other files. A larger file is sent as bytes in a request

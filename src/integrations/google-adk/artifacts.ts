@@ -14,7 +14,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { FileInfo } from '../../contract/files.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FileSpace } from '../../sdk/files.ts';
-import { segment, segments } from '../file-names.ts';
+import { filesBelow, segment, segments } from '../file-names.ts';
 
 export interface ContextRelayArtifactServiceOptions {
   /** Space of the artifact files; `adk-artifacts` by default. */
@@ -45,7 +45,7 @@ export class ContextRelayArtifactService implements BaseArtifactService {
     const { filename, customMetadata = {} } = request;
     const metadata = { filename, kind, custom: customMetadata as JsonObject };
     const folder = await artifactFolder(request);
-    const last = (await this.#below(folder)).at(-1);
+    const last = (await filesBelow(this.#files, folder)).at(-1);
     for (let version = last ? numberOf(last) + 1 : 0; ; version++) {
       try {
         const o = { contentType, metadata, ttl: this.#ttl, keep: 0, ifAbsent: true };
@@ -69,8 +69,8 @@ export class ContextRelayArtifactService implements BaseArtifactService {
   /** Returns the names of the session's artifacts and of the artifacts that all sessions of the user share. */
   async listArtifactKeys(scope: ListArtifactKeysRequest): Promise<string[]> {
     const infos = [
-      ...(await this.#below(await scopeFolder(scope, true))),
-      ...(await this.#below(await scopeFolder(scope, false))),
+      ...(await filesBelow(this.#files, await scopeFolder(scope, true))),
+      ...(await filesBelow(this.#files, await scopeFolder(scope, false))),
     ];
     return [...new Set(infos.map(({ metadata }) => String(metadata.filename)))].sort();
   }
@@ -80,11 +80,11 @@ export class ContextRelayArtifactService implements BaseArtifactService {
   }
 
   async listVersions(request: ListVersionsRequest): Promise<number[]> {
-    return (await this.#below(await artifactFolder(request))).map(numberOf);
+    return (await filesBelow(this.#files, await artifactFolder(request))).map(numberOf);
   }
 
   async listArtifactVersions(request: ListVersionsRequest): Promise<ArtifactVersion[]> {
-    return (await this.#below(await artifactFolder(request))).map(described);
+    return (await filesBelow(this.#files, await artifactFolder(request))).map(described);
   }
 
   async getArtifactVersion(request: LoadArtifactRequest): Promise<ArtifactVersion | undefined> {
@@ -93,15 +93,9 @@ export class ContextRelayArtifactService implements BaseArtifactService {
   }
 
   async #version(request: LoadArtifactRequest): Promise<FileInfo | undefined> {
-    const infos = await this.#below(await artifactFolder(request));
+    const infos = await filesBelow(this.#files, await artifactFolder(request));
     const { version } = request;
     return version === undefined ? infos.at(-1) : infos.find((info) => numberOf(info) === version);
-  }
-
-  async #below(prefix: string): Promise<FileInfo[]> {
-    const infos: FileInfo[] = [];
-    for await (const info of this.#files.all({ prefix })) infos.push(info);
-    return infos;
   }
 }
 

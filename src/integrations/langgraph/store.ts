@@ -14,7 +14,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { FileInfo } from '../../contract/files.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
-import { FileWriter, segments } from '../file-names.ts';
+import { FileWriter, filesBelow, segments } from '../file-names.ts';
 import { KeptPointers } from '../kept-pointers.ts';
 
 export interface ContextRelayStoreOptions {
@@ -103,9 +103,7 @@ export class ContextRelayStore extends BaseStore {
 
   async #below(namespace: readonly string[]): Promise<FileInfo[]> {
     const prefix = namespace.length === 0 ? '' : `${await segments(namespace)}/`;
-    const infos: FileInfo[] = [];
-    for await (const info of this.#files.all({ prefix })) infos.push(info);
-    return infos;
+    return filesBelow(this.#files, prefix);
   }
 }
 

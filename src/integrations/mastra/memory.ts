@@ -1,8 +1,7 @@
 import { InMemoryDB, InMemoryMemory, MemoryStorage } from '@mastra/core/storage';
 import { isRelayError } from '../../base/errors.ts';
-import type { FileInfo } from '../../contract/files.ts';
 import type { FileSpace } from '../../sdk/files.ts';
-import { segment } from '../file-names.ts';
+import { filesBelow, segment } from '../file-names.ts';
 
 type Kind = 'threads' | 'messages' | 'resources';
 type Args<M extends keyof InMemoryMemory> = InMemoryMemory[M] extends (...args: infer A) => unknown
@@ -101,18 +100,14 @@ class MemoryFiles {
     db: InMemoryDB,
     { threads = [], messages = [], resources = [] }: Touched,
   ): Promise<Map<string, Loaded>> {
-    const infos: FileInfo[] = [];
-    const below = async (prefix: string) => {
-      for await (const info of this.#files.all({ prefix })) infos.push(info);
-    };
     const named = async (kind: Kind, ids: readonly string[]) =>
       Promise.all(ids.map(async (id) => `${kind}/${await segment(id)}`));
-    const paths = [...(await named('resources', resources))];
-    if (threads === 'all') await below('threads/');
-    else paths.push(...(await named('threads', threads)));
+    const below = async (prefix: string) => (await filesBelow(this.#files, prefix)).map(({ path }) => path);
+    const paths = await named('resources', resources);
+    paths.push(...(threads === 'all' ? await below('threads/') : await named('threads', threads)));
     for (const folder of messages === 'all' ? ['messages'] : await named('messages', messages))
-      await below(`${folder}/`);
-    const found = await this.#files.read([...new Set([...paths, ...infos.map(({ path }) => path)])]);
+      paths.push(...(await below(`${folder}/`)));
+    const found = await this.#files.read([...new Set(paths)]);
     const before = new Map<string, Loaded>();
     for (const [path, { file, text }] of found) {
       const row = JSON.parse(text(), revived);
