@@ -364,67 +364,66 @@ type Renumbering = ReturnType<typeof renumber>;
 function renumber(
   prefix: string,
   base: readonly Numbered[],
-  ours: readonly Numbered[],
-  theirs: readonly Numbered[],
+  ourEntries: readonly Numbered[],
+  theirEntries: readonly Numbered[],
 ) {
-  const oursNew = ours.filter((entry) => !base.some((other) => isSame(entry, other)));
-  const theirsNew = theirs.filter((entry) => !base.some((other) => isSame(entry, other)));
-  // If an earlier merge gave an entry a new number on one side, the other side uses this number too.
-  const moved = {
-    ours: followed(base, [ours, oursNew], [theirs, theirsNew]),
-    theirs: followed(base, [theirs, theirsNew], [ours, oursNew]),
+  const branch = (all: readonly Numbered[]): Branch => ({
+    all,
+    fresh: all.filter((entry) => !base.some((other) => isSame(entry, other))),
+  });
+  const compare = (branch: Branch, other: Branch) => {
+    const { all, fresh } = branch;
+    // If an earlier merge gave an entry a new number on the other side, this side uses this number too.
+    const moved = followed(base, branch, other);
+    const alone = fresh.filter(({ content }) => !other.fresh.some((each) => each.content === content));
+    const shared = all.filter((entry) => !alone.includes(entry)).map(({ id }) => moved.get(id) ?? id);
+    return { all, moved, alone, shared };
   };
-  const oursAlone = oursNew.filter(({ content }) => !theirsNew.some((other) => other.content === content));
-  const theirsAlone = theirsNew.filter(({ content }) => !oursNew.some((other) => other.content === content));
-  const taken = (side: readonly Numbered[], alone: readonly Numbered[], map: ReadonlyMap<string, string>) =>
-    side.filter((entry) => !alone.includes(entry)).map(({ id }) => map.get(id) ?? id);
-  const common = new Set([
-    ...taken(ours, oursAlone, moved.ours),
-    ...taken(theirs, theirsAlone, moved.theirs),
-  ]);
-  const clash = (alone: readonly Numbered[], others: readonly Numbered[]) =>
-    alone.filter(({ id }) => common.has(id) || others.some((other) => other.id === id));
-  const oursClash = clash(oursAlone, theirsAlone);
-  const theirsClash = clash(theirsAlone, oursAlone);
-  const theirsLater = isLater(theirsClash[0], oursClash[0]);
-  const next = numbersAfter(prefix, [...base, ...ours, ...theirs]);
+  const [us, them] = [branch(ourEntries), branch(theirEntries)];
+  const [ours, theirs] = [compare(us, them), compare(them, us)];
+  const shared = new Set([...ours.shared, ...theirs.shared]);
+  const clash = ({ alone }: typeof ours, other: typeof ours) =>
+    alone.filter(({ id }) => shared.has(id) || other.alone.some((each) => each.id === id));
   // If both sides gave one number to different entries, the side `keeps` keeps its numbers. But it also gives
   // up a number that belongs to an entry that both sides have.
-  const keeps = theirsLater ? 'ours' : 'theirs';
-  for (const side of [keeps, keeps === 'ours' ? 'theirs' : 'ours'] as const) {
-    const alone = side === 'ours' ? oursAlone : theirsAlone;
-    const clashing = side === 'ours' ? oursClash : theirsClash;
-    const first = (side === keeps ? clashing.filter(({ id }) => common.has(id)) : clashing)[0];
-    if (first) for (const { id } of alone.slice(alone.indexOf(first))) moved[side].set(id, next());
-  }
+  const theirsLater = isLater(clash(theirs, ours)[0], clash(ours, theirs)[0]);
+  const [keeps, yields] = theirsLater ? [ours, theirs] : [theirs, ours];
+  const next = numbersAfter(prefix, [...base, ...ourEntries, ...theirEntries]);
+  const given = [
+    [keeps, keeps.alone.find(({ id }) => shared.has(id))],
+    [yields, clash(yields, keeps)[0]],
+  ] as const;
+  for (const [{ alone, moved }, first] of given)
+    if (first) for (const { id } of alone.slice(alone.indexOf(first))) moved.set(id, next());
   /** Number in the base → number after the merge. */
   const before = new Map<string, string>();
-  for (const entry of base) {
-    const [side, now] = [ours, theirs].flatMap((list, index) => {
-      const there = list.find((other) => isSame(other, entry));
-      return there ? [index === 0 ? moved.ours : moved.theirs, there.id] : [];
-    }) as [Map<string, string>?, string?];
-    if (side && now) before.set(entry.id, side.get(now) ?? now);
-  }
-  return { base: before, ...moved };
+  for (const { all, moved } of [theirs, ours])
+    for (const entry of base) {
+      const there = all.find((other) => isSame(other, entry));
+      if (there) before.set(entry.id, moved.get(there.id) ?? there.id);
+    }
+  return { base: before, ours: ours.moved, theirs: theirs.moved };
 }
 
-/** All entries of a side, and the entries among them that the base does not have. */
-type Entries = readonly [all: readonly Numbered[], fresh: readonly Numbered[]];
+/** All entries of a branch, and the entries among them that the base does not have. */
+interface Branch {
+  readonly all: readonly Numbered[];
+  readonly fresh: readonly Numbered[];
+}
 
 /**
  * Finds entries of `side` that got a new number on the other side after the base. Returns a map from old to
  * new numbers.
  */
-function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, otherNew]: Entries) {
+function followed(base: readonly Numbered[], side: Branch, other: Branch) {
   const moved = new Map<string, string>();
-  for (const entry of side) {
-    const there = other.find((each) => each.content === entry.content);
+  for (const entry of side.all) {
+    const there = other.all.find((each) => each.content === entry.content);
     if (!there || there.id === entry.id) continue;
     const known = base.find((each) => each.content === entry.content);
     const renumberedThere = known
       ? known.id === entry.id
-      : sideNew.includes(entry) && otherNew.includes(there);
+      : side.fresh.includes(entry) && other.fresh.includes(there);
     if (renumberedThere && (known || numberOf(there.id) < numberOf(entry.id))) moved.set(entry.id, there.id);
   }
   return moved;
