@@ -68,7 +68,8 @@ export class Fields {
 
   /** Returns the text at a key. Numbers and booleans become texts. */
   text(key: string, what = `"${key}"`): string | undefined {
-    return this.#parse(key, parseText, `${what} must be a string`);
+    const parse = (value: Json) => (typeof value === 'object' ? undefined : String(value));
+    return this.#parse(key, parse, `${what} must be a string`);
   }
 
   /** Returns the texts at a key as a list. A single text becomes a list with one item. */
@@ -123,10 +124,6 @@ export class Fields {
   #parse<T>(key: string, parse: (value: Json) => T | undefined, error: string): T | undefined {
     return this.has(key) ? (parse(this.raw[key]!) ?? this.error(error, key)) : undefined;
   }
-}
-
-function parseText(value: Json): string | undefined {
-  return typeof value === 'object' ? undefined : String(value);
 }
 
 function parseSpan(value: Json): number | undefined {

@@ -185,7 +185,7 @@ test('an unknown provider is an error at its line', () => {
 
 test('"pulls" is a number of rounds, or rounds and tokens', () => {
   const read = (pulls: string) => readPipeline(BASE.replace('timeout: 2m', `pulls: ${pulls}`), 'file');
-  assert.deepEqual(read('12').pipeline?.steps[1]?.pulls, { rounds: 12 });
+  assert.deepEqual(read('12').pipeline?.steps[1]?.pulls, { rounds: 12, tokens: undefined });
   assert.deepEqual(read('{ rounds: 12, tokens: 40000 }').pipeline?.steps[1]?.pulls, {
     rounds: 12,
     tokens: 40_000,

@@ -29,7 +29,6 @@ import type {
   Notify,
   PersonAgent,
   Pipeline,
-  PipelineAgent,
   PipelineFile,
   Problem,
   Secret,
@@ -103,7 +102,9 @@ export function readPipeline(text: string, fallbackName: string): Reading {
     for (const name of Object.keys(given))
       if (!Object.hasOwn(inputs, name))
         report(['triggers', at, 'inputs', name], `there is no input "${name}"`);
-  checkCycle(read);
+  const cycle = findCycle(read.map(({ step }) => step));
+  const waiting = read.find(({ step }) => step.id === cycle?.[0]);
+  waiting?.fields.error(`these steps wait for each other: ${cycle!.join(' → ')}`, 'needs');
   checkUnused(report, read, inputs, agents, loose);
   const pipeline: Pipeline = {
     maxParallel: fields.count('max_parallel', 1, PIPELINE_PARALLEL_MAX) ?? PIPELINE_PARALLEL,
@@ -202,12 +203,6 @@ function wrongReference([root, name, field]: Reference, inputs: Inputs, many: bo
   if (root !== 'steps') return 'it must start with inputs, steps, item, index, run or trigger';
   if (field === undefined || !FIELDS.includes(field)) return `the fields of a step are ${FIELDS.join(', ')}`;
   return null;
-}
-
-function checkCycle(read: readonly ReadStep[]): void {
-  const cycle = findCycle(read.map(({ step }) => step));
-  const at = read.find(({ step }) => step.id === cycle?.[0]);
-  at?.fields.error(`these steps wait for each other: ${cycle!.join(' → ')}`, 'needs');
 }
 
 function checkUnused(
@@ -343,7 +338,7 @@ function readStep(
     );
   const text = (key: string) => fields.text(key, `"${key}" of ${id}`);
   const own = readOwnAgent(fields, id);
-  const agentName = own === null ? text('agent') : own.kind === 'person' ? 'person' : own.uses;
+  const agentName = own === undefined ? text('agent') : own.kind === 'person' ? 'person' : own.uses;
   if (agentName === undefined)
     fields.error(`the step "${id}" has no "agent"; it needs "agent", "approve" or "uses"`);
   const agent = own ?? (agentName === undefined ? undefined : agents[agentName]);
@@ -361,15 +356,15 @@ function readStep(
     prompt,
     needs: [...new Set([...fields.texts('needs'), ...context, ...steps])],
     context,
-    ...(when === undefined ? {} : { when }),
+    when,
     retry: readRetry(fields),
     timeoutMs: fields.span('timeout') ?? STEP_TIMEOUT_MS,
     cacheMs: readCache(fields, pipelineCacheMs),
     output: readOutput(fields, id, agent),
     pulls: readPulls(fields),
-    ...(forEach === undefined ? {} : { forEach }),
-    ...(own ? { own } : {}),
-    ...(until ? { until } : {}),
+    forEach,
+    own,
+    until,
     budget: readBudget(fields),
     env: fields.variables('env'),
   };
@@ -388,8 +383,7 @@ function readCache(fields: Fields, otherwise: number | null): number | null {
 }
 
 function needsPrompt(agent: Agent | undefined): boolean {
-  if (agent === undefined) return false;
-  if (agent.kind === 'pipeline') return false;
+  if (agent === undefined || agent.kind === 'pipeline') return false;
   if (agent.kind === 'capability') return agent.prompt_as !== undefined;
   return agent.kind !== 'shell' || agent.command === null;
 }
@@ -404,9 +398,10 @@ function readForEach(fields: Fields): Step['forEach'] {
 /** Parses the field `pulls`: a number of rounds, or an object with rounds and tokens. */
 function readPulls(fields: Fields): Step['pulls'] {
   const pulls = fields.shorthand('pulls', ['rounds', 'tokens'], 'number');
-  const rounds = pulls?.count('rounds', 0, STEP_PULL_ROUNDS, '"pulls"');
-  const tokens = pulls?.count('tokens', 1, STEP_PULL_TOKENS, 'the tokens of "pulls"');
-  return { ...(rounds === undefined ? {} : { rounds }), ...(tokens === undefined ? {} : { tokens }) };
+  return {
+    rounds: pulls?.count('rounds', 0, STEP_PULL_ROUNDS, '"pulls"'),
+    tokens: pulls?.count('tokens', 1, STEP_PULL_TOKENS, 'the tokens of "pulls"'),
+  };
 }
 
 function readRetry(fields: Fields): Step['retry'] {
@@ -477,15 +472,15 @@ function isNever(when: string): boolean {
   }
 }
 
-/** Reads the agent that a step defines with `approve` or `uses`. Returns null if the step has neither field. */
-function readOwnAgent(fields: Fields, id: string): PersonAgent | PipelineAgent | null {
+/** Reads the agent that a step defines with `approve` or `uses`. Returns undefined if it has neither field. */
+function readOwnAgent(fields: Fields, id: string): Step['own'] {
   const kinds = ['agent', 'approve', 'uses'].filter((key) => fields.has(key));
   if (kinds.length > 1)
     fields.error(`the step "${id}" has ${kinds.join(' and ')}; it must have one of them`, kinds[1]!);
   if (fields.raw.with !== undefined && !kinds.includes('uses')) fields.error('"with" needs "uses"', 'with');
   if (kinds[0] === 'uses')
     return { kind: 'pipeline', uses: fields.text('uses') ?? '', args: fields.map('with').raw };
-  return kinds[0] === 'approve' ? readApprove(fields) : null;
+  return kinds[0] === 'approve' ? readApprove(fields) : undefined;
 }
 
 function readApprove(fields: Fields): PersonAgent {
@@ -508,15 +503,14 @@ function readApprove(fields: Fields): PersonAgent {
   const timeoutMs = approve.span('timeout');
   if (timeoutMs !== undefined && timeoutMs > QUESTION_TTL_MAX_S * 1000)
     approve.error('"timeout" is at most 90 days', 'timeout');
-  const notify = readNotify(approve);
   return {
     kind: 'person',
     question,
     choices,
     who: approve.texts('who'),
-    ...(fallback === undefined ? {} : { default: fallback }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(notify ? { notify } : {}),
+    default: fallback,
+    timeoutMs,
+    notify: readNotify(approve),
   };
 }
 
@@ -541,7 +535,7 @@ function readUntil(fields: Fields): Step['until'] {
   const condition = until.text('condition') ?? (check === undefined ? undefined : 'exit_code == 0');
   if (condition === undefined) return until.error('"until" needs a "condition" or a "check"');
   const max = until.count('max', 1, STEP_ROUNDS_MAX) ?? STEP_ROUNDS;
-  return { condition, max, ...(check === undefined ? {} : { check }) };
+  return { condition, max, check };
 }
 
 /** Reads `budget`, which must set at least one limit. */

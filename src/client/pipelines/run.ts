@@ -9,7 +9,7 @@ import type { Pipeline, Step } from './definition.ts';
 import { parseExpression, referencesOf } from './expression.ts';
 import { withNeeds } from './graph.ts';
 import type { RunRecord } from './journal.ts';
-import { Scope, type ScopeParts, type StepView } from './scope.ts';
+import { type Item, Scope, type ScopeParts, type StepView } from './scope.ts';
 import type { StepStatus } from './step-runner.ts';
 import { type Outcome, StepWork, type WorkParts } from './step-work.ts';
 
@@ -133,7 +133,7 @@ export class Run {
    * Returns one entry per instance of a step: a single null, or one entry per item of the step's list. If the
    * list is invalid or too long, records a failure and returns null.
    */
-  async #items(step: Step): Promise<readonly ({ item: Json; index: number } | null)[] | null> {
+  async #items(step: Step): Promise<readonly (Item | null)[] | null> {
     if (step.forEach === undefined) {
       this.#instances++;
       return [null];
@@ -150,7 +150,7 @@ export class Run {
     }
   }
 
-  async #instance(step: Step, item: { item: Json; index: number } | null): Promise<Outcome> {
+  async #instance(step: Step, item: Item | null): Promise<Outcome> {
     const id = item === null ? step.id : `${step.id}[${item.index}]`;
     const work = new StepWork(this.#parts, {
       id,
@@ -220,12 +220,9 @@ export class StepRecorder {
   readonly #threads: ThreadsApi;
   readonly #run: string;
   readonly #places: ReadonlyMap<string, number>;
-  #ops: PatchOp[] = [];
-  /**
-   * The write that is under way. If the store fails, this promise stays rejected, so that nothing more is
-   * written.
-   */
-  #writing: Promise<void> | null = null;
+  readonly #ops: PatchOp[] = [];
+  /** All writes so far. If the store fails, this promise stays rejected, so that nothing more is written. */
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(threads: ThreadsApi, run: string, steps: readonly Step[]) {
     this.#threads = threads;
@@ -253,31 +250,26 @@ export class StepRecorder {
   }
 
   /** Resolves when all changes so far are written. Rejects if the store failed. */
-  async settle(): Promise<void> {
-    await this.#writing;
+  settle(): Promise<void> {
+    return this.#writing;
   }
 
   #write(...ops: readonly PatchOp[]): void {
     this.#ops.push(...ops);
-    if (this.#writing) return;
-    this.#writing = this.#drain();
+    this.#writing = this.#writing.then(() => this.#flush());
     // Handle a rejection here, otherwise the runtime reports it as unhandled. The caller of `settle` gets
     // the failure.
     this.#writing.catch(() => {});
   }
 
-  async #drain(): Promise<void> {
-    await Promise.resolve();
-    while (this.#ops.length > 0) {
-      const ops = this.#ops;
-      this.#ops = [];
-      try {
-        await this.#threads.patch(this.#run, { ops });
-      } catch (error) {
-        // If the patch does not fit, someone has edited the plan by hand. Leave the plan as it is.
-        if (!isRelayError(error)) throw error;
-      }
+  async #flush(): Promise<void> {
+    const ops = this.#ops.splice(0);
+    if (ops.length === 0) return;
+    try {
+      await this.#threads.patch(this.#run, { ops });
+    } catch (error) {
+      // If the patch does not fit, someone has edited the plan by hand. Leave the plan as it is.
+      if (!isRelayError(error)) throw error;
     }
-    this.#writing = null;
   }
 }

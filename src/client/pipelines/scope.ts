@@ -38,14 +38,20 @@ export interface ScopeParts {
   view(step: string): StepView | undefined;
 }
 
+/** An item of `for_each`, with its position from 0. */
+export interface Item {
+  readonly item: Json;
+  readonly index: number;
+}
+
 /** Values that the templates and conditions of a step can use. */
 export class Scope {
   readonly #parts: ScopeParts;
-  readonly #item: { readonly item: Json; readonly index: number } | null;
+  readonly #item: Item | null;
   /** Ref → text of a result. The texts are loaded in advance, because `#resolve` is synchronous. */
   readonly #texts = new Map<string, string>();
 
-  constructor(parts: ScopeParts, item: { item: Json; index: number } | null = null) {
+  constructor(parts: ScopeParts, item: Item | null = null) {
     this.#parts = parts;
     this.#item = item;
   }

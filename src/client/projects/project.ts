@@ -1,4 +1,4 @@
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { RelayError } from '../../base/errors.ts';
 import { HANDOFF_POLL_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
@@ -308,11 +308,8 @@ export class Project {
   async #present(): Promise<string[]> {
     const names: string[] = [];
     for (const name of PROJECT_FILES) {
-      const found = await this.files.read(name).catch((error: unknown) => {
-        if (isRelayError(error, 'link_outside')) throw error;
-        return true;
-      });
-      if (found !== null) names.push(name);
+      await this.files.needInside(name);
+      if (await this.files.has(name)) names.push(name);
     }
     return names;
   }
