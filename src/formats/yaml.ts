@@ -47,10 +47,10 @@ export function readYaml(text: string): YamlText {
     }
     return line;
   };
-  return { value: problems.length > 0 ? null : toJson(document.toJS()), lineOf, problems };
-}
-
-/** Converts a value to JSON. Dates and other special values get their JSON form. */
-function toJson(value: unknown): Json {
-  return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as Json);
+  // Convert dates and other special values to their JSON form.
+  return {
+    value: problems.length > 0 ? null : (JSON.parse(JSON.stringify(document.toJS()) ?? 'null') as Json),
+    lineOf,
+    problems,
+  };
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 import { ARTIFACT_BYTES } from '../base/limits.ts';
+import { everyItem } from '../base/pages.ts';
 import type {
   Artifact,
   ArtifactType,
@@ -125,14 +126,10 @@ export class Thread {
   }
 
   /** Yields the events so far, oldest first. With `after`, starts after the event with this id. */
-  async *events(options: CallOptions & { after?: string } = {}): AsyncGenerator<ThreadEvent> {
-    let { after } = options;
-    for (;;) {
-      const { events, next } = await this.#api.events(this.id, { after }, { signal: options.signal });
-      yield* events;
-      if (next === undefined) return;
-      after = next;
-    }
+  events({ after: start, signal }: CallOptions & { after?: string } = {}): AsyncGenerator<ThreadEvent> {
+    return everyItem<'events', ThreadEvent>('events', ({ after = start }) =>
+      this.#api.events(this.id, { after }, { signal }),
+    );
   }
 
   /** Yields the events so far and then new events as they happen, until the signal aborts. */

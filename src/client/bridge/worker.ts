@@ -58,7 +58,8 @@ export class BridgeWorker implements AsyncDisposable {
     // An older relay has no list of agents. Treat it like an empty list.
     const { agents } = await this.#client.agents.list().catch(() => ({ agents: [] }));
     const twin = agents.find(({ name, alive, kind }) => kind === 'bridge' && alive && name === this.name);
-    if (twin) onEvent?.({ type: 'trouble', what: twinWarning(this.name) });
+    const warning = `Another bridge named ${JSON.stringify(this.name)} is running. A task for this name goes to either of them; use --name for another name.`;
+    if (twin) this.#trouble(warning);
     await this.#beat(true);
     this.#beating = setInterval(() => this.#beat(), AGENT_BEAT_MS);
     const channels = [directChannel(taskChannel, this.name), taskChannel];
@@ -143,7 +144,11 @@ export class BridgeWorker implements AsyncDisposable {
       // The task has no result. Give it back, so that another bridge can try it.
       this.#trouble(error);
       const nacked = await message.nack().catch(() => null);
-      if (nacked?.dead) this.#options.onEvent?.({ type: 'trouble', what: deadLetterText(message) });
+      if (!nacked?.dead) return;
+      const { channel, seq, attempt } = message;
+      this.#trouble(
+        `Message ${seq} failed ${attempt} times and is now a dead letter. See: relay channel dead list ${channel}`,
+      );
     }
   }
 
@@ -179,18 +184,10 @@ export class BridgeWorker implements AsyncDisposable {
   }
 }
 
-function deadLetterText({ channel, seq, attempt }: ReceivedMessage): string {
-  return `Message ${seq} failed ${attempt} times and is now a dead letter. See: relay channel dead list ${channel}`;
-}
-
 function checkConcurrency({
   concurrency: at = 1,
   runner,
 }: Pick<WorkerOptions, 'concurrency' | 'runner'>): number {
   if (Number.isInteger(at) && at >= 1 && at <= BRIDGE_TASKS) return Math.min(at, runner.slots ?? at);
   throw badRequest(`"concurrency" must be a whole number from 1 to ${BRIDGE_TASKS}.`);
-}
-
-function twinWarning(name: string): string {
-  return `Another bridge named ${JSON.stringify(name)} is running. A task for this name goes to either of them; use --name for another name.`;
 }

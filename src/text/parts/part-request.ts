@@ -61,10 +61,8 @@ export function parsePartText(text: string): PartRequest | null {
   const [, name, value] = /^\s*(all|outline|lines|grep|json|question)(?:=(.*))?$/s.exec(text) ?? [];
   if (name === 'all') return null;
   if (name === 'outline') return { outline: true };
-  if (name === 'lines' && value) return { lines: value };
-  if (name === 'grep' && value) return { grep: value };
-  if (name === 'json' && value !== undefined) return { json: value };
-  if (name === 'question' && value) return { question: value };
+  // An empty JSON Pointer is the whole document. All other values must not be empty.
+  if (name && (value || (name === 'json' && value === ''))) return { [name]: value } as PartRequest;
   throw badPart(`"${text.slice(0, 80)}" is not a known part`);
 }
 

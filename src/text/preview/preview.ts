@@ -1,5 +1,6 @@
 import { fromBase64 } from '../../base/base64.ts';
 import type { CONTENT_KINDS } from '../../base/enums.ts';
+import { count } from '../../base/format.ts';
 import { PREVIEW_BYTES } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
@@ -37,7 +38,7 @@ export interface Preview {
 export async function makePreview(kind: PreviewKind, content: Content): Promise<Preview> {
   const { size, lineCount, isText, start } = content;
   if (kind === 'binary' || !isText) {
-    const text = `${binaryKind(start)}, ${String(size).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
+    const text = `${binaryKind(start)}, ${count(size)} bytes`;
     return { text, line_count: 0, truncated: size > 0, size };
   }
   const { text, partial } = await previewText(kind, content);
