@@ -10,7 +10,7 @@ import type { CallOptions, PushData } from './options.ts';
 import { blobType, collect, toBody, toStream } from './payload.ts';
 import type { WithSignal } from './signals.ts';
 
-/* Methods without a declared return type return what the API method returns. */
+/* Methods without a declared return type return the result of the API call. */
 
 /**
  * Maximum size in bytes of the files in one write request: the relay's limit for a JSON body, minus 1 KiB for

@@ -21,7 +21,7 @@ import type { CallOptions, PushData } from './options.ts';
 import { blobType, collect, toBody, toStream } from './payload.ts';
 import type { WithSignal } from './signals.ts';
 
-/* Methods without a declared return type return what the API method returns. */
+/* Methods without a declared return type return the result of the API call. */
 
 /** Creates, opens and lists the threads of a relay. */
 export class Threads {

@@ -34,8 +34,8 @@ export function nextTime(expression: string, timezone: string, after: number): n
   const offset = offsetsOf(timezone);
   const today = new Date(after + offset(after));
   const start = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate()) - DAY;
-  // If both day of month and day of week are restricted, it is enough that one of them matches. Other cron
-  // programs do the same.
+  // If both day of month and day of week are restricted, a day needs to match only one of them, as in other
+  // cron programs.
   const either = !days!.any && !weekdays!.any;
   for (let day = start; day < start + SEARCHED_DAYS * DAY; day += DAY) {
     const date = new Date(day);

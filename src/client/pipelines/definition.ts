@@ -29,7 +29,7 @@ export interface Pipeline {
   readonly env: { readonly [name: string]: string };
   readonly secrets: { readonly [name: string]: Secret };
   readonly budget?: Budget;
-  /** Templates of the values that another pipeline gets if it runs this one as a step. */
+  /** Templates of the values that this pipeline returns when it runs as a step of another pipeline. */
   readonly outputs: { readonly [name: string]: string };
   readonly triggers: readonly Trigger[];
   readonly concurrency?: { readonly key: string; readonly mode: 'queue' | 'cancel' };

@@ -22,7 +22,7 @@ interface BuildCommand {
 
 type Use = keyof typeof NAMES;
 
-/** Names of scripts and make targets, by what they are used for. */
+/** Names of scripts and make targets for each use. */
 const NAMES = {
   Install: ['deps', 'bootstrap', 'setup'],
   Build: ['build', 'compile'],

@@ -395,7 +395,7 @@ function renumber(
   ] as const;
   for (const [{ alone, moved }, first] of given)
     if (first) for (const { id } of alone.slice(alone.indexOf(first))) moved.set(id, next());
-  /** Number in the base → number after the merge. */
+  /** New number of each entry of the base, by its number in the base. */
   const before = new Map<string, string>();
   for (const { all, moved } of [theirs, ours])
     for (const entry of base) {

@@ -37,7 +37,7 @@ interface PromptParts {
 export type PromptOutcome = Readonly<ReturnType<typeof outcome>> &
   Pick<ModelAnswer, 'billed' | 'cut'> & { readonly incomplete?: Incomplete };
 
-/** Name of the agent that builds prompts, because it is not known yet which model answers. */
+/** Author while a prompt is built, because the model that will answer is not known yet. */
 const PROMPT_AUTHOR = 'relay';
 
 /**

@@ -49,7 +49,7 @@ interface Sessions {
 
 /**
  * File with a hand-off. If the first prompt of a session is `FIRST_PROMPT`, the session continues the work of
- * the session that wrote this file. Then a brief quotes both.
+ * the session that wrote this file. Then a brief quotes both sessions.
  */
 export const HANDOFF_FILE = '.relay/handoff.md';
 export const FIRST_PROMPT = `Read the hand-off in ${HANDOFF_FILE} (cat ${HANDOFF_FILE}) and go on with the work that it describes.`;

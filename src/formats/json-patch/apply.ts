@@ -157,7 +157,7 @@ const OPERATION = 250;
 const MEMBER = 150;
 /** Work steps per child to measure the size of a container. */
 const MEASURED = 8;
-/** Number of array items that one work step moves by one index. */
+/** One work step pays for moving this many array items by one index. */
 const SHIFTED = 16;
 
 /**

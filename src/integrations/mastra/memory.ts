@@ -26,7 +26,7 @@ const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => To
     const threads = newThreadId ? [sourceThreadId, newThreadId] : [sourceThreadId];
     return { threads, messages: threads };
   },
-  // `include` may name messages of any thread.
+  // `include` may name messages of any thread, so all messages are read.
   listMessages: ({ threadId, include }) => ({ messages: include?.length ? 'all' : [threadId].flat() }),
   listMessagesByResourceId: () => ({ messages: 'all' }),
   listMessagesById: () => ({ messages: 'all' }),

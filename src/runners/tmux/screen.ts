@@ -8,8 +8,8 @@ import { readOutcome } from '../../client/bridge/outcome.ts';
  */
 const MARK_CHARS = 40;
 /**
- * Number of characters of the longer mark. Agents often repeat the last line of a prompt, so this mark must
- * be longer than that line.
+ * Number of characters of a second mark, by which a prompt is found too. Agents often repeat the last line of
+ * a prompt, so this mark must be longer than that line.
  */
 const SURE_CHARS = 120;
 

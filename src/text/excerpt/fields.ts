@@ -1,6 +1,6 @@
 import { type Line, own } from './line-reader.ts';
 
-/** Maximum number of different values of a column. A column with more is free text. */
+/** A column with more different values than this is free text. */
 const VALUES = 48;
 const COLUMNS = 64;
 
@@ -9,11 +9,11 @@ interface Extreme {
   line: Line;
 }
 
-/** Maximum number of different values for which a column shows an example of each. */
+/** An excerpt shows an example of each value of a column that has at most this many different values. */
 const FEW_VALUES = 8;
-/** Number of largest numbers that a column shows. */
+/** An excerpt shows this many of the largest numbers of a column. */
 const LARGEST = 3;
-/** Number of rare values that a column shows. */
+/** An excerpt shows this many rare values of a column. */
 const RARE_VALUES = 4;
 
 /** The values of one column of a table or of one key of JSON objects. */

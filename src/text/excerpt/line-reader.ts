@@ -101,7 +101,7 @@ export class LineReader {
     if (HAS_CONTROLS.test(text)) text = text.replace(CONTROLS, '');
     if (text.includes('\r')) {
       const version = lastVersion(text);
-      // Later text may still overwrite this version, so keep the carriage return.
+      // Later text may still overwrite this version of the line, so keep the carriage return.
       const overwritten = !last && text.lastIndexOf('\r') > text.lastIndexOf(version);
       text = overwritten ? `${version}\r` : version;
       this.#column = 0;

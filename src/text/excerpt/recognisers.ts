@@ -50,7 +50,7 @@ type Row = readonly [
 /** Recognisers of test runners, compilers, linters and stack traces, most specific first. */
 const RUN: readonly Recogniser[] = (
   [
-    // node:test (spec), vitest, mocha, Deno
+    // Test runners: node:test (spec), vitest, mocha, Deno
     ['tests', 'summary', /^(?:[ℹ#]|\s*<!--) (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms)\b/],
     ['tests', 'summary', /^\s*✖ failing tests:/],
     ['build', 'summary', /^\s*✖ \d+ problems?\b/],
@@ -60,7 +60,7 @@ const RUN: readonly Recogniser[] = (
       'warning',
       /^\s*(?:ok \d+.*# (?:skip|todo)|[﹣○↓] \S|--- SKIP|test .* \.\.\. ignored|\S+::\S+ (?:SKIPPED|XFAIL|XPASS)|<skipped\b)/i,
     ],
-    // TAP
+    // Test results in the format TAP
     ['tests', 'failure', /^\s*not ok \d+(?!.*# (?:todo|skip))/i],
     [
       'tests',
@@ -68,11 +68,11 @@ const RUN: readonly Recogniser[] = (
       /^\s*(?:ok \d+|✔|✓|√|▶|PASS\b|=== (?:RUN|PAUSE|CONT)|--- PASS|.* \.\.\. ok$|\S+::\S+ PASSED\b)/,
     ],
     ['tests', 'summary', /^1\.\.\d+$/],
-    // jest, vitest
+    // Test runners: jest, vitest
     ['tests', 'failure', /^\s+● \S/, { until: /^\s+● |^(?:Test Suites|Tests|PASS|FAIL)\b/ }],
     ['tests', 'failure', /^\s*FAIL\s+\S+.* > /, { until: /^\s*(?:⎯{5,}|FAIL\s)/ }],
     ['tests', 'summary', /^\s*(?:Test Suites:|Tests:?\s|Test Files\s|Snapshots:?\s|Time:\s|Duration\s).*\d/],
-    // pytest
+    // Test runner: pytest
     ['tests', 'failure', /^_{3,} .+ _{3,}$/, { until: /^(?:_{3,} .+ _{3,}|=+ .+ =+)$/ }],
     ['tests', 'error', /^(?:(?:SUB)?FAILED|ERROR|SUBFAIL)(?:[[(].*?[\])])? \S+(?:::|\.py)/],
     [
@@ -81,17 +81,17 @@ const RUN: readonly Recogniser[] = (
       /^=* ?(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun|subtests \w+)(?:, )?)+ in \d/,
     ],
     ['tests', 'summary', /^=+ (?:short test summary|no tests ran|slowest).*=+$/],
-    // unittest
+    // Test runner: unittest
     ['tests', 'failure', /^(?:FAIL|ERROR): \w+ \(/, { until: /^={20,}$|^Ran \d/ }],
     ['tests', 'summary', /^(?:Ran \d+ tests? in|FAILED \(|OK(?: \(|$))/],
-    // go test
+    // Test runner: go test
     ['tests', 'failure', /^\s*--- FAIL: /, { before: 3 }],
     ['tests', 'summary', /^(?:FAIL|ok {1,2})(?:\s+\S+\s+(?:\d[\d.]*s|\[.*\]|\(cached\)).*)?$/],
-    // cargo test
+    // Test runner: cargo test
     ['tests', 'failure', /^---- .+ stdout ----$/, { until: /^(?:---- .+ ----|failures:|test result:)/ }],
     ['tests', 'error', /^test .+ \.\.\. FAILED/],
     ['tests', 'summary', /^test result: /],
-    // JUnit XML
+    // Test results in the format JUnit XML
     ['tests', 'summary', /^\s*<testsuites?\b/],
     [
       'tests',
@@ -100,7 +100,7 @@ const RUN: readonly Recogniser[] = (
       { until: /^\s*<(?:\/testsuite|testcase)\b/, before: 1 },
     ],
     ['tests', 'quiet', /^\s*<testcase\b.*\/>/],
-    // Playwright, mocha, RSpec
+    // Test runners: Playwright, mocha, RSpec
     [
       'tests',
       'failure',
@@ -114,7 +114,7 @@ const RUN: readonly Recogniser[] = (
         `^\\s+\\d+ (?:failed|passed|flaky|skipped|did not run|interrupted|passing|failing|pending)\\b ?${DURATION}$`,
       ),
     ],
-    // Other runners: Maven, Gradle, PHPUnit, RSpec, CTest
+    // Other test runners: Maven, Gradle, PHPUnit, RSpec, CTest
     [
       'tests',
       'summary',

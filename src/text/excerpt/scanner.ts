@@ -310,7 +310,8 @@ function failureItems(blocks: Block[]): Item[] {
         lines: [line],
         priority: (k < FIRST_LINES ? 1000 : k < WHOLE_LINES ? 740 : 600) - Math.abs(k - headline),
       }));
-    // The first failure of a shape ranks above later ones. A recognised failure ranks above a line with error words.
+    // Of failures with the same shape, the first one ranks highest. A failure that a recogniser found ranks
+    // above a line with error words.
     const step =
       Math.min(90, i) +
       Math.min(200, (by?.kind === 'build' ? 40 : 6) * (nth - 1)) +

@@ -136,32 +136,32 @@ const HAS_WORD =
 const INDENT = '^(?: {0,8}|\\t{0,2})';
 
 const DEFINITIONS = [
-  // JavaScript, TypeScript, PHP
+  // Definitions in JavaScript, TypeScript and PHP
   'INDENT(?:export +)?(?:default +)?(?:declare +)?(?:abstract +)?(?:async +)?function *\\*? *[\\w$]* *[(<]',
   'INDENT(?:export +)?(?:default +)?(?:declare +)?(?:(?:abstract|final|sealed|data|open|public|private|partial|static) +)*(?:class|interface|enum|object|record|protocol|extension|namespace|module) +[A-Za-z_$][\\w$.:]* *(?:[({:<,]|extends\\b|implements\\b|where\\b|$)',
   '^(?:export +)?(?:declare +)?type +[\\w$]+(?: *<[^=]*>)? *=',
   '^export +(?:const|let|var) +[\\w$]+',
   '^(?:const|let|var) +[\\w$]+ *(?::[^=]*)?= *(?:async *)?(?:function\\b|(?:\\([^)]*\\)|[\\w$]+) *(?::[^=]*)?=>)',
-  // Python, Ruby
+  // Definitions in Python and Ruby
   'INDENT(?:async +)?def +[\\w.]+[?!=]? *(?:\\(|:|$)',
-  // Go
+  // Definitions in Go
   '^func +(?:\\([^)]*\\) *)?\\w+ *[(\\[]',
   '^type +\\w+(?:\\[[^\\]]*\\])? +(?:struct|interface|func|map|\\[|\\*|[A-Za-z])[^.]*$',
-  // Rust, Swift, Kotlin
+  // Definitions in Rust, Swift and Kotlin
   'INDENT(?:pub(?:\\([^)]*\\))? +)?(?:(?:const|unsafe|async|static|override|private|public|internal|open|suspend|inline|mutating) +)*(?:fn|func|fun) +(?:<[^>]*> *)?[\\w.`]+ *[(<]',
   "INDENT(?:pub(?:\\([^)]*\\))? +)?(?:unsafe +)?(?:struct|enum|trait|union|mod|impl)\\b(?: *<[^>]*>)? +[A-Za-z_][\\w:<>', &]*(?:[{(;]| for |$)",
   '^macro_rules! +\\w+',
-  // Java, C#
+  // Definitions in Java and C#
   'INDENT(?:public|private|protected|internal|static|final|abstract|override|virtual|async|synchronized|native) [\\w<>\\[\\],.? ]+[({]',
-  // C, C++
+  // Definitions in C and C++
   '^(?:typedef +)?(?:struct|union|enum)(?: +\\w+)? *\\{?$',
   '^# *define +\\w+\\(',
   '^(?:extern|static|inline) [^;={]*\\(',
   // A header that ends with an opening brace, in any language: a C function, a method, a test.
   'INDENT(?![^(]*\\b(?:if|for|while|switch|else|catch|return|do|with|await|throw|new|case)\\b)[A-Za-z_$*~#][\\w$ *&:<>,~.\\[\\]#]*\\([^;{}]*\\)[^;{}()]*\\{$',
-  // Shell
+  // Definitions in shell scripts
   '^(?:function +)?[\\w-]+ *\\(\\) *\\{?$',
-  // SQL
+  // Definitions in SQL
   '^create +(?:or +replace +)?(?:temp(?:orary)? +|unique +|materialized +)*(?:table|view|index|function|procedure|trigger|type|schema)\\b',
 ].map((source) => new RegExp(source.replace('INDENT', INDENT), source.startsWith('^create') ? 'i' : ''));
 

@@ -165,7 +165,7 @@ const REPLACEMENTS: readonly Replacement[] = [
     pattern: () => /<\/?(?:function|parameter)\s?=\s?[\w."'-]{1,80}\s?>/gi,
   },
   { kind: 'tool markup', needs: ['<'], pattern: () => /<\/?(?:function_calls|invoke|parameter) name=/gi },
-  // Turns of older chat templates: exactly these words after a blank line.
+  // The words with which turns begin in older chat templates, after a blank line.
   {
     kind: 'role header',
     needs: ['human:', 'assistant:'],
