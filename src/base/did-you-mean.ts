@@ -1,15 +1,18 @@
 /** Returns the candidate that a mistyped or abbreviated word most likely stands for, or null. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
-  let best: string | null = null;
-  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
-  for (const candidate of candidates) {
-    const distance = candidate.startsWith(word) && word.length >= 2 ? 1 : editDistance(word, candidate);
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
+  return nearestFew(word, candidates, 1)[0] ?? null;
+}
+
+/** Returns up to `most` candidates that a mistyped or abbreviated word may stand for, the most likely first. */
+export function nearestFew(word: string, candidates: readonly string[], most: number): string[] {
+  const near = Math.max(1, Math.floor(word.length / 3));
+  const isStart = (candidate: string) => word.length >= 2 && candidate.startsWith(word);
+  return candidates
+    .map((name) => ({ name, distance: isStart(name) ? 1 : editDistance(word, name) }))
+    .filter(({ distance }) => distance <= near)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, most)
+    .map(({ name }) => name);
 }
 
 /**

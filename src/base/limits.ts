@@ -583,7 +583,7 @@ export const SESSION_TURN_CHARS = 32_000;
 export const SESSION_HANDOFF_TOKENS = 1_500;
 /** Maximum size of the text that says what a compaction removed from a session, in tokens. */
 export const SESSION_LOSS_TOKENS = 600;
-/** Maximum time for which a search updates the index. The next search indexes the rest. */
+/** Maximum time for which a search of sessions updates its index. The next search indexes the rest. */
 export const SESSION_INDEX_MS = 20 * SECOND;
 /** Maximum number of sessions that a search or a list reads, newest first. */
 export const SESSIONS_MAX = 1_000;

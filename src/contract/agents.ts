@@ -27,7 +27,6 @@ export interface Woken {
 }
 
 const verb = verbs({ scope: 'tasks', args: ['name'] });
-type MessageList = Promise<{ readonly messages: readonly shapes.AgentMessage[] }>;
 const ofAgent = ({ name }: { readonly name: string }) => [agentChannel(name)];
 
 export const agents = {
@@ -77,9 +76,13 @@ export const agents = {
    * Rejects an unknown name unless `queue` is set. If `reply_to` is set and the name is null, the text goes
    * to the sender of the message that it answers.
    */
-  send: verb<(to: string | readonly string[] | null, text: string, o?: shapes.MessageOptions) => MessageList>(
-    'agents.send',
-  )({
+  send: verb<
+    (
+      to: string | readonly string[] | null,
+      text: string,
+      o?: shapes.MessageOptions,
+    ) => Promise<{ readonly messages: readonly shapes.AgentMessage[] }>
+  >('agents.send')({
     summary: 'Send a message to agents',
     route: 'POST /messages',
     args: ['to', 'text'],
@@ -88,7 +91,12 @@ export const agents = {
     status: 201,
   }),
   /** Lists the messages that were neither shown to the agent nor read by it, oldest first. */
-  messages: verb<(name: string, o?: { readonly limit?: number }) => MessageList>('agents.messages')({
+  messages: verb<
+    (
+      name: string,
+      o?: { readonly limit?: number },
+    ) => Promise<{ readonly messages: readonly shapes.AgentMessage[] }>
+  >('agents.messages')({
     summary: 'List the messages that wait for an agent',
     route: 'GET /agents/:name/messages',
     channels: ofAgent,
@@ -97,13 +105,20 @@ export const agents = {
    * Leases messages that were not shown to the agent yet. For 30 seconds no other process gets them. The caller shows
    * them and then calls `mark`.
    */
-  take: verb<(name: string, o?: { readonly limit?: number }) => MessageList>('agents.take')({
+  take: verb<
+    (
+      name: string,
+      o?: { readonly limit?: number },
+    ) => Promise<{ readonly messages: readonly shapes.AgentMessage[] }>
+  >('agents.take')({
     summary: 'Lease the messages that an agent has not seen yet, to show them',
     route: 'POST /agents/:name/take',
     channels: ofAgent,
   }),
   /** Records the receipts of messages, such as `shown` or `read`. A receipt cannot be withdrawn. */
-  mark: verb<(name: string, mark: shapes.MessageMark) => MessageList>('agents.mark')({
+  mark: verb<
+    (name: string, mark: shapes.MessageMark) => Promise<{ readonly messages: readonly shapes.AgentMessage[] }>
+  >('agents.mark')({
     summary: 'Record that messages were shown or read',
     route: 'POST /agents/:name/messages',
     channels: ofAgent,

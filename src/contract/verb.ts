@@ -9,8 +9,8 @@ import type { Scope } from './caller.ts';
 export type Method = (...args: any[]) => Promise<unknown> | AsyncIterable<unknown>;
 
 /**
- * The part of a verb that has another form over HTTP than in the API method: its input or its output. The schema
- * describes the HTTP form.
+ * The part of a verb, its input or its output, that differs between HTTP and the API method. The schema describes the
+ * HTTP form.
  */
 export type Wire = 'input' | 'output';
 

@@ -45,8 +45,8 @@ export interface Usage {
 }
 
 /**
- * A metric: its name, a sentence about it, and its value, which labels may split. The name of a counter ends with
- * `_total`.
+ * A metric: its name, a sentence about it, and its value, or one value per set of labels. The name of a counter ends
+ * with `_total`.
  */
 export type Figure = readonly [name: string, help: string, value: number | readonly LabelledValue[]];
 

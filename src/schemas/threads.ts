@@ -485,7 +485,7 @@ const pipelineStep = z.object({
 });
 export interface PipelineStep extends Shape<typeof pipelineStep> {}
 
-/** Parts of the state and of the pinned artifacts that a prompt showed, if it did not show everything. */
+/** Says how much of the state and of the pinned artifacts a prompt showed. Absent if it showed everything. */
 const partial = z
   .array(text)
   .describe('context that was shown only in part, such as "4.4 KiB of 205 KiB of app.diff"');

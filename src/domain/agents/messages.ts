@@ -1,4 +1,4 @@
-import { nearest } from '../../base/did-you-mean.ts';
+import { nearestFew } from '../../base/did-you-mean.ts';
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, timeOrderedId } from '../../base/ids.ts';
@@ -179,10 +179,8 @@ export class Messages {
       throw badRequest(`${name} is a bridge, which takes tasks.`, `Use: relay bridge send --to ${name} "…"`);
     const names = others.filter(({ kind }) => kind === 'follower').map((each) => each.name);
     for await (const [each] of this.#parts.sessions.all(caller.tenant)) names.push(each);
-    const near = nearestNames(
-      name,
-      names.filter((each) => mayUseChannel(caller, agentChannel(each))),
-    );
+    const usable = names.filter((each) => mayUseChannel(caller, agentChannel(each)));
+    const near = nearestFew(name, [...new Set(usable)], 3);
     throw new RelayError('unknown_agent', {
       name: JSON.stringify(name),
       near: near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '',
@@ -477,20 +475,6 @@ function publicConversation({
 }: ConversationRecord): Conversation {
   const [started_at, last_at] = [new Date(at).toISOString(), new Date(last).toISOString()];
   return { id, agents: names, messages: messages.length, limit, started_at, last_at, about };
-}
-
-/** Returns up to three names that are similar to a name, the nearest first. */
-function nearestNames(name: string, names: readonly string[]): string[] {
-  const near: string[] = [];
-  while (near.length < 3) {
-    const found = nearest(
-      name,
-      names.filter((each) => !near.includes(each)),
-    );
-    if (found === null) break;
-    near.push(found);
-  }
-  return near;
 }
 
 function notFound(id: string): RelayError {

@@ -292,7 +292,8 @@ export class Pointers {
     for (const part of outputParts(record.metadata))
       if ((await this.#parts.lookup.find(part))?.metadata.kind === OUTPUT_PART)
         await this.delete(caller, part);
-    noteRevocation(this.#parts.deps, caller, id, record);
+    const at = { pointer: id, ...handleOf(record), channel: record.channel ?? undefined };
+    this.#parts.deps.activity.note(caller.tenant, { kind: 'pointer.revoked', ...doneBy(caller), ...at });
   }
 
   /**
@@ -419,27 +420,12 @@ function notePush(
   { metadata, channel, size, handle }: PointerRecord,
   isResult: boolean,
 ): void {
-  const pushed = {
-    ...doneBy(caller),
-    pointer: id,
-    ...handleOf({ handle }),
-    size,
-    ...(channel === null ? {} : { channel }),
-  };
+  const at = { pointer: id, ...handleOf({ handle }), size, channel: channel ?? undefined };
+  const pushed = { ...doneBy(caller), ...at };
   const settled = isResult ? SETTLED[String(metadata.status)] : undefined;
   if (settled !== undefined)
     activity.note(caller.tenant, { ...pushed, kind: settled, task: String(metadata.task_id).toLowerCase() });
   else if (channel === TASK_CHANNEL || (channel !== null && typeof metadata.done_channel === 'string'))
     activity.note(caller.tenant, { ...pushed, kind: 'task.sent', task: id });
   else activity.note(caller.tenant, { ...pushed, kind: 'pointer.pushed' });
-}
-
-function noteRevocation(
-  { activity }: Deps,
-  caller: Caller,
-  pointer: string,
-  { channel, handle }: PointerRecord,
-): void {
-  const at = { pointer, ...handleOf({ handle }), ...(channel === null ? {} : { channel }) };
-  activity.note(caller.tenant, { kind: 'pointer.revoked', ...doneBy(caller), ...at });
 }

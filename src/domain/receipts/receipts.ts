@@ -165,14 +165,14 @@ export class Receipts {
     if (own.length === 0) return;
     await this.#add(id, record, own);
     // Report pulls as activity only here, when their receipts are merged: many pulls become few events.
-    const { tenant, channel } = record;
-    const of = { pointer: id, ...handleOf(record), ...(channel === null ? {} : { channel }) };
+    const at = { pointer: id, ...handleOf(record), channel: record.channel ?? undefined };
     for (const { rung, by, by_agent, count, bytes: size } of own)
       if (rung === 'pulled')
-        this.#deps.activity.note(tenant, {
+        this.#deps.activity.note(record.tenant, {
           kind: 'pointer.pulled',
-          ...doneBy({ name: by, agent: by_agent }),
-          ...of,
+          by,
+          by_agent,
+          ...at,
           size,
           count,
         });

@@ -152,7 +152,7 @@ async function storeBundle(
     await writeThreadRecords(log, root, { tenant, name, created, by, key });
     await log.index.begin(tenant, kept);
     log.announce(head, events.at(-1)!);
-    log.deps.activity.note(tenant, { kind: 'thread.created', by, thread: id, ...(name ? { name } : {}) });
+    log.deps.activity.note(tenant, { kind: 'thread.created', by, thread: id, name: name || undefined });
     const state_ref = versionRef(head.version);
     const imported = { thread_id: id, name, state_ref, artifacts: artifacts.length, events: events.length };
     return damaged.size > 0 ? { ...imported, damaged: [...damaged].slice(0, DAMAGED_NAMED) } : imported;

@@ -1,9 +1,9 @@
 import { mapConcurrent } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
+import type { Stats } from '../../contract/threads.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, recordsOf } from '../records.ts';
 import { listPrefix } from './keys.ts';
-import type { ThreadFigures } from './token-ledger.ts';
 
 /**
  * Time in ms for which the figures of a changed thread are not cached. On an engine without transactions, the record
@@ -14,6 +14,9 @@ const SETTLE_MS = 60_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 /** Maximum number of threads that are read at once. */
 const READ_AT_ONCE = 50;
+
+/** Figures of one thread that are summed over threads. */
+export type ThreadFigures = Omit<Stats, 'thread_id' | 'recent_prompts'>;
 
 /** Cached figures of a thread. A change of the thread replaces the record by one without figures. */
 interface CachedFigures {

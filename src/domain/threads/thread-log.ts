@@ -130,11 +130,6 @@ export class ThreadLog {
     return this.#index;
   }
 
-  /** Removes the cached token figures of a thread that has changed. */
-  changed(tenant: string, id: string): Promise<void> {
-    return markChanged(this.deps, tenant, id);
-  }
-
   /** Waits for all background work. */
   settle(): Promise<void> {
     return this.#ledger ? this.#ledger.flush() : this.background.settle();
@@ -244,7 +239,7 @@ export class ThreadLog {
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null, frees),
       // An import changes the thread once, when it is complete, and not with each event.
-      o.imported ? null : this.changed(tenant, head.id),
+      o.imported ? null : markChanged(this.deps, tenant, head.id),
     ]);
     if (seq === null) {
       if (stored.ops_blob !== undefined) await blobs.delete(stored.ops_blob);
@@ -331,8 +326,6 @@ function noteActivity({ activity }: Deps, tenant: string, head: Head, event: Sto
   const { type, payload } = event;
   if (type === 'artifact.pulled' && payload.counted === false) return;
   const kind = ACTIVITY_KINDS[type] ?? 'thread.event';
-  const name = shortText(payload.name ?? payload.pipeline ?? payload.step);
-  const status = shortText(payload.status);
   const prompt = promptFigures(event);
   activity.note(
     tenant,
@@ -342,11 +335,11 @@ function noteActivity({ activity }: Deps, tenant: string, head: Head, event: Sto
       thread: head.id,
       event: String(head.count),
       type,
-      ...(makesVersion(event) ? { version: head.version } : {}),
-      ...(typeof payload.ref === 'string' ? { artifact: shortText(payload.ref) } : {}),
-      ...(typeof payload.size === 'number' ? { size: payload.size } : {}),
-      ...(name === undefined ? {} : { name }),
-      ...(status === undefined ? {} : { status }),
+      version: makesVersion(event) ? head.version : undefined,
+      artifact: shortText(payload.ref),
+      size: typeof payload.size === 'number' ? payload.size : undefined,
+      name: shortText(payload.name ?? payload.pipeline ?? payload.step),
+      status: shortText(payload.status),
     },
     prompt ? { prompts: 1, pasted_tokens: prompt.pasted_tokens, shown_tokens: prompt.shown_tokens } : {},
   );

@@ -15,6 +15,7 @@ import {
   type ThreadRoot,
   threadPrefix,
 } from './keys.ts';
+import { markChanged } from './tenant-totals.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /** Data with which a thread is deleted after its meta record has expired. */
@@ -40,7 +41,7 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   await log.ledger.flush();
   const { root, created, expires, name } = await log.meta(caller, id);
   const bytes = await storedBytesAt(log, root);
-  const [deleted] = await Promise.all([records.delete(metaKey(root)), log.changed(tenant, id)]);
+  const [deleted] = await Promise.all([records.delete(metaKey(root)), markChanged(log.deps, tenant, id)]);
   // If several deletions run concurrently, only one of them frees the quota. If a crash prevents this, the next
   // recount corrects the quota.
   if (deleted) await log.storage.freed(tenant, bytes);
@@ -70,7 +71,7 @@ export async function removeExpiredThreads(log: ThreadLog, most?: number): Promi
 }
 
 function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string, name: string): void {
-  log.deps.activity.note(tenant, { kind: 'thread.deleted', by, thread, ...(name ? { name } : {}) });
+  log.deps.activity.note(tenant, { kind: 'thread.deleted', by, thread, name: name || undefined });
 }
 
 /**

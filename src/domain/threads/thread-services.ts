@@ -23,7 +23,6 @@ import { readHeader, searchState } from './state-view.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
 import { deleteThread } from './thread-removal.ts';
 import * as threads from './threads.ts';
-import { holdThread, releaseThread } from './threads.ts';
 
 /**
  * A state that is too long is compacted after each event whose number is a multiple of this. The state can still be
@@ -74,8 +73,8 @@ const VERB_HANDLERS: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   record: recordEvent,
   send: sendEnvelope,
   envelopes: listEnvelopes,
-  hold: holdThread,
-  release: releaseThread,
+  hold: threads.holdThread,
+  release: threads.releaseThread,
   runs: listRuns,
   run: readRun,
   stats: threadStats,

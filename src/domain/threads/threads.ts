@@ -21,6 +21,7 @@ import { eventStorageBytes } from './event.ts';
 import { emptyHead, type Head, type IdempotentRequest, idempotentRequest } from './fold.ts';
 import { holdKey, idOf, listKey, listPrefix, logOf, metaKey, rootsFor, type ThreadRoot } from './keys.ts';
 import { isoTime, parseVersion, versionRef, withoutRelayFields } from './state.ts';
+import { markChanged } from './tenant-totals.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 import { finishDeletion, threadEnds } from './thread-removal.ts';
 
@@ -87,7 +88,10 @@ export async function writeThreadRecords(log: ThreadLog, root: ThreadRoot, meta:
   const id = idOf(root);
   const { name, created, tenant, expires } = meta;
   if (expires !== undefined) await threadEnds(log.deps).note(expires, id, { tenant, id, created });
-  await Promise.all([log.metas.put(metaKey(root), meta, { expiresAt: expires }), log.changed(tenant, id)]);
+  await Promise.all([
+    log.metas.put(metaKey(root), meta, { expiresAt: expires }),
+    markChanged(log.deps, tenant, id),
+  ]);
   const listed: JsonObject = { name, created };
   if (expires !== undefined) listed.expires = expires;
   await log.deps.engine.records.put(listKey(tenant, id, created), listed);

@@ -8,6 +8,7 @@ import { WriteBehind } from '../write-behind.ts';
 import type { StoredEvent } from './event.ts';
 import { EMPTY_TOTALS, type Head, metricsOf, type Totals } from './fold.ts';
 import { COUNTERS, type Counters, counterKey, idOf, type ThreadRoot } from './keys.ts';
+import { markChanged, type ThreadFigures } from './tenant-totals.ts';
 
 /** Time in ms before counters are written. Reads are frequent, so several reads are written together. */
 const WRITE_EVERY_MS = 250;
@@ -20,7 +21,6 @@ const MAX_CACHED_COUNTS = 1_000;
 interface Log {
   readonly deps: Deps;
   readonly background: Background;
-  changed(tenant: string, id: string): Promise<void>;
   ownerOf(root: ThreadRoot): Promise<string | undefined>;
   note(caller: Caller, id: string, event: StoredEvent): Promise<unknown>;
 }
@@ -113,7 +113,7 @@ export class TokenLedger {
     const tenant = await this.#log.ownerOf(root);
     if (tenant === undefined) return;
     const added = Array.from(counters, ([key, delta]) => this.#log.deps.engine.records.add(key, delta));
-    await Promise.allSettled([...added, this.#log.changed(tenant, idOf(root))]);
+    await Promise.allSettled([...added, markChanged(this.#log.deps, tenant, idOf(root))]);
   }
 
   /** Counts tokens with a cache, because clients that poll mostly read the same answer. */
@@ -148,9 +148,6 @@ function promptLedger(totals: Totals, read_tokens: number): PromptLedger | null 
     read_tokens,
   };
 }
-
-/** Figures of one thread that are summed over threads. */
-export type ThreadFigures = Omit<Stats, 'thread_id' | 'recent_prompts'>;
 
 function figuresOf(totals: Totals, counters: Counters): ThreadFigures {
   const breakdown = {
