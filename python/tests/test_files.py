@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 
+import contextrelay.files
 from contextrelay import ConflictError, ContextRelay, FileInfo, NewFile, NotFoundError, Space
 
 
@@ -70,3 +71,13 @@ def test_json_files_and_expiry(space: Space) -> None:
     space.put("a.json", '{"n": 1}', ttl=3600)
     assert space.json("a.json") == {"n": 1}
     assert space.info("a.json").expires_at is not None
+
+
+def test_an_older_relay_gets_several_files_in_json(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A relay that does not know the media type reads the body as JSON.
+    monkeypatch.setattr(contextrelay.files, "_FILES_TYPE", "application/json")
+    space.write([NewFile("a", "ü"), NewFile("b", b"\xff\x00", metadata={"n": 1})])
+    assert space.write([NewFile("a", "x", if_absent=True)])[0]["code"] == "file_changed"
+    found = space.read(["a", "b"])
+    assert (found["a"].content, found["b"].content) == ("ü".encode(), b"\xff\x00")
+    assert found["b"].info.metadata == {"n": 1}

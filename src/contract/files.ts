@@ -21,6 +21,16 @@ export interface FileContent {
   readonly range?: ByteRange;
 }
 
+/** A file with its content. */
+export interface FileWithBytes extends shapes.FileInfo {
+  readonly content: Uint8Array;
+}
+
+/** A file to write. `encoding` says how bytes are encoded in a text. */
+export interface NewFile extends Omit<shapes.FileDraft, 'content'> {
+  readonly content: string | Uint8Array;
+}
+
 type Version = { readonly version?: number };
 type OfFile<O, T> = (space: string, path: string, o?: O) => Promise<T>;
 
@@ -108,12 +118,14 @@ export const files = {
     (
       space: string,
       paths: readonly string[],
-    ) => Promise<{ files: (shapes.FileInfo & shapes.FileText)[]; missing: string[]; left: string[] }>
+    ) => Promise<{ files: FileWithBytes[]; missing: string[]; left: string[] }>,
+    'output'
   >('files.read')({
     args: ['space', 'paths'],
     summary: 'Read several small files at once',
     route: 'POST /files/:space/read',
     repeatable: true,
+    byHand: 'both',
   }),
   /**
    * Writes several files. Each file succeeds or fails by itself. Returns one result per file, in the order of the
@@ -122,12 +134,14 @@ export const files = {
   write: verb<
     (
       space: string,
-      files: readonly shapes.FileDraft[],
-    ) => Promise<{ files: (shapes.FileInfo | shapes.FileRefused)[] }>
+      files: readonly NewFile[],
+    ) => Promise<{ files: (shapes.FileInfo | shapes.FileRefused)[] }>,
+    'input'
   >('files.write')({
     args: ['space', 'files'],
     summary: 'Write several small files at once; each succeeds or fails by itself',
     route: 'POST /files/:space/write',
+    byHand: 'both',
   }),
   /** Deletes several files. A missing file is not an error. If the answer has `more`, call it again for the rest. */
   remove: verb<

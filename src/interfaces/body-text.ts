@@ -1,4 +1,5 @@
 import { badRequest, tooLarge } from '../base/errors.ts';
+import { type Json, parseJson } from '../base/json.ts';
 import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
 
 /** Size limit of a request body, and texts for the error. */
@@ -55,6 +56,12 @@ export function jsonText(
   decoder?: TextDecoder,
 ): Promise<string> {
   return bodyText(from, limit, decoder, jsonLimiter());
+}
+
+/** Parses JSON with the limits of `jsonText`. */
+export function parseLimitedJson(text: string): Json {
+  jsonLimiter()(text);
+  return parseJson(text);
 }
 
 /**

@@ -161,6 +161,7 @@ export const fileSchemas = {
       missing: z.array(path),
       left: z.array(path).describe('did not fit into the answer: request them again'),
     }),
+    content: ['application/vnd.contextrelay.files'],
   },
   write: {
     input: z.object({ space, files: many(draft) }),

@@ -1,10 +1,9 @@
-import { fromBase64, toBase64 } from '../base/base64.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
 import type { Json, JsonObject } from '../base/json.ts';
 import { FILES_AT_ONCE, JSON_BODY_BYTES, STORED_BYTES } from '../base/limits.ts';
 import { everyItem } from '../base/pages.ts';
-import { decodeUtf8, encodeUtf8, utf8Bytes } from '../base/utf8.ts';
-import type { FileDraft, FileInfo, FileRefused, FilesApi, ListOptions } from '../contract/files.ts';
+import { decodeUtf8, utf8Bytes } from '../base/utf8.ts';
+import type { FileInfo, FileRefused, FilesApi, ListOptions, NewFile } from '../contract/files.ts';
 import type { PartRequest } from '../text/parts/part-request.ts';
 import type { CallOptions, PushData } from './options.ts';
 import { blobType, collect, toBody, toStream } from './payload.ts';
@@ -13,10 +12,10 @@ import type { WithSignal } from './signals.ts';
 /* Methods without a declared return type return the result of the API call. */
 
 /**
- * Maximum size in bytes of the files in one write request: the relay's limit for a JSON body, minus 1 KiB for
- * the other fields of the request.
+ * Maximum size in bytes of the contents in one write request: half of the relay's limit, because the request also
+ * contains paths and metadata.
  */
-const WRITE_BYTES = JSON_BODY_BYTES - 1024;
+const WRITE_BYTES = JSON_BODY_BYTES / 2;
 
 /** The files of a relay, grouped into spaces. */
 export class Files {
@@ -195,11 +194,7 @@ export class FileSpace {
     for (let wanted = [...paths]; wanted.length > 0; ) {
       const page = wanted.splice(0, FILES_AT_ONCE);
       const { files, left } = await this.#api.read(this.name, page, options);
-      for (const { content, encoding, ...file } of files)
-        found.set(
-          file.path,
-          readOf(file, encoding === 'base64' ? fromBase64(content)! : encodeUtf8(content)),
-        );
+      for (const { content, ...file } of files) found.set(file.path, readOf(file, content));
       if (files.length > 0) {
         wanted.push(...left);
         continue;
@@ -220,18 +215,19 @@ export class FileSpace {
     callOptions: CallOptions = {},
   ): Promise<(FileInfo | FileRefused)[]> {
     const answers: (FileInfo | FileRefused)[] = [];
-    let drafts: FileDraft[] = [];
+    let drafts: NewFile[] = [];
     let bytes = 0;
     const send = async () => {
       if (drafts.length > 0) answers.push(...(await this.#api.write(this.name, drafts, callOptions)).files);
       [drafts, bytes] = [[], 0];
     };
     for (const { path, content, ...options } of files) {
-      const draft: FileDraft = { path, ...inJson(content), ...wireOptions(options) };
-      const size = utf8Bytes(JSON.stringify(draft));
+      const about = { path, ...wireOptions(options) };
+      const length = typeof content === 'string' ? utf8Bytes(content) : content.byteLength;
+      const size = length + utf8Bytes(JSON.stringify(about));
       if (drafts.length === FILES_AT_ONCE || bytes + size > WRITE_BYTES) await send();
-      drafts.push(draft);
-      bytes += size + 1;
+      drafts.push({ ...about, content });
+      bytes += size;
     }
     await send();
     return answers;
@@ -248,12 +244,6 @@ function wireOptions(options: FileWriteOptions) {
     if_match: ifMatch === undefined ? undefined : String(ifMatch),
     if_none_match: ifAbsent ? ('*' as const) : undefined,
   };
-}
-
-function inJson(content: string | Uint8Array): { content: string; encoding: 'utf8' | 'base64' } {
-  const text = typeof content === 'string' ? content : decodeUtf8(content);
-  if (text !== null) return { content: text, encoding: 'utf8' };
-  return { content: toBase64(content as Uint8Array), encoding: 'base64' };
 }
 
 function readOf(file: FileInfo, bytes: Uint8Array): FileRead {

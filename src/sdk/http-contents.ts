@@ -1,9 +1,11 @@
-import { fromBase64, fromBase64Url, toBase64Url } from '../base/base64.ts';
+import { fromBase64, fromBase64Url, toBase64, toBase64Url } from '../base/base64.ts';
+import { badRequest, isRelayError } from '../base/errors.ts';
 import { isJsonObject, type JsonObject, jsonObjectIn } from '../base/json.ts';
 import { PART_CHARS, STORED_BYTES } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import { decodeUtf8, encodeUtf8, percentDecoded } from '../base/utf8.ts';
-import { type FileInfo, files } from '../contract/files.ts';
+import { decodeFiles, encodeFiles, FILES_TYPE } from '../contract/file-bodies.ts';
+import { type FileInfo, type FilesApi, type FileText, type FileWithBytes, files } from '../contract/files.ts';
 import {
   type Cost,
   type Inspected,
@@ -21,6 +23,7 @@ import { type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './ht
 import { collect, discardBody, nativeMatcher } from './payload.ts';
 import { rangeHeader, readBody } from './resuming-body.ts';
 import {
+  ANSWER_BYTES,
   buildCall,
   type HandWritten,
   idempotency,
@@ -114,6 +117,7 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
 /** Returns the file methods that transfer contents as bytes. Everything else about a file is in the headers. */
 export function httpFiles(calls: VerbCalls): HandWritten<typeof files> {
   const { client } = calls;
+  let readsOnlyJson = false;
   const getCall = (space: string, path: string, fields: object) =>
     buildCall(files.get, { space, path }, { query: partQuery(fields), doing: 'file' });
 
@@ -139,6 +143,49 @@ export function httpFiles(calls: VerbCalls): HandWritten<typeof files> {
       });
     },
 
+    async read(space, paths) {
+      const headers = { ...JSON_TYPE, Accept: `${FILES_TYPE}, application/json` };
+      const body = encodeUtf8(JSON.stringify({ paths }));
+      const call = buildCall(files.read, { space }, { headers, body, repeatable: true, doing: 'files.read' });
+      return client.run(call, async (answer) => {
+        if (answer.headers.get('content-type') !== FILES_TYPE) {
+          // An older relay always answers in JSON.
+          const found = await calls.read<FilesInJson>(answer);
+          return { ...found, files: found.files.map(withBytes) };
+        }
+        const limit = { bytes: ANSWER_BYTES, what: 'an answer' };
+        const found = answer.body && decodeFiles(await collect(answer.body, limit));
+        if (!found) throw notARelay(client.base, 'it did not answer with files');
+        return found as object as FilesRead;
+      });
+    },
+
+    async write(space, drafts) {
+      const written = drafts.map(({ content, encoding, ...file }) => ({
+        ...file,
+        content: typeof content === 'string' ? textBytes(content, encoding) : content,
+      }));
+      const send = (type: string, body: Uint8Array) =>
+        calls.ask<Awaited<ReturnType<FilesApi['write']>>>(
+          buildCall(
+            files.write,
+            { space },
+            { headers: { 'Content-Type': type }, body, doing: 'files.write' },
+          ),
+        );
+      if (!readsOnlyJson) {
+        try {
+          return await send(FILES_TYPE, encodeFiles({ files: written }));
+        } catch (error) {
+          if (!isRelayError(error, 'bad_json')) throw error;
+          // An older relay takes only JSON.
+          readsOnlyJson = true;
+        }
+      }
+      const inJson = written.map((file) => ({ ...file, ...toText(file.content) }));
+      return send(JSON_TYPE['Content-Type'], encodeUtf8(JSON.stringify({ files: inJson })));
+    },
+
     info: (space, path, options = {}) =>
       calls.ask<FileInfo>(getCall(space, path, { ...options, info: true })),
 
@@ -155,6 +202,27 @@ export function httpFiles(calls: VerbCalls): HandWritten<typeof files> {
     cost: (space, path, part, { version } = {}) =>
       calls.ask<Cost>(getCall(space, path, { ...part, version, cost: true })),
   };
+}
+
+type FilesRead = Awaited<ReturnType<FilesApi['read']>>;
+type FilesInJson = Omit<FilesRead, 'files'> & { readonly files: readonly (FileInfo & FileText)[] };
+
+function withBytes({ content, encoding, ...file }: FileInfo & FileText): FileWithBytes {
+  return { ...file, content: textBytes(content, encoding) };
+}
+
+function textBytes(content: string, encoding: FileText['encoding'] = 'utf8'): Uint8Array {
+  if (encoding === 'utf8') return encodeUtf8(content);
+  const bytes = fromBase64(content);
+  if (bytes) return bytes;
+  throw badRequest('"content" is not base64.');
+}
+
+function toText(bytes: Uint8Array): FileText {
+  const text = decodeUtf8(bytes);
+  return text === null
+    ? { content: toBase64(bytes), encoding: 'base64' }
+    : { content: text, encoding: 'utf8' };
 }
 
 /** Builds the query of a part request. Omits fields that are false. */

@@ -22,7 +22,7 @@ export type HandWritten<V extends Verbs> = Pick<Api<V>, ByHand<V> & keyof Api<V>
 type Input = { [field: string]: unknown };
 
 /** Maximum size of a JSON response: enough for a page of a list with the longest allowed names and metadata. */
-const ANSWER_BYTES = 16 * 1024 * 1024;
+export const ANSWER_BYTES = 16 * 1024 * 1024;
 export const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
 
 /** Calls verbs over HTTP. The row of a verb says where each input field goes and whether the call may be repeated. */

@@ -195,11 +195,11 @@ for (const [engine, open] of [
         );
         const read = await files.read('s', ['a', 'b', 'gone', 'a/b', 'a']);
         assert.deepEqual(
-          read.files.map(({ path, content, encoding }) => [path, content, encoding]),
+          read.files.map(({ path, content }) => [path, content]),
           [
-            ['a', 'one', 'utf8'],
-            ['b', 'AP8B', 'base64'],
-            ['a/b', 'only if new', 'utf8'],
+            ['a', bytes('one')],
+            ['b', new Uint8Array([0, 255, 1])],
+            ['a/b', bytes('only if new')],
           ],
         );
         assert.deepEqual([read.missing, read.left], [['gone'], []]);

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
 from urllib.parse import quote
 
+from .errors import RelayError
 from .parts import Part, PartRequest, part_of
 from .transport import Transport
 from .types import SpacePage
 from .wire import (
     BODY_BYTES,
+    Answer,
     Call,
     Flow,
     JsonObject,
@@ -20,6 +22,7 @@ from .wire import (
     blocking,
     get,
     idempotency,
+    json_object,
     post,
     segment,
     tell,
@@ -31,6 +34,9 @@ BATCH = 1000
 #: Maximum number of content bytes in one call of write. With base64 and JSON syntax, the request then stays
 #: below the relay's limit of 2 MiB.
 _WRITE_BYTES = 1024 * 1024
+#: Media type of a line of JSON and below it the contents of its files. In the JSON, ``bytes`` of a file is the number
+#: of its bytes.
+_FILES_TYPE = "application/vnd.contextrelay.files"
 
 
 @dataclass(frozen=True)
@@ -94,13 +100,15 @@ class NewFile:
     if_match: Optional[str] = None
     if_absent: bool = False
 
+    @property
+    def body(self) -> bytes:
+        """The content as bytes."""
+        return self.content.encode("utf-8") if isinstance(self.content, str) else bytes(self.content)
+
     def wire(self) -> JsonObject:
-        """Returns the file as JSON for the request."""
-        text = isinstance(self.content, str)
+        """Returns everything except the content as JSON for the request."""
         value: JsonObject = {
             "path": self.path,
-            "content": self.content if text else base64.b64encode(self.content).decode("ascii"),  # type: ignore[arg-type]
-            "encoding": "utf8" if text else "base64",
             "content_type": self.content_type,
             "metadata": None if self.metadata is None else dict(self.metadata),
             "ttl": self.ttl,
@@ -124,6 +132,7 @@ class SpaceFlows:
 
     def __init__(self, space: str) -> None:
         self._space = space
+        self._only_json = False
 
     def put(
         self,
@@ -158,9 +167,8 @@ class SpaceFlows:
         if file.metadata is not None:
             encoded = base64.urlsafe_b64encode(to_json(dict(file.metadata))).decode("ascii")
             headers["Relay-Metadata"] = encoded.rstrip("=")
-        body = file.content.encode("utf-8") if isinstance(file.content, str) else bytes(file.content)
         query = {"ttl": file.ttl, "keep": file.keep}
-        answer = yield from ask(Call("PUT", _path(self._space, file.path), query, headers, body))
+        answer = yield from ask(Call("PUT", _path(self._space, file.path), query, headers, file.body))
         return _info(answer)
 
     def bytes(
@@ -255,12 +263,17 @@ class SpaceFlows:
         left = list(dict.fromkeys(paths))
         while left:
             now, later = left[:BATCH], left[BATCH:]
-            answer = yield from ask(
-                post(f"/files/{segment(self._space)}/read", {"paths": now}, repeatable=True, most=BODY_BYTES)
+            call = post(
+                f"/files/{segment(self._space)}/read",
+                {"paths": now},
+                headers={"Accept": f"{_FILES_TYPE}, application/json"},
+                repeatable=True,
+                most=BODY_BYTES,
             )
-            for each in answer["files"]:
-                found[each["path"]] = FileContent(_info(each), _content(each))
-            skipped = list(answer.get("left") or [])
+            value, contents = _files_in((yield call))
+            for each, content in zip(value["files"], contents):
+                found[each["path"]] = FileContent(_info(each), content)
+            skipped = list(value.get("left") or [])
             if len(skipped) == len(now):
                 # The relay returned none of the files. So the first one is too large for a combined answer
                 # and is read alone.
@@ -280,10 +293,27 @@ class SpaceFlows:
             if len(batch) == 1 and _size(batch[0]) > _WRITE_BYTES:
                 written.append((yield from self._put(batch[0], None)))
                 continue
-            value = {"files": [file.wire() for file in batch]}
-            answer = yield from ask(post(f"/files/{segment(self._space)}/write", value, repeatable=True))
+            answer = yield from self._write(batch)
             written.extend(each if "error" in each else _info(each) for each in answer["files"])
         return written
+
+    def _write(self, files: Sequence[NewFile]) -> Flow[Any]:
+        path = f"/files/{segment(self._space)}/write"
+        bodies = [file.body for file in files]
+        if not self._only_json:
+            value = [{**file.wire(), "bytes": len(body)} for file, body in zip(files, bodies)]
+            content = b"".join([to_json({"files": value}), b"\n", *bodies])
+            call = Call("POST", path, headers={"Content-Type": _FILES_TYPE}, body=content, repeatable=True)
+            try:
+                return (yield from ask(call))
+            except RelayError as error:
+                if error.code != "bad_json":
+                    raise
+                # An older relay takes only JSON.
+                self._only_json = True
+        encoded = [base64.b64encode(body).decode("ascii") for body in bodies]
+        value = [{**file.wire(), "content": text, "encoding": "base64"} for file, text in zip(files, encoded)]
+        return (yield from ask(post(path, {"files": value}, repeatable=True)))
 
     def remove(self, paths: Optional[Sequence[str]] = None, *, prefix: Optional[str] = None) -> Flow[int]:
         """Deletes several files, by path or by prefix. Returns the number of deleted files."""
@@ -355,6 +385,21 @@ def _match(tag: str) -> str:
 def _info(value: Mapping[str, Any]) -> FileInfo:
     names = FileInfo.__dataclass_fields__
     return FileInfo(**{name: value.get(name) for name in names})  # type: ignore[arg-type]
+
+
+def _files_in(answer: Answer) -> Tuple[JsonObject, List[bytes]]:
+    """Returns the JSON of an answer and the contents of its files, in order."""
+    if answer.headers.get("content-type") != _FILES_TYPE:
+        # An older relay always answers in JSON.
+        value = json_object(answer)
+        return value, [_content(each) for each in value["files"]]
+    at = answer.body.find(b"\n") + 1
+    value = json_object(replace(answer, body=answer.body[:at]))
+    contents = []
+    for each in value["files"]:
+        contents.append(answer.body[at : at + each["bytes"]])
+        at += each["bytes"]
+    return value, contents
 
 
 def _content(value: Mapping[str, Any]) -> bytes:

@@ -1,13 +1,13 @@
-import { fromBase64, toBase64 } from '../../base/base64.ts';
+import { fromBase64 } from '../../base/base64.ts';
 import { countRead, readBytes } from '../../base/byte-streams.ts';
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, timeOrderedId } from '../../base/ids.ts';
 import { FILE_VERSIONS, FILES_AT_ONCE, FILES_READ_BYTES } from '../../base/limits.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
-import { decodeUtf8, encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
+import { encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
 import { type Caller, doneBy } from '../../contract/caller.ts';
-import type { FileDraft, FileInfo, FileInput, FileText, files } from '../../contract/files.ts';
+import type { FileInfo, FileInput, FileWithBytes, files, NewFile } from '../../contract/files.ts';
 import type { Cost, LocalOptions, Part, PartRequest } from '../../contract/pointers.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet, type Staged } from '../../kernel/records.ts';
@@ -201,7 +201,7 @@ export class Files implements Serves<typeof files> {
    */
   async read(caller: Caller, space: string, paths: readonly string[]) {
     checkBatch(paths);
-    const answer = { files: [] as (FileInfo & FileText)[], missing: [] as string[], left: [] as string[] };
+    const answer = { files: [] as FileWithBytes[], missing: [] as string[], left: [] as string[] };
     const wanted = [...new Set(paths)].map((path) => ({ path, at: toFilePlace(caller, space, path) }));
     const heads = await mapConcurrent(wanted, ({ at }) => this.store.find(at));
     let room = FILES_READ_BYTES;
@@ -219,7 +219,7 @@ export class Files implements Serves<typeof files> {
         const { head, version, body } = await this.#open(at);
         const bytes = await readBytes(body);
         this.#noteRead(caller, bytes.byteLength);
-        return { ...toFileInfo(at, head, version), ...toJsonContent(bytes, version.text) };
+        return { ...toFileInfo(at, head, version), content: bytes };
       } catch (error) {
         if (!isRelayError(error, 'not_found')) throw error;
         answer.missing.push(path);
@@ -234,7 +234,7 @@ export class Files implements Serves<typeof files> {
    * Writes several files independently. If one file fails, the answer contains its error, and the other
    * files are still written.
    */
-  async write(caller: Caller, space: string, drafts: readonly FileDraft[]) {
+  async write(caller: Caller, space: string, drafts: readonly NewFile[]) {
     checkBatch(drafts);
     checkSpace(space);
     return {
@@ -394,14 +394,8 @@ function checkBatch(many: readonly unknown[]): void {
     throw badRequest(`One request can have at most ${FILES_AT_ONCE} files.`);
 }
 
-function toJsonContent(bytes: Uint8Array, isText: boolean): FileText {
-  const text = isText ? decodeUtf8(bytes) : null;
-  return text === null
-    ? { content: toBase64(bytes), encoding: 'base64' }
-    : { content: text, encoding: 'utf8' };
-}
-
 function decodeContent(content: unknown, encoding: unknown): Uint8Array {
+  if (content instanceof Uint8Array) return content;
   if (typeof content !== 'string') throw badRequest('"content" must be a string.');
   if (encoding !== undefined && encoding !== 'utf8' && encoding !== 'base64')
     throw badRequest('"encoding" must be "utf8" or "base64".');

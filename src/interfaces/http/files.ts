@@ -1,10 +1,22 @@
 import type { Context } from 'hono';
-import { badRequest } from '../../base/errors.ts';
-import { percentDecoded } from '../../base/utf8.ts';
-import { type FileContent, type FileInfo, type FileInput, files } from '../../contract/files.ts';
+import { toBase64 } from '../../base/base64.ts';
+import { badRequest, tooLarge } from '../../base/errors.ts';
+import { JSON_BODY_BYTES } from '../../base/limits.ts';
+import { decodeUtf8, percentDecoded } from '../../base/utf8.ts';
+import { decodeFiles, encodeFiles, FILES_TYPE } from '../../contract/file-bodies.ts';
+import {
+  type FileContent,
+  type FileInfo,
+  type FileInput,
+  type FileText,
+  files,
+} from '../../contract/files.ts';
 import type { Relay } from '../../contract/relay.ts';
+import { fileSchemas } from '../../schemas/files.ts';
 import { parsePartRequest } from '../../text/parts/part-request.ts';
+import { parseLimitedJson } from '../body-text.ts';
 import type { Serve } from './callers.ts';
+import { gather, validate } from './operation-routes.ts';
 import {
   contentTypeOf,
   metadataHeader,
@@ -16,7 +28,7 @@ import {
 import { notesOf, WHOLE_BODY_BYTES } from './request-watch.ts';
 import { bytesResponse, contentHeaders, jsonResponse, partResponse, rangeHeaders } from './responses.ts';
 
-/** Routes that send and receive file contents as raw bodies. */
+/** Routes that send and receive file contents as bytes. */
 export function fileRoutes(serve: Serve): void {
   serve(files.put, async (relay, c) => {
     const { space, path } = parseFilePath(c);
@@ -45,6 +57,55 @@ export function fileRoutes(serve: Serve): void {
     await relay.files.delete(space, path, { if_match: c.req.header('if-match') });
     return bytesResponse(null, 204, {});
   });
+
+  serve(files.read, async (relay, c) => {
+    const { space, paths } = validate(fileSchemas.read.input, await gather(c, files.read));
+    const answer = await relay.files.read(space, paths);
+    if (c.req.header('accept')?.includes(FILES_TYPE))
+      return bytesResponse(encodeFiles(answer), 200, {
+        'Content-Type': FILES_TYPE,
+        'Cache-Control': 'no-store',
+      });
+    const inJson = answer.files.map(({ content, ...file }) => ({
+      ...file,
+      ...toJsonContent(content, file.text),
+    }));
+    return jsonResponse({ ...answer, files: inJson });
+  });
+
+  serve(files.write, async (relay, c) => {
+    const isBytes = c.req.header('content-type')?.startsWith(FILES_TYPE);
+    const sent = isBytes ? await sentFiles(c) : await gather(c, files.write);
+    const { contents, ...fields } = { contents: undefined, ...sent };
+    const { space, files: drafts } = validate(fileSchemas.write.input, { ...fields, ...c.req.param() });
+    const written = contents ? drafts.map((draft, i) => ({ ...draft, content: contents[i]! })) : drafts;
+    return jsonResponse(await relay.files.write(space, written));
+  });
+}
+
+/** Reads several files from the request body: their contents, and the other fields as in a JSON request. */
+async function sentFiles(c: Context) {
+  const length = Number(c.req.header('content-length') ?? Number.NaN);
+  if (!(length <= JSON_BODY_BYTES)) throw tooLarge('a request with several files', JSON_BODY_BYTES);
+  const found = decodeFiles(await notesOf(c).body(length), parseLimitedJson);
+  if (!found)
+    throw badRequest(
+      'The body is not one line of JSON and below it the bytes of its "files".',
+      'Each file has "bytes", the number of its bytes. Or send JSON with the contents as text or base64.',
+    );
+  const { files, ...fields } = found;
+  return {
+    ...fields,
+    files: files.map((file) => ({ ...file, content: '' })),
+    contents: files.map(({ content }) => content),
+  };
+}
+
+function toJsonContent(bytes: Uint8Array, isText: boolean): FileText {
+  const text = isText ? decodeUtf8(bytes) : null;
+  return text === null
+    ? { content: toBase64(bytes), encoding: 'base64' }
+    : { content: text, encoding: 'utf8' };
 }
 
 async function contentResponse(

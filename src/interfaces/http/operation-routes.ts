@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import type { z } from 'zod';
 import { badRequest, isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
 import { isJsonObject, type Json, parseJson } from '../../base/json.ts';
 import { JSON_BODY_BYTES } from '../../base/limits.ts';
@@ -40,7 +41,7 @@ async function call(relay: Relay, { part, method, verb }: Operation, input: obje
 }
 
 /** Merges the fields of query, body, headers and path. The path overrides the others. */
-async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> {
+export async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> {
   const fromHeaders: Record<string, unknown> = {};
   for (const [field, header] of Object.entries(verb.headers ?? {})) {
     const value = c.req.header(header);
@@ -75,8 +76,8 @@ async function readJson(c: Context): Promise<Json | undefined> {
   return parseJson(text);
 }
 
-function validate(schema: Operation['input'], value: unknown): object {
+export function validate<S extends Operation['input']>(schema: S, value: unknown): z.output<S> {
   const result = checkInput(schema, value);
-  if ('data' in result) return result.data;
+  if ('data' in result) return result.data as z.output<S>;
   throw badRequest(result.wrong);
 }
