@@ -131,7 +131,7 @@ class Connection:
         """Returns the URL and the headers of a call, and whether a redirect may be followed."""
         base = (call.base or self.base).rstrip("/")
         headers = dict(call.headers)
-        own = origin_of(base) == origin_of(self.base)
+        own = call.base is None or origin_of(base) == origin_of(self.base)
         if own and self._agent is not None:
             headers["Relay-Agent"] = quote(self._agent, safe="")
         keyed = self._key is not None and own

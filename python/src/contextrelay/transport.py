@@ -30,7 +30,7 @@ from .pointer_url import origin_of
 from .wire import Answer, Call, Flow, T
 
 _POOL = 32
-_PIECE = 64 * 1024
+_PIECE = 256 * 1024
 _REDIRECTS = 30
 _HEADERS = dict(default_headers())
 
@@ -108,11 +108,12 @@ class Transport:
             url += "?" + urlencode(call.parameters)
         try:
             redirects = 0
+            origin = origin_of(base)
             while True:
                 left = deadline.left()
                 if left <= 0:
                     raise deadline.late(base)
-                response = self._pools(origin_of(url)).urlopen(
+                response = self._pools(origin).urlopen(
                     call.method,
                     url,
                     body=call.body,
@@ -127,6 +128,7 @@ class Transport:
                     break
                 response.close()
                 url = urljoin(url, location)
+                origin = origin_of(url)
                 redirects += 1
             try:
                 body = _read(response, call, deadline)

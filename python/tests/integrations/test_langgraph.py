@@ -6,6 +6,7 @@ import json
 import operator
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Dict, List, Tuple, TypedDict
 from uuid import uuid4
@@ -26,6 +27,7 @@ from langgraph.types import Command, interrupt
 
 from contextrelay import ContextRelay, NotFoundError
 from contextrelay.files import NewFile
+from contextrelay.integrations import langgraph
 from contextrelay.integrations.kept_pointers import seconds_of
 from contextrelay.integrations.langgraph import ContextRelaySaver, pointer_wrapper
 from contextrelay.integrations.tools import RelayTools
@@ -88,6 +90,50 @@ def test_a_graph_continues_in_another_process(server: RelayProcess, space: str) 
     assert [len(each.values.get("steps", [])) for each in history] == [3, 2, 1, 0]
     forked = second.invoke(None, history[1].config)
     assert forked == done
+
+
+def test_writes_share_the_request_of_the_next_checkpoint(
+    server: RelayProcess, space: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(langgraph, "_WAIT_S", 60.0)
+    requests: List[str] = []
+    relay = ContextRelay(server.url, on_request=lambda report: requests.append(report.path))
+    saver = ContextRelaySaver(relay, space=space)
+    first = checkpoint_of(1, name="ada")
+    config = saver.put(place_in("t"), first, {}, first["channel_versions"])
+    second = checkpoint_of(2, name="bob")
+    with ThreadPoolExecutor() as executor:
+        writes = executor.submit(saver.put_writes, config, [("name", LARGE)], "task")
+        while not saver._waiting:
+            time.sleep(0.001)
+        saver.put(config, second, {}, second["channel_versions"])
+        writes.result(60)
+        assert len(requests) == 2
+        # A checkpoint with a value that a write is still holding back sends the write first.
+        config = saver.put(config, second, {}, second["channel_versions"])
+        writes = executor.submit(saver.put_writes, config, [("name", LARGE * 2)], "task")
+        while not saver._waiting:
+            time.sleep(0.001)
+        third = checkpoint_of(3, name=LARGE * 2)
+        saver.put(config, third, {}, third["channel_versions"])
+        writes.result(60)
+        # Repeated special writes of a task stay in order.
+        config = place_in("t")
+        config["configurable"]["checkpoint_id"] = third["id"]
+        repeated = []
+        for error in ("one", "two"):
+            repeated.append(executor.submit(saver.put_writes, config, [("__error__", error)], "task"))
+            while not (saver._waiting or repeated[0].done()):
+                time.sleep(0.001)
+        for each in repeated:
+            each.result(60)
+    found = [*saver.list(place_in("t"))]
+    assert [each.checkpoint["channel_values"]["name"] for each in found] == [LARGE * 2, "bob", "ada"]
+    assert [each.pending_writes for each in found] == [
+        [("task", "__error__", "two")],
+        [("task", "name", LARGE * 2)],
+        [("task", "name", LARGE)],
+    ]
 
 
 class Deltas(TypedDict):

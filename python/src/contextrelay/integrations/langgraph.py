@@ -10,10 +10,12 @@ import contextvars
 import functools
 import hashlib
 import inspect
+import math
 import random
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import (
@@ -36,7 +38,7 @@ from typing import (
 
 from ..client import ContextRelay
 from ..errors import NotFoundError, RelayHTTPError
-from ..files import BATCH, FileContent, FileInfo, NewFile
+from ..files import BATCH, FileContent, FileError, FileInfo, NewFile
 from . import missing_extra
 from .entry_log import segment
 from .kept_pointers import KeptPointers
@@ -78,6 +80,10 @@ _PLAIN = JsonPlusSerializer()
 _LONGER_S = 60
 #: Maximum ttl that the relay accepts, in seconds.
 _TTL_MAX_S = 3650 * 24 * 3600
+#: Maximum time in seconds that writes wait for the request of the next checkpoint, and maximum number of calls that
+#: wait.
+_WAIT_S = 0.02
+_MOST_WAITING = 4
 #: Maximum number of files whose expiry a saver remembers.
 _KNOWN_EXPIRIES = 10_000
 
@@ -124,6 +130,17 @@ class _Recent:
     #: Maps the path of a sent value to the newest checkpoint that uses it, and to a future that ends with the
     #: transfer.
     sent: Dict[str, Tuple[str, Future[None]]] = field(default_factory=dict)
+    #: Files of large strings. A checkpoint often has the string that a write has just stored, and need not
+    #: serialize it again. Only strings are remembered, because other values can change.
+    strings: Dict[str, NewFile] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """Files of ``put_writes`` that wait for the request of the next checkpoint."""
+
+    files: Sequence[NewFile]
+    written: Future[List[Union[FileInfo, FileError]]] = field(default_factory=Future)
 
 
 @dataclass(frozen=True)
@@ -166,6 +183,9 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         # the time until which this process renewed the ancestors in it.
         self._expiry: Dict[str, float] = {}
         self._recent: Dict[str, _Recent] = {}
+        self._waiting: List[_Waiting] = []
+        # When a checkpoint was last sent or stored.
+        self._last_put = -math.inf
         self._lock = threading.RLock()
 
     #: Tells the tools that this saver renews the pointers in its checkpoints.
@@ -194,9 +214,9 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             changed = channel in new_versions
             path = None if changed else recent.values.get((channel, version))
             if path is None or self._expires_too_early(path):
-                file = self._large_file(root, value)
                 # Small values are stored in the checkpoint, and so are large values that have just changed, unless
                 # put_writes has stored them. A large value gets its own file when a second checkpoint uses it.
+                file = None if changed and not recent.sent else self._large_file(root, value)
                 if file is None or (changed and file.path not in recent.sent):
                     own[channel] = value
                     continue
@@ -221,7 +241,9 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             "run_id": full_metadata.get("run_id"),
         }
         # Write the checkpoint last. So whoever finds the checkpoint also finds its values.
-        self._write([self._file(_checkpoint_path(root, checkpoint_id), stored, about)])
+        self._last_put = time.monotonic()
+        self._write_with_waiting([self._file(_checkpoint_path(root, checkpoint_id), stored, about)])
+        self._last_put = time.monotonic()
         self._remember(root, checkpoint, paths)
         return _config(thread_id, namespace, checkpoint_id)
 
@@ -448,18 +470,27 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
 
     def _large_file(self, root: str, value: Any) -> Optional[NewFile]:
         """Returns the file for a value that is too large to be stored with its checkpoint."""
+        strings = self._recent_of(root).strings
+        known = strings.get(value) if type(value) is str else None
+        if known is not None:
+            return known
         kind, content = self.serde.dumps_typed(value)
         if len(content) <= _INLINE_BYTES:
             return None
         name = hashlib.sha256(kind.encode() + b"\0" + content).hexdigest()
-        return NewFile(f"{root}v/{name}", content, metadata={"type": kind}, ttl=self._longer_ttl(), keep=0)
+        file = NewFile(f"{root}v/{name}", content, metadata={"type": kind}, ttl=self._longer_ttl(), keep=0)
+        if type(value) is str:
+            with self._lock:
+                strings[value] = file
+        return file
 
     def _send(
         self, root: str, checkpoint_id: str, large: Mapping[str, NewFile], files: Sequence[NewFile] = ()
     ) -> None:
         """Writes files, and the large values that are not stored yet.
 
-        Waits for the large values that other threads are sending.
+        ``files`` may wait for the request of the next checkpoint. Waits for the large values that other threads are
+        sending.
         """
         done: Future[None] = Future()
         with self._lock:
@@ -476,7 +507,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                     waiting.append(transfer)
                 sent[path] = (max(checkpoint_id, newest), transfer)
         try:
-            self._write([*unsent, *files])
+            (self._write_soon if files else self._write)([*unsent, *files])
             done.set_result(None)
         except BaseException as error:
             with self._lock:
@@ -485,6 +516,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                     self._expiry.pop(file.path, None)
             done.set_exception(error)
             raise
+        if not files and not all(each.done() for each in waiting):
+            self._write_with_waiting([])
         for each in waiting:
             each.result()
 
@@ -509,9 +542,54 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             for path, (checkpoint_id, _) in [*recent.sent.items()]:
                 if checkpoint_id < checkpoint["id"]:
                     del recent.sent[path]
+            for text, file in [*recent.strings.items()]:
+                if file.path not in recent.sent:
+                    del recent.strings[text]
 
     def _write(self, files: Sequence[NewFile]) -> None:
-        for file, written in zip(files, self._files.write(files) if files else []):
+        self._check(files, self._files.write(files))
+
+    def _write_soon(self, files: Sequence[NewFile]) -> None:
+        """Writes the files of ``put_writes``.
+
+        If checkpoints follow each other quickly, they wait for the request of the next one, so that a step of a graph is
+        one request.
+        """
+        mine = _Waiting(files)
+        paths = {file.path for file in files}
+        with self._lock:
+            # Files with equal paths must be written one after the other.
+            equal = any(file.path in paths for each in self._waiting for file in each.files)
+            full = equal or len(self._waiting) >= _MOST_WAITING
+            waits = not full and time.monotonic() < self._last_put + _WAIT_S
+            if waits:
+                self._waiting.append(mine)
+        if full:
+            self._write_with_waiting([])
+        try:
+            written = mine.written.result(_WAIT_S if waits else 0)
+        except (TimeoutError, FutureTimeoutError):
+            written = self._files.write(files) if mine.written.cancel() else mine.written.result()
+        self._check(files, written)
+
+    def _write_with_waiting(self, files: Sequence[NewFile]) -> None:
+        """Writes files, and those that wait for the request of a checkpoint."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        taken = [each for each in waiting if each.written.set_running_or_notify_cancel()]
+        try:
+            written = iter(self._files.write([*(file for each in taken for file in each.files), *files]))
+        except BaseException as error:
+            for each in taken:
+                each.written.set_exception(error)
+            raise
+        for each in taken:
+            each.written.set_result([*islice(written, len(each.files))])
+        self._check(files, [*written])
+
+    def _check(self, files: Sequence[NewFile], results: Sequence[Union[FileInfo, FileError]]) -> None:
+        """Raises an exception if a file was not written. Notes the expiry of the files and of their pointers."""
+        for file, written in zip(files, results):
             conditional = file.if_absent or file.if_match is not None
             if isinstance(written, FileInfo):
                 self._note_expiry(file)
@@ -694,13 +772,24 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 *(write.path for each in writes.values() for write in each if write.path is not None),
             ]
         )
+        strings: Dict[str, str] = {}
+
+        def load(path: str) -> Any:
+            # A checkpoint and a write often share a value. Only strings are shared, because others can change.
+            if path in strings:
+                return strings[path]
+            value = self._load(contents[path])
+            if type(value) is str:
+                strings[path] = value
+            return value
+
         found = []
         for each in stored:
             about = each.info.metadata
             channel_values = dict(each.checkpoint["channel_values"])
             for channel, path in each.paths.items():
                 if path in contents:
-                    channel_values[channel] = self._load(contents[path])
+                    channel_values[channel] = load(path)
             absent = [channel for channel in each.named if channel not in channel_values]
             if absent:
                 if not self._files.read([each.info.path]):
@@ -713,7 +802,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 (
                     write.task_id,
                     write.channel,
-                    self._load(contents[write.path]) if write.path else write.value,
+                    load(write.path) if write.path else write.value,
                 )
                 for write in writes.get(_writes_prefix(each.root, each.id), ())
                 if write.path is None or write.path in contents
