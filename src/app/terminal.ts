@@ -1,5 +1,6 @@
 import { fstatSync, read, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { bun } from '../base/bun.ts';
 import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
 import { programName } from './install/launcher.ts';
 
@@ -39,7 +40,17 @@ function input(open: () => NodeJS.ReadStream): Input {
     get stream() {
       return open();
     },
-    take,
+    take: bun ? takerOnBun(bun) : take,
+  };
+}
+
+/** Like `take`. On Bun, an asynchronous `read` starts two threads, which takes a millisecond. */
+function takerOnBun({ stdin }: NonNullable<typeof bun>): Input['take'] {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  return async () => {
+    reader ??= stdin.stream().getReader();
+    const { done, value } = await reader.read();
+    return done ? null : value;
   };
 }
 
