@@ -38,13 +38,28 @@ const SESSION_MAX_AGE_MS = 7 * 24 * 3_600_000;
 
 /** Registers a session, so that commands and MCP servers of its client find the name of their agent. */
 export async function registerSession(home: string, session: AgentSession): Promise<void> {
+  const text = JSON.stringify(session);
+  const files = [session.session, session.folder]
+    .map((place) => sessionFile(home, session.client, place))
+    .filter((file) => !isCurrent(file, text));
+  // Hooks register the session at every prompt, and most of the time nothing has changed.
+  if (files.length === 0) return;
   makeHome(home);
   const folder = join(home, 'sessions');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const text = JSON.stringify(session);
-  for (const place of [session.session, session.folder])
-    await writeAtomically(sessionFile(home, session.client, place), text, { mode: 0o600, flush: false });
+  for (const file of files) await writeAtomically(file, text, { mode: 0o600, flush: false });
   deleteOldFiles(folder);
+}
+
+/** Returns whether a file contains this text and is far from the age at which it is deleted. */
+function isCurrent(file: string, text: string): boolean {
+  try {
+    return (
+      Date.now() - statSync(file).mtimeMs < SESSION_MAX_AGE_MS / 7 && readFileSync(file, 'utf8') === text
+    );
+  } catch {
+    return false;
+  }
 }
 
 /**
