@@ -142,6 +142,9 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       openRemote: async (url, o) =>
         (await import('./agents/named-agents.ts')).openAgent(url, o, config(), env, host),
       wake: async (relay, names) => (await import('./agents/wake.ts')).wakeSessions(relay, names, host, env),
+      prepare: async () => {
+        await Promise.all([import('./agents/attend.ts'), import('./store/open-relay.ts')]);
+      },
       attend: async (session) => (await import('./agents/attend.ts')).attend(session, host, env),
       async *wakeCalls(session) {
         yield* (await import('./agents/wake.ts')).wakeCalls(session, host, env);

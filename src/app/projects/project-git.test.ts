@@ -44,6 +44,34 @@ test('commits and head are read from a repository, from a folder in it and from 
   assert.deepEqual(await projectGit(tmpdir()).commits({ limit: 9 }), []);
 });
 
+test('a caller can wait until git runs, which ends even if git fails', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-git-'));
+  try {
+    const outside = projectGit(folder);
+    const nothing = outside.status();
+    await outside.started();
+    assert.equal((await nothing).commit, null);
+
+    execFileSync('git', ['init', '-q', '-b', 'trunk'], { cwd: folder });
+    const git = projectGit(folder);
+    let done = false;
+    const status = git.status().finally(() => {
+      done = true;
+    });
+    await git.started();
+    assert.equal(done, false, 'git still runs');
+    assert.equal((await status).branch, 'trunk');
+
+    // git rejects this name of a filter, so it is never asked for the status.
+    execFileSync('git', ['config', 'filter.a=b.clean', 'true'], { cwd: folder });
+    const refused = git.status();
+    await git.started();
+    assert.equal((await refused).branch, null);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 test('differences from the last commit are listed by relative path with the number of lines', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-git-'));
   const git = (...args: string[]) =>

@@ -36,14 +36,21 @@ const BLOBS_AT_ONCE = 15;
 export function projectGit(folder: string, timeoutMs?: number, place = ''): ProjectGit {
   const own = new Set([place, ...PROJECT_FILES.map((name) => `${place}${name}`)]);
   const at = (names: readonly string[]) => names.map((name) => placed(name, place));
+  let starting: Promise<unknown> = Promise.resolve();
   const inRepository = async (args: readonly string[], o: GitOptions) => {
     if (!repositoryAround(folder)) throw new Error('not a git repository');
-    return String(await runGit(folder, args, { timeoutMs, ...o }));
+    const start = Promise.withResolvers<void>();
+    starting = Promise.all([starting, start.promise]);
+    const output = runGit(folder, args, { timeoutMs, started: start.resolve, ...o });
+    return String(await output.finally(start.resolve));
   };
   const git = (...args: string[]) => inRepository(args, {});
   const gitAsUser = (...args: string[]) => inRepository(args, { asUser: true });
   const lines = async (...args: string[]) => (await git(...args).catch(() => '')).split('\n').filter(Boolean);
   return {
+    async started() {
+      await starting;
+    },
     async commits({ since, limit, paths = [] }) {
       const after = since === undefined ? [] : [`--since=@${Math.floor(since / 1000) + 1}`];
       const which = [`--max-count=${limit}`, ...after, '--format=%H%x09%ct%x09%s', '--', ...paths];

@@ -51,6 +51,8 @@ export interface GitOptions {
    * if the user had typed the command.
    */
   readonly asUser?: boolean;
+  /** Called when the process of the command has started. Some commands first need another one. */
+  readonly started?: () => void;
 }
 
 /** Runs git and returns its output. If git fails, throws an error with the last line of stderr. */
@@ -66,7 +68,10 @@ export async function runGit(folder: string, args: readonly string[], o: GitOpti
  * the repository's attributes choose among them.
  */
 async function filtersOff(folder: string, o: GitOptions): Promise<string[]> {
-  const asked = start(folder, ALWAYS, ['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], o);
+  const asked = start(folder, ALWAYS, ['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], {
+    ...o,
+    started: undefined,
+  });
   const keys = String(await asked.catch(none)).split('\0');
   const names = new Set(keys.flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []));
   return [...names].flatMap((name) => {
@@ -96,7 +101,7 @@ async function start(
   folder: string,
   settings: readonly string[],
   args: readonly string[],
-  { timeoutMs = GIT_MS, input, asUser }: GitOptions,
+  { timeoutMs = GIT_MS, input, asUser, started }: GitOptions,
 ): Promise<Buffer> {
   // Omit variables that git sets for hooks, because they may name another repository.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...inherited } = process.env;
@@ -104,17 +109,17 @@ async function start(
   const given = settings.flatMap((setting) => ['-c', setting]);
   const words = ['-C', folder, '--no-pager', ...given, ...args];
   const begin = bun && !asUser ? startOnBun : startOnNode;
-  return begin(words, { timeoutMs, input, env });
+  return begin(words, { timeoutMs, input, env, started });
 }
 
-interface StartOptions extends Pick<GitOptions, 'input'> {
+interface StartOptions extends Pick<GitOptions, 'input' | 'started'> {
   readonly timeoutMs: number;
   readonly env: NodeJS.ProcessEnv;
 }
 
 async function startOnNode(
   words: readonly string[],
-  { timeoutMs, input, env }: StartOptions,
+  { timeoutMs, input, env, started }: StartOptions,
 ): Promise<Buffer> {
   // Load the module only here: not every hook and command needs git.
   const { execFile } = await import('node:child_process');
@@ -130,6 +135,7 @@ async function startOnNode(
       if (!error) resolve(stdout);
       else reject(new GitError(String(stderr).trim().split('\n').at(-1) || error.message, error.code));
     });
+    started?.();
     // Ignore the error: git may exit before it has read all input.
     if (input !== undefined) child.stdin!.on('error', () => {}).end(input);
   });
@@ -141,7 +147,7 @@ async function startOnNode(
  */
 async function startOnBun(
   words: readonly string[],
-  { timeoutMs, input, env }: StartOptions,
+  { timeoutMs, input, env, started }: StartOptions,
 ): Promise<Buffer> {
   const o = {
     timeout: timeoutMs,
@@ -159,6 +165,7 @@ async function startOnBun(
     const { code } = error as NodeJS.ErrnoException;
     throw new GitError(`git cannot be started: ${code}`, code);
   }
+  started?.();
   const [status, stdout, stderr] = await Promise.all([
     child.exited,
     child.stdout.bytes(),

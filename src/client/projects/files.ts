@@ -121,6 +121,8 @@ export interface MergedFile {
 
 /** Access to the git repository that contains the project folder. */
 export interface ProjectGit {
+  /** Resolves when git runs for every call so far, or has failed. */
+  started(): Promise<void>;
   /** Returns commits, newest first. With `paths`, only commits that changed one of these files. */
   commits(o: {
     readonly since?: number;

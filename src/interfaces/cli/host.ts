@@ -285,6 +285,8 @@ export interface AgentHost {
    * agents. Returns one entry for each agent with a session here and a waiting message.
    */
   wake(relay: Relay, names: readonly string[] | null): Promise<Woken[]>;
+  /** Loads the code that `attend` needs. */
+  prepare(): Promise<void>;
   /** Registers the session that runs a hook as an agent, and returns access to its messages and claims. */
   attend(session: HookedSession): Promise<Attendance>;
   /**

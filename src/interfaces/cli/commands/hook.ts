@@ -120,7 +120,8 @@ two reminders of the stop hook (30), or off. The hook wait ends with the exit co
         // Opening the store blocks the event loop, and git could not be started meanwhile.
         const early = starts ? sessionContext(client, event, input, around) : null;
         early?.catch(() => {});
-        if (starts) await new Promise((resolve) => setTimeout(resolve, 0));
+        if (starts) await host.agents.prepare();
+        if (starts && project) await within(GIT_START_MS, project.git.started(), undefined);
         const [attended, context] = await Promise.all([
           attendSession(client, event, input, around),
           early ?? sessionContext(client, event, input, around),
@@ -390,6 +391,8 @@ function renderAnswer(client: HookClient, event: HookEvent, answer: HookAnswer):
  * from git.
  */
 const GIT_MS = 400;
+/** Maximum time in ms to wait until git has started. */
+const GIT_START_MS = 20;
 /** Timeout in ms for locking the project files. */
 const LOCK_MS = 1_500;
 const FILES_NOTED = 20;
