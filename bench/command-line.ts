@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, rmSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { compileExecutable, findBun } from '../scripts/build/executable.ts';
 import type { Bench } from './bench.ts';
 import { benchFolder, plainEnv, RELAY, ROOT } from './servers.ts';
@@ -23,7 +23,9 @@ let compiled: string | undefined;
 export function benchExecutable(): string | null {
   if (findBun() === null) return null;
   if (compiled === undefined) {
-    const output = join(ROOT, 'node_modules', '.cache', 'executable', 'relay-bench');
+    const folder = join(ROOT, 'node_modules', '.cache', 'executable', 'bench');
+    const output = join(folder, 'relay');
+    mkdirSync(folder, { recursive: true });
     compileExecutable(output);
     compiled = output;
   }
@@ -49,7 +51,9 @@ export function commandBench(
       if (executable === null) return { skipped: 'npm has no Bun for this platform' };
       const home = benchFolder();
       const run = (program: string, args: readonly string[], o: Pick<Command, 'cwd' | 'input'> = {}) => {
-        const env = { ...plainEnv(), RELAY_HOME: home };
+        // The executable is on the PATH, as after an installation.
+        const PATH = `${dirname(executable)}${delimiter}${process.env.PATH}`;
+        const env = { ...plainEnv(), RELAY_HOME: home, PATH };
         const { status, stdout, stderr } = spawnSync(program, args, { ...o, env, encoding: 'utf8' });
         if (status !== 0)
           throw new Error(`${program} ${args.join(' ')} ended with exit code ${status}: ${stderr}`);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
@@ -55,12 +56,23 @@ function thread(relay: Relay): string {
   return relay(['thread', 'new']).trim();
 }
 
-/** Measures how long an agent waits for a hook. */
+/** Measures how long an agent waits for a hook in a project that is a git repository. */
 function hookBench(event: string): Bench {
-  return commandBench(`hook-${event}`, `relay hook claude ${event} in a project`, (relay, home) => {
+  return commandBench(`hook-${event}`, `relay hook claude ${event} in a git repository`, (relay, home) => {
     const cwd = join(home, 'project');
     mkdirSync(cwd);
+    const git = (...args: string[]) =>
+      execFileSync(
+        'git',
+        ['-c', 'user.name=A', '-c', 'user.email=a@b', '-c', 'commit.gpgsign=false', ...args],
+        {
+          cwd,
+        },
+      );
+    git('init', '--quiet');
     for (const args of PROJECT) relay(args, { cwd, input: '' });
+    git('add', '--all');
+    git('commit', '--quiet', '--message', 'Start');
     const input = JSON.stringify({ cwd, session_id: 'bench', source: 'startup', prompt: 'go on' });
     return { args: ['hook', 'claude', event], cwd, input };
   });
