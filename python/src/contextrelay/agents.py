@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import List, Optional, Sequence, Union
 
-from .transport import Transport
 from .types import Agent, AgentMessage, ConversationDetail
-from .wire import Flow, ask, blocking, get, post, segment
+from .wire import Flow, Operations, ask, blocking, get, post, segment
 
 
 class AgentFlows:
@@ -54,12 +53,10 @@ class AgentFlows:
         return ask(get(f"/conversations/{segment(conversation)}"))
 
 
-class Agents:
+class Agents(Operations):
     """``relay.agents``: agents, and messages to them."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._flows = AgentFlows()
+    _flows = AgentFlows()
 
     list = blocking(AgentFlows.list)
     send = blocking(AgentFlows.send)

@@ -45,7 +45,7 @@ from .channels import (
     socket_path,
 )
 from .client import RelayClient
-from .connection import Connection, Deadline, is_passing
+from .connection import Connection, Deadline, is_passing, no_answer, untrusted
 from .encryption import ChannelKeys
 from .errors import RelayError, RelayHTTPError, RelayUnreachableError
 from .files import FileFlows, SpaceFlows
@@ -53,7 +53,7 @@ from .pointers import PointerFlows
 from .questions import QuestionFlows, answered
 from .tasks import TaskFlows
 from .threads import ThreadFlows
-from .wire import Answer, Call, Flow, T, awaited, redirected
+from .wire import Answer, Call, Flow, Operations, T, awaited, redirected
 
 __all__ = ["AsyncContextRelay", "AsyncSubscription"]
 
@@ -165,18 +165,13 @@ class AsyncTransport:
                 names = {name.lower(): value for name, value in response.headers.items()}
                 return Answer(response.status, names, body, base)
         except (aiohttp.ClientSSLError, aiohttp.ClientConnectorCertificateError) as error:
-            untrusted = RelayUnreachableError(
-                f"The certificate of {base} is not trusted.", code="untrusted_certificate"
-            )
-            untrusted.final = True
-            raise untrusted from error
+            raise untrusted(base) from error
         except asyncio.TimeoutError as error:
             raise deadline.late(base) from error
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, RelayError):
                 raise
-            hint = "Check the address. To start a relay on this machine: relay up"
-            raise RelayUnreachableError(f"The relay at {base} does not answer.", hint=hint) from error
+            raise no_answer(base) from error
 
 
 async def _read(response: aiohttp.ClientResponse, call: Call, deadline: Deadline) -> bytes:
@@ -418,12 +413,10 @@ class AsyncSubscription:
             await socket.close()
 
 
-class AsyncThreads:
+class AsyncThreads(Operations):
     """Asynchronous form of :class:`contextrelay.threads.Threads`."""
 
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-        self._flows = ThreadFlows()
+    _flows = ThreadFlows()
 
     create = awaited(ThreadFlows.create)
     list = awaited(ThreadFlows.list)
@@ -450,12 +443,10 @@ class AsyncThreads:
     invoke = awaited(ThreadFlows.invoke)
 
 
-class AsyncAgents:
+class AsyncAgents(Operations):
     """Asynchronous form of :class:`contextrelay.agents.Agents`."""
 
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-        self._flows = AgentFlows()
+    _flows = AgentFlows()
 
     list = awaited(AgentFlows.list)
     send = awaited(AgentFlows.send)
@@ -464,12 +455,10 @@ class AsyncAgents:
     conversation = awaited(AgentFlows.conversation)
 
 
-class AsyncQuestions:
+class AsyncQuestions(Operations):
     """Asynchronous form of ``relay.questions``."""
 
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-        self._flows = QuestionFlows()
+    _flows = QuestionFlows()
 
     ask = awaited(QuestionFlows.ask)
     list = awaited(QuestionFlows.list)
@@ -479,12 +468,10 @@ class AsyncQuestions:
     withdraw = awaited(QuestionFlows.withdraw)
 
 
-class AsyncTasks:
+class AsyncTasks(Operations):
     """Asynchronous form of :class:`contextrelay.tasks.Tasks`."""
 
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-        self._flows = TaskFlows()
+    _flows = TaskFlows()
 
     list = awaited(TaskFlows.list)
     get = awaited(TaskFlows.get)
@@ -494,12 +481,10 @@ class AsyncTasks:
     agents = awaited(TaskFlows.agents)
 
 
-class AsyncFiles:
+class AsyncFiles(Operations):
     """Asynchronous form of :class:`contextrelay.files.Files`."""
 
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-        self._flows = FileFlows()
+    _flows = FileFlows()
 
     def space(self, name: str) -> AsyncSpace:
         """Returns a space by its name. Writing the first file creates the space."""

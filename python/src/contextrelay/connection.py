@@ -185,6 +185,23 @@ class Connection:
         return wait
 
 
+def untrusted(base: str) -> RelayUnreachableError:
+    """Returns the exception for a certificate that is not trusted."""
+    error = RelayUnreachableError(
+        f"The certificate of {base} is not trusted.",
+        code="untrusted_certificate",
+        hint="If you trust it, set the certificate of its issuer: REQUESTS_CA_BUNDLE=/path/to/ca.pem",
+    )
+    error.final = True
+    return error
+
+
+def no_answer(base: str) -> RelayUnreachableError:
+    """Returns the exception for a server that does not answer."""
+    hint = "Check the address. To start a relay on this machine: relay up"
+    return RelayUnreachableError(f"The relay at {base} does not answer.", hint=hint)
+
+
 def is_passing(error: BaseException) -> bool:
     """Returns whether a retry may succeed."""
     if isinstance(error, RelayTimeoutError):

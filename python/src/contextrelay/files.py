@@ -18,6 +18,7 @@ from .wire import (
     Call,
     Flow,
     JsonObject,
+    Operations,
     ask,
     blocking,
     get,
@@ -359,12 +360,10 @@ class Space:
     remove = blocking(SpaceFlows.remove)
 
 
-class Files:
+class Files(Operations):
     """``relay.files``: the files of a relay, grouped into spaces."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._flows = FileFlows()
+    _flows = FileFlows()
 
     def space(self, name: str) -> Space:
         """Returns a space by its name. Writing the first file creates the space."""

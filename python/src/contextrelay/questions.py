@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequence
 
 from .errors import RelayError, RelayHTTPError
-from .transport import Transport
-from .wire import Call, Flow, JsonObject, ask, blocking, get, post, segment, tell
+from .wire import Call, Flow, JsonObject, Operations, ask, blocking, get, post, segment, tell
 
 if TYPE_CHECKING:
     from typing_extensions import Concatenate, ParamSpec
@@ -105,12 +104,10 @@ class QuestionFlows:
         return tell(Call("DELETE", f"/questions/{segment(question_id)}", repeatable=True))
 
 
-class Questions:
+class Questions(Operations):
     """``relay.questions``: questions to people, and their answers. ``relay.ask`` also waits for the answer."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._flows = QuestionFlows()
+    _flows = QuestionFlows()
 
     ask = blocking(QuestionFlows.ask)
     list = blocking(QuestionFlows.list)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, List, Mapping, Optional
 
 from .pointer_url import parse_pointer
-from .transport import Transport
 from .types import Agent, Task, TaskInfo, TaskResult
-from .wire import Call, Flow, ask, blocking, get, post, segment, tell
+from .wire import Call, Flow, Operations, ask, blocking, get, post, segment, tell
 
 
 class TaskFlows:
@@ -67,12 +66,10 @@ def _settle(task: str, how: str, **fields: Optional[str]) -> Flow[TaskResult]:
     return ask(post(f"/tasks/{parse_pointer(task).id}/{how}", value, repeatable=True))
 
 
-class Tasks:
+class Tasks(Operations):
     """``relay.tasks``: tasks of agents. Each method accepts the id of a task or the URL of its pointer."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._flows = TaskFlows()
+    _flows = TaskFlows()
 
     list = blocking(TaskFlows.list)
     get = blocking(TaskFlows.get)

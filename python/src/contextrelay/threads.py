@@ -6,7 +6,6 @@ import base64
 from typing import Any, List, Mapping, Optional, Sequence, Union
 
 from .parts import Part, PartRequest, part_of
-from .transport import Transport
 from .types import (
     Artifact,
     ArtifactCreated,
@@ -27,7 +26,7 @@ from .types import (
     ThreadInfo,
     ThreadPage,
 )
-from .wire import BODY_BYTES, Call, Flow, ask, blocking, get, post, segment, tell
+from .wire import BODY_BYTES, Call, Flow, Operations, ask, blocking, get, post, segment, tell
 
 
 class ThreadFlows:
@@ -209,12 +208,10 @@ def _path(thread_id: str, rest: str = "") -> str:
     return f"/threads/{segment(thread_id)}" + (f"/{rest}" if rest else "")
 
 
-class Threads:
+class Threads(Operations):
     """``relay.threads``: the threads, which several agents share."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self._flows = ThreadFlows()
+    _flows = ThreadFlows()
 
     create = blocking(ThreadFlows.create)
     list = blocking(ThreadFlows.list)

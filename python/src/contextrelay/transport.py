@@ -24,8 +24,8 @@ from requests.utils import (
 )
 from urllib3.exceptions import HTTPError, NewConnectionError, SSLError
 
-from .connection import Connection, Deadline
-from .errors import RelayError, RelayHTTPError, RelayUnreachableError
+from .connection import Connection, Deadline, no_answer, untrusted
+from .errors import RelayError, RelayHTTPError
 from .pointer_url import origin_of
 from .wire import Answer, Call, Flow, T
 
@@ -140,20 +140,13 @@ class Transport:
         except RelayError:
             raise
         except SSLError as error:
-            untrusted = RelayUnreachableError(
-                f"The certificate of {base} is not trusted.",
-                code="untrusted_certificate",
-                hint="If you trust it, set the certificate of its issuer: REQUESTS_CA_BUNDLE=/path/to/ca.pem",
-            )
-            untrusted.final = True
-            raise untrusted from error
+            raise untrusted(base) from error
         except (requests.RequestException, HTTPError, OSError) as error:
             # In urllib3 1, a refused connection is a TimeoutError too.
             is_late = isinstance(error, (urllib3.exceptions.TimeoutError, TimeoutError))
             if is_late and not isinstance(error, NewConnectionError):
                 raise deadline.late(base) from error
-            hint = "Check the address. To start a relay on this machine: relay up"
-            raise RelayUnreachableError(f"The relay at {base} does not answer.", hint=hint) from error
+            raise no_answer(base) from error
 
 
 def _read(response: urllib3.BaseHTTPResponse, call: Call, deadline: Deadline) -> bytes:

@@ -126,6 +126,15 @@ def awaited(
     return method
 
 
+class Operations:
+    """Base of the groups of methods that a client has, such as ``relay.threads``."""
+
+    _flows: Any
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+
+
 def ask(call: Call) -> Flow[Any]:
     """Sends a call and returns the JSON object in the answer. The caller declares the type of the object."""
     answer = yield call

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
 
 from ..client import ContextRelay
 from . import missing_extra
 from .entry_log import EntryLog, SessionFiles, segment
-from .large_results import LargeResultOptions, LargeResults
+from .large_results import LargeResultOptions, LargeResults, seconds_of
 from .tools import RelayTool, RelayToolOptions, RelayTools
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class ContextRelaySessionStore(SessionFiles, SessionStore):
         for info in infos:
             if "subpath" not in info.metadata:
                 session = str(info.metadata["session"])
-                latest[session] = max(latest.get(session, 0), _milliseconds(info.modified_at))
+                latest[session] = max(latest.get(session, 0), int(seconds_of(info.modified_at) * 1000))
         return [{"session_id": session, "mtime": mtime} for session, mtime in latest.items()]
 
     # This optional method is not offered. The SDK detects this, because it is the method of the protocol itself.
@@ -132,7 +131,3 @@ class ContextRelaySessionStore(SessionFiles, SessionStore):
 
 def _session_folder(key: Any) -> str:
     return f"{segment(key['project_key'])}/{segment(key['session_id'])}/"
-
-
-def _milliseconds(moment: str) -> int:
-    return int(datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() * 1000)
