@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { bun } from '../base/bun.ts';
+import { orElse } from '../base/or-else.ts';
 
 /** Name and version of the runtime, for `relay version` and reports. */
 export const RUNTIME = bun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
@@ -92,9 +93,5 @@ export function watchPackage(onFirst: () => void): () => boolean {
 
 /** Resolves symbolic links. A path that does not exist is returned unchanged. */
 export function realPath(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
+  return orElse(() => realpathSync(file), file);
 }

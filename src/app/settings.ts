@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { RelayError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
+import { orElse } from '../base/or-else.ts';
 import { JsonDocument } from '../formats/json-document.ts';
 import type { ChangedSetting, Setting, Settings } from '../interfaces/cli/host.ts';
 import { suggest } from '../interfaces/cli/suggest.ts';
@@ -111,12 +112,8 @@ function usable(name: string, option: Option, words: readonly string[]): Json {
 }
 
 function parsed(word: string): Json[] {
-  try {
-    const value: Json = JSON.parse(word);
-    return value === null ? [] : [value];
-  } catch {
-    return [];
-  }
+  const value: Json = orElse(() => JSON.parse(word), null);
+  return value === null ? [] : [value];
 }
 
 /**

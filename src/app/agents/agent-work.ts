@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { tooLarge } from '../../base/errors.ts';
 import { PROMPT_PREVIEWS, PROMPT_WORDS_BYTES } from '../../base/limits.ts';
+import { orElse } from '../../base/or-else.ts';
 import { pause } from '../../base/pause.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { readText, utf8Bytes } from '../../base/utf8.ts';
@@ -128,22 +129,14 @@ function answerCache(records: Records, env: Env): AnswerCache {
 function pipelineWorker(remote: string | null): Worker {
   const host = hostname();
   return {
-    name: `${user()} on ${host}, process ${process.pid}`.slice(-200),
+    // `userInfo` throws if the user id of this process has no name.
+    name: `${orElse(() => userInfo().username, 'somebody')} on ${host}, process ${process.pid}`.slice(-200),
     isAlive: (name) => {
       const [, elsewhere, pid] = / on (.+), process (\d+)$/.exec(name) ?? [];
       if (remote !== null || elsewhere !== host) return null;
       return isAlive({ pid: Number(pid), birth: null });
     },
   };
-}
-
-function user(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // `userInfo` throws if the user id of this process has no name.
-    return 'somebody';
-  }
 }
 
 /** Runs installed programs with the environment and in the folder of the caller. */

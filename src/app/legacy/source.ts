@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
+import { orElse } from '../../base/or-else.ts';
 import { Database } from '../../engines/sqlite/database.ts';
 
 /** A thread of a Go relay as it was stored. Versions, events and artifacts are in order, oldest first. */
@@ -115,13 +116,7 @@ function eventOf(said: JsonObject & { timestamp: string }) {
   return { id: text(id), type: UNKNOWN_EVENT, payload: kept, timestamp };
 }
 
-function parse(json: string): Json {
-  try {
-    return JSON.parse(json) as Json;
-  } catch {
-    return json;
-  }
-}
+const parse = (json: string): Json => orElse(() => JSON.parse(json), json);
 
 /**
  * Returns whether a path exists without symbolic links. The home may come from someone else, so links in it

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { systemEnv } from '../../base/env.ts';
 import { uuid } from '../../base/ids.ts';
+import { orElse } from '../../base/or-else.ts';
 import { birthOf, isAlive, type ServerRecord } from '../serve/pid-file.ts';
 import { makeHome } from '../store/home.ts';
 
@@ -98,13 +99,9 @@ export class Spool {
 
 /** Reads the header. Returns null if a full disk kept it from being written; such a spool has no output. */
 function readHeader(fd: number): Header | null {
-  try {
-    const bytes = Buffer.alloc(HEADER_BYTES);
-    readSync(fd, bytes, 0, HEADER_BYTES, 0);
-    return JSON.parse(bytes.toString());
-  } catch {
-    return null;
-  }
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  readSync(fd, bytes, 0, HEADER_BYTES, 0);
+  return orElse(() => JSON.parse(bytes.toString()), null);
 }
 
 const folderOf = (home: string) => join(home, 'outputs');
@@ -120,12 +117,8 @@ function makeFolder(home: string): string {
  * inode numbers of other files are soon reused.
  */
 export function pipeId(fd: number): string | null {
-  try {
-    const file = fstatSync(fd);
-    return file.isFIFO() ? `${file.dev}-${file.ino}` : null;
-  } catch {
-    return null;
-  }
+  const file = orElse(() => fstatSync(fd), null);
+  return file?.isFIFO() ? `${file.dev}-${file.ino}` : null;
 }
 
 /**

@@ -1,4 +1,4 @@
-import fs, { existsSync, realpathSync } from 'node:fs';
+import fs, { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
@@ -9,6 +9,7 @@ import {
   type ProjectGit,
   placed,
 } from '../../client/projects/files.ts';
+import { realPath } from '../own-package.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
 /** Keeps git out of submodules, whose own settings can name programs to run. */
@@ -252,7 +253,7 @@ function readStatus(text: string): GitStatus {
  * not ask git, which takes much longer.
  */
 function repositoryAround(folder: string): { readonly prefix: string } | null {
-  const place = existsSync(folder) ? realpathSync(folder) : folder;
+  const place = realPath(folder);
   for (let top = place; ; top = dirname(top)) {
     if (existsSync(join(top, '.git'))) {
       const prefix = relative(top, place).replaceAll('\\', '/');

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
+import { orElse } from '../../base/or-else.ts';
 import type { Health } from '../../interfaces/cli/host.ts';
 
 /** Process that listens on a port. */
@@ -83,21 +84,10 @@ function shorten(command: string): string {
   return clean.length > 60 ? `${clean.slice(0, 59)}…` : clean;
 }
 
-/**
- * Returns the result of `look`, or `nothing` if it throws, because the process has ended or belongs to
- * another user.
- */
-function orElse<T>(nothing: T, look: () => T): T {
-  try {
-    return look();
-  } catch {
-    return nothing;
-  }
-}
-
-const read = (path: string) => orElse('', () => readFileSync(path, 'utf8'));
-const list = (path: string) => orElse([], () => readdirSync(path));
-const link = (path: string) => orElse('', () => readlinkSync(path));
+// These functions fail if the process has ended or belongs to another user.
+const read = (path: string) => orElse(() => readFileSync(path, 'utf8'), '');
+const list = (path: string) => orElse(() => readdirSync(path), []);
+const link = (path: string) => orElse(() => readlinkSync(path), '');
 
 const HEALTH_TIMEOUT_MS = 3000;
 

@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { JsonObject } from '../../base/json.ts';
+import { orElse } from '../../base/or-else.ts';
 import {
   type Candidate,
   fieldIn,
@@ -90,13 +91,7 @@ const KNOWN = new Set(
   ),
 );
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
+export const namesIn = (folder: string) => orElse(() => readdirSync(folder), []);
 
 /** Lists the transcripts in a folder, except those of sub-agents. */
 export function transcriptsIn(folder: string): Candidate[] {

@@ -1,9 +1,8 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isJsonObject, type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import type { FileUse, SessionTodo, ToolUse } from '../../client/sessions/transcript.ts';
-import { transcriptsIn } from './claude.ts';
+import { namesIn, transcriptsIn } from './claude.ts';
 import {
   argumentsText,
   fieldIn,
@@ -73,15 +72,11 @@ const KNOWN = new Set(['session_meta', 'event_msg', 'response_item', 'world_stat
 /** Lists the folders below `folder`, one for each day, newest first. */
 function daysIn(folder: string, depth: number): string[] {
   if (depth === 0) return [folder];
-  try {
-    const names = readdirSync(folder).filter((name) => /^\d{2,4}$/.test(name));
-    return names
-      .sort()
-      .reverse()
-      .flatMap((name) => daysIn(join(folder, name), depth - 1));
-  } catch {
-    return [];
-  }
+  return namesIn(folder)
+    .filter((name) => /^\d{2,4}$/.test(name))
+    .sort()
+    .reverse()
+    .flatMap((name) => daysIn(join(folder, name), depth - 1));
 }
 
 function promptIn({ type, payload }: JsonObject): string {

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { SESSION_TURN_CHARS, SESSIONS_MAX } from '../../base/limits.ts';
@@ -6,6 +6,7 @@ import type { SessionInfo, ToolUse, Turn } from '../../client/sessions/transcrip
 import { sha256 } from '../../engines/body-hashes.ts';
 import type { SessionFilter } from '../../interfaces/cli/host.ts';
 import { maskSecrets } from '../../text/secrets.ts';
+import { realPath } from '../own-package.ts';
 import { SESSION_VARIABLES } from '../store/sessions.ts';
 import { claudeReader } from './claude.ts';
 import { codexReader } from './codex.ts';
@@ -47,12 +48,8 @@ function sessionName(client: string, id: string): string {
 
 /** Returns the folder whose sessions belong together: the repository that contains `cwd`, or `cwd` itself. */
 export function sessionFolder(cwd: string): string {
-  let real = cwd;
-  try {
-    real = realpathSync(cwd);
-  } catch {
-    // The folder was deleted, but its sessions still exist. Use the path as it is.
-  }
+  // If the folder was deleted, its sessions still exist. `realPath` then returns the path as it is.
+  const real = realPath(cwd);
   for (let folder = real; folder !== dirname(folder); folder = dirname(folder))
     if (existsSync(join(folder, '.git'))) return folder;
   return real;

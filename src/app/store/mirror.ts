@@ -305,10 +305,6 @@ function lastEvent(file: number, size: number): { end: number; count: number } {
 }
 
 function eventNumber(line: string): number | null {
-  try {
-    const { id } = JSON.parse(line) as { id?: string };
-    return id !== undefined && /^\d+$/.test(id) ? Number(id) : null;
-  } catch {
-    return null;
-  }
+  const id = jsonObjectIn(line)?.id;
+  return typeof id === 'string' && /^\d+$/.test(id) ? Number(id) : null;
 }

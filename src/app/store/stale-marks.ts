@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../base/or-else.ts';
 import { parseRoot, type ThreadRoot } from '../../domain/threads/keys.ts';
 import { processExists } from '../serve/pid-file.ts';
 import { unique } from './atomic-file.ts';
@@ -36,12 +37,7 @@ export function setMark(folder: string, root: ThreadRoot): string {
 
 /** Returns the marks of processes that ended before they wrote the readable files. */
 export function staleMarks(folder: string): { root: ThreadRoot; path: string }[] {
-  let names: string[];
-  try {
-    names = readdirSync(join(folder, STALE));
-  } catch {
-    return [];
-  }
+  const names = orElse(() => readdirSync(join(folder, STALE)), []);
   return names.flatMap((name) => {
     const [, text = '', pid] = /^(.+)\.(\d+)\.[^.]*$/.exec(name) ?? [];
     const root = parseRoot(text);

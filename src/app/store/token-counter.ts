@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../base/or-else.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { tokenCounter } from '../../text/token-count.ts';
 import {
@@ -47,13 +48,8 @@ async function unpackedTable(): Promise<TokenTable> {
 
 /** Reads the cached token table. Returns null if the file is missing or incomplete. */
 function readCachedTable(path: string): TokenTable | null {
-  try {
-    const made = readMapped(path);
-    return isWholeTable(made) ? openTokenTable(made) : null;
-  } catch {
-    // Not cached yet: the caller builds the table.
-    return null;
-  }
+  const made = orElse(() => readMapped(path), null);
+  return made !== null && isWholeTable(made) ? openTokenTable(made) : null;
 }
 
 function keep(path: string, table: Uint8Array): void {

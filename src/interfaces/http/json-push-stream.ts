@@ -2,6 +2,7 @@ import { readerOf } from '../../base/byte-streams.ts';
 import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { PUSH_FIELDS_BYTES } from '../../base/limits.ts';
+import { orElse } from '../../base/or-else.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 
 /**
@@ -144,15 +145,7 @@ class Scanner {
     else if (char === '\\') this.#escaped = true;
     else if (char === '"') {
       this.#inString = false;
-      if (this.#depth === 1) this.#key = this.#stringSince(this.#stringStart);
-    }
-  }
-
-  #stringSince(start: number): string {
-    try {
-      return JSON.parse(this.#rest.slice(start));
-    } catch {
-      return '';
+      if (this.#depth === 1) this.#key = orElse(() => JSON.parse(this.#rest.slice(this.#stringStart)), '');
     }
   }
 

@@ -4,6 +4,7 @@ import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { equalInConstantTime, hmacSha256 } from '../../../base/hash.ts';
 import type { Json } from '../../../base/json.ts';
 import { WEBHOOK_AGE_MS, WEBHOOK_BYTES } from '../../../base/limits.ts';
+import { orElse } from '../../../base/or-else.ts';
 import { pause } from '../../../base/pause.ts';
 import type { PipelineFile, Trigger } from '../../../client/pipelines/definition.ts';
 import type { Pipelines } from '../../../client/pipelines/pipelines.ts';
@@ -124,17 +125,10 @@ async function receive(request: IncomingMessage, hooks: ReadonlyMap<string, Hook
     throw new RelayError('unauthorized', {
       hint: 'The signature in webhook-signature does not match. Sign the request with the secret of this webhook.',
     });
+  const payload: Json = orElse(() => JSON.parse(body), body);
   return server.fire(
     `${trigger.path}:${id}`,
-    { webhook: trigger.path, id, at: new Date().toISOString(), payload: jsonOrText(body) },
+    { webhook: trigger.path, id, at: new Date().toISOString(), payload },
     trigger,
   );
-}
-
-function jsonOrText(body: string): Json {
-  try {
-    return JSON.parse(body) as Json;
-  } catch {
-    return body;
-  }
 }

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { EXIT, isRelayError } from '../../../base/errors.ts';
 import { shellWord } from '../../../base/format.ts';
 import { BUNDLE_BYTES } from '../../../base/limits.ts';
+import { orElse } from '../../../base/or-else.ts';
 import { everyItem, firstItems } from '../../../base/pages.ts';
 import type { OutputReport } from '../../../contract/pointers.ts';
 import type {
@@ -507,11 +508,7 @@ function inFigures({ versions, artifacts, events }: Omit<LegacyThread, 'bundle'>
  * belongs to a Go relay, and the answer is false.
  */
 function isRemote(host: Host): boolean {
-  try {
-    return host.remote !== null;
-  } catch {
-    return false;
-  }
+  return orElse(() => host.remote !== null, false);
 }
 
 const replay = answerCommand({

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../../base/json.ts';
 import type { TokenCounter } from '../../../base/tokens.ts';
 import { encodeUtf8 } from '../../../base/utf8.ts';
 import { JsonDocument, type JsonPath } from '../../../formats/json-document.ts';
@@ -79,7 +79,7 @@ export class Interceptor {
    * (`answer`).
    */
   async fromClient(text: string): Promise<{ readonly forward: string } | { readonly answer: string }> {
-    const message = parse(text);
+    const message = jsonObjectIn(text);
     const { id, method, params } = message ?? {};
     const forward = { forward: text };
     if (message === null || typeof method !== 'string') return forward;
@@ -103,7 +103,7 @@ export class Interceptor {
    * stored first.
    */
   fromServer(text: string): string | Promise<string> {
-    const message = parse(text);
+    const message = jsonObjectIn(text);
     if (message === null || message.method !== undefined || message.id === undefined) return text;
     const key = JSON.stringify(message.id);
     const pending = this.#pending.get(key);
@@ -220,15 +220,6 @@ export class Interceptor {
     if (named?.kind !== 'pointer' || !this.#issued.has(named.id)) return null;
     const text = await this.#host.read(named.id, this.#callOf(call));
     return text === null ? null : { contents: [{ uri: uri!, mimeType: 'text/plain', text }] };
-  }
-}
-
-function parse(text: string): JsonObject | null {
-  try {
-    const message = JSON.parse(text);
-    return isJsonObject(message) ? message : null;
-  } catch {
-    return null;
   }
 }
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../../base/json.ts';
+import { orElse } from '../../../base/or-else.ts';
 import { JsonSchema } from '../../../formats/json-schema.ts';
 
 /**
@@ -162,11 +163,7 @@ function textOf(block: Json): string | null {
 }
 
 function isSameData(text: string, value: Json): boolean {
-  try {
-    return jsonEqual(JSON.parse(text), value);
-  } catch {
-    return false;
-  }
+  return orElse(() => jsonEqual(JSON.parse(text), value), false);
 }
 
 function inHandle(handle: string): string {
