@@ -95,6 +95,14 @@ export function isRelayError(error: unknown, code?: ErrorCode): error is RelayEr
   return isErrorCode(found) && (code === undefined || found === code);
 }
 
+/** Returns a handler for `catch`. It returns null for an error with one of these codes, and throws any other error. */
+export function ignore(...codes: readonly ErrorCode[]): (error: unknown) => null {
+  return (error) => {
+    if (isRelayError(error) && codes.includes(error.code)) return null;
+    throw error;
+  };
+}
+
 /**
  * Errors whose detail `seconds` says after how many seconds a client may retry. In other errors, `seconds` means
  * something else.

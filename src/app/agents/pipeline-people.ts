@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { ignore, RelayError } from '../../base/errors.ts';
 import { NOTIFY_MS, SECRET_BYTES } from '../../base/limits.ts';
 import type { Notify, Secret } from '../../client/pipelines/definition.ts';
 import type { RunQuestion } from '../../client/pipelines/step-work.ts';
@@ -34,12 +34,8 @@ export function personAsker({ questions, channels }: Relay, place: Place) {
       ...(timeoutMs === undefined ? {} : { expires_in: Math.max(1, timeoutMs / 1000) }),
     });
     if (asked.status !== 'open') return waitForAnswer(questions, asked, signal);
-    const link = await questions.link(asked.id).catch((error: unknown) => {
-      // Without the scope `answer`, or after the question was answered, there is no link. Continue without
-      // it.
-      if (isRelayError(error, 'forbidden') || isRelayError(error, 'conflict')) return null;
-      throw error;
-    });
+    // Without the scope `answer`, or after the question was answered, there is no link. Continue without it.
+    const link = await questions.link(asked.id).catch(ignore('forbidden', 'conflict'));
     question.onAsked(asked, link?.url ?? null);
     if (notify) await announce(asked, link?.url ?? '', notify, { channels }, place);
     return waitForAnswer(questions, asked, signal);

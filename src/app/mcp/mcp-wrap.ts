@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { config as configureZod } from 'zod';
 import { systemEnv } from '../../base/env.ts';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { ignore, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { MCP_BUDGET_TOKENS, MCP_MESSAGE_BYTES } from '../../base/limits.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
@@ -255,10 +255,7 @@ class Stores implements InterceptorHost, AsyncDisposable {
   read: InterceptorHost['read'] = async (handle, call) => {
     const open = await this.#open();
     const url = await open.resolve(handle);
-    const found = await (await open.client()).inspect(url).catch((error) => {
-      if (isRelayError(error, 'not_found')) return null;
-      throw error;
-    });
+    const found = await (await open.client()).inspect(url).catch(ignore('not_found'));
     const session = await this.#session(call.session);
     if (found === null || found.metadata.kind !== OUTPUT || found.metadata.session !== session) return null;
     // Pull under an agent name from which statistics derive the server and the tool.

@@ -1,6 +1,6 @@
 import { streamFrom } from '../../base/byte-streams.ts';
 import { systemEnv } from '../../base/env.ts';
-import { isRelayError } from '../../base/errors.ts';
+import { ignore } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { OUTPUT_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
@@ -67,11 +67,8 @@ export class OutputStore implements AsyncDisposable {
       for (const chunk of spool.chunks()) builder.write(chunk);
       const { lines, tokens } = await builder.finish();
       const facts = { command: header.command, exit: null, lines, tokens, shown: 0, bytes: size };
-      if (size > 0)
-        await this.save(spool, facts).catch((error) => {
-          // The killed process had already stored the output, so nothing is left to do.
-          if (!isRelayError(error, 'idempotency_conflict')) throw error;
-        });
+      // `idempotency_conflict`: the killed process had already stored the output.
+      if (size > 0) await this.save(spool, facts).catch(ignore('idempotency_conflict'));
       spool.delete();
     }
   }
@@ -98,10 +95,8 @@ export class OutputStore implements AsyncDisposable {
     for (const output of await this.list()) {
       kept += output.bytes;
       if (kept <= bytes) continue;
-      await this.#open.relay.pointers.delete(output.id).catch((error) => {
-        // Another process has just deleted the output.
-        if (!isRelayError(error, 'not_found')) throw error;
-      });
+      // `not_found`: another process has just deleted the output.
+      await this.#open.relay.pointers.delete(output.id).catch(ignore('not_found'));
       deleted++;
     }
     return deleted;

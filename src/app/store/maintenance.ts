@@ -1,4 +1,4 @@
-import { isRelayError } from '../../base/errors.ts';
+import { ignore } from '../../base/errors.ts';
 import { everyItem } from '../../base/pages.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
@@ -53,7 +53,8 @@ export async function repairThreads(
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
   for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, LOCAL_CALLER, o))) {
     const { root } = await log.meta(LOCAL_CALLER, thread_id);
-    const written = (await mirror?.rewrite(root).then(() => true, unlessDamaged)) ?? true;
+    // The files of a damaged thread are not written. Continue with the next thread.
+    const written = mirror ? await mirror.rewrite(root).then(() => true, ignore('store_damaged')) : true;
     if (!written) {
       done.missing.push(thread_id);
       continue;
@@ -67,14 +68,6 @@ export async function repairThreads(
     }
   }
   return done;
-}
-
-/**
- * Returns false for damaged data, so that the repair continues with the next thread. Throws any other error.
- */
-function unlessDamaged(error: unknown): false {
-  if (isRelayError(error, 'store_damaged')) return false;
-  throw error;
 }
 
 /** Reads every body in the store. A damaged body is yielded with the pointer, file or thread that uses it. */

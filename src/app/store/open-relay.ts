@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isRelayError } from '../../base/errors.ts';
+import { ignore } from '../../base/errors.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import {
   isLoopback,
-  type PointerRef,
   parseHandle,
   parsePointer,
   parseReadable,
@@ -158,7 +157,7 @@ async function resolve(url: string, relay: Relay, own: readonly string[]): Promi
   if (ref.base === null) return parseHandle(ref.id) === null ? here : url;
   const ours = own.some((base) => byNumber(base) === byNumber(ref.base!));
   if (!ours && !isLoopback(new URL(ref.base).hostname)) return url;
-  if (await holds(relay, ref)) return here;
+  if (await relay.pointers.peek(ref.id).catch(ignore('not_found'))) return here;
   const { fetchHealth } = await import('../serve/port-owner.ts');
   const elsewhere = (await fetchHealth(ref.base)) !== null;
   return elsewhere || !ours ? url : here;
@@ -167,11 +166,4 @@ async function resolve(url: string, relay: Relay, own: readonly string[]): Promi
 /** Replaces `localhost` with its IP address. */
 function byNumber(base: string): string {
   return base.replace(/(?<=^https?:\/\/)localhost(?=[:/]|$)/, '127.0.0.1');
-}
-
-async function holds(relay: Relay, { id }: PointerRef): Promise<boolean> {
-  return relay.pointers.peek(id).then(Boolean, (error) => {
-    if (isRelayError(error, 'not_found')) return false;
-    throw error;
-  });
 }

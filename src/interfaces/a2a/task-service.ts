@@ -5,7 +5,7 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
-import { isRelayError } from '../../base/errors.ts';
+import { ignore } from '../../base/errors.ts';
 import { ownKey } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { A2A_POLL_MS, A2A_TASK_TTL_MS, A2A_TASKS_LISTED } from '../../base/limits.ts';
@@ -168,10 +168,8 @@ export class TaskService {
   async cancel(record: TaskRecord): Promise<TaskRecord> {
     const { id } = record;
     if (isOver(record)) throw new TaskNotCancelableError(`Task is ${record.state}: ${id}`);
-    await this.relay.tasks.cancel(turnOf(record)).catch((error) => {
-      // `conflict`: the result came first, and `find` below reads it. `not_found`: the pointer has expired.
-      if (!isRelayError(error, 'conflict') && !isRelayError(error, 'not_found')) throw error;
-    });
+    // `conflict`: the result came first, and `find` below reads it. `not_found`: the pointer has expired.
+    await this.relay.tasks.cancel(turnOf(record)).catch(ignore('conflict', 'not_found'));
     const now = await this.find(id);
     const over = isOver(now)
       ? now

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
+import { EXIT, ignore, RelayError } from '../../../base/errors.ts';
 import {
   ANSWER_TAIL_CHARS,
   PROMPT_WORDS_BYTES,
@@ -110,13 +110,8 @@ async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): P
   }
   if (named !== undefined) return findThread(work.threads, named);
   const last = (await host.relay.threadMemory()).get();
-  if (last === undefined) return null;
-  try {
-    return (await work.threads.get(last)).thread_id;
-  } catch (error) {
-    if (isRelayError(error, 'not_found')) return null;
-    throw error;
-  }
+  const found = last === undefined ? null : await work.threads.get(last).catch(ignore('not_found'));
+  return found?.thread_id ?? null;
 }
 
 /** Stores a file or standard input as an artifact of the thread. Returns the reference of the artifact. */

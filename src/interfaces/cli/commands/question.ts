@@ -1,4 +1,4 @@
-import { isRelayError } from '../../../base/errors.ts';
+import { ignore } from '../../../base/errors.ts';
 import type { AskedQuestion } from '../../../contract/questions.ts';
 import { askPerson } from '../../../sdk/ask.ts';
 import { badUsage, defineCommand, refusal } from '../command.ts';
@@ -39,11 +39,8 @@ that this command prints. Ctrl-C withdraws the question. The exit code is 1 if n
     using stop = interruption(() => {});
     const onAsked = async ({ id }: AskedQuestion) => {
       io.note(`Waiting for an answer. Answer with: relay approve ${id}`);
-      const link = await relay.questions.link(id).catch((error: unknown) => {
-        // Without the scope `answer`, the API key cannot create a link. Continue without a link.
-        if (isRelayError(error, 'forbidden')) return null;
-        throw error;
-      });
+      // Without the scope `answer`, the API key cannot create a link. Continue without a link.
+      const link = await relay.questions.link(id).catch(ignore('forbidden'));
       if (link) io.note(`Or open${host.remote === null ? ' (while relay up runs)' : ''}: ${link.url}`);
     };
     const answered = await askPerson(relay.questions, args[0]!, { ...input, signal: stop.signal, onAsked });

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { isRelayError, RelayError } from '../../../base/errors.ts';
+import { ignore, isRelayError, RelayError } from '../../../base/errors.ts';
 import { isUuid } from '../../../base/ids.ts';
+import { orElse } from '../../../base/or-else.ts';
 import type { CreatedKey, Meter, UsageReport } from '../../../contract/keys.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { badUsage, defineCommand, type Invocation, refusal } from '../command.ts';
@@ -425,14 +426,9 @@ async function pageOf({ open }: Invocation, word: string): Promise<string> {
   const pointer = pointerIn(word);
   if (pointer === null) return `/ui/channels/${encodeURIComponent(word)}`;
   if (!isUuid(word)) return pointer;
-  const client = await (await open()).client();
-  try {
-    await client.threads.get(word);
-    return `/ui/threads/${word.toLowerCase()}`;
-  } catch (error) {
-    if (!isRelayError(error, 'not_found') && !isRelayError(error, 'forbidden')) throw error;
-    return pointer;
-  }
+  const { threads } = (await open()).relay;
+  const thread = await threads.get(word).catch(ignore('not_found', 'forbidden'));
+  return thread ? `/ui/threads/${word.toLowerCase()}` : pointer;
 }
 
 /**
@@ -440,12 +436,8 @@ async function pageOf({ open }: Invocation, word: string): Promise<string> {
  * the fragment of the URL, which browsers never send.
  */
 function pointerIn(word: string): string | null {
-  try {
-    const { id, key } = parsePointer(word);
-    return `/pull/${id}${key === null ? '' : `#key=${key}`}`;
-  } catch {
-    return null;
-  }
+  const pointer = orElse(() => parsePointer(word), null);
+  return pointer && `/pull/${pointer.id}${pointer.key === null ? '' : `#key=${pointer.key}`}`;
 }
 
 const usage = defineCommand({
