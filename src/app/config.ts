@@ -145,8 +145,8 @@ export async function initHome(home: string): Promise<{ config: string; written:
   // Write only the options that people change most. A later version may then change the defaults of all
   // others.
   const first = { host: OPTIONS.host.default, port: OPTIONS.port.default };
-  const { writeAtomically } = await import('./store/atomic-file.ts');
-  await writeAtomically(config, `${JSON.stringify(first, null, 2)}\n`, { mode: 0o600 });
+  const { writeJsonFile } = await import('./store/atomic-file.ts');
+  await writeJsonFile(config, first);
   return { config, written: true };
 }
 

@@ -10,9 +10,9 @@ import { inProject } from '../../interfaces/cli/commands/project-call.ts';
 import type { Attendance, HookedSession, Host } from '../../interfaces/cli/host.ts';
 import type { Environment } from '../config.ts';
 import { processExists } from '../serve/pid-file.ts';
-import { writeAtomically } from '../store/atomic-file.ts';
+import { readJsonFile, writeJsonFile } from '../store/atomic-file.ts';
 import { makeHome } from '../store/home.ts';
-import { clientProcess, knownSession, readJsonFile, registerSession, wakeMark } from '../store/sessions.ts';
+import { clientProcess, knownSession, registerSession, wakeMark } from '../store/sessions.ts';
 import { findRoute, isWatched, settleSent } from './wake.ts';
 
 /** Maximum number of claims that a session remembers as reported. The oldest are forgotten first. */
@@ -160,5 +160,5 @@ export async function chooseName(
     ...readJsonFile(namesFile(home)),
     [folder === null ? client : `${client} ${folder}`]: name,
   };
-  await writeAtomically(namesFile(home), `${JSON.stringify(names, null, 2)}\n`, { mode: 0o600 });
+  await writeJsonFile(namesFile(home), names);
 }

@@ -17,8 +17,9 @@ import { framedMessages } from '../../interfaces/cli/agent-messages.ts';
 import type { Host } from '../../interfaces/cli/host.ts';
 import type { Environment } from '../config.ts';
 import { processExists } from '../serve/pid-file.ts';
+import { readJsonFile } from '../store/atomic-file.ts';
 import { makeHome } from '../store/home.ts';
-import { knownSession, readJsonFile, seenInTranscript, wakeMark } from '../store/sessions.ts';
+import { knownSession, seenInTranscript, wakeMark } from '../store/sessions.ts';
 
 /** Interval in ms at which `watchSessions` asks the relay for messages. */
 const WATCH_MS = 3_000;

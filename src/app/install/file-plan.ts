@@ -5,7 +5,7 @@ import { TomlError } from 'smol-toml';
 import { RelayError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import { JsonSyntaxError } from '../../formats/json-syntax.ts';
-import { writeAtomically } from '../store/atomic-file.ts';
+import { readJsonFile, writeJsonFile } from '../store/atomic-file.ts';
 import type { Part, SettingsTarget } from './clients.ts';
 import {
   addEntries,
@@ -190,17 +190,13 @@ export class Receipts {
   }
 
   async get(path: string): Promise<Receipt | null> {
-    try {
-      const receipt = JSON.parse(await readFile(this.#file(path), 'utf8'));
-      return receipt.path === path ? receipt : null;
-    } catch {
-      return null;
-    }
+    const receipt = readJsonFile(this.#file(path)) as Receipt | null;
+    return receipt?.path === path ? receipt : null;
   }
 
   async put(receipt: Receipt): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await writeAtomically(this.#file(receipt.path), `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o600 });
+    await writeJsonFile(this.#file(receipt.path), receipt);
   }
 
   /**

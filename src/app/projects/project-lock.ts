@@ -1,9 +1,9 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { RelayError } from '../../base/errors.ts';
 import { PROJECT_LOCK_STALE_MS, PROJECT_LOCK_WAIT_MS } from '../../base/limits.ts';
 import { processExists } from '../serve/pid-file.ts';
-import { unique } from '../store/atomic-file.ts';
+import { readJsonFile, unique } from '../store/atomic-file.ts';
 
 /**
  * Runs `work` under a lock: a file that only one process can create. The file names its holder, so that
@@ -60,13 +60,9 @@ function create(path: string, token: string): boolean {
   }
 }
 
+/** Returns the holder of a lock, or null if there is no lock file, or if it was just created and is still empty. */
 function holderOf(path: string): Holder | null {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    // The holder is unknown: the lock file does not exist, or was just created and is still empty.
-    return null;
-  }
+  return readJsonFile(path) as Holder | null;
 }
 
 function isStale(lock: string, holder: Holder | null): boolean {

@@ -1,11 +1,12 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject } from '../../base/json.ts';
+
 import { translateError } from '../../engines/sqlite/translate-error.ts';
 import type { RunningServer } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { maskPassword } from '../option-readers.ts';
+import { readJsonFile } from '../store/atomic-file.ts';
 
 /** Content of the pid file, in which a server describes itself. */
 export interface ServerRecord extends RunningServer {
@@ -30,13 +31,10 @@ export function runningServer(home: string): ServerRecord | null {
 
 /** Returns the content of the pid file, even of a dead server, or null if there is no valid file. */
 export function readServerRecord(home: string): ServerRecord | null {
-  try {
-    const value: unknown = JSON.parse(readFileSync(pidFile(home), 'utf8'));
-    if (!isJsonObject(value) || !Number.isSafeInteger(value.pid) || (value.pid as number) < 1) return null;
-    return typeof value.url === 'string' ? (value as unknown as ServerRecord) : null;
-  } catch {
+  const { pid, url, ...rest } = readJsonFile(pidFile(home)) ?? {};
+  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1 || typeof url !== 'string')
     return null;
-  }
+  return { pid, url, ...rest } as ServerRecord;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import type { FileUse } from '../../client/sessions/transcript.ts';
-import { readJsonFile } from '../store/sessions.ts';
+import { readJsonFile } from '../store/atomic-file.ts';
 import { transcriptsIn } from './claude.ts';
 import {
   fieldIn,

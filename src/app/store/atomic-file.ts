@@ -5,6 +5,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readFileSync,
   readlinkSync,
   realpathSync,
   renameSync,
@@ -13,6 +14,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
+import { orElse } from '../../base/or-else.ts';
 
 /**
  * Replaces a file atomically: other processes see the old or the new content, even if this process crashes
@@ -64,4 +67,14 @@ function finalTarget(path: string): string {
     target = resolve(realpathSync(dirname(target)), readlinkSync(target));
   }
   throw new Error(`${path} is a symbolic link that leads back to itself`);
+}
+
+/** Reads a JSON object from a file. Returns null if the file is missing or contains no JSON object. */
+export function readJsonFile(file: string): JsonObject | null {
+  return jsonObjectIn(orElse(() => readFileSync(file, 'utf8'), null));
+}
+
+/** Writes a value as JSON into a file that only this user can read. */
+export function writeJsonFile(file: string, value: object): Promise<void> {
+  return writeAtomically(file, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
 }

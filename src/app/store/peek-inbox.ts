@@ -1,11 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Inbox } from '../../contract/channels.ts';
 import { sha256 } from '../../engines/body-hashes.ts';
 import type { Config } from '../config.ts';
 import { homeEngine } from '../serve/pid-file.ts';
-import { writeAtomically } from './atomic-file.ts';
+import { readJsonFile, writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 import type { Warn } from './open-core.ts';
 import { deleteOldFiles } from './sessions.ts';
@@ -26,7 +26,8 @@ export async function peekInbox(
   const folder = join(config.home, 'told');
   const whose = JSON.stringify([config.remote, agent, o.session]);
   const file = join(folder, `${sha256(whose).slice(0, 24)}.json`);
-  const told = readCursors(file);
+  // Sequence number of the last message that the session was shown, by channel.
+  const told = (readJsonFile(file) ?? {}) as Inbox['cursors'];
   const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
   // A caller that aborted does not show the messages, so do not record them as seen.
   if (messages.length > 0 && !o.signal.aborted) {
@@ -35,15 +36,6 @@ export async function peekInbox(
     deleteOldFiles(folder);
   }
   return { ...inbox, messages, more: inbox.more && messages.length === inbox.messages.length };
-}
-
-/** Reads the sequence number of the last message that a session has seen, by channel. */
-function readCursors(file: string): { readonly [channel: string]: number } {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return {};
-  }
 }
 
 async function readNewest(

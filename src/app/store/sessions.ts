@@ -10,10 +10,9 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { sha256 } from '../../engines/body-hashes.ts';
 import type { AgentSession } from '../../interfaces/cli/host.ts';
-import { writeAtomically } from './atomic-file.ts';
+import { readJsonFile, writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 
 /** Environment variables in which clients pass the session id to the programs that they start. */
@@ -93,15 +92,6 @@ function registeredAgent(home: string, client: string, place: string): string | 
 export function knownSession(home: string, client: string, place: string): AgentSession | null {
   const found = readJsonFile(sessionFile(home, client, place));
   return typeof found?.agent === 'string' ? (found as unknown as AgentSession) : null;
-}
-
-/** Reads a JSON object from a file. Returns null if the file is missing or contains no JSON object. */
-export function readJsonFile(file: string): JsonObject | null {
-  try {
-    return jsonObjectIn(readFileSync(file, 'utf8'));
-  } catch {
-    return null;
-  }
 }
 
 /** Returns the path of the file that a session watches and that is touched when messages wait. */
