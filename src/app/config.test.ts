@@ -95,11 +95,13 @@ test('pointer URLs use the configured port unless a public URL is set', () => {
   assert.equal(load().publicUrl, 'http://127.0.0.1:7474');
 });
 
-test('an unknown option is rejected with file and key, and the valid options are listed', () => {
+test('an unknown option is rejected with file and key, and a similar option or all options are named', () => {
   write('{"prot": 1}');
   const error = refusal(load);
   assert.match(error.message, /config\.json, "prot": there is no such option/);
-  assert.match(error.hint, /public_url/);
+  assert.equal(error.hint, 'Did you mean: port?');
+  write('{"colour": 1}');
+  assert.match(refusal(load).hint, /The options are: .*public_url/);
 });
 
 test('the configuration of the earlier Go relay is recognized, with the command that imports its threads', () => {

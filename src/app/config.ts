@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { nearest } from '../base/did-you-mean.ts';
 import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { jsonValue, parseJsonText } from '../formats/json-syntax.ts';
@@ -70,7 +71,11 @@ function readOptions(home: string, env: Environment): Options {
         what: `it was written by the earlier relay in Go, which owns this folder.`,
         hint: legacyHint(home),
       });
-    throw unknownOption(`${file}, "${key}"`);
+    throw new RelayError('bad_config', {
+      where: `${file}, "${key}"`,
+      what: 'there is no such option.',
+      hint: similarOption(key),
+    });
   }
   const values = Object.entries<Option>(OPTIONS).map(([key, option]) => {
     const { from, value } = givenValue(key, option, written, env);
@@ -116,12 +121,11 @@ export function configFile(home: string): string {
   return join(home, 'config.json');
 }
 
-export function unknownOption(where: string): RelayError {
-  return new RelayError('bad_config', {
-    where,
-    what: 'there is no such option.',
-    hint: `The options are: ${Object.keys(OPTIONS).join(', ')}.`,
-  });
+/** Returns a hint that names the option that a mistyped name most likely stands for, or all options. */
+export function similarOption(name: string): string {
+  const names = Object.keys(OPTIONS);
+  const near = nearest(name.replaceAll('-', '_'), names);
+  return near ? `Did you mean: ${near}?` : `The options are: ${names.join(', ')}.`;
 }
 
 /** Returns the unparsed value of an option and its source: environment variable, else file, else default. */

@@ -12,7 +12,7 @@ import {
   givenValue,
   loadConfig,
   readConfigFile,
-  unknownOption,
+  similarOption,
 } from './config.ts';
 import { OPTIONS, type Option } from './options.ts';
 import { authOf, exposedAs } from './serve/addresses.ts';
@@ -36,7 +36,7 @@ export async function settingProblems(home: string, env: Environment): Promise<S
     problems.push({ state, where, what });
   for (const name of Object.keys(written)) {
     if (!Object.hasOwn(OPTIONS, name))
-      note('wrong', inFile(name), `there is no such option. ${unknownOption(name).hint}`);
+      note('wrong', inFile(name), `there is no such option. ${similarOption(name)}`);
   }
   for (const [name, option] of Object.entries<Option>(OPTIONS)) {
     const { from, value } = givenValue(name, option, written, env);

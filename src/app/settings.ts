@@ -4,8 +4,7 @@ import type { Json } from '../base/json.ts';
 import { orElse } from '../base/or-else.ts';
 import { JsonDocument } from '../formats/json-document.ts';
 import type { ChangedSetting, Setting, Settings } from '../interfaces/cli/host.ts';
-import { suggest } from '../interfaces/cli/suggest.ts';
-import { configFile, type Environment, givenValue, readConfigFile } from './config.ts';
+import { configFile, type Environment, givenValue, readConfigFile, similarOption } from './config.ts';
 import { OPTIONS, type Option } from './options.ts';
 import { withFileLock } from './projects/project-lock.ts';
 import { runningServer } from './serve/pid-file.ts';
@@ -66,12 +65,7 @@ export function openSettings(home: string, env: Environment): Settings {
 
 function optionCalled(name: string): Option {
   if (Object.hasOwn(OPTIONS, name)) return OPTIONS[name as keyof typeof OPTIONS];
-  const names = Object.keys(OPTIONS);
-  const near = suggest(name.replaceAll('-', '_'), names);
-  throw new RelayError('bad_usage', {
-    what: `There is no option "${name}".`,
-    hint: near ? `Did you mean: ${near}?` : `The options are: ${names.join(', ')}.`,
-  });
+  throw new RelayError('bad_usage', { what: `There is no option "${name}".`, hint: similarOption(name) });
 }
 
 function settingOf(name: string, written: { readonly [key: string]: unknown }, env: Environment): Setting {

@@ -35,6 +35,17 @@ test('errors show limits in readable units', async () => {
   ]);
 });
 
+test('--since is checked before a channel is watched or followed', async () => {
+  for (const args of [
+    ['watch', 'x'],
+    ['follow', 'x', '--as', 'ada'],
+  ]) {
+    const { code, stderr } = await run([...args, '--since', 'yesterday']);
+    assert.equal(code, 2);
+    assert.match(stderr, /^error --since "yesterday" is not valid\.\n.*10m for ten minutes ago/);
+  }
+});
+
 test('--since takes a span of time', async () => {
   const since = Number(parseWhen('10m'));
   const ago = Date.now() - since;

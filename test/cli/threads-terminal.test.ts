@@ -19,6 +19,7 @@ test('at a terminal a new thread and a new artifact are printed with their label
   const created = await see('$relay thread new --name first');
   assert.match(created, /^thread_id {2}[0-9a-f-]{36}\n$/);
   const id = created.trim().split(/\s+/)[1]!;
+  assert.match(await see('$relay state header'), /^thread .*\nthe state is empty\n$/);
   const stored = await see(`$relay artifact put notes.md --thread ${id} --type markdown`);
   assert.match(
     stored,

@@ -10,6 +10,7 @@ import { parseCount } from '../human.ts';
 import type { Io } from '../io.ts';
 import { messageRow } from './agents.ts';
 import { messageContent, messageLine } from './message-line.ts';
+import { parseWhen } from './messages.ts';
 
 /** Number of days for which --allow lets a sender through. */
 const ALLOWED_DAYS = AGENT_MESSAGES_KEPT_MS / 86_400_000;
@@ -131,7 +132,7 @@ work only in relay watch.`,
     as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
     since: {
       value: 'WHEN',
-      help: 'also messages after this sequence number or time, or all stored messages (default: only new messages)',
+      help: 'also messages after this sequence number or time, such as 10m for ten minutes ago, or all stored messages (default: only new messages)',
     },
   },
   examples: `
@@ -139,7 +140,7 @@ work only in relay watch.`,
     relay follow reviews --as claude --since all  # receive stored messages too`,
   async ask({ io, args, flags, open }) {
     const agent = agentName(io, flags.as, 'follow <channel>');
-    return (await open()).relay.inbox.follow(agent, args[0]!, { since: flags.since });
+    return (await open()).relay.inbox.follow(agent, args[0]!, { since: parseWhen(flags.since) });
   },
   print: ({ agent, channel }, io) =>
     `${agent} follows ${channel}; read with: ${io.typed(`relay inbox --as ${agent}`)}`,

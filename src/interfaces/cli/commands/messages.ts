@@ -84,12 +84,16 @@ acknowledged as soon as it is printed.`,
 });
 
 /**
- * Converts a time span such as `10m` to the time that long ago, in ms since 1970. Returns any other text
- * unchanged.
+ * Converts a time span such as `10m` to the time that long ago, in ms since 1970. Returns `all`, a number or a
+ * time unchanged.
  */
 export function parseWhen(text: string | undefined): string | undefined {
-  if (text === undefined || !/^\d+(?:\.\d+)?\s*[smhd]$/i.test(text)) return text;
-  return String(Date.now() - parseMilliseconds(text, '--since')!);
+  if (text === undefined || /^(?:all|\d+|\d{4}-\d\d-\d\d.*)$/.test(text)) return text;
+  if (/^\d+(?:\.\d+)?\s*[smhd]$/i.test(text)) return String(Date.now() - parseMilliseconds(text, '--since')!);
+  throw badUsage(
+    `--since "${text}" is not valid.`,
+    'Use all, a sequence number, 10m for ten minutes ago, or a time such as 2026-11-12T09:30:00Z.',
+  );
 }
 
 function show(io: Io, message: ReceivedMessage): void {

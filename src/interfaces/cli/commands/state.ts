@@ -53,7 +53,8 @@ pipe without these options it prints JSON of at most 2 KiB. relay stats counts t
   },
   print: (answer, io) => {
     if (!('text' in answer)) return JSON.stringify(answer, null, io.interactive ? 2 : undefined);
-    return io.interactive ? printable(answer.text) : answer.text;
+    if (!io.interactive) return answer.text;
+    return answer.text === '' ? io.style.dim('the state is empty') : printable(answer.text);
   },
 });
 
