@@ -148,7 +148,7 @@ export const ERRORS = {
   },
   file_changed: {
     status: 412,
-    message: 'The file {path} is {current}, which does not match the condition.',
+    message: 'Nothing was changed: the file {path} is {current}.',
     hint: 'Read the file again, repeat the change, and send it with If-Match and the current ETag.',
     cli: 'See its current version with relay file log, and pass that version to --if-match.',
   },

@@ -40,7 +40,7 @@ export async function waitForAnswer(
     if (current.status === 'answered') return current;
     if (current.status !== 'open')
       throw new RelayError('failed', {
-        what: `Nobody answered: the question is ${current.status}.`,
+        what: `Nobody answered: the question ${current.status === 'expired' ? 'has expired' : 'was withdrawn'}.`,
         hint: 'Ask again with a longer timeout or with a default answer.',
       });
     await pause(QUESTION_POLL_MS, signal);

@@ -35,6 +35,23 @@ test('errors show limits in readable units', async () => {
   ]);
 });
 
+test('an error of the relay about a field names the option', async () => {
+  const ttl = await run(['push', '-', '--ttl', '0'], { stdin: 'x' });
+  assert.match(ttl.stderr, /^error --ttl is 0 seconds; it must be from /);
+  const month = await run(['usage', '--month', '13']);
+  assert.match(month.stderr, /^error --month must be a month such as /);
+  const json = await run(['push', '-', '--ttl', '0', '--json'], { stdin: 'x' });
+  assert.match(JSON.parse(json.stderr).error, /^"ttl" is 0 seconds/);
+});
+
+test('a condition that fails names the version of the file, and nothing is changed', async () => {
+  assert.equal((await run(['file', 'put', '-', 'notes/a', '--new'], { stdin: 'x' })).code, 0);
+  const again = await run(['file', 'put', '-', 'notes/a', '--new'], { stdin: 'y' });
+  assert.match(again.stderr, /^error Nothing was changed: the file a is at v1-/);
+  const missing = await run(['file', 'put', '-', 'notes/b', '--if-match', 'v3'], { stdin: 'y' });
+  assert.match(missing.stderr, /^error Nothing was changed: the file b is not there\./);
+});
+
 test('--since is checked before a channel is watched or followed', async () => {
   for (const args of [
     ['watch', 'x'],

@@ -179,7 +179,7 @@ test('the default becomes the answer when the time is over, and a question witho
   const onAsked = async ({ id }: { id: string }) => {
     links.push((await client.questions.link(id)).url);
   };
-  await assert.rejects(client.ask('Go on?', { ...o, onAsked }), /Nobody answered: the question is expired/);
+  await assert.rejects(client.ask('Go on?', { ...o, onAsked }), /Nobody answered: the question has expired/);
   assert.equal((await fetch(links[0]!)).status, 410);
 });
 

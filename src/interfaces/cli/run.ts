@@ -36,6 +36,7 @@ export async function runCli(
     commands: COMMANDS,
   });
   let failsOpen = false;
+  let options: object = {};
   try {
     const { words, node, tail } = route(argv);
     const path = ['relay', ...words];
@@ -45,6 +46,7 @@ export async function runCli(
       return code;
     }
     const command = await node.load();
+    options = command.flags ?? {};
     // A hook must exit with 0 if a client runs it. At a terminal, a person runs it and needs the real exit
     // code.
     failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
@@ -80,7 +82,7 @@ export async function runCli(
       await opened?.[Symbol.asyncDispose]();
     }
   } catch (error) {
-    const code = fail(error, io);
+    const code = fail(error, io, options);
     return failsOpen ? EXIT.ok : code;
   }
 }
@@ -245,15 +247,23 @@ function argumentsIn(usage = ''): { min: number; max: number } {
  */
 const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])( --|$)/;
 
-/** Prints an error and its hint to stderr and returns the exit code. */
-function fail(thrown: unknown, io: Io): number {
+/**
+ * Prints an error and its hint to stderr and returns the exit code. An error of the relay that begins with the
+ * name of a field, such as `"max_pulls" is 0`, names the option of the command instead: `--max-pulls is 0`.
+ */
+function fail(thrown: unknown, io: Io, options: object): number {
   // The reader closed the pipe early, as in `relay pull … | head`. This is not an error.
   if ((thrown as NodeJS.ErrnoException | null)?.code === 'EPIPE') return EXIT.ok;
   const error = isRelayError(thrown) ? thrown : unexpected(thrown, io);
   const hint = io.typed(error.hintFor('cli'));
   if (io.json) io.stderr.write(`${JSON.stringify({ ...error.toJSON(), hint })}\n`);
-  else
-    io.stderr.write(`${io.errorStyle.red('error')} ${error.message}\n${io.errorStyle.dim(`  → ${hint}`)}\n`);
+  else {
+    const message = error.message.replace(/^"(\w+)"/, (quoted, field: string) => {
+      const option = field.replaceAll('_', '-');
+      return Object.hasOwn(options, option) ? `--${option}` : quoted;
+    });
+    io.stderr.write(`${io.errorStyle.red('error')} ${message}\n${io.errorStyle.dim(`  → ${hint}`)}\n`);
+  }
   return error.exit;
 }
 

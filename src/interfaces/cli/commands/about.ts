@@ -33,7 +33,9 @@ have the same name, relay help NAME shows the command and relay help guide NAME 
           : 'List the guides with relay help guides, and the commands with relay --help.',
       );
     }
-    io.result({ topic, markdown }, () => (io.interactive ? guideText(markdown, io) : markdown));
+    io.result({ topic, markdown }, () =>
+      io.interactive ? guideText(markdown, io) : withoutComments(markdown),
+    );
     return 0;
   },
 });
@@ -52,10 +54,15 @@ function list({ index }: Guides, { style, interactive, width: columns }: Io): st
     .join('\n\n');
 }
 
+/** Removes comments, which prepare the commands of a guide for its test. */
+function withoutComments(markdown: string): string {
+  return markdown.replace(/<!--[\s\S]*?-->\n*/g, '');
+}
+
 /** Formats a guide for a terminal: wraps paragraphs, highlights headings and code, shows tables as lists and links as text. */
 export function guideText(markdown: string, { style, width }: { style: Style; width: number }): string {
   const out: string[] = [];
-  const lines = markdown.replace(/<!--[\s\S]*?-->\n?/g, '').split('\n');
+  const lines = withoutComments(markdown).split('\n');
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!;
     const fence = /^```/.test(line);
