@@ -91,12 +91,12 @@ test('a retry of a push answers with the handle of the first push', async () => 
 test('a mistyped or unknown handle says what is wrong and what to do next', async () => {
   await using server = await startRelay();
   for (const [handle, status, what] of [
-    ['relay:12x', 400, /"12x" is not a number from 1/],
-    ['relay:0', 400, /"0" is not a number from 1/],
-    ['relay:-1', 400, /not a number/],
-    ['relay:', 400, /not a number/],
-    ['relay:012', 400, /not a number/],
-    [`relay:${'9'.repeat(40)}`, 400, /not a number/],
+    ['relay:12x', 400, /"12x" is not a whole number of at least 1/],
+    ['relay:0', 400, /"0" is not a whole number of at least 1/],
+    ['relay:-1', 400, /not a whole number/],
+    ['relay:', 400, /not a whole number/],
+    ['relay:012', 400, /not a whole number/],
+    [`relay:${'9'.repeat(40)}`, 400, /not a whole number/],
     ['relay:99999999', 404, /relay:99999999 does not exist/],
   ] as const)
     for (const path of ['peek', 'pull']) {
