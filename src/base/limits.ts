@@ -536,7 +536,9 @@ export const REVIEW_AGE_MS = DAY;
 export const PROJECT_FILE_BYTES = 4 * MiB;
 /** Maximum size of a build file, such as package.json, that a brief reads. Larger files are skipped. */
 export const BUILD_FILE_BYTES = 256 * KiB;
-/** Maximum size of an untracked file whose first lines a hand-off shows. */
+/**
+ * Maximum size of an untracked file from which a hand-off shows the first lines. A hand-off only names larger files.
+ */
 export const PREVIEW_FILE_BYTES = 16 * KiB;
 /** Maximum length of a text that a tool writes into a project file. */
 export const PROJECT_TEXT_CHARS = 10_000;

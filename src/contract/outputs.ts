@@ -2,9 +2,15 @@ import type { JsonObject } from '../base/json.ts';
 
 /** `metadata.kind` of a pointer to the output of a command. */
 export const OUTPUT = 'output';
-/** `metadata.kind` of a pointer to a further part of an output that exceeds the size of a payload. */
+/**
+ * `metadata.kind` of a pointer to a further part of an output. An output that is larger than a payload is stored in
+ * parts.
+ */
 export const OUTPUT_PART = 'output-part';
-/** Beginning of the agent name in a pull that gives an output to an MCP tool: `mcp SERVER TOOL`. */
+/**
+ * Prefix of the agent name under which an output is pulled for an MCP tool: `mcp SERVER TOOL`. The text of such a pull
+ * goes to the tool and not to a model.
+ */
 export const TOOL_READER = 'mcp ';
 
 /** Returns the ids of the further parts of an output, in order. */

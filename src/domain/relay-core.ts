@@ -293,8 +293,8 @@ export class RelayCore {
   }
 
   /**
-   * Returns the storage of a part in bytes. For a space of files it also deletes the orphans that crashes
-   * have left.
+   * Returns the size of a channel, a thread or a space of files, in bytes. For a space, it also deletes the orphans
+   * that crashes have left.
    */
   async bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
     if (kind === 'channel') return this.channels.bytesOf(tenant, name);

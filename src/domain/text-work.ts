@@ -38,8 +38,8 @@ export interface WorkOptions {
 }
 
 /**
- * Returns a `TextWork` that takes turns as the caller's tenant. `onRead` is called with the number of bytes of text
- * that were read.
+ * Returns a `TextWork` whose work waits in the queue of the caller's tenant. `onRead` is called with the number of
+ * bytes of text that were read.
  */
 export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, texts: TextWork): TextWork {
   const seen = <T extends string | BlobBody>(text: T): T => {

@@ -261,8 +261,8 @@ async function heldLook(caller: Caller, id: string): Promise<string | null> {
 }
 
 /**
- * Ends the longer lifetime of a pointer whose work is done. The pointer expires at its requested time. If
- * this time has passed, the pointer is deleted now.
+ * Called when no group needs a pointer any more. Until then the pointer was kept longer than its sender asked for. Now
+ * it expires at the requested time; if this time has passed, it is deleted.
  */
 export async function releasePointer({ engine, env }: Deps, id: string): Promise<void> {
   const records = recordsOf<PointerRecord>(engine.records);
@@ -347,9 +347,9 @@ function searchText({ handle, from, channel, metadata }: PointerRecord): string 
 const listPrefix = (tenant: string) => `ten.${tenant}/pointers/`;
 
 /**
- * Returns the start of the key of a list entry. Lists are in ascending order, so the number of the handle is
- * inverted to put the newest pointer first. A handle is resolved to an id through this entry. Pointers of
- * earlier versions have no handle. Their entries contain the inverted time and come after all others.
+ * Returns the key of a pointer's list entry, without the id at the end. Lists are in ascending order of keys, so the
+ * key contains the inverted number of the handle: the newest pointer comes first. A handle is resolved with this key
+ * too. Pointers of earlier versions have no handle. Their keys contain the inverted time and come last.
  */
 const listPlace = ({ tenant, created, handle }: Pick<PointerRecord, 'tenant' | 'created' | 'handle'>) => {
   const place = handle === undefined ? 2 ** 48 - created : 2 ** 47 - handle;

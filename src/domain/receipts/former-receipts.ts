@@ -10,7 +10,7 @@ export const formerStream = (id: string) => `rcp.${id}`;
  * number of hours since the epoch.
  */
 const dueStream = (hour: number) => `rcpdue.${hour}`;
-/** Record with the last hour whose listed receipts were deleted. */
+/** Record with the number of the last hour for which the listed receipts were deleted. */
 const DONE = 'sys/receipts-due';
 /**
  * Prefix of records, sorted by time, that list the receipts to delete. The oldest versions wrote these
