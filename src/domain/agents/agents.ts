@@ -39,21 +39,16 @@ interface TaskChannel {
   readonly until: number;
 }
 
-/** What the bridges of a tenant work on, and which channels they serve, according to their heartbeats. */
+/** A bridge as an agent of the list. Its `channels` are the channels from which it takes tasks. */
+export type ListedBridge = Agent & { readonly bridge: Bridge };
+
+/** The bridges of a tenant, and the channels that carry tasks. */
 export interface BridgesWork {
+  readonly bridges: readonly ListedBridge[];
   /**
-   * Channels that carry tasks. Each is mapped to the channel of its results, or to null if no bridge has
-   * named one.
+   * Each channel that carries tasks, with the channel of their results, or with null if no bridge has named one.
    */
   readonly channels: ReadonlyMap<string, string | null>;
-  /** Agent whose bridge is working on a task, by the id of the task. */
-  readonly running: ReadonlyMap<string, string>;
-  /** Reason why a task is stuck, as its bridge reports it, by the id of the task. */
-  readonly stuck: ReadonlyMap<string, string>;
-  /** Agent whose bridge worked on a task and no longer sends heartbeats, by the id of the task. */
-  readonly lost: ReadonlyMap<string, string>;
-  /** Task channels of the bridges that still send heartbeats. */
-  readonly served: ReadonlySet<string>;
 }
 
 interface AgentParts {
@@ -161,7 +156,7 @@ export class Agents {
     return found;
   }
 
-  async #present(caller: Caller): Promise<(Agent & { bridge: Bridge })[]> {
+  async #present(caller: Caller): Promise<ListedBridge[]> {
     const prefix = agentsPrefix(caller.tenant);
     const now = this.#deps.env.now();
     return Array.fromAsync(allRecords(this.#bridges, prefix), ({ key, value }) => {
@@ -182,22 +177,13 @@ export class Agents {
   async work(caller: Caller): Promise<BridgesWork> {
     const prefix = taskChannelsPrefix(caller.tenant);
     const channels = new Map<string, string | null>([[TASK_CHANNEL, null]]);
-    const running = new Map<string, string>();
-    const stuck = new Map<string, string>();
-    const lost = new Map<string, string>();
-    const served = new Set<string>();
     for await (const { key, value } of allRecords(this.#taskChannels, prefix)) {
       channels.set(fromSegment(key.slice(prefix.length)), value.done_channel);
     }
-    for (const { name, alive, bridge } of await this.#present(caller)) {
+    const bridges = await this.#present(caller);
+    for (const { name, bridge } of bridges)
       channels.set(directChannel(bridge.task_channel, name), bridge.done_channel);
-      for (const id of bridge.running) (alive ? running : lost).set(id, name);
-      if (!alive) continue;
-      for (const [id, why] of Object.entries(bridge.stuck ?? {})) stuck.set(id, why);
-      served.add(bridge.task_channel);
-      served.add(directChannel(bridge.task_channel, name));
-    }
-    return { channels, running, stuck, lost, served };
+    return { bridges, channels };
   }
 
   async #followers(caller: Caller): Promise<Agent[]> {

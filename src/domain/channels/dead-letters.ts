@@ -36,21 +36,25 @@ export class DeadLetters {
 
   /** Returns the dead letters that nobody has retried or dropped, oldest first. */
   async deadLetters({ tenant, base }: Pick<CallerAt, 'tenant' | 'base'>, name: string) {
-    const channel = checkChannelName(name);
+    const letters: BuriedMessage[] = [];
+    for await (const { entry, letter } of this.#letters(tenant, checkChannelName(name)))
+      letters.push({ ...toMessage(entry, base)!, dead: letter.dead });
+    return { letters };
+  }
+
+  async *#letters(tenant: string, channel: string): AsyncGenerator<{ entry: Entry; letter: LetterEntry }> {
     const target = deadLetterChannel(channel);
-    if (target === null) return { letters: [] };
+    if (target === null) return;
     const prefix = settledPrefix(tenant, channel);
     const settled = new Set<number>();
     for await (const { key } of allRecords(this.#settled, prefix))
       settled.add(Number(key.slice(prefix.length)));
     const { engine, env, settings } = this.#deps;
-    const letters: BuriedMessage[] = [];
     for await (const entry of entriesBehind(engine.logs, channelStream(tenant, target), 0)) {
       if (settled.has(entry.seq) || entry.at < env.now() - settings.retentionMs) continue;
-      const message = toMessage(entry, base);
-      if (message?.dead) letters.push({ ...message, dead: message.dead });
+      const letter = channelEntry(entry.data);
+      if (letter?.dead) yield { entry, letter: { ...letter, dead: letter.dead } };
     }
-    return { letters };
   }
 
   /**
@@ -92,13 +96,7 @@ export class DeadLetters {
 
   async #letter(tenant: string, name: string, seq: number): Promise<{ entry: Entry; letter: LetterEntry }> {
     const channel = checkChannelName(name);
-    const { letters } = await this.deadLetters({ tenant, base: '' }, channel);
-    const found = letters.some((each) => each.seq === seq);
-    const target = deadLetterChannel(channel);
-    const stream = target === null ? null : channelStream(tenant, target);
-    const entry = found && stream !== null ? await entryAt(this.#deps.engine.logs, stream, seq) : null;
-    const letter = entry && channelEntry(entry.data);
-    if (entry && letter?.dead) return { entry, letter: { ...letter, dead: letter.dead } };
+    for await (const found of this.#letters(tenant, channel)) if (found.entry.seq === seq) return found;
     throw new RelayError('not_found', {
       what: `the dead letter ${seq} of ${channel}`,
       hint: `List the dead letters with: relay channel dead list ${channel}`,

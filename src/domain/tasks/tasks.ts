@@ -140,7 +140,12 @@ export class Tasks {
     const data = o.data?.trim() ? o.data : summary;
     if (kept) return sameOrConflict(id, kept, status, summary, base);
     try {
-      await this.#push(caller, done_channel, data, { task_id: id, status, summary, ...agentOf(id, work) });
+      await this.#push(caller, done_channel, data, {
+        task_id: id,
+        status,
+        summary,
+        agent: bridgeOf(id, work)?.name,
+      });
     } catch (error) {
       if (!isRelayError(error, 'idempotency_conflict')) throw error;
     }
@@ -160,7 +165,8 @@ export class Tasks {
     const sent = { channel: dead.channel, metadata: metadata ?? {} };
     const summary = WHY_DEAD[dead.reason](dead.attempts);
     const work = await this.#parts.agents.work(relay);
-    const failure = { task_id: pointer, status: 'failed' as const, summary, ...agentOf(pointer, work) };
+    const agent = bridgeOf(pointer, work)?.name;
+    const failure = { task_id: pointer, status: 'failed' as const, summary, agent };
     await this.#push(relay, this.#doneChannel(sent, work), summary, failure);
   }
 
@@ -231,19 +237,22 @@ export class Tasks {
       created_at: new Date(sent.created).toISOString(),
       ...state,
       summary: typeof summary === 'string' ? summary.slice(0, TASK_SUMMARY_CHARS) : null,
-      agent: kept?.agent ?? work.running.get(id) ?? null,
+      agent: kept?.agent ?? bridgeOf(id, work)?.name ?? null,
       stuck: this.#stuck(id, sent, state, work),
       result: kept && toResult(id, kept, base),
     };
   }
 
   #stuck(id: string, { channel, created }: Sent, { state }: TaskProgress, work: BridgesWork): string | null {
-    const lost = work.lost.get(id);
-    if (state === 'running' && work.stuck.has(id)) return work.stuck.get(id)!;
-    if (state === 'running' && lost !== undefined && !work.running.has(id))
-      return `The agent ${lost} worked on it, but its bridge no longer reports.`;
+    const bridge = bridgeOf(id, work);
+    const why = bridge?.bridge.stuck?.[id];
+    const lost = bridge ? undefined : bridgeOf(id, work, { alive: false });
+    if (state === 'running' && why !== undefined) return why;
+    if (state === 'running' && lost)
+      return `The agent ${lost.name} worked on it, but its bridge no longer reports.`;
     const waits = state === 'queued' && created < this.#parts.deps.env.now() - QUEUED_LONG_MS;
-    return waits && !work.served.has(channel) ? `No bridge serves the channel ${channel}.` : null;
+    const isServed = work.bridges.some(({ alive, channels }) => alive && channels.includes(channel));
+    return waits && !isServed ? `No bridge serves the channel ${channel}.` : null;
   }
 
   #state(
@@ -325,10 +334,9 @@ function sameOrConflict(
   });
 }
 
-/** Returns the agent whose bridge is working on the task. */
-function agentOf(id: string, { running }: BridgesWork): { agent?: string } {
-  const agent = running.get(id);
-  return agent === undefined ? {} : { agent };
+/** Returns the bridge that is working on the task, or with `alive: false` a silent bridge that worked on it. */
+function bridgeOf(id: string, { bridges }: BridgesWork, { alive } = { alive: true }) {
+  return bridges.findLast((each) => each.alive === alive && each.bridge.running.includes(id));
 }
 
 function firstLine(text: string | undefined): string | undefined {
